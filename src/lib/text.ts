@@ -75,3 +75,12 @@ export function hostSpec(spec: string): { readonly host: string; readonly path: 
   const [, host, path] = /^([^=/]*)=(.*)$/s.exec(spec) ?? [];
   return path === undefined ? { host: "*", path: spec } : { host: host?.trim() ?? "", path };
 }
+
+/** `45 s`, `12 min`, `16 h 40 min`. */
+export function duration(seconds: number): string {
+  if (seconds < 90) return seconds < 1 ? "under 1 s" : `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 90) return `${minutes} min`;
+  const rest = minutes % 60;
+  return `${Math.floor(minutes / 60)} h${rest > 0 ? ` ${rest} min` : ""}`;
+}

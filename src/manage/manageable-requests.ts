@@ -15,10 +15,10 @@ import {
   mediaFault,
   type Reply,
   type TokenOwner,
+  unauthorized,
 } from "../model/served.ts";
-import { whose } from "../proxy/proxy-requests.ts";
-import { unauthorized } from "../proxy/rules/decide.ts";
 import type { RunSession } from "../run/session.ts";
+import { whose } from "../serving/caller.ts";
 import { callersService } from "../serving/callers-service.ts";
 import type { Tokens } from "../serving/tokens.ts";
 import { readAllocation } from "../systems/ironic-api/allocation.ts";

@@ -1,12 +1,12 @@
 import { MigrationError } from "../lib/error.ts";
 import { type ManagePlace, openManagePlace } from "../migrate/open/services.ts";
 import { MANAGE } from "../model/ironic/manage.ts";
-import { bound, checkAsked, type ProxyAsked } from "../proxy/serve-proxy.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { inRun } from "../run/run.ts";
 import { type RunSession, withSession } from "../run/session.ts";
+import { bound, checkAsked, type ProxyAsked } from "../serving/bind.ts";
 import { openPolicy } from "../serving/policy-file.ts";
 import { allows } from "../serving/rules/policy-allows.ts";
 import type { Served } from "../serving/serving.ts";

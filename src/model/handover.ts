@@ -127,3 +127,25 @@ export function isStaged(planned: Row, found: Row): boolean {
 export function isOurs(maintenance: Json | undefined, reason: Json | undefined): boolean {
   return maintenance === true && reason === STAGED;
 }
+
+export interface Trouble extends Judged {
+  readonly uuid: string;
+  readonly bm_node_id: number;
+  /** What the conductors' logs say. */
+  readonly log?: readonly string[];
+}
+
+export interface Judged {
+  readonly state: HandoverState;
+  /** What is wrong, when something is. */
+  readonly why: string | null;
+  /** What the operator can do about it: one sentence. */
+  readonly fix: string | null;
+}
+
+/**
+ * Where a machine stands on its way to a conductor: `staged` until it is released, `waiting` until
+ * a conductor has taken it over, `done` then; `held` is loaded in maintenance by the plan's own
+ * word; `failed` and `missing` need somebody.
+ */
+export type HandoverState = "staged" | "waiting" | "done" | "held" | "failed" | "missing";

@@ -88,3 +88,16 @@ export function ironicFault(
   const said = JSON.stringify({ faultcode, faultstring, debuginfo: null });
   return jsonReply(status, { error_message: said }, fields);
 }
+
+/** @param uri Keystone's */
+export function unauthorized(
+  uri: string,
+  message = UNAUTHORIZED,
+  fields: Reply["fields"] = {},
+): Reply {
+  const error = { code: 401, title: "Unauthorized", message };
+  return jsonReply(401, { error }, { ...fields, "WWW-Authenticate": `Keystone uri="${uri}"` });
+}
+
+/** @source keystonemiddleware, auth_token: webob's HTTPUnauthorized as JSON */
+const UNAUTHORIZED = "The request you have made requires authentication.";

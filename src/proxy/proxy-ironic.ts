@@ -1,7 +1,7 @@
 import { MigrationError } from "../lib/error.ts";
 import { objectOf } from "../lib/json.ts";
-import { faultReply, jsonReply, type Reply } from "../model/served.ts";
-import { type CallersIronic, versionsAt } from "../serving/for-caller.ts";
+import { faultReply, jsonReply, type Reply, unauthorized } from "../model/served.ts";
+import type { CallersIronic } from "../serving/for-caller.ts";
 import type { Ident } from "../serving/rules/ident.ts";
 import {
   listQuestion,
@@ -13,12 +13,11 @@ import {
   rangeOf,
   showQuestion,
 } from "../serving/rules/upstream.ts";
-import { makeRoom } from "../serving/tokens.ts";
+import { unanswered } from "../serving/versions.ts";
 import { MAXIMUM, MINIMUM } from "../systems/ironic-api/service.ts";
-import type { Http } from "../systems/openstack/http.ts";
 import type { Answer } from "../systems/openstack/session.ts";
 import { listedNode, shownNode } from "./rules/body.ts";
-import { unauthorized, unknownNode } from "./rules/decide.ts";
+import { unknownNode } from "./rules/decide.ts";
 
 /** Ironic, asked for one request. */
 export interface AskedIronic {
@@ -34,41 +33,6 @@ export interface AskedIronic {
 
 /** Nodes tried for a place in the list, where the last one read was deleted meanwhile. */
 const TRIED = 20;
-
-/** A catalog may have a URL for each project. */
-const MOST_URLS = 100;
-
-/**
- * The versions a service speaks, asked once and kept until it says others.
- *
- * @throws MigrationError N2I-E210 when it does not answer, N2I-E202 when it is none
- */
-export function ranges(http: Http): {
-  readonly of: (url: string) => Promise<Range>;
-  readonly forget: (url: string) => void;
-} {
-  const known = new Map<string, Promise<Range>>();
-  return {
-    of(url) {
-      const kept = known.get(url);
-      if (kept !== undefined) return kept;
-      const asked = askRange(http, url);
-      makeRoom(known, MOST_URLS);
-      known.set(url, asked);
-      asked.catch(() => known.get(url) === asked && known.delete(url));
-      return asked;
-    },
-    forget: (url) => void known.delete(url),
-  };
-}
-
-async function askRange(http: Http, url: string): Promise<Range> {
-  const said = await versionsAt(http, url);
-  if ("why" in said) throw new MigrationError("N2I-E210", unanswered("Ironic", said.why));
-  const range = rangeOf(said.minimum, said.maximum, said.body);
-  if (range !== undefined) return range;
-  throw new MigrationError("N2I-E202", "no bare metal service answers where Ironic is looked for");
-}
 
 /** Every node, page by page: what is fetched is sent before more is asked for. */
 export async function listReply(at: AskedIronic): Promise<Reply> {
@@ -183,11 +147,4 @@ function refusedBy(answer: Answer, at: AskedIronic): Reply {
 function unavailable(why: string, { fields }: AskedIronic): Reply {
   const said = why === "" ? "Ironic sent an unexpected answer" : unanswered("Ironic", why);
   return faultReply(503, said, fields);
-}
-
-/** @param why `it answered 500`, or what became of the connection */
-export function unanswered(service: string, why: string): string {
-  return why.startsWith("it ")
-    ? `${service} ${why.slice("it ".length)}`
-    : `${service} does not answer: ${why}`;
 }

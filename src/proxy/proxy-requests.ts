@@ -1,12 +1,14 @@
 import { MigrationError } from "../lib/error.ts";
-import { type AskedFor, faultReply, type Reply } from "../model/served.ts";
+import type { AskedFor, Reply } from "../model/served.ts";
+import { type Known, whose } from "../serving/caller.ts";
 import { ironicFor } from "../serving/for-caller.ts";
-import type { KnownToken, Tokens } from "../serving/tokens.ts";
+import type { Tokens } from "../serving/tokens.ts";
+import type { ranges } from "../serving/versions.ts";
 import type { Http } from "../systems/openstack/http.ts";
 import { BAREMETAL } from "../systems/openstack/kinds.ts";
 import { serviceUrl } from "../systems/openstack/session.ts";
-import { type AskedIronic, listReply, type ranges, showReply, unanswered } from "./proxy-ironic.ts";
-import { decide, type ProxyRules, unauthorized } from "./rules/decide.ts";
+import { type AskedIronic, listReply, showReply } from "./proxy-ironic.ts";
+import { decide, type ProxyRules } from "./rules/decide.ts";
 
 /** What the proxy answers with. */
 export interface ProxyParts {
@@ -21,19 +23,6 @@ export interface ProxyParts {
   readonly rules: () => ProxyRules;
 }
 
-/** Who asks. */
-interface Known {
-  readonly token: string | null;
-  readonly known: KnownToken;
-}
-
-/** Everybody, where no token is asked for. */
-const NOBODY: KnownToken = {
-  owner: { user_id: "", project_id: null, roles: ["admin"], system_scope: "all" },
-  endpoint: null,
-  expires: Number.POSITIVE_INFINITY,
-};
-
 /**
  * Answers requests: whose the token is, what is decided of it, and what Ironic says to the same token.
  * Nothing is sent to Ironic of what is refused here.
@@ -47,29 +36,6 @@ export function proxyAnswer(proxy: ProxyParts): (asked: AskedFor) => Promise<Rep
     const at = await asking(proxy, asked, who, decision.fields);
     return decision.do === "list" ? listReply(at) : showReply(at, decision.ident, decision.id);
   };
-}
-
-/**
- * Who asks, as Keystone knows him; an answer where it does not.
- *
- * @param fault words an error as the service does
- */
-export async function whose(
-  proxy: Pick<ProxyParts, "tokens" | "keystone">,
-  asked: AskedFor,
-  fault = faultReply,
-): Promise<Known | Reply> {
-  if (proxy.tokens === null) return { token: null, known: NOBODY };
-  const token = asked.fields["x-auth-token"];
-  if (typeof token !== "string" || token === "") return unauthorized(proxy.keystone);
-  const found = await proxy.tokens.validate(token, asked.globalId, () => {
-    asked.upstream.calls += 1;
-  });
-  if (found.is === "known") return { token, known: found.token };
-  if (found.is === "unanswered") return fault(503, unanswered("Keystone", found.why));
-  return found.status === 401
-    ? unauthorized(proxy.keystone)
-    : fault(403, found.why || "Keystone refuses it.");
 }
 
 async function asking(

@@ -1,40 +1,18 @@
 import { MigrationError } from "../lib/error.ts";
-import { faultReply } from "../model/served.ts";
 import { surroundings } from "../run/process-context.ts";
 import { openPlan, PLAN } from "../run/run.ts";
-import { type Listener, listen } from "../serving/listener.ts";
+import { bound, checkAsked, type ProxyAsked } from "../serving/bind.ts";
 import { openPolicy, type PolicyInForce } from "../serving/policy-file.ts";
 import { allows } from "../serving/rules/policy-allows.ts";
-import type { Served, ServedRoute } from "../serving/serving.ts";
+import type { Served } from "../serving/serving.ts";
 import { openTokens } from "../serving/tokens.ts";
+import { ranges } from "../serving/versions.ts";
 import { type Http, openHttp } from "../systems/openstack/http.ts";
 import { BAREMETAL, KEYSTONE } from "../systems/openstack/kinds.ts";
 import { serviceUrl } from "../systems/openstack/session.ts";
-import { ranges } from "./proxy-ironic.ts";
 import { type ProxyParts, proxyAnswer } from "./proxy-requests.ts";
 import { ASKED } from "./rules/policy.ts";
 import { MOUNT } from "./rules/route.ts";
-
-/** What `serve proxy` is told. */
-export interface ProxyAsked {
-  readonly listen: string;
-  readonly keystoneUrl?: string;
-  readonly ironicUrl?: string;
-  readonly fromCatalog: boolean;
-  readonly interface: "public" | "internal" | "admin";
-  readonly region?: string;
-  readonly tlsCert?: string;
-  readonly tlsKey?: string;
-  readonly osCacert?: string;
-  readonly policyFile?: string;
-  readonly novaCompat: boolean;
-  readonly run?: string;
-  /** Seconds. */
-  readonly tokenCache: number;
-  readonly apiTimeout: number;
-  readonly maxConnections: number;
-  readonly auth: "keystone" | "none";
-}
 
 /** What is said while it serves. */
 interface ProxyTold {
@@ -137,62 +115,6 @@ async function openParts(asked: ProxyAsked): Promise<{
     }),
   };
   return { proxy, http, policy };
-}
-
-/** HOST:PORT; an IPv6 address in brackets. */
-const LISTEN = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/;
-const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/;
-
-function placeOf({ listen: place }: Pick<ProxyAsked, "listen">): {
-  readonly host: string;
-  readonly port: number;
-} {
-  const [, six, host, port] = LISTEN.exec(place) ?? [];
-  if (port === undefined || Number(port) > 65_535)
-    throw new MigrationError("N2I-E100", "--listen takes HOST:PORT, 127.0.0.1:8785 or [::1]:8785");
-  return { host: six ?? host ?? "", port: Number(port) };
-}
-
-/** What excludes what, and what needs what. @throws MigrationError N2I-E100 */
-export function checkAsked(asked: ProxyAsked): void {
-  const refuse = (why: string): MigrationError => new MigrationError("N2I-E100", why);
-  const { auth, keystoneUrl, ironicUrl, fromCatalog, interface: face, region } = asked;
-  const { tlsCert, tlsKey, maxConnections, apiTimeout } = asked;
-  const { host } = placeOf(asked);
-  if (auth === "none" && !LOOPBACK.test(host))
-    throw refuse("--auth none asks nobody for a token: it wants a loopback --listen");
-  if (auth === "none" && fromCatalog)
-    throw refuse("--from-catalog and --auth none exclude each other: the catalog is in a token");
-  if (auth === "keystone" && keystoneUrl === undefined)
-    throw refuse("nothing says where Keystone is: --keystone-url");
-  if (fromCatalog && ironicUrl !== undefined)
-    throw refuse("--from-catalog and --ironic-url exclude each other");
-  if (!fromCatalog && ironicUrl === undefined)
-    throw refuse("nothing says where Ironic is: --ironic-url, or --from-catalog");
-  if ((tlsCert === undefined) !== (tlsKey === undefined))
-    throw refuse("--tls-cert and --tls-key go together");
-  if (!fromCatalog && (region !== undefined || face !== "public"))
-    throw refuse("--interface and --region choose an endpoint of a catalog: --from-catalog");
-  if (!Number.isInteger(maxConnections) || maxConnections < 1)
-    throw refuse("--max-connections takes a whole number, 1 or more");
-  if (apiTimeout <= 0) throw refuse("--api-timeout takes seconds, more than 0");
-}
-
-/** Listens where it was told, with this behind it. @param fault words errors of the listener's own */
-export function bound(
-  asked: Omit<ProxyAsked, "novaCompat">,
-  route: ServedRoute,
-  served: (request: Served) => void,
-  fault = faultReply,
-): Promise<Listener> {
-  const { tlsCert: cert, tlsKey: key, maxConnections } = asked;
-  return listen({
-    ...placeOf(asked),
-    tls: cert === undefined || key === undefined ? null : { cert, key },
-    maxConnections,
-    routes: [route],
-    ...{ fault, served },
-  });
 }
 
 /** bm_nodes.id -> uuid, as the run's plan has them. */

@@ -1,4 +1,4 @@
-import type { Images } from "../migrate/flavors/rules/flavors.ts";
+import type { Images } from "../model/nova/nova-plan.ts";
 import { type Cloud, ENVIRONMENT, SERVICES, type Settings } from "../systems/openstack/cloud.ts";
 import { cloudSettings, environmentSettings } from "../systems/openstack/clouds.ts";
 import { type AskedImage, findImages, type ImageUse } from "../systems/openstack/glance-images.ts";

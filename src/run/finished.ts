@@ -1,6 +1,8 @@
+import { type Begun, begunIn } from "../engine/begun.ts";
 import { MigrationError } from "../lib/error.ts";
-import { endOf } from "../window/handover/rules/guards.ts";
-import { readJournal } from "./files/journal.ts";
+import { FINISH } from "../model/handover.ts";
+import { besideMachines, type Entries, type Entry, IRONIC } from "../model/journal.ts";
+import { fields, readJournal } from "./files/journal.ts";
 import { loadTables, releaseNames } from "./files/load-tables.ts";
 import type { RunFolder } from "./files/run-folder.ts";
 
@@ -35,4 +37,36 @@ export async function checkNotFinished(
   const end = afterFinish || plan ? null : await endOfRun(run);
   if (end !== null)
     throw new MigrationError("N2I-E321", `finish ended this run at ${end.at}; ${what}`);
+}
+
+/**
+ * When finish ended the run, and nothing was loaded, all guarded again or all taken back since. Single
+ * machines that are guarded again do not go on with it: Nova manages the others.
+ */
+export function endOf(entries: Entries): { readonly at: string; readonly by: string } | null {
+  const own = [...besideMachines(entries)];
+  const last = own.findLastIndex((entry) => entry.do === "close");
+  const end = own[last];
+  if (end?.do !== "close") return null;
+  const goesOn = own.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
+  return goesOn ? null : { at: end.at, by: end.by };
+}
+
+/** Whether something of Ironic was loaded, or all of it taken back. */
+function isLoad(entry: Entry): boolean {
+  if (entry.do !== "begin" && entry.do !== "undo") return false;
+  return entry.part === IRONIC && (entry.do === "begin" || entry.nodes === "all");
+}
+
+/** Nodes whose protection finish cleared, and that no rollback took back since. */
+export function unprotected(entries: Entries): ReadonlySet<string> {
+  const found = new Set<string>();
+  for (const [id, begun] of begunIn(entries, FINISH, IRONIC))
+    if (clearedOf(id, begun).has("protected")) found.add(id);
+  return found;
+}
+
+export function clearedOf(id: string, { observed }: Begun): ReadonlySet<string> {
+  const place = `journal, ${FINISH} of ${id}`;
+  return new Set(observed.flatMap((one) => fields(one, place).texts("fields")));
 }

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { duration } from "../window/report/rules/window.ts";
+import { duration } from "../lib/text.ts";
 import { now, rest } from "./process-context.ts";
 import type { Sink } from "./sink.ts";
 

@@ -1,7 +1,7 @@
 import type { LogFault } from "../lib/quotes.ts";
 import type { RowVerdict } from "../model/artefact.ts";
+import type { Trouble } from "../model/handover.ts";
 import type { GuardPreview, UndoPreview } from "../model/preview.ts";
-import type { Trouble } from "../window/handover/rules/judge.ts";
 
 /**
  * Machines behind us, and what else there is to say of them.

@@ -1,15 +1,15 @@
 import { loadIdentical } from "../migrate/open/documents.ts";
 import { openManagePlace } from "../migrate/open/services.ts";
 import { ironicFault } from "../model/served.ts";
-import { ranges } from "../proxy/proxy-ironic.ts";
-import { bound, checkAsked, type ProxyAsked } from "../proxy/serve-proxy.ts";
 import { closing, type Keep } from "../run/databases.ts";
 import { lockRun, openRun } from "../run/files/run-folder.ts";
 import { surroundings } from "../run/process-context.ts";
+import { bound, checkAsked, type ProxyAsked } from "../serving/bind.ts";
 import { openPolicy, type PolicyInForce } from "../serving/policy-file.ts";
 import { allows } from "../serving/rules/policy-allows.ts";
 import type { Served } from "../serving/serving.ts";
 import { openTokens } from "../serving/tokens.ts";
+import { ranges } from "../serving/versions.ts";
 import { checkSwitches } from "../systems/ironic-api/whole.ts";
 import { openHttp } from "../systems/openstack/http.ts";
 import { KEYSTONE } from "../systems/openstack/kinds.ts";

@@ -8,11 +8,11 @@ import {
   type TokenOwner,
 } from "../model/served.ts";
 import type { IdenticalDoc } from "../model/switchover.ts";
-import type { ranges } from "../proxy/proxy-ironic.ts";
-import { whose } from "../proxy/proxy-requests.ts";
+import { whose } from "../serving/caller.ts";
 import { callersService } from "../serving/callers-service.ts";
 import type { Ident } from "../serving/rules/ident.ts";
 import type { Tokens } from "../serving/tokens.ts";
+import type { ranges } from "../serving/versions.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
 import type { RestService } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";

@@ -1,6 +1,7 @@
 import { changedSince, inspectBack } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
 import { MigrationError } from "../lib/error.ts";
+import { rowsPart } from "../migrate/apply/nova.ts";
 import { checkNova } from "../migrate/hosts/nova-place.ts";
 import { isUp } from "../migrate/hosts/rules/running.ts";
 import type { Left } from "../model/change.ts";
@@ -21,7 +22,7 @@ import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { withHosts } from "./host-moves.ts";
 import { EVERYTHING, fencesOf, rowsToRestore } from "./host-owned.ts";
 import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
-import { fenceLeg, fencePart, rowsBack, rowsPart } from "./steps/host-move.ts";
+import { fenceLeg, fencePart, rowsBack } from "./steps/host-move.ts";
 
 /** What is to be taken back of a run that moves machines. */
 interface HostBackWords extends HostPlaces {

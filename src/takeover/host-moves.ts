@@ -3,6 +3,7 @@ import type { Excluded } from "../engine/part.ts";
 import type { Walked } from "../engine/runner.ts";
 import { MigrationError } from "../lib/error.ts";
 import { listed, NAMED } from "../lib/text.ts";
+import { rowsPart } from "../migrate/apply/nova.ts";
 import { checkNova } from "../migrate/hosts/nova-place.ts";
 import { hasReported } from "../migrate/hosts/rules/running.ts";
 import type { Left } from "../model/change.ts";
@@ -20,7 +21,7 @@ import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { watchHost } from "./host-watch.ts";
 import type { HostPlace } from "./host-world.ts";
 import { createMoves, isFenced, type MoveAsked, type MoveWorld } from "./rules/moves.ts";
-import { fenceLeg, fencePart, rowsLeg, rowsPart } from "./steps/host-move.ts";
+import { fenceLeg, fencePart, rowsLeg } from "./steps/host-move.ts";
 
 /** Nova, locked, with what a plan of a move does there. */
 interface HostSession {

@@ -1,4 +1,5 @@
 import { ownershipOf } from "../engine/ownership.ts";
+import { ROWS } from "../migrate/apply/nova.ts";
 import { batchesOf, type Entries, plansOf } from "../model/journal.ts";
 import { readJournal } from "../run/files/journal.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
@@ -6,7 +7,7 @@ import { type MovePlan, movePlans, movesLegacy, presentMoves } from "../run/host
 import { nextCommand } from "../run/next.ts";
 import { legacyState } from "./baremetal/legacy-status.ts";
 import { fencesOf, rowsToRestore } from "./host-owned.ts";
-import { HOST_PARTS, ROWS } from "./steps/host-move.ts";
+import { HOST_PARTS } from "./steps/host-move.ts";
 
 /** What is true of a run that moves machines, by its files alone, and what comes next. */
 export async function hostState(run: RunFolder) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ranges } from "../../src/proxy/proxy-ironic.ts";
+import { ranges } from "../../src/serving/versions.ts";
 import { proxyScene } from "./scene.ts";
 import { PROJECT } from "./stand-ins.ts";
 

@@ -1,5 +1,6 @@
 import type { TestContext } from "node:test";
-import { openProxy, type ProxyAsked, type ServedProxy } from "../../src/proxy/serve-proxy.ts";
+import { openProxy, type ServedProxy } from "../../src/proxy/serve-proxy.ts";
+import type { ProxyAsked } from "../../src/serving/bind.ts";
 import type { Served } from "../../src/serving/serving.ts";
 import {
   type StandInIronic,

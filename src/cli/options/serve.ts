@@ -1,4 +1,4 @@
-import type { ProxyAsked } from "../../proxy/serve-proxy.ts";
+import type { ProxyAsked } from "../../serving/bind.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word } from "./declared.ts";
 import { SWITCHING } from "./node/actions.ts";

@@ -1,6 +1,6 @@
 import { rowsOf, type View } from "../../lib/table/table.ts";
+import type { Trouble } from "../../model/handover.ts";
 import type { BootRow, GuardPreview, UndoPreview } from "../../model/preview.ts";
-import type { Trouble } from "../../window/handover/rules/judge.ts";
 
 /** What finish would do, a row a machine. */
 export function guardsView(previews: AsyncIterable<GuardPreview>): View {

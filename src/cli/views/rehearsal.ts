@@ -1,6 +1,7 @@
 import { type View, viewOf } from "../../lib/table/table.ts";
+import { duration } from "../../lib/text.ts";
 import type { Rehearsal, RehearsedRefusal, RehearsedStage } from "../../model/rehearsal.ts";
-import { butFor, duration } from "../../window/report/rules/window.ts";
+import { butFor } from "../../window/report/rules/window.ts";
 
 /** The stages of a rehearsal. */
 export function rehearsalView({ stages }: Pick<Rehearsal, "stages">): View {

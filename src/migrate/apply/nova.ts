@@ -1,7 +1,13 @@
 import type { Journalled } from "../../engine/back.ts";
 import { inTransaction } from "../../engine/batches.ts";
 import type { Leg, Part } from "../../engine/part.ts";
-import type { NovaPlanCounts, NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
+import {
+  type NovaLegName,
+  type NovaPlanCounts,
+  type NovaStep,
+  type NovaTarget,
+  novaName,
+} from "../../model/nova/nova-plan.ts";
 
 /** A plan's steps on Nova's rows, how many they are, and the plan's digest. */
 export interface NovaPlan {
@@ -10,21 +16,6 @@ export interface NovaPlan {
   readonly sha256: string;
   readonly counts: NovaPlanCounts;
 }
-
-/**
- * Rows of Nova by what becomes of them together. `shared` are rows of hosts that machines share: what
- * becomes of them depends on what became of the others, so they go last.
- */
-export const NOVA_LEGS = ["hosts", "shared", "api", "flavors"] as const;
-export type NovaLegName = (typeof NOVA_LEGS)[number];
-
-/** Names a leg's part in the journal. */
-export function novaName(leg: NovaLegName): string {
-  return `nova-${leg}`;
-}
-
-/** All of them. */
-export const NOVA_NAMES = NOVA_LEGS.map(novaName);
 
 /** The leg that a step goes with. */
 export function legOf({ part, machine }: NovaStep): NovaLegName {
@@ -147,4 +138,16 @@ export async function waiting(
 
 function hostOf({ before, after }: NovaStep): string {
   return String((before ?? after)?.host ?? "");
+}
+
+/** Rows of machines that go from one compute host to another. */
+export const ROWS = "host-rows";
+
+/** Machines that change their compute host, each with all its rows in one transaction. */
+export function rowsPart({
+  inspect,
+  perform,
+}: Pick<NovaTarget, "inspect" | "perform">): Part<NovaStep> {
+  const far: Part["far"] = ({ done }) => `${done} rows of nova`;
+  return { name: ROWS, size: inTransaction(), far, inspect, perform };
 }

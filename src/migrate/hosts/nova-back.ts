@@ -3,7 +3,12 @@ import { execute } from "../../engine/execute.ts";
 import type { Excluded } from "../../engine/part.ts";
 import type { Left } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
-import type { NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
+import {
+  NOVA_LEGS,
+  type NovaLegName,
+  type NovaStep,
+  type NovaTarget,
+} from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { UndoPreview } from "../../model/preview.ts";
 import { closing, openRole } from "../../run/databases.ts";
@@ -17,10 +22,10 @@ import { inPortions } from "../../systems/database/rows.ts";
 import { openPlaces } from "../../systems/nova-db/by-node.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
-import { BACK_AFTER_IRONIC } from "../../window/runner/pipeline.ts";
-import { NOVA_LEGS, type NovaLegName, novaJournalled, novaLeg, novaParts } from "../apply/nova.ts";
+import { novaJournalled, novaLeg, novaParts } from "../apply/nova.ts";
 import { type Reach, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import type { Backend } from "../open/backend.ts";
+import { BACK_AFTER_IRONIC } from "../order.ts";
 import type { Leaving } from "./exclusions.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { checkNova, novaWalk, withNova } from "./nova-place.ts";

@@ -3,7 +3,13 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import type { Finding } from "../../model/finding.ts";
 import { plansOf } from "../../model/journal.ts";
-import type { NovaPlanHeader, NovaStep } from "../../model/nova/nova-plan.ts";
+import {
+  NOVA_NAMES,
+  type NovaLegName,
+  type NovaPlanHeader,
+  type NovaStep,
+  novaName,
+} from "../../model/nova/nova-plan.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import {
   findPlan,
@@ -14,7 +20,7 @@ import {
   type PlanWriter,
 } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import { legOf, NOVA_NAMES, type NovaLegName, type NovaPlan, novaName } from "../apply/nova.ts";
+import { legOf, type NovaPlan } from "../apply/nova.ts";
 
 /** A plan's files of Nova. */
 export interface NovaFiles extends NovaPlan {

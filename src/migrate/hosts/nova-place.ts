@@ -5,20 +5,20 @@ import { MigrationError } from "../../lib/error.ts";
 import { NAMED } from "../../lib/text.ts";
 import { differences } from "../../model/database.ts";
 import type { Entries } from "../../model/journal.ts";
-import type { NovaIdentity, NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
+import {
+  NOVA_LEGS,
+  type NovaIdentity,
+  type NovaLegName,
+  type NovaStep,
+  type NovaTarget,
+  novaName,
+} from "../../model/nova/nova-plan.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import type { RunSession } from "../../run/session.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
-import {
-  NOVA_LEGS,
-  type NovaLegName,
-  type NovaPlan,
-  novaLeg,
-  novaName,
-  type novaParts,
-} from "../apply/nova.ts";
+import { type NovaPlan, novaLeg, type novaParts } from "../apply/nova.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { type ComputeWatch, type Watching, watchComputes } from "./nova-watch.ts";
 

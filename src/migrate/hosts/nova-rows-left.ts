@@ -1,7 +1,7 @@
 import { keyOf, type Ownership, ownershipOf } from "../../engine/ownership.ts";
 import { batchesOf, type Entries, IRONIC, plansOf, type Span } from "../../model/journal.ts";
+import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import type { NovaState, TakenBack } from "../../run/files/run-files.ts";
-import { NOVA_NAMES } from "../apply/nova.ts";
 
 type NovaPlan = NonNullable<NovaState["plan"]>;
 

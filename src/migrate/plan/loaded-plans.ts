@@ -1,10 +1,9 @@
 import { hasEnded, ownershipOf, wasBegun } from "../../engine/ownership.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
-import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
+import { isLoaded, type Origins, type PlannedMachine } from "../../model/plan.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { openPlan, PLAN } from "../../run/run.ts";
-import type { RunPlan } from "../../window/finish/finish-part.ts";
 
 type Opened = Awaited<ReturnType<typeof openPlan>>;
 
@@ -119,4 +118,11 @@ function inStep(machines: AsyncGenerator<Named>) {
 
 function runPlan({ header, footer, lines }: Opened): RunPlan {
   return { sha256: footer.sha256, origins: header.origins, lines: () => lines() };
+}
+
+/** A plan of a run. */
+export interface RunPlan {
+  readonly sha256: string;
+  readonly origins: Origins;
+  readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
 }

@@ -10,13 +10,13 @@ import type { UndoPreview } from "../../model/preview.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import { openPlan, sealOf } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
-import { BACK_AFTER_IRONIC } from "../../window/runner/pipeline.ts";
 import { batchOf, ironicLeg, ironicPart } from "../apply/ironic.ts";
 import { checkEngine, checkIdentity, withIronic } from "../apply/ironic-place.ts";
 import { type Backing, previewNova, type Wanted, withNovaBack } from "../hosts/nova-back.ts";
 import { afterNova } from "../hosts/nova-place.ts";
 import type { Watching } from "../hosts/nova-watch.ts";
 import type { Backend } from "../open/backend.ts";
+import { BACK_AFTER_IRONIC } from "../order.ts";
 import { slowDelete } from "../plan/rules/delete-cost.ts";
 
 /**

@@ -1,7 +1,7 @@
 import { regroup, TOGETHER } from "../../lib/streams.ts";
 import { show } from "../../lib/text.ts";
 import { batchesOf, IRONIC } from "../../model/journal.ts";
-import type { NovaTarget } from "../../model/nova/nova-plan.ts";
+import { NOVA_LEGS, type NovaLegName, type NovaTarget } from "../../model/nova/nova-plan.ts";
 import { type Keep, openRole } from "../../run/databases.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
@@ -16,7 +16,6 @@ import {
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
-import { NOVA_LEGS, type NovaLegName } from "../apply/nova.ts";
 import { type Reach, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import { openAllocated, openProviders } from "../hosts/allocations.ts";
 import type { NovaFiles } from "../hosts/nova-files.ts";

@@ -167,3 +167,25 @@ export function refuseStrange(
   const some = listed(strange, NAMED, "; ");
   throw new MigrationError("N2I-E300", `${strange.length} ${what} are not as planned: ${some}`);
 }
+
+/**
+ * Rows of Nova by what becomes of them together. `shared` are rows of hosts that machines share: what
+ * becomes of them depends on what became of the others, so they go last.
+ */
+export const NOVA_LEGS = ["hosts", "shared", "api", "flavors"] as const;
+
+export type NovaLegName = (typeof NOVA_LEGS)[number];
+
+/** Names a leg's part in the journal. */
+export function novaName(leg: NovaLegName): string {
+  return `nova-${leg}`;
+}
+
+/** All of them. */
+export const NOVA_NAMES = NOVA_LEGS.map(novaName);
+
+/** What becomes of the deploy images that flavors name. @source facts/nova-bm.md 4.2 */
+export type Images =
+  | { readonly do: "keep" }
+  | { readonly do: "delete" }
+  | { readonly do: "point"; readonly kernel: string; readonly ramdisk: string };

@@ -56,19 +56,6 @@ export function decide(asked: AskedFor, who: TokenOwner, rules: ProxyRules): Pro
   );
 }
 
-/** @param uri Keystone's */
-export function unauthorized(
-  uri: string,
-  message = UNAUTHORIZED,
-  fields: Reply["fields"] = {},
-): Reply {
-  const error = { code: 401, title: "Unauthorized", message };
-  return jsonReply(401, { error }, { ...fields, "WWW-Authenticate": `Keystone uri="${uri}"` });
-}
-
-/** @source keystonemiddleware, auth_token: webob's HTTPUnauthorized as JSON */
-const UNAUTHORIZED = "The request you have made requires authentication.";
-
 export function unknownNode(id: string, fields: Reply["fields"]): Reply {
   return faultReply(404, `Node ${id} could not be found.`, fields);
 }

@@ -1,8 +1,11 @@
-import { NOVA_NAMES } from "../../migrate/apply/nova.ts";
 import type { PlanCounts, SnapshotCounts } from "../../model/artefact.ts";
 import type { FinishState } from "../../model/handover.ts";
 import { batchesOf, type Entries, IRONIC } from "../../model/journal.ts";
-import type { NovaPlanCounts, NovaPlanHeader } from "../../model/nova/nova-plan.ts";
+import {
+  NOVA_NAMES,
+  type NovaPlanCounts,
+  type NovaPlanHeader,
+} from "../../model/nova/nova-plan.ts";
 import type { Rehearsal } from "../../model/rehearsal.ts";
 import type { Said } from "../given.ts";
 

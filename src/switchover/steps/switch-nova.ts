@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
+import { rowsPart } from "../../migrate/apply/nova.ts";
 import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
-import { rowsPart } from "../../takeover/steps/host-move.ts";
 import { inverse, serverBack, serverSteps } from "../rules/server.ts";
 import type { SwitchedServer, SwitchStepName } from "../rules/switching.ts";
 import {

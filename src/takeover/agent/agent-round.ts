@@ -1,12 +1,12 @@
 import { MigrationError } from "../../lib/error.ts";
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import { duration } from "../../lib/text.ts";
 import type { Left } from "../../model/change.ts";
 import type { ComputeHost } from "../../model/nova/host-move.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import { now as moment, rest } from "../../run/process-context.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { isUnanswered } from "../../systems/database/statement.ts";
-import { duration } from "../../window/report/rules/window.ts";
 import { fenceLease, readLeases } from "../leases/leases.ts";
 import { keepLocks } from "../leases/locks.ts";
 import { nodesOf } from "../leases/nodes.ts";

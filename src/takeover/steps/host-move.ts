@@ -2,23 +2,14 @@ import type { Journalled } from "../../engine/back.ts";
 import { inTransaction } from "../../engine/batches.ts";
 import type { Leg, Part } from "../../engine/part.ts";
 import { once } from "../../lib/streams.ts";
+import { ROWS } from "../../migrate/apply/nova.ts";
 import type { PlannedMove } from "../../model/nova/host-move.ts";
 import type { NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
 
-/** Rows of machines that go from one compute host to another. */
-export const ROWS = "host-rows";
 /** Rows of the services of hosts that are fenced. */
 const FENCE = "host-fence";
 /** Both, as the journal names them. */
 export const HOST_PARTS: readonly string[] = [ROWS, FENCE];
-
-type Reached = Pick<NovaTarget, "inspect" | "perform">;
-
-/** Machines, each with all its rows in one transaction. */
-export function rowsPart({ inspect, perform }: Reached): Part<NovaStep> {
-  const far: Part["far"] = ({ done }) => `${done} rows of nova`;
-  return { name: ROWS, size: inTransaction(), far, inspect, perform };
-}
 
 /**
  * Services of hosts: fenced by a statement of their own, let go by restoring the row like others.
@@ -26,7 +17,7 @@ export function rowsPart({ inspect, perform }: Reached): Part<NovaStep> {
  * @param fence performs steps that fence
  */
 export function fencePart(
-  { inspect, perform }: Reached,
+  { inspect, perform }: Pick<NovaTarget, "inspect" | "perform">,
   fence: NovaTarget["perform"],
 ): Part<NovaStep> {
   return {

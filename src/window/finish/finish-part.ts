@@ -1,13 +1,19 @@
-import { type Begun, begunIn } from "../../engine/begun.ts";
+import type { Begun } from "../../engine/begun.ts";
 import { type Ownership, ownershipOf, wasUndone } from "../../engine/ownership.ts";
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import { regroup } from "../../lib/streams.ts";
-import { FINISH, type Guard, type Guarded, type Guards } from "../../model/handover.ts";
+import type { RunPlan } from "../../migrate/plan/loaded-plans.ts";
+import {
+  FINISH,
+  type Guard,
+  type Guarded,
+  type Guards,
+  type Trouble,
+} from "../../model/handover.ts";
 import { type Entries, IRONIC, type Span } from "../../model/journal.ts";
-import { isLoaded, type Origins, type PlannedMachine } from "../../model/plan.ts";
-import { fields } from "../../run/files/journal.ts";
+import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
+import { clearedOf } from "../../run/finished.ts";
 import { dutyOf, type GuardedNode, guardsOf, nodesOf } from "../handover/rules/guards.ts";
-import type { Trouble } from "../handover/rules/judge.ts";
 
 /** A machine whose guards are cleared, or put back. */
 export interface GuardChange {
@@ -140,26 +146,6 @@ export function clearedFields(
   begun: ReadonlyMap<string, Begun>,
 ): ReadonlyMap<string, ReadonlySet<string>> {
   return new Map([...begun].map(([id, one]) => [id, clearedOf(id, one)]));
-}
-
-function clearedOf(id: string, { observed }: Begun): ReadonlySet<string> {
-  const place = `journal, ${FINISH} of ${id}`;
-  return new Set(observed.flatMap((one) => fields(one, place).texts("fields")));
-}
-
-/** Nodes whose protection finish cleared, and that no rollback took back since. */
-export function unprotected(entries: Entries): ReadonlySet<string> {
-  const found = new Set<string>();
-  for (const [id, begun] of begunIn(entries, FINISH, IRONIC))
-    if (clearedOf(id, begun).has("protected")) found.add(id);
-  return found;
-}
-
-/** A plan of a run. */
-export interface RunPlan {
-  readonly sha256: string;
-  readonly origins: Origins;
-  readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
 }
 
 const BATCH = 128;

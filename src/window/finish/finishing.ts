@@ -11,10 +11,9 @@ import type { MigrationError } from "../../lib/error.ts";
 import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-place.ts";
 import type { Backend, Guarding } from "../../migrate/open/backend.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
-import type { Guard } from "../../model/handover.ts";
+import type { Guard, Trouble } from "../../model/handover.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import type { GuardedNode } from "../handover/rules/guards.ts";
-import type { Trouble } from "../handover/rules/judge.ts";
 import {
   clearedFields,
   finishPart,

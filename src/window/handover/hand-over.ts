@@ -1,11 +1,17 @@
 import { begunIn } from "../../engine/begun.ts";
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import { regroup } from "../../lib/streams.ts";
-import { HAND_OVER, type Handover, isOurs, type ObservedNode } from "../../model/handover.ts";
+import {
+  HAND_OVER,
+  type Handover,
+  isOurs,
+  type Judged,
+  type ObservedNode,
+} from "../../model/handover.ts";
 import { type Entries, IRONIC } from "../../model/journal.ts";
 import type { Row } from "../../model/machine.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
-import { type Judged, judge, overdue, type PlannedNode, without } from "./rules/judge.ts";
+import { judge, overdue, type PlannedNode, without } from "./rules/judge.ts";
 import { createPacing } from "./rules/pacing.ts";
 import type { ConductorHealth } from "./rules/successors.ts";
 

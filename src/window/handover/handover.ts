@@ -9,8 +9,9 @@ import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import type { MigrationError } from "../../lib/error.ts";
 import { checkIdentity, checkReasons } from "../../migrate/apply/ironic-place.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
+import { STOPPED } from "../../migrate/order.ts";
 import { loadable, nothingLoads } from "../../migrate/plan/empty-plan.ts";
-import { HAND_OVER, type Handover } from "../../model/handover.ts";
+import { HAND_OVER, type Handover, type Trouble } from "../../model/handover.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import { rememberGiven } from "../../run/files/given-file.ts";
@@ -25,7 +26,6 @@ import { lockTarget } from "../../systems/database/write.ts";
 import { createHandover } from "../../systems/ironic-db/handover.ts";
 import { identifyTarget } from "../../systems/ironic-db/open.ts";
 import { type Followed, follow } from "../../systems/logs/follow.ts";
-import { STOPPED } from "../runner/pipeline.ts";
 import {
   type HandOverChange,
   type HandOverPosition,
@@ -33,7 +33,7 @@ import {
   plannedNodes,
   restagePart,
 } from "./hand-over.ts";
-import type { PlannedNode, Trouble } from "./rules/judge.ts";
+import type { PlannedNode } from "./rules/judge.ts";
 import { createConductorHealth, type Log } from "./rules/successors.ts";
 
 /** What a hand-over is given. */

@@ -1,9 +1,10 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { isObject, type Json } from "../../lib/json.ts";
 import { REFUSALS } from "../../lib/refusals.ts";
+import { duration } from "../../lib/text.ts";
 import type { Rehearsal } from "../../model/rehearsal.ts";
 import { type RunFolder, readNote } from "../../run/files/run-folder.ts";
-import { butFor, duration } from "../report/rules/window.ts";
+import { butFor } from "../report/rules/window.ts";
 
 /** The folder of a rehearsal in its run: journal and notes of its own. */
 export const REHEARSAL = "rehearsal";

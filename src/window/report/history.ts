@@ -1,9 +1,9 @@
 import { constants, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { JsonObject } from "../../lib/json.ts";
-import { NOVA_NAMES } from "../../migrate/apply/nova.ts";
 import { HAND_OVER } from "../../model/handover.ts";
 import { batchesOf, type Entries, entriesOf, IRONIC } from "../../model/journal.ts";
+import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import { parseObject } from "../../run/files/artefact-form.ts";
 import { readWindow } from "../../run/files/window-file.ts";
 import { LOOKS } from "../../run/stages.ts";

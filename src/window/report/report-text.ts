@@ -1,8 +1,9 @@
+import { duration } from "../../lib/text.ts";
 import { SIGNS, serverName } from "../../migrate/plan/rules/summary.ts";
 import type { Verdict } from "../../model/plan.ts";
 import type { NovaTotals, ReportFacts } from "./rules/facts.ts";
 import { clock } from "./rules/night.ts";
-import { counted, duration, minute } from "./rules/window.ts";
+import { counted, minute } from "./rules/window.ts";
 
 /** What both forms of a report say in the same words. */
 

@@ -1,10 +1,10 @@
 import { MigrationError } from "../../lib/error.ts";
 import { NAMED } from "../../lib/text.ts";
-import { NOVA_NAMES } from "../../migrate/apply/nova.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { createdAgain, isThere } from "../../migrate/plan/loaded-plans.ts";
 import { novaOptions } from "../../migrate/rollback/way-back.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
+import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import { rememberGiven, withEarlier } from "../../run/files/given-file.ts";
 import type { RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";

@@ -1,4 +1,5 @@
 import { ownershipOf } from "../../engine/ownership.ts";
+import { duration } from "../../lib/text.ts";
 import { USUAL_PACE } from "../../model/handover.ts";
 import { WATCH_SECONDS } from "../../model/ironic/service.ts";
 import { IRONIC } from "../../model/journal.ts";
@@ -8,7 +9,7 @@ import { LOOKS, type RunStage } from "../../run/stages.ts";
 import { paceOfRun, releaseWords } from "../handover/conductor-pace.ts";
 import { measuredOf } from "../report/history.ts";
 import type { Measured, WindowStep } from "../report/rules/facts.ts";
-import { duration, stepOf } from "../report/rules/window.ts";
+import { stepOf } from "../report/rules/window.ts";
 
 /**
  * Estimates the duration of the remaining work of a stage.

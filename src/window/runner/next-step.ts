@@ -1,4 +1,4 @@
-import { shellWord } from "../../lib/text.ts";
+import { duration, shellWord } from "../../lib/text.ts";
 import { managedState, managesNodes } from "../../manage/manage-run.ts";
 import type { RunFiles } from "../../run/files/run-files.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
@@ -9,7 +9,6 @@ import { nextCommand } from "../../run/next.ts";
 import { type RunStage, stageOf, UNDONE_BY, WHY } from "../../run/stages.ts";
 import { switchesOver, switchState } from "../../switchover/switchover-run.ts";
 import { hostState } from "../../takeover/host-status.ts";
-import { duration } from "../report/rules/window.ts";
 import { expectedIn } from "./expected.ts";
 import { isDecision, leftBehind, nextOf, nextStepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";

@@ -1,7 +1,7 @@
 import { ownershipOf } from "../../engine/ownership.ts";
 import { NAMED, shellWord } from "../../lib/text.ts";
-import type { NovaLegName } from "../../migrate/apply/nova.ts";
 import { leavesNova } from "../../migrate/hosts/nova-rows-left.ts";
+import { stopped } from "../../migrate/order.ts";
 import {
   heldUpText,
   isHeldUp,
@@ -17,28 +17,6 @@ import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import { awayOf, type RunFiles, type TakenBack } from "../../run/files/run-files.ts";
 import { backendOf, type NextStep, type Said, wordsOf } from "../../run/given.ts";
 import { type NextCommand, nextCommand } from "../../run/next.ts";
-
-/**
- * The walk of `apply`: flavors first, so that a rebuild finds the new images whatever becomes of the load;
- * then Ironic's machines; then Nova's rows name the new hosts. What machines share goes last: whether a
- * service is disabled depends on which machines moved.
- */
-export const FORWARD = {
-  beforeIronic: ["flavors", "api"],
-  afterIronic: ["hosts", "shared"],
-} as const satisfies { readonly [when: string]: readonly NovaLegName[] };
-
-/**
- * The walk of `rollback`, written out and derived from nothing. Before it Nova's rows of hosts are inspected,
- * as a machine is taken back whole or not at all. Ironic's machines go first: what a conductor works on
- * stays, and its rows of Nova with it. Then hosts with what machines share, then flavors. Each line is
- * reported as one part.
- */
-export const BACK_AFTER_IRONIC = [
-  { part: "hosts", legs: ["hosts", "shared"] },
-  { part: "api", legs: ["api"] },
-  { part: "flavors", legs: ["flavors"] },
-] as const satisfies readonly { readonly part: string; readonly legs: readonly NovaLegName[] }[];
 
 /** Where the flavors of a plan for Nova are; null where the plan is without. */
 type BesideNova = { readonly api: NovaIdentity | undefined } | null;
@@ -106,13 +84,6 @@ function upper(text: string): string {
 function otherWay(command: NextCommand, given: { readonly undo: boolean }): string {
   const undo = !given.undo;
   return `${undo ? "Undo" : "Next"}: ${nextCommand(command, given, { undo })}`;
-}
-
-export const STOPPED = "Stopped on request; run the same command to go on.";
-
-/** @param again the command that goes on */
-export function stopped(again: string, more = ""): string {
-  return `Stopped on request${more}.\nNext: ${again}`;
 }
 
 const NOVA = { novaDb: "DB" };

@@ -1,7 +1,7 @@
 import { keyOf, type Ownership, ownershipOf } from "../../engine/ownership.ts";
-import { NOVA_NAMES } from "../../migrate/apply/nova.ts";
 import { isThrough } from "../../migrate/hosts/nova-rows-left.ts";
 import { IRONIC } from "../../model/journal.ts";
+import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import { awayOf, type RunFiles } from "../../run/files/run-files.ts";
 import type { NextCommand } from "../../run/next.ts";
 import type { Standing } from "../report/rules/verdict.ts";

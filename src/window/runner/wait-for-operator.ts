@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MigrationError } from "../../lib/error.ts";
-import { NAMED, shellWord } from "../../lib/text.ts";
+import { duration, NAMED, shellWord } from "../../lib/text.ts";
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { runningComputes } from "../../migrate/hosts/rules/running.ts";
 import { openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
@@ -15,7 +15,7 @@ import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { isHandedOver } from "../handover/rules/observe.ts";
 import { type TakeoverAsked, verifyTakeover } from "../handover/verify-takeover.ts";
-import { counted, duration } from "../report/rules/window.ts";
+import { counted } from "../report/rules/window.ts";
 
 /** How what a person does is waited for. */
 export interface Waiting {

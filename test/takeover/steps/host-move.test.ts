@@ -1,16 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { execute } from "../../../src/engine/execute.ts";
+import { rowsPart } from "../../../src/migrate/apply/nova.ts";
 import type { Row } from "../../../src/model/machine.ts";
 import type { PlannedMove } from "../../../src/model/nova/host-move.ts";
 import type { NovaStep, NovaTarget } from "../../../src/model/nova/nova-plan.ts";
-import {
-  fenceLeg,
-  fencePart,
-  rowsBack,
-  rowsLeg,
-  rowsPart,
-} from "../../../src/takeover/steps/host-move.ts";
+import { fenceLeg, fencePart, rowsBack, rowsLeg } from "../../../src/takeover/steps/host-move.ts";
 import { dies, memoryPart, sessionOf, type World, world } from "../../engine/memory-part.ts";
 import { smallBatches } from "../../support/batches.ts";
 

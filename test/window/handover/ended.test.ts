@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../../src/model/journal.ts";
-import { endOf } from "../../../src/window/handover/rules/guards.ts";
+import { endOf } from "../../../src/run/finished.ts";
 
 test("a run is ended by finish, until something is loaded, all protected again or all taken back", () => {
   const by = "a test";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { RunPlan } from "../../../src/migrate/plan/loaded-plans.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { PlannedMachine, PlannedRecord } from "../../../src/model/plan.ts";
-import { type RunPlan, runNodes } from "../../../src/window/finish/finish-part.ts";
+import { runNodes } from "../../../src/window/finish/finish-part.ts";
 
 const ABOUT = { at: "2026-01-01T00:00:00.000Z", by: "a test" } as const;
 const MACHINES = ["a", "b", "c"];

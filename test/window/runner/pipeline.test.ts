@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { NOVA_NAMES } from "../../../src/migrate/apply/nova.ts";
 import { type Entry, IRONIC } from "../../../src/model/journal.ts";
+import { NOVA_NAMES } from "../../../src/model/nova/nova-plan.ts";
 import type { RunFiles } from "../../../src/run/files/run-files.ts";
 import { newForPlan, type Said } from "../../../src/run/given.ts";
 import { checkRenewable, planAnew } from "../../../src/window/runner/command-lines.ts";

@@ -1,4 +1,5 @@
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
+import { STOPPED } from "../../../migrate/order.ts";
 import { queueText } from "../../../model/nova/requests.ts";
 import { openRun } from "../../../run/files/run-folder.ts";
 import { movesLegacy } from "../../../run/host-files.ts";
@@ -6,7 +7,6 @@ import { nextCommand } from "../../../run/next.ts";
 import { type LegacyMoveWords, moveLegacy } from "../../../takeover/baremetal/legacy-move.ts";
 import { moveHosts } from "../../../takeover/host-move.ts";
 import type { HostMoved } from "../../../takeover/host-moves.ts";
-import { STOPPED } from "../../../window/runner/pipeline.ts";
 import type { HostArgs } from "../../options/host/host.ts";
 import { exitWith, note, printResult, say, sinkOf } from "../shared.ts";
 import { checkMode } from "./mode.ts";

@@ -1,9 +1,9 @@
 import { MigrationError } from "../../../lib/error.ts";
 import type { Reach } from "../../../migrate/flavors/flavor-api.ts";
-import type { Images } from "../../../migrate/flavors/rules/flavors.ts";
 import type { NovaAsked } from "../../../migrate/hosts/nova-plan.ts";
 import type { Watching } from "../../../migrate/hosts/nova-watch.ts";
 import type { TargetOptions } from "../../../migrate/open/backend.ts";
+import type { Images } from "../../../model/nova/nova-plan.ts";
 import { BY_NAME } from "../../../run/cloud.ts";
 
 export interface WatchArgs {

@@ -1,6 +1,6 @@
 import { listed, show } from "../../../lib/text.ts";
 import { type Finding, finding, findingIf } from "../../../model/finding.ts";
-import type { NovaStep } from "../../../model/nova/nova-plan.ts";
+import type { Images, NovaStep } from "../../../model/nova/nova-plan.ts";
 import type { FlavorPlace, FlavorRow, FlavorRows, SpecRow } from "../../../model/nova/nova-rows.ts";
 import { OPERATOR } from "../../transform/convert.ts";
 import type { FlavorFacts } from "./facts.ts";
@@ -8,12 +8,6 @@ import { MAKERS } from "./steps.ts";
 
 const KERNEL = "baremetal:deploy_kernel_id";
 const RAMDISK = "baremetal:deploy_ramdisk_id";
-
-/** What becomes of the deploy images that flavors name. @source facts/nova-bm.md 4.2 */
-export type Images =
-  | { readonly do: "keep" }
-  | { readonly do: "delete" }
-  | { readonly do: "point"; readonly kernel: string; readonly ramdisk: string };
 
 export interface FlavorsAsked {
   readonly images: Images;

@@ -1,9 +1,9 @@
-import { createSeveral } from "../../../lib/text.ts";
+import { createSeveral, duration } from "../../../lib/text.ts";
 import { onceLoaded, slowDelete } from "../../../migrate/plan/rules/delete-cost.ts";
 import type { CheckResult, CheckView, IronicFacts } from "../../../model/check.ts";
 import { type TakeOverPace, USUAL_PACE, WINDOW_PACE } from "../../../model/handover.ts";
 import { forecast } from "../../handover/rules/forecast.ts";
-import { counted, duration } from "../../report/rules/window.ts";
+import { counted } from "../../report/rules/window.ts";
 import {
   countOf,
   fine,

@@ -1,5 +1,4 @@
 import { type Guarded, type Guards, isOurs } from "../../../model/handover.ts";
-import { besideMachines, type Entries, type Entry, IRONIC } from "../../../model/journal.ts";
 import type { Origins, PlannedMachine } from "../../../model/plan.ts";
 import type { PlannedNode } from "./judge.ts";
 
@@ -76,23 +75,4 @@ export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Pa
     }),
     ...(cleared.has("automated_clean") && { automated_clean: false }),
   };
-}
-
-/**
- * When finish ended the run, and nothing was loaded, all guarded again or all taken back since. Single
- * machines that are guarded again do not go on with it: Nova manages the others.
- */
-export function endOf(entries: Entries): { readonly at: string; readonly by: string } | null {
-  const own = [...besideMachines(entries)];
-  const last = own.findLastIndex((entry) => entry.do === "close");
-  const end = own[last];
-  if (end?.do !== "close") return null;
-  const goesOn = own.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
-  return goesOn ? null : { at: end.at, by: end.by };
-}
-
-/** Whether something of Ironic was loaded, or all of it taken back. */
-function isLoad(entry: Entry): boolean {
-  if (entry.do !== "begin" && entry.do !== "undo") return false;
-  return entry.part === IRONIC && (entry.do === "begin" || entry.nodes === "all");
 }

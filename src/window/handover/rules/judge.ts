@@ -1,22 +1,13 @@
-import { isOurs, type ObservedNode, type Taker } from "../../../model/handover.ts";
+import {
+  type HandoverState,
+  isOurs,
+  type Judged,
+  type ObservedNode,
+  type Taker,
+} from "../../../model/handover.ts";
 import type { Row } from "../../../model/machine.ts";
 import { isOldPowerError } from "../../../model/power.ts";
 import { BRING } from "./successors.ts";
-
-/**
- * Where a machine stands on its way to a conductor: `staged` until it is released, `waiting` until
- * a conductor has taken it over, `done` then; `held` is loaded in maintenance by the plan's own
- * word; `failed` and `missing` need somebody.
- */
-export type HandoverState = "staged" | "waiting" | "done" | "held" | "failed" | "missing";
-
-export interface Judged {
-  readonly state: HandoverState;
-  /** What is wrong, when something is. */
-  readonly why: string | null;
-  /** What the operator can do about it: one sentence. */
-  readonly fix: string | null;
-}
 
 /**
  * Judges a machine by its planned row and what Ironic says now. Only a machine in use is taken
@@ -131,11 +122,4 @@ export interface PlannedNode {
   readonly row: Row;
   /** Uuid of its tenant's root filesystem; absent where the plan knows none. */
   readonly root?: string;
-}
-
-export interface Trouble extends Judged {
-  readonly uuid: string;
-  readonly bm_node_id: number;
-  /** What the conductors' logs say. */
-  readonly log?: readonly string[];
 }

@@ -1,7 +1,7 @@
-import type { Handover } from "../../../model/handover.ts";
+import type { Handover, HandoverState, Judged, Trouble } from "../../../model/handover.ts";
 import type { Row } from "../../../model/machine.ts";
 import type { TargetDoc } from "../../../model/mapping.ts";
-import { type HandoverState, type Judged, judge, type PlannedNode, type Trouble } from "./judge.ts";
+import { judge, type PlannedNode } from "./judge.ts";
 import { nobody } from "./successors.ts";
 
 type ByState = { [state in HandoverState]: number };

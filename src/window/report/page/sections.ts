@@ -1,8 +1,9 @@
+import { duration } from "../../../lib/text.ts";
 import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
 import { boundTo, hostRows, nightRows, SIGNERS, undoLines, verdictRows } from "../report-text.ts";
 import type { NovaTotals, ReportFacts } from "../rules/facts.ts";
 import { nightText } from "../rules/night.ts";
-import { counted, duration, second } from "../rules/window.ts";
+import { counted, second } from "../rules/window.ts";
 import { bar, ring, span } from "./charts.ts";
 import { cell, code, escaped, isolated, list, section, table } from "./markup.ts";
 

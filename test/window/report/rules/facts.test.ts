@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { duration } from "../../../../src/lib/text.ts";
 import { finding } from "../../../../src/model/finding.ts";
 import { USUAL_PACE, WINDOW_PACE } from "../../../../src/model/handover.ts";
 import type { PlannedMachine } from "../../../../src/model/plan.ts";
@@ -12,7 +13,7 @@ import {
 } from "../../../../src/window/report/rules/night.ts";
 import { createTotals } from "../../../../src/window/report/rules/tally.ts";
 import { judge, type Standing } from "../../../../src/window/report/rules/verdict.ts";
-import { duration, stepOf } from "../../../../src/window/report/rules/window.ts";
+import { stepOf } from "../../../../src/window/report/rules/window.ts";
 import { accepted, COUNTS, HEADER, MACHINES, machineOf } from "../sample.ts";
 
 const BEFORE: Standing = { load: "none", staged: 0, verified: "no", ended: false };

@@ -1,0 +1,39 @@
+import { type AskedFor, faultReply, type Reply, unauthorized } from "../model/served.ts";
+import type { KnownToken, Tokens } from "./tokens.ts";
+import { unanswered } from "./versions.ts";
+
+/** Who asks. */
+export interface Known {
+  readonly token: string | null;
+  readonly known: KnownToken;
+}
+
+/** Everybody, where no token is asked for. */
+const NOBODY: KnownToken = {
+  owner: { user_id: "", project_id: null, roles: ["admin"], system_scope: "all" },
+  endpoint: null,
+  expires: Number.POSITIVE_INFINITY,
+};
+
+/**
+ * Who asks, as Keystone knows him; an answer where it does not.
+ *
+ * @param fault words an error as the service does
+ */
+export async function whose(
+  proxy: { readonly tokens: Tokens | null; readonly keystone: string },
+  asked: AskedFor,
+  fault = faultReply,
+): Promise<Known | Reply> {
+  if (proxy.tokens === null) return { token: null, known: NOBODY };
+  const token = asked.fields["x-auth-token"];
+  if (typeof token !== "string" || token === "") return unauthorized(proxy.keystone);
+  const found = await proxy.tokens.validate(token, asked.globalId, () => {
+    asked.upstream.calls += 1;
+  });
+  if (found.is === "known") return { token, known: found.token };
+  if (found.is === "unanswered") return fault(503, unanswered("Keystone", found.why));
+  return found.status === 401
+    ? unauthorized(proxy.keystone)
+    : fault(403, found.why || "Keystone refuses it.");
+}

@@ -7,15 +7,11 @@ import { listed, NAMED } from "../lib/text.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { type ManagePlace, openManagePlace } from "../migrate/open/services.ts";
 import type { RowVerdict } from "../model/artefact.ts";
-import type { Left } from "../model/change.ts";
 import { MANAGE, type SeenServer } from "../model/ironic/manage.ts";
 import type { Entries } from "../model/journal.ts";
-import type { UndoPreview } from "../model/preview.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing } from "../run/databases.ts";
-import { readJournal } from "../run/files/journal.ts";
-import { inRun } from "../run/run.ts";
-import { checkScope } from "../run/scope.ts";
+import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/rollback.ts";
 import { withSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
 import { reasonOf } from "../systems/ironic-api/allocation.ts";
@@ -28,13 +24,8 @@ import { changeBack, managedIn, openManaged } from "./manage-run.ts";
 import { bindsOf, type ManageChange, recordOf, unseenNode } from "./steps/manage-acts.ts";
 import { heldFor } from "./steps/manage-nova-marks.ts";
 
-/** Which machines lose their record. */
-interface UnmanageWords extends RestOptions {
-  readonly run: string;
-  readonly all: boolean;
-  /** Uuids or names of nodes. */
-  readonly node?: readonly string[];
-}
+/** Which machines lose their record: uuids or names of nodes. */
+interface UnmanageWords extends RestOptions, RollbackOptions {}
 
 /** Machines under way at once where nothing else is said. */
 export const IN_FLIGHT = 4;
@@ -43,39 +34,40 @@ export const IN_FLIGHT = 4;
  * Takes away records that this run made, and gives ports and nodes back what was replaced. Ports of Neutron are
  * never deleted.
  *
- * @param leave hears of what stays as it is
- * @returns whether it came to its end; null where nothing was managed
  * @throws MigrationError N2I-E100, N2I-E305, N2I-E306
  */
-export function rollbackManaged(
-  words: UnmanageWords,
-  sink: Sink,
-  leave: (rows: readonly Left[]) => void,
-): Promise<boolean | null> {
-  return inRun(words.run, "rollback", { create: false }, (run) =>
-    closing(async (keep) => {
-      const { entries } = await readJournal(run);
-      const { inFlight: most = IN_FLIGHT } = words;
-      checkWords(words, most);
-      if (words.all && managedIn(entries).size === 0) {
-        sink.result("Rollback: this run did not manage a machine.");
-        return null;
-      }
+export function managedBack(words: UnmanageWords): Rollback {
+  const { all, inFlight: most = IN_FLIGHT } = words;
+  return rollbackOf({ kind: "manage" }, words, (sink) => ({
+    nothing: "this run did not manage a machine",
+    async find(run, entries) {
+      const [fault] = inFlightFaults(most);
+      if (fault !== undefined) throw new MigrationError("N2I-E100", fault);
+      const managed = managedIn(entries);
+      return all && managed.size === 0 ? null : { run, entries, managed };
+    },
+    async open(found, keep) {
       const place = await openManagePlace(words, keep, sink.say);
-      const wanted = await wantedOf(words, entries, place);
+      const wanted = await wantedOf(words, found.entries, place);
       const { address } = place.service.identity;
-      checkPlace(entries, address);
-      const adapter = await openAdapter(place, keep, entries, null);
-      await sink.confirm(question(adapter, wanted.size, address));
-      const part = adapter.back(most);
-      const pace = { ...ONE_BY_ONE, together: most, inFlight: most };
-      return withSession(
+      checkPlace(found.entries, address);
+      return {
+        ...found,
+        wanted,
+        address,
+        adapter: await openAdapter(place, keep, found.entries, null),
+      };
+    },
+    question: ({ adapter, wanted, address }) => question(adapter, wanted.size, address),
+    back: ({ run, wanted, address, adapter }, leave) =>
+      withSession(
         run,
         async (session) => {
           await session.begin(MANAGE, { ...adapter.target, address });
           let [done, left] = [0, 0];
           const changes = (ours: ReadonlyMap<string, Begun>) => once(changesOf(ours, wanted));
-          const leg = { part, command: "rollback", changes, pace };
+          const pace = { ...ONE_BY_ONE, together: most, inFlight: most };
+          const leg = { part: adapter.back(most), command: "rollback", changes, pace };
           const end = await windowBack(leg, session, ({ change, position }) => {
             if (position.is === "after") done += 1;
             else {
@@ -87,12 +79,21 @@ export function rollbackManaged(
             `Rollback: ${several(done)} ${done === 1 ? "has" : "have"} no server record of this run any more, ${left} left.`,
           );
           if (end.broke !== null) throw end.broke;
-          return !end.stopped;
+          return end.stopped ? null : ENDED;
         },
         { afterWindow: true },
-      );
-    }),
-  );
+      ),
+    async *previews({ managed, wanted, adapter }) {
+      const changes = [...managed].flatMap(([id, { change }]) => (wanted.has(id) ? [change] : []));
+      const positions = await adapter.back(IN_FLIGHT).inspect(changes, false);
+      for (const [at, { is, why }] of positions.entries()) {
+        const { id } = changes[at] ?? { id: "" };
+        const about = { resource: "node", uuid: id, bm_node_id: null };
+        if (is === "before") yield { action: "restore", ...about, why: null };
+        if (is === "other") yield { action: "leave", ...about, why: why.join("; ") };
+      }
+    },
+  }));
 }
 
 function question({ name }: Adapter, machines: number, address: string): string {
@@ -110,36 +111,6 @@ function changesOf(
   wanted: ReadonlySet<string>,
 ): readonly ManageChange[] {
   return [...ours].flatMap(([id, begun]) => (wanted.has(id) ? [changeBack(id, begun).change] : []));
-}
-
-/** Shows what the same words would take back; writes nothing. */
-export function previewUnmanage(words: UnmanageWords, sink: Sink): Promise<void> {
-  return closing(async (keep) => {
-    const { entries, managed } = await openManaged(words.run);
-    checkWords(words, words.inFlight ?? IN_FLIGHT);
-    const rows = async function* (): AsyncGenerator<UndoPreview> {
-      if (words.all && managed.size === 0) return;
-      const place = await openManagePlace(words, keep, sink.say);
-      const wanted = await wantedOf(words, entries, place);
-      checkPlace(entries, place.service.identity.address);
-      const changes = [...managed].flatMap(([id, { change }]) => (wanted.has(id) ? [change] : []));
-      const part = (await openAdapter(place, keep, entries, null)).back(IN_FLIGHT);
-      for (const [at, { is, why }] of (await part.inspect(changes, false)).entries()) {
-        const { id } = changes[at] ?? { id: "" };
-        const about = { resource: "node", uuid: id, bm_node_id: null };
-        if (is === "before") yield { action: "restore", ...about, why: null };
-        if (is === "other") yield { action: "leave", ...about, why: why.join("; ") };
-      }
-    };
-    await sink.list("undos", rows());
-  });
-}
-
-/** @throws MigrationError N2I-E100, N2I-E305 */
-function checkWords({ all, node = [] }: UnmanageWords, most: number): void {
-  checkScope(all, node);
-  const [fault] = inFlightFaults(most);
-  if (fault !== undefined) throw new MigrationError("N2I-E100", fault);
 }
 
 /**

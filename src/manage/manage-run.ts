@@ -1,49 +1,10 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { type Begun, begunIn } from "../engine/begun.ts";
-import { MigrationError, orNull } from "../lib/error.ts";
 import { MANAGE } from "../model/ironic/manage.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
 import { readJournal } from "../run/files/journal.ts";
-import { openManifest, PLAN } from "../run/files/plan-folder.ts";
-import { openRun, type RunFolder } from "../run/files/run-folder.ts";
+import { openRun } from "../run/files/run-folder.ts";
 import { nextCommand } from "../run/next.ts";
 import { actsOf, isHanded, type ManageChange } from "./steps/manage-acts.ts";
-
-/** Whether a run gives machines their server record, by its journal. */
-export async function managesNodes(run: Pick<RunFolder, "path">): Promise<boolean> {
-  const journal = await journalOf(run);
-  return journal !== null && isOfManaging(journal.entries);
-}
-
-/**
- * A run's journal, to know its kind; null where it cannot be read, and the run's other files tell the kind.
- *
- * @throws MigrationError N2I-E112 where nothing but a journal that is gone or edited could tell it
- */
-export async function journalOf({ path }: Pick<RunFolder, "path">) {
-  try {
-    return await readJournal({ path });
-  } catch (cause) {
-    const isLost = cause instanceof MigrationError && cause.code === "N2I-E112";
-    if (!(cause instanceof MigrationError) || (isLost && !existsSync(join(path, "snapshot.jsonl"))))
-      throw cause;
-    return null;
-  }
-}
-
-function isOfManaging(entries: Entries): boolean {
-  return targetOf(entries, MANAGE) !== undefined;
-}
-
-/** @throws MigrationError N2I-E315 for a run that carries machines over, or moves them */
-export async function checkManages(run: RunFolder, entries: Entries): Promise<void> {
-  const plan = await orNull(openManifest(`${run.path}/${PLAN}`), "N2I-E110");
-  if (plan === null && (entries.length === 0 || isOfManaging(entries))) return;
-  throw new MigrationError("N2I-E315", `${run.path} has a plan of its own`, {
-    fix: "Give node manage a --run of its own.",
-  });
-}
 
 /** Machines that a run began to manage and has not taken back since, by uuid. */
 export function managedIn(entries: Entries): ReadonlyMap<

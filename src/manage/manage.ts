@@ -18,7 +18,7 @@ import { readNics } from "../systems/ironic-api/running.ts";
 import { type Adapter, openAdapter, type Recorded } from "./manage-adapter.ts";
 import { changesOf, checkAsked, type ManageWords } from "./manage-asked.ts";
 import { type Notify, named, refused, tellEnds, telling } from "./manage-events.ts";
-import { changeBack, checkManages, managedIn } from "./manage-run.ts";
+import { changeBack, managedIn } from "./manage-run.ts";
 import type { ManagePosition } from "./steps/manage.ts";
 import type { ManageChange } from "./steps/manage-acts.ts";
 
@@ -55,10 +55,9 @@ export function manageMachines(
     });
   // What is only asked leaves no folder.
   if (words.dryRun && !existsSync(words.run)) return preview([]);
-  return inRun(words.run, "node manage", { create: true }, (run) =>
+  return inRun(words.run, "node manage", { kind: "manage", create: true }, (run) =>
     closing(async (keep) => {
       const { entries } = await readJournal(run);
-      await checkManages(run, entries);
       if (words.dryRun) return preview(entries);
       const known = await looked(all, words, entries, { keep, sink });
       const { place, adapter, changes } = known;

@@ -17,7 +17,6 @@ import { serviceUrl } from "../systems/openstack/session.ts";
 import { checkPlace } from "./manage.ts";
 import { type Adapter, allocationAdapter, checkAdapter } from "./manage-adapter.ts";
 import type { Notify } from "./manage-events.ts";
-import { checkManages } from "./manage-run.ts";
 import { manageableAnswer } from "./manageable-requests.ts";
 import { allocationKeeper } from "./record-keeper.ts";
 import { MANAGEABLE, MANAGEABLE_RULES } from "./rules/served.ts";
@@ -46,10 +45,9 @@ export function serveManageable(asked: ManageableAsked, told: ManageableTold): P
       "N2I-E100",
       "serve manageable wants --run: its journal is the way back",
     );
-  return inRun(path, "node manage", { create: true }, (run) =>
+  return inRun(path, "node manage", { kind: "manage", create: true }, (run) =>
     closing(async (keep) => {
       const { entries } = await readJournal(run);
-      await checkManages(run, entries);
       const place = await openManagePlace(asked, keep, told.say, true);
       const { address } = place.service.identity;
       checkAsked({ ...asked, ironicUrl: address, novaCompat: false });

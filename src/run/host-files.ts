@@ -1,12 +1,7 @@
-import { MigrationError, orNull } from "../lib/error.ts";
+import { MigrationError } from "../lib/error.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { managesNodes } from "../manage/manage-run.ts";
-import { type Entries, entriesOf, plansOf } from "../model/journal.ts";
-import { MOVES, type MoveManifest, type PlannedMove } from "../model/nova/host-move.ts";
-import { switchesOver } from "../switchover/switchover-run.ts";
-import { LEGACY } from "../takeover/baremetal/steps/legacy-begun.ts";
-import { HOST_PARTS } from "../takeover/steps/host-move.ts";
-import { readJournal } from "./files/journal.ts";
+import { type Entries, plansOf } from "../model/journal.ts";
+import { HOST_PARTS, MOVES, type MoveManifest, type PlannedMove } from "../model/nova/host-move.ts";
 import { findPlan, MANIFEST, openFileOf, openManifest, PLAN } from "./files/plan-folder.ts";
 import type { RunFolder } from "./files/run-folder.ts";
 
@@ -30,47 +25,6 @@ export async function openMovePlan(path: string): Promise<MovePlan> {
     throw new MigrationError("N2I-E315", `${path}/${MANIFEST} carries machines over to Ironic`);
   const { lines } = await openFileOf<JsonObject, PlannedMove>(opened, MOVES);
   return { manifest, sha256: opened.sha256, lines };
-}
-
-/** Whether a run moves machines between compute hosts: by its plan, and by its journal where that cannot be read. */
-export async function movesHosts(run: RunFolder): Promise<boolean> {
-  const manifest = await orNull(openManifest(`${run.path}/${PLAN}`));
-  if (manifest !== null) return isOfHosts(manifest.manifest);
-  return (await begunKind(run)) !== null;
-}
-
-/**
- * Whether those machines are nova-baremetal's: by its journal, which a plan of the other kind does not hide, and
- * by its plan where nothing was begun.
- */
-export async function movesLegacy(run: RunFolder): Promise<boolean> {
-  const opened = await orNull(openManifest(`${run.path}/${PLAN}`));
-  if (opened !== null && !isOfHosts(opened.manifest)) return false;
-  const kind = await begunKind(run);
-  return kind === null ? opened !== null && "nova_bm" in opened.manifest : kind === "legacy";
-}
-
-/** What kind of machines a run began to move, by its journal; null where it moved none. */
-async function begunKind(run: RunFolder): Promise<"ironic" | "legacy" | null> {
-  const { entries = [] } = (await orNull(readJournal(run))) ?? {};
-  if (entriesOf(entries, LEGACY).next().done === false) return "legacy";
-  return plansOf(entries, ...HOST_PARTS).length > 0 ? "ironic" : null;
-}
-
-/** @throws MigrationError N2I-E315 for a run that does something else: its plan, or its journal, is its way back */
-export async function checkCarries(run: RunFolder): Promise<void> {
-  if (await managesNodes(run))
-    throw new MigrationError("N2I-E315", `${run.path} gives machines their server record`, {
-      fix: "With this run work node manage, node unmanage, status, verify and rollback; give extract a --run of its own.",
-    });
-  if (await switchesOver(run))
-    throw new MigrationError("N2I-E315", `${run.path} switches a machine over`, {
-      fix: "With this run work node switchover, status, verify and rollback; give extract a --run of its own.",
-    });
-  if (await movesHosts(run))
-    throw new MigrationError("N2I-E315", `${run.path} moves machines between compute hosts`, {
-      fix: "With this run work host move, show, status, verify and rollback; give extract a --run of its own.",
-    });
 }
 
 /** Whether a plan moves machines between compute hosts, by its manifest. */

@@ -17,8 +17,8 @@ import { isPlainlyHome, type Seal, strayed } from "../model/secret.ts";
 import { digestOnly, openArtefact } from "./files/artefact-reader.ts";
 import { openFileOf, openManifest, PLAN } from "./files/plan-folder.ts";
 import { lockRun, openRun, type RunFolder } from "./files/run-folder.ts";
+import { checkKind, markKind, type RunAbout } from "./files/run-kind.ts";
 import { createSeal, KEY, readKey } from "./files/seal.ts";
-import { checkCarries } from "./host-files.ts";
 import { surroundings } from "./process-context.ts";
 import { waitingFor } from "./wait-message.ts";
 
@@ -156,29 +156,27 @@ export function isRehearsed(): boolean {
 }
 
 /**
- * Runs a stage that writes into the run folder, alone.
+ * Runs a command that writes into the run folder, alone.
  *
- * @throws MigrationError N2I-E315 in a run of another kind
+ * @param of the kind of run that the command works with; `create` makes such a run if there is none
+ * @throws MigrationError N2I-E110, N2I-E113, N2I-E302, N2I-E315 in a run of another kind
  */
 export async function inRun<T>(
   path: string,
   command: string,
-  options: { readonly create: boolean },
+  { create = false, ...about }: RunAbout & { readonly create?: boolean },
   work: (run: RunFolder) => Promise<T>,
 ): Promise<T> {
-  const run = await openRun(path, { ...options, inner: isRehearsed() });
+  const run = await openRun(path, { create, inner: isRehearsed() });
   commands.set(run, command);
   const lock = await lockRun(run, command);
   try {
-    if (!OF_OTHERS.test(command)) await checkCarries(run);
+    await (create ? markKind : checkKind)(run, about, command);
     return await work(run);
   } finally {
     await lock.release();
   }
 }
-
-/** What works on a run that moves machines between compute hosts, or gives them their record. */
-const OF_OTHERS = /^(host |node |rollback$)/;
 
 const commands = new WeakMap<RunFolder, string>();
 

@@ -2,11 +2,9 @@ import { MigrationError } from "../lib/error.ts";
 import { openManagePlace } from "../migrate/open/services.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import type { Left } from "../model/change.ts";
-import type { UndoPreview } from "../model/preview.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing } from "../run/databases.ts";
-import { readJournal } from "../run/files/journal.ts";
-import { inRun } from "../run/run.ts";
+import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/rollback.ts";
 import { withSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
 import { SWITCH_STATES, SWITCHOVER, type Switchover } from "./rules/switching.ts";
@@ -24,53 +22,44 @@ import { closeTakenBack } from "./switchover-state.ts";
 import { faultsOf } from "./switchover-verify.ts";
 import { switchAt, walkBack } from "./switchover-walk.ts";
 
-interface BackWords extends RestOptions {
-  readonly run: string;
+interface BackWords extends RestOptions, RollbackOptions {
   readonly novaDb?: string;
   /** A program that ends with 0 once the spare is off. */
   readonly fenceCommand?: string;
-  /** A run has one switchover: it is meant with or without this word. */
-  readonly all: boolean;
-  readonly node?: readonly string[];
 }
 
 /**
  * Takes a switchover back that did not deploy the destination yet: each step's inverse, the newest first.
+ * A run has one switchover, which is meant with or without `--node`.
  *
- * @param leave hears of what somebody changed since: it stays as it is
- * @returns whether it came to its end; null where nothing was begun
  * @throws MigrationError N2I-E305, N2I-E391 once the destination's deploy was begun
  */
-export function rollbackSwitchover(
-  words: BackWords,
-  sink: Sink,
-  leave: (left: readonly Left[]) => void,
-): Promise<boolean | null> {
-  return inRun(words.run, "rollback", { create: false }, (run) =>
-    closing(async (keep) => {
-      const { entries } = await readJournal(run);
+export function switchoverBack(words: BackWords): Rollback {
+  return rollbackOf({ kind: "switchover" }, words, (sink, preview) => ({
+    nothing: "this run did not switch a machine over",
+    async find(run, entries) {
       const switched = switchedIn(entries);
-      if (switched === null) {
-        await closeTakenBack(run, new Date().toISOString());
-        sink.result("Rollback: this run did not switch a machine over.");
-        return null;
-      }
+      if (switched === null && !preview) await closeTakenBack(run, new Date().toISOString());
+      if (switched === null) return null;
       checkBack(words, switched);
+      return { run, entries, switched };
+    },
+    async open({ run, entries, switched }, keep) {
       const { plan } = switched;
       const place = await openManagePlace(words, keep, sink.say);
-      const { service } = place;
-      const { address } = service.identity;
-      checkSwitchPlace(entries, address);
-      // Placement is asked for nothing before there is no way back.
-      const how = { readOnly: false, placement: false };
+      checkSwitchPlace(entries, place.service.identity.address);
+      // Placement is not needed before there is no way back.
+      const how = { readOnly: preview, placement: false };
       const nova = await reopenSwitchNova(plan, words, place, keep, how);
-      await sink.confirm(
-        `Give ${nameIn(plan)} its volumes and instance back at ${address}, and power it on where it was on?`,
-      );
-      return withSession(
+      return { run, entries, switched, nova, service: place.service };
+    },
+    question: ({ switched, service }) =>
+      `Give ${nameIn(switched.plan)} its volumes and instance back at ${service.identity.address}, and power it on where it was on?`,
+    back: ({ run, switched: { plan }, nova, service }, leave) =>
+      withSession(
         run,
         async (session) => {
-          await session.begin(SWITCHOVER, { address });
+          await session.begin(SWITCHOVER, { address: service.identity.address });
           await closeTakenBack(run, session.now());
           const more = { now: session.clock.now, nova };
           const at = switchAt(service, plan, session.journal.entries, more);
@@ -83,12 +72,22 @@ export function rollbackSwitchover(
               ? `Rollback: ${nameIn(plan)} is as it was.`
               : `Rollback: ${left.length} left.`,
           );
-          return isWhole;
+          return isWhole ? ENDED : null;
         },
         { afterWindow: true },
-      );
-    }),
-  );
+      ),
+    async *previews({ entries, switched: { plan, begun }, nova, service }) {
+      const at = switchAt(service, plan, () => entries, { nova });
+      for (const { name, lookBack } of switchSteps(at).toReversed()) {
+        const [image] = begun.get(name)?.observed ?? [];
+        if (image === undefined || lookBack === null) continue;
+        const { is, why } = await lookBack(image);
+        const about = { resource: SWITCH_STATES[name], uuid: plan.source, bm_node_id: null };
+        if (is === "before" || is === "partway") yield { action: "restore", ...about, why: null };
+        if (why.length > 0) yield { action: "leave", ...about, why: why.join("; ") };
+      }
+    },
+  }));
 }
 
 function nameIn({ source, source_name }: Switchover): string {
@@ -107,33 +106,6 @@ function checkBack({ node = [] }: BackWords, switched: Switched): void {
       "N2I-E391",
       `the deploy of node ${plan.destination_name ?? plan.destination} with the volumes of ${nameIn(plan)} was begun`,
     );
-}
-
-/** Shows what the same words would take back; writes nothing. */
-export function previewSwitchBack(words: BackWords, sink: Sink): Promise<void> {
-  return closing(async (keep) => {
-    const { entries, switched } = await openSwitched(words.run);
-    const rows = async function* (): AsyncGenerator<UndoPreview> {
-      if (switched === null) return;
-      checkBack(words, switched);
-      const { plan, begun } = switched;
-      const place = await openManagePlace(words, keep, sink.say);
-      const { service } = place;
-      checkSwitchPlace(entries, service.identity.address);
-      const how = { readOnly: true, placement: false };
-      const nova = await reopenSwitchNova(plan, words, place, keep, how);
-      const at = switchAt(service, plan, () => entries, { nova });
-      for (const { name, lookBack } of switchSteps(at).toReversed()) {
-        const [image] = begun.get(name)?.observed ?? [];
-        if (image === undefined || lookBack === null) continue;
-        const { is, why } = await lookBack(image);
-        const about = { resource: SWITCH_STATES[name], uuid: plan.source, bm_node_id: null };
-        if (is === "before" || is === "partway") yield { action: "restore", ...about, why: null };
-        if (why.length > 0) yield { action: "leave", ...about, why: why.join("; ") };
-      }
-    };
-    await sink.list("undos", rows());
-  });
 }
 
 /**

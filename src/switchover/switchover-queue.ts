@@ -173,7 +173,7 @@ async function once(
   const { path } = accepted.run;
   const told: Told = { say, note: say, result: say };
   try {
-    await inRun(path, "node switchover", { create: false }, async (run) => {
+    await inRun(path, "node switchover", { kind: "switchover" }, async (run) => {
       // Somebody took it back while it waited.
       if ((await outcomeOf({ run })) !== null) return;
       const { entries } = await readJournal(run);

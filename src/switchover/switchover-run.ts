@@ -1,11 +1,9 @@
 import { type Begun, begunIn } from "../engine/begun.ts";
-import { MigrationError, orNull } from "../lib/error.ts";
+import { MigrationError } from "../lib/error.ts";
 import { isObject, type JsonObject } from "../lib/json.ts";
-import { journalOf } from "../manage/manage-run.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
 import { fields, readJournal } from "../run/files/journal.ts";
-import { openManifest, PLAN } from "../run/files/plan-folder.ts";
-import { openRun, type RunFolder } from "../run/files/run-folder.ts";
+import { openRun } from "../run/files/run-folder.ts";
 import { nextCommand } from "../run/next.ts";
 import {
   type ServerPlace,
@@ -15,25 +13,6 @@ import {
   type Switchover,
   type SwitchStepName,
 } from "./rules/switching.ts";
-
-/** Whether a run switches machines over, by its journal. */
-export async function switchesOver(run: Pick<RunFolder, "path">): Promise<boolean> {
-  const journal = await journalOf(run);
-  return journal !== null && isOfSwitching(journal.entries);
-}
-
-function isOfSwitching(entries: Entries): boolean {
-  return targetOf(entries, SWITCHOVER) !== undefined;
-}
-
-/** @throws MigrationError N2I-E315 for a run that does something else */
-export async function checkSwitches(run: RunFolder, entries: Entries): Promise<void> {
-  const plan = await orNull(openManifest(`${run.path}/${PLAN}`), "N2I-E110");
-  if (plan === null && (entries.length === 0 || isOfSwitching(entries))) return;
-  throw new MigrationError("N2I-E315", `${run.path} is another kind of run`, {
-    fix: "Give node switchover a --run of its own.",
-  });
-}
 
 /** @throws MigrationError N2I-E300 where the run began with another Ironic */
 export function checkSwitchPlace(entries: Entries, address: string): void {

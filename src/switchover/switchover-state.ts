@@ -7,6 +7,7 @@ import { isUuid } from "../lib/uuid.ts";
 import type { Entries } from "../model/journal.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { openRun, type RunFolder, readNote, writeNote } from "../run/files/run-folder.ts";
+import { markKind } from "../run/files/run-kind.ts";
 import type { ShownSwitchover } from "./rules/served.ts";
 import { SWITCH_STATES, type Switchover } from "./rules/switching.ts";
 import { planIn, stateOf, switchedIn } from "./switchover-run.ts";
@@ -54,6 +55,7 @@ export async function writeAccepted(
   created_at: string,
 ): Promise<Accepted> {
   const run = await openRun(join(state, plan.id), { create: true });
+  await markKind(run, { kind: "switchover" }, "node switchover");
   const decided = JSON.parse(JSON.stringify(plan)) as JsonObject; // it is of texts and lists
   await writeNote(run, NOTE, {
     ...{ format: FORMAT, created_at, asked_by: { ...asked_by } },

@@ -12,7 +12,7 @@ import type { Switchover, SwitchStepRow } from "./rules/switching.ts";
 import { type NovaWords, openSwitchNova, reopenSwitchNova } from "./switchover-nova.ts";
 import { type ActWords, perform, type SwitchPlace, type Told } from "./switchover-perform.ts";
 import { decide, type SwitchAsked } from "./switchover-plan.ts";
-import { checkSwitches, checkSwitchPlace, switchedIn } from "./switchover-run.ts";
+import { checkSwitchPlace, switchedIn } from "./switchover-run.ts";
 
 /** What `node switchover` is told. */
 export interface SwitchWords
@@ -40,10 +40,9 @@ interface SwitchShows {
 export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): Promise<boolean> {
   checkWords(words);
   if (words.dryRun) return closing((keep) => preview(words, keep, shows, sink));
-  return inRun(words.run, "node switchover", { create: true }, (run) =>
+  return inRun(words.run, "node switchover", { kind: "switchover", create: true }, (run) =>
     closing(async (keep) => {
       const { entries } = await readJournal(run);
-      await checkSwitches(run, entries);
       const place = await openManagePlace(words, keep, sink.say);
       checkSwitchPlace(entries, place.service.identity.address);
       const known = switchedIn(entries)?.plan;

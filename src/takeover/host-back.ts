@@ -4,32 +4,19 @@ import { MigrationError } from "../lib/error.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
 import { checkNova } from "../migrate/hosts/nova-place.ts";
 import { isUp } from "../migrate/hosts/rules/running.ts";
-import type { Left } from "../model/change.ts";
 import type { Entries } from "../model/journal.ts";
 import type { PlannedMove } from "../model/nova/host-move.ts";
 import type { NovaStep } from "../model/nova/nova-plan.ts";
 import { queueText } from "../model/nova/requests.ts";
 import type { UndoPreview } from "../model/preview.ts";
-import { closing } from "../run/databases.ts";
-import { readJournal } from "../run/files/journal.ts";
-import { checkWindow } from "../run/files/window-file.ts";
 import { type MovePlan, movePlans } from "../run/host-files.ts";
-import { inRun } from "../run/run.ts";
-import { checkScope } from "../run/scope.ts";
-import type { Sink } from "../run/sink.ts";
+import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/rollback.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { withHosts } from "./host-moves.ts";
 import { EVERYTHING, fencesOf, rowsToRestore } from "./host-owned.ts";
 import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
 import { fenceLeg, fencePart, rowsBack } from "./steps/host-move.ts";
-
-/** What is to be taken back of a run that moves machines. */
-interface HostBackWords extends HostPlaces {
-  readonly run: string;
-  readonly all: boolean;
-  readonly node?: readonly string[];
-}
 
 /** What there is to take back. */
 interface HostBack {
@@ -43,21 +30,29 @@ interface HostBack {
 /**
  * Takes back what the run changed in Nova: machines go to the hosts they came from, a machine whole or not
  * at all; a fence of ours is lifted last, and only where no machine stayed.
- *
- * @param leave hears of rows that stay as they are
- * @returns whether it came to its end; null where nothing was changed
  */
-export async function rollbackHosts(
-  words: HostBackWords,
-  sink: Sink,
-  leave: (rows: readonly Left[]) => void,
-): Promise<boolean | null> {
-  return inRun(words.run, "rollback", { create: false }, async (run) => {
-    await checkWindow(run, "rollback");
-    return withBack(words, false, run, sink, async ({ place, entries, plans, scope }) => {
+export function hostsBack(words: HostPlaces & RollbackOptions): Rollback {
+  const { all, node = [] } = words;
+  const about = { kind: "takeover", variant: "ironic" } as const;
+  return rollbackOf(about, words, (sink, preview) => ({
+    nothing: "this run has changed nothing",
+    async find(run, entries) {
+      const plans = await movePlans(run, entries);
+      if (plans.length === 0) return null;
+      const wanted = new Set(node.map((uuid) => uuid.toLowerCase()));
+      await checkNames(wanted, plans);
+      const wants = ({ uuid }: PlannedMove): boolean => all || wanted.has(uuid.toLowerCase());
+      return { run, entries, plans, scope: { all, wants } };
+    },
+    async open(found, keep) {
+      return { ...found, place: await openHostPlace(words, keep, { readOnly: preview }, sink.say) };
+    },
+    async question({ plans, entries, scope, place }) {
       const rows = await rowsToRestore(plans, entries, scope);
-      await sink.confirm(`Restore ${rows} rows of ${place.database.shown}?`);
-      return withHosts(run, place, plans, async ({ session, parts, check }) => {
+      return `Restore ${rows} rows of ${place.database.shown}?`;
+    },
+    back: ({ run, place, entries, plans, scope }, leave) =>
+      withHosts(run, place, plans, async ({ session, parts, check }) => {
         const how = { check, precondition: () => Promise.resolve() };
         let stayed = 0;
         for (const plan of plans) {
@@ -76,7 +71,7 @@ export async function rollbackHosts(
           sink.result(
             `Rollback: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left.`,
           );
-          if (undone.stopped) return false;
+          if (undone.stopped) return null;
         }
         if (scope.all && stayed === 0) {
           for (const plan of plans) {
@@ -90,10 +85,12 @@ export async function rollbackHosts(
         } else if ((await fencesOf(plans, session.journal.entries())) > 0)
           sink.result("A fence of this run stays, as machines of that host do.");
         for (const host of await silentOf(place, plans)) sink.result(queueText(host));
-        return true;
-      });
-    });
-  });
+        return ENDED;
+      }),
+    previews: previewsOf,
+    summary: (_job, { restore, leave }) =>
+      sink.result(`Rollback would restore ${restore} rows and leave ${leave}.`),
+  }));
 }
 
 /** Hosts that served machines and do not report: what they were asked for waits until they start. */
@@ -105,25 +102,6 @@ async function silentOf(
   const hosts = [...new Set(plans.flatMap(({ manifest }) => manifest.to))];
   const beats = await readBeats(database, hosts);
   return beats.flatMap((beat) => (isUp(beat, down) ? [] : [beat.host]));
-}
-
-/** Shows what the same words would take back; writes nothing. */
-export async function previewHostsBack(words: HostBackWords, sink: Sink): Promise<void> {
-  const shown = await inRun(words.run, "rollback", { create: false }, (run) =>
-    withBack(words, true, run, sink, async (back) => {
-      const counts = { restore: 0, leave: 0 };
-      const rows = async function* (): AsyncGenerator<UndoPreview> {
-        for await (const row of previewsOf(back)) {
-          counts[row.action === "leave" ? "leave" : "restore"] += 1;
-          yield row;
-        }
-      };
-      await sink.list("undos", rows());
-      sink.result(`Rollback would restore ${counts.restore} rows and leave ${counts.leave}.`);
-      return true;
-    }),
-  );
-  if (shown === null) await sink.list("undos", (async function* () {})());
 }
 
 async function* previewsOf({
@@ -159,30 +137,6 @@ function shownOf({ table, id }: NovaStep, why: string | null): UndoPreview {
   const action = why === null ? "restore" : "leave";
   const uuid = id.slice(id.indexOf(":") + 1);
   return { action, resource: table, uuid, bm_node_id: null, why };
-}
-
-async function withBack<T>(
-  words: HostBackWords,
-  readOnly: boolean,
-  run: Parameters<typeof movePlans>[0],
-  sink: Sink,
-  work: (back: HostBack) => Promise<T>,
-): Promise<T | null> {
-  const { all, node = [] } = words;
-  checkScope(all, node);
-  const { entries } = await readJournal(run);
-  const plans = await movePlans(run, entries);
-  if (plans.length === 0) {
-    sink.result("Rollback: this run has changed nothing.");
-    return null;
-  }
-  const wanted = new Set(node.map((uuid) => uuid.toLowerCase()));
-  await checkNames(wanted, plans);
-  const wants = ({ uuid }: PlannedMove): boolean => all || wanted.has(uuid.toLowerCase());
-  return closing(async (keep) => {
-    const place = await openHostPlace(words, keep, { readOnly }, sink.say);
-    return work({ place, entries, plans, scope: { all, wants } });
-  });
 }
 
 /** @throws MigrationError N2I-E306 */

@@ -21,7 +21,7 @@ interface HostMoveWords extends HostPlaces {
  * @throws MigrationError N2I-E317 where no machine can be moved, N2I-E315 for the plan of a takeover
  */
 export function moveHosts(words: HostMoveWords, sink: Sink): Promise<HostMoved> {
-  return inRun(words.run, "host move", { create: false }, (run) =>
+  return inRun(words.run, "host move", { kind: "takeover", variant: "ironic" }, (run) =>
     closing(async (keep) => {
       const plan = await presentMoves(run);
       await checkMove(run, plan);

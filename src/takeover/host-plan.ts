@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { MigrationError } from "../lib/error.ts";
 import { listed, NAMED } from "../lib/text.ts";
@@ -21,8 +20,7 @@ import { rememberGiven } from "../run/files/given-file.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { createPlan, PLAN, removePlans } from "../run/files/plan-folder.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
-import { movesHosts, movesLegacy } from "../run/host-files.ts";
-import { inRun, SNAPSHOT } from "../run/run.ts";
+import { inRun } from "../run/run.ts";
 import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
 import { type DownWords, downTime } from "./host-down.ts";
@@ -49,13 +47,17 @@ export interface PlannedMoves {
 
 /** Makes a run's plan to move machines. */
 export function planMoves(words: HostPlanWords, sink: Sink): Promise<PlannedMoves> {
-  return inRun(words.run, "host plan", { create: true }, (run) =>
-    closing(async (keep) => {
-      const place = await openHostPlace(words, keep, { readOnly: true }, sink.say);
-      const planned = await makeMoves(run, place, "move", words, sink);
-      await rememberGiven(run, "host", words);
-      return planned;
-    }),
+  return inRun(
+    words.run,
+    "host plan",
+    { kind: "takeover", variant: "ironic", create: true },
+    (run) =>
+      closing(async (keep) => {
+        const place = await openHostPlace(words, keep, { readOnly: true }, sink.say);
+        const planned = await makeMoves(run, place, "move", words, sink);
+        await rememberGiven(run, "host", words);
+        return planned;
+      }),
   );
 }
 
@@ -71,7 +73,6 @@ export async function makeMoves(
   words: HostPlanWords,
   sink: Sink,
 ): Promise<PlannedMoves> {
-  await checkKind(run, "ironic");
   const looked_at = new Date().toISOString();
   const world = await place.world();
   const asked = await askedOf(run, mode, words, world);
@@ -145,18 +146,6 @@ export async function writePlan(
     await plan.abandon();
     throw cause;
   }
-}
-
-/** A run is of one kind from its first stage on: what it began is found by that kind alone. @throws MigrationError N2I-E315 */
-export async function checkKind(run: RunFolder, kind: "ironic" | "legacy"): Promise<void> {
-  const moves = await movesHosts(run);
-  if (existsSync(`${run.path}/${SNAPSHOT}`) || (existsSync(`${run.path}/${PLAN}`) && !moves))
-    throw new MigrationError("N2I-E315", `${run.path} carries machines over to Ironic`);
-  if (!moves || (await movesLegacy(run)) === (kind === "legacy")) return;
-  const others = kind === "legacy" ? "Ironic" : "nova-baremetal";
-  throw new MigrationError("N2I-E315", `${run.path} moves machines of ${others}`, {
-    fix: "Give this plan a --run of its own.",
-  });
 }
 
 /** The hosts that take machines, each once. */

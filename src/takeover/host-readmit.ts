@@ -32,7 +32,7 @@ export interface ReadmitWords extends HostPlaces {
  */
 export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
   const { compute: host } = words;
-  return inRun(words.run, "host readmit", { create: false }, async (run) => {
+  return inRun(words.run, "host readmit", { kind: "takeover", variant: "ironic" }, async (run) => {
     const { entries } = await readJournal(run);
     const plans: MovePlan[] = [];
     for (const plan of await movePlans(run, entries)) {

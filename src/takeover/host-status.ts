@@ -1,19 +1,19 @@
 import { ownershipOf } from "../engine/ownership.ts";
-import { ROWS } from "../migrate/apply/nova.ts";
 import { batchesOf, type Entries, plansOf } from "../model/journal.ts";
+import { HOST_PARTS, HOST_ROWS } from "../model/nova/host-move.ts";
 import { readJournal } from "../run/files/journal.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
-import { type MovePlan, movePlans, movesLegacy, presentMoves } from "../run/host-files.ts";
+import { kindOf } from "../run/files/run-kind.ts";
+import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import { nextCommand } from "../run/next.ts";
 import { legacyState } from "./baremetal/legacy-status.ts";
 import { fencesOf, rowsToRestore } from "./host-owned.ts";
-import { HOST_PARTS } from "./steps/host-move.ts";
 
 /** What is true of a run that moves machines, by its files alone, and what comes next. */
 export async function hostState(run: RunFolder) {
   const plan = await presentMoves(run);
   const { entries } = await readJournal(run);
-  if (await movesLegacy(run)) return legacyState(run, plan, entries);
+  if ((await kindOf(run)).variant === "baremetal") return legacyState(run, plan, entries);
   const plans = await movePlans(run, entries);
   const [rows, fences] = [await rowsToRestore(plans, entries), await fencesOf(plans, entries)];
   const { mode, from, to, counts } = plan.manifest;
@@ -47,7 +47,7 @@ function nextOfMove(
   if (last?.do === "undone") {
     if (rows === 0) return "nothing; what this run changed was taken back";
     // A rollback of all that was cut: between two batches, or before the fence, which goes last.
-    const way = batchesOf(entries, ROWS).findLast(({ do: act }) => WAYS.has(act));
+    const way = batchesOf(entries, HOST_ROWS).findLast(({ do: act }) => WAYS.has(act));
     const cut = way?.do === "undo" && way.nodes === "all";
     return cut || rows === fences ? rollback : nextCommand("verify", given);
   }
@@ -63,7 +63,7 @@ function nextOfMove(
 /** Whether every machine that the plan moves was moved, by the journal. */
 function isWhole({ sha256, manifest }: MovePlan, entries: Entries): boolean {
   if (!plansOf(entries, ...HOST_PARTS).includes(sha256)) return false;
-  const { open, rows, preExisting } = ownershipOf(entries, ROWS, sha256);
+  const { open, rows, preExisting } = ownershipOf(entries, HOST_ROWS, sha256);
   const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
   const { computes, instances } = manifest.counts;
   return open.length === 0 && there >= computes + instances;

@@ -1,6 +1,7 @@
-import { MigrationError } from "../lib/error.ts";
+import { MigrationError, orNull } from "../lib/error.ts";
 import { hasReported } from "../migrate/hosts/rules/running.ts";
 import { type Entries, plansOf } from "../model/journal.ts";
+import { HOST_PARTS } from "../model/nova/host-move.ts";
 import type { HostBeat } from "../model/nova/nova-plan.ts";
 import { closing } from "../run/databases.ts";
 import { runFence } from "../run/fence-command.ts";
@@ -9,7 +10,7 @@ import { readJournal } from "../run/files/journal.ts";
 import { PLAN } from "../run/files/plan-folder.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import { checkWindow } from "../run/files/window-file.ts";
-import { type MovePlan, movesHosts, openMovePlan, presentMoves } from "../run/host-files.ts";
+import { type MovePlan, openMovePlan, presentMoves } from "../run/host-files.ts";
 import { now, rest } from "../run/process-context.ts";
 import { inRun } from "../run/run.ts";
 import type { Sink } from "../run/sink.ts";
@@ -21,7 +22,6 @@ import { rowsToRestore } from "./host-owned.ts";
 import { type HostPlanWords, hostsIn, makeMoves, type PlannedMoves, siteOf } from "./host-plan.ts";
 import { watchHost } from "./host-watch.ts";
 import { type HostPlace, openHostPlace } from "./host-world.ts";
-import { HOST_PARTS } from "./steps/host-move.ts";
 
 export interface TakeoverWords extends HostPlanWords {
   readonly from: string;
@@ -50,30 +50,36 @@ export function takeOver(
   show: (made: PlannedMoves) => Promise<void>,
 ): Promise<HostMoved | null> {
   checkWords(words);
-  return inRun(words.run, "host takeover", { create: true }, (run) =>
-    closing(async (keep) => {
-      const place = await openHostPlace(words, keep, { readOnly: words.plan }, sink.say);
-      const begun = await begunPlan(run, place, words);
-      if (begun !== null) await goOn(run, begun, words, sink, show);
-      const plan = begun ?? (await newPlan(run, place, words, sink, show));
-      if (words.plan) return null;
-      const { entries } = await readJournal(run);
-      if (begun !== null && isThrough(plan, entries)) {
-        sink.say(`No machine of ${words.from} is left. verify shows who serves its machines now.`);
-        return foundDone(plan, entries);
-      }
-      // A host is not fenced for nothing.
-      await checkMovable(plan);
-      await checkWindow(run, "host takeover");
-      await rememberGiven(run, "host", words, true);
-      const { verdicts } = plan.manifest.counts;
-      const machines = { machines: verdicts.move, to: plan.manifest.to.join(", ") };
-      await askDown(words, machines, place, sink);
-      const moved = await performMoves(run, place, plan, sink, (session) =>
-        runFence(words, plan.sha256, session, sink),
-      );
-      return movedOf(plan, moved);
-    }),
+  return inRun(
+    words.run,
+    "host takeover",
+    { kind: "takeover", variant: "ironic", create: true },
+    (run) =>
+      closing(async (keep) => {
+        const place = await openHostPlace(words, keep, { readOnly: words.plan }, sink.say);
+        const begun = await begunPlan(run, place, words);
+        if (begun !== null) await goOn(run, begun, words, sink, show);
+        const plan = begun ?? (await newPlan(run, place, words, sink, show));
+        if (words.plan) return null;
+        const { entries } = await readJournal(run);
+        if (begun !== null && isThrough(plan, entries)) {
+          sink.say(
+            `No machine of ${words.from} is left. verify shows who serves its machines now.`,
+          );
+          return foundDone(plan, entries);
+        }
+        // A host is not fenced for nothing.
+        await checkMovable(plan);
+        await checkWindow(run, "host takeover");
+        await rememberGiven(run, "host", words, true);
+        const { verdicts } = plan.manifest.counts;
+        const machines = { machines: verdicts.move, to: plan.manifest.to.join(", ") };
+        await askDown(words, machines, place, sink);
+        const moved = await performMoves(run, place, plan, sink, (session) =>
+          runFence(words, plan.sha256, session, sink),
+        );
+        return movedOf(plan, moved);
+      }),
   );
 }
 
@@ -92,8 +98,8 @@ async function begunPlan(
   place: HostPlace,
   { from }: TakeoverWords,
 ): Promise<MovePlan | null> {
-  if (!(await movesHosts(run))) return null;
-  const plan = await presentMoves(run);
+  const plan = await orNull(presentMoves(run), "N2I-E110");
+  if (plan === null) return null;
   const { entries } = await readJournal(run);
   const last = entries.findLast((entry) => "part" in entry && HOST_PARTS.includes(entry.part));
   const begun = plansOf(entries, ...HOST_PARTS).includes(plan.sha256);

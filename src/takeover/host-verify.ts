@@ -13,7 +13,8 @@ import { queueOf } from "../model/nova/requests.ts";
 import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { openRun, type RunFolder } from "../run/files/run-folder.ts";
-import { type MovePlan, movePlans, movesLegacy, presentMoves } from "../run/host-files.ts";
+import { kindOf } from "../run/files/run-kind.ts";
+import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { hasLifted } from "./baremetal/legacy-journal.ts";
 import { leftHosts, ranSinceFenced } from "./baremetal/legacy-left.ts";
@@ -49,9 +50,10 @@ export async function verifyHosts(words: HostVerifyWords, sink: Sink): Promise<H
   return closing(async (keep) => {
     const plans = await plansOf(run);
     const how = { readOnly: true };
-    const place = (await movesLegacy(run))
-      ? await openLegacyOf(run, words, keep, how, sink.say)
-      : await openHostPlace(words, keep, how, sink.say);
+    const place =
+      (await kindOf(run)).variant === "baremetal"
+        ? await openLegacyOf(run, words, keep, how, sink.say)
+        : await openHostPlace(words, keep, how, sink.say);
     const counts = { validated: 0, wrong: 0 };
     const judges: Judges = {
       queue: (host) => queueVerdict(host, words.queuePurged === true),

@@ -6,6 +6,7 @@ import { MANAGE } from "../../src/model/ironic/manage.ts";
 import { JOURNAL_FORMAT } from "../../src/model/journal.ts";
 import { openJournal } from "../../src/run/files/journal.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
+import { markKind } from "../../src/run/files/run-kind.ts";
 import { assertRefusal, run, start } from "../hostile/cli.ts";
 import { isWrite } from "../support/faulty-service.ts";
 import { addCard, dumped, refuses, uuidOf } from "./in-memory.ts";
@@ -164,6 +165,7 @@ test("a node that somebody changes after it was looked at is refused, and stays 
 test("a run of servers of Nova is none for the service, which would take them for allocations", async (t) => {
   const { cloud, folder } = await scene(t);
   const own = await openRun(join(folder, "other"), { create: true });
+  await markKind(own, { kind: "manage" }, "node manage");
   const target = { adapter: "nova", address: cloud.ironic };
   const journal = await openJournal(own);
   await journal.append({ do: "open", format: JOURNAL_FORMAT, tool: "a test" });

@@ -51,7 +51,7 @@ test("a tenant that came amid the watch is met, although the plan was read befor
     tell: (text: string) => void (text.startsWith("Watching") && come()),
   };
   const words = { novaDb: novaWriter[1] ?? "", leaveNova: false, confirm: () => Promise.resolve() };
-  await inRun(folder, "apply", { create: false }, async (run) => {
+  await inRun(folder, "apply", { kind: "migration" }, async (run) => {
     const { footer, lines } = await openPlan(`${folder}/plan`);
     await withSession(run, (session) =>
       besideNova(

@@ -1,17 +1,16 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
 import { closing } from "../../src/run/databases.ts";
-import { openRun } from "../../src/run/files/run-folder.ts";
 import { openLegacyPlace } from "../../src/takeover/baremetal/legacy-place.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { type Cloud, cloud, looksUntil, SILENT, taken, until } from "./agent-cloud.ts";
 import { report } from "./agents.ts";
 import { ago } from "./cloud.ts";
 import type { LegacyCloud } from "./legacy-cloud.ts";
-import { moveOf } from "./legacy-cloud.ts";
+import { moveOf, runAt } from "./legacy-cloud.ts";
 import { does } from "./legacy-does.ts";
 
 /** Whether a process is there. */
@@ -68,7 +67,7 @@ async function dies({ at, folder, bm }: Cloud, id: number): Promise<void> {
       closing(async (keep) =>
         work(await openLegacyPlace(at, keep, { readOnly: false }, () => undefined)),
       ),
-    runOf: (name) => openRun(join(folder, "run-B", name), { create: true }),
+    runOf: (name) => runAt(join(folder, "run-B", name)),
   };
   const node = caseUuid("node", id);
   const tenant = { ...moveOf(1).tenant, uuid, node } as NonNullable<
@@ -108,8 +107,7 @@ test("an agent says of a run whose journal is damaged that it cannot go on with 
   const made = await cloud("sqlite", t, { machines: 1 });
   const { folder } = made;
   const death = join(folder, "run-B", "X-3");
-  mkdirSync(death, { recursive: true, mode: 0o700 });
-  chmodSync(join(folder, "run-B"), 0o700);
+  await runAt(death);
   writeFileSync(join(death, "journal.jsonl"), '{"do":"start"}\nhalf', { mode: 0o600 });
   await made.agents(["B"], (tick) => looksUntil(tick, () => made.says(/run:X-3 was left: /)));
 });

@@ -8,6 +8,7 @@ import type { Engine } from "../../src/model/database.ts";
 import type { LegacyMove } from "../../src/model/nova/legacy-move.ts";
 import { closing } from "../../src/run/databases.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
+import { markKind } from "../../src/run/files/run-kind.ts";
 import type { BootPlaces } from "../../src/takeover/baremetal/legacy-boots.ts";
 import { type LegacyPlace, openLegacyPlace } from "../../src/takeover/baremetal/legacy-place.ts";
 import { extendSchema } from "../../src/takeover/leases/schema.ts";
@@ -137,8 +138,15 @@ export async function legacyCloud(
           await openLegacyPlace({ ...words, ...more }, keep, { readOnly: false }, () => undefined),
         ),
       ),
-    runOf: (name) => openRun(join(folder, "runs", name), { create: true }),
+    runOf: (name) => runAt(join(folder, "runs", name)),
   };
+}
+
+/** A run that moves machines of nova-baremetal. */
+export async function runAt(path: string) {
+  const run = await openRun(path, { create: true });
+  await markKind(run, { kind: "takeover", variant: "baremetal" }, "host agent");
+  return run;
 }
 
 /** A's lease, which ran out. */

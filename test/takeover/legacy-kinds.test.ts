@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { cpSync, readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { openRun } from "../../src/run/files/run-folder.ts";
+import { markKind } from "../../src/run/files/run-kind.ts";
 import { ends, killedAt, run } from "../hostile/cli.ts";
 import { whileItWaits } from "../lab/bmc/quick-clock.ts";
 import { MOVE, QUICK, uuidOf } from "./cloud.ts";
@@ -60,7 +62,8 @@ test("verify and rollback of such a run are told of nova_bm where nobody remembe
   await ironicPlan(cloud, "h2");
   const other = await host("rollback", "--all", "--yes", "--run", others, ...novaBm);
   assert.match(other.err, /N2I-E100 rollback of a run between hosts has no option --nova-bm-db/);
-  const load = join(folder, "runs");
+  const load = join(folder, "load");
+  await markKind(await openRun(load, { create: true }), { kind: "migration" }, "extract");
   for (const words of [["verify"], ["rollback", "--all", "--yes"]]) {
     const ran = await host(...words, "--run", load, ...novaBm);
     assert.match(ran.err, /N2I-E100 (verify|rollback) of this run has no option --nova-bm-db/);

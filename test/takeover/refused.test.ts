@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { readdirSync, renameSync, writeFileSync } from "node:fs";
+import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { openRun } from "../../src/run/files/run-folder.ts";
+import { markKind } from "../../src/run/files/run-kind.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { ago, DOWN, deadCloud, hostCloud, MOVE, PLAN, QUICK, TAKE, uuidOf } from "./cloud.ts";
 
@@ -118,10 +120,16 @@ test("a run is of one kind: what is for Ironic refuses it, and leaves its plan w
 
 test("a run that carries machines over is none that moves them between hosts", async (t) => {
   const cloud = await hostCloud(t);
-  await ends(0, cloud.host(...PLAN));
-  writeFileSync(join(cloud.folder, "runs", "h1", "snapshot.jsonl"), "", { mode: 0o600 });
+  const path = join(cloud.folder, "runs", "h1");
+  await markKind(await openRun(path, { create: true }), { kind: "migration" }, "extract");
   const mixed = await cloud.host(...PLAN);
-  assert.match(mixed.err, /N2I-E315/);
+  assert.match(mixed.err, /N2I-E315 \S+ carries machines over to Ironic/);
+  // A run is of no kind without the file that says it.
+  rmSync(join(path, "run.json"));
+  writeFileSync(join(path, "snapshot.jsonl"), "", { mode: 0o600 });
+  assert.match((await cloud.host(...PLAN)).err, /N2I-E110 \S+run\.json is missing/);
+  writeFileSync(join(path, "run.json"), '{"format": "nova2ironic/run@1", "kind": "other"}');
+  assert.match((await cloud.host(...PLAN)).err, /N2I-E113 \S+run\.json/);
 });
 
 test("an option that an action has not is named, and so is one it wants", async (t) => {

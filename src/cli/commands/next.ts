@@ -1,8 +1,10 @@
-import { advice } from "../../window/runner/next-step.ts";
+import { openRun } from "../../run/files/run-folder.ts";
+import { kindFor } from "../kinds.ts";
 import type { NextArgs } from "../options/next.ts";
 import { printObject } from "../print/out.ts";
 
 export async function nextStepCommand(args: NextArgs): Promise<void> {
-  const { next, why, takes, undo } = await advice(args.run);
+  const run = await openRun(args.run, { create: false });
+  const { next, why, takes, undo } = await (await kindFor(run)).advice(run);
   await printObject({ next, why, takes, undo }, args);
 }

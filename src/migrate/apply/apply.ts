@@ -60,7 +60,7 @@ const UNASKED =
 
 /** Loads the run's plan, and verifies it; null when it was stopped on request. */
 export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promise<Applied | null> {
-  return inRun(words.run, "apply", { create: false }, (run) =>
+  return inRun(words.run, "apply", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       await checkNotFinished(run, "apply would load again what is gone of it", words);
       await checkWindow(run, "apply");

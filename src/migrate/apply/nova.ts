@@ -1,6 +1,7 @@
 import type { Journalled } from "../../engine/back.ts";
 import { inTransaction } from "../../engine/batches.ts";
 import type { Leg, Part } from "../../engine/part.ts";
+import { HOST_ROWS } from "../../model/nova/host-move.ts";
 import {
   type NovaLegName,
   type NovaPlanCounts,
@@ -140,14 +141,11 @@ function hostOf({ before, after }: NovaStep): string {
   return String((before ?? after)?.host ?? "");
 }
 
-/** Rows of machines that go from one compute host to another. */
-export const ROWS = "host-rows";
-
 /** Machines that change their compute host, each with all its rows in one transaction. */
 export function rowsPart({
   inspect,
   perform,
 }: Pick<NovaTarget, "inspect" | "perform">): Part<NovaStep> {
   const far: Part["far"] = ({ done }) => `${done} rows of nova`;
-  return { name: ROWS, size: inTransaction(), far, inspect, perform };
+  return { name: HOST_ROWS, size: inTransaction(), far, inspect, perform };
 }

@@ -28,7 +28,7 @@ export function extract(
   { say, during }: Pick<Sink, "say" | "during">,
 ): Promise<Extracted & { readonly path: string; readonly known: object }> {
   const { novaConf = [], tftpRoot = [], novaDb } = asked;
-  return inRun(asked.run, "extract", { create: true }, async (run) => {
+  return inRun(asked.run, "extract", { kind: "migration", create: true }, async (run) => {
     const seal = await sealFor(run, asked.keyFile);
     const hosts = await readHostConfigs(novaConf, seal);
     const trees = await openTrees(tftpRoot, "--tftp-root");

@@ -73,7 +73,7 @@ export function plan(
   sink: Sink,
   each: (line: PlannedMachine, machine: MachineOf) => void,
 ): Promise<Made> {
-  return inRun(words.run, "plan", { create: false }, (run) =>
+  return inRun(words.run, "plan", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
       const seal = await sealOf(run, words.keyFile, snapshot.header.key);

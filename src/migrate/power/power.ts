@@ -63,7 +63,7 @@ export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null
       "--in-flight is from 1 to 512, --rate and --deadline more than 0",
     );
   const ipmitool = ipmitoolOf(asked.conductorIpmitool);
-  return inRun(path, "power", { create: false }, async (run) => {
+  return inRun(path, "power", { kind: "migration" }, async (run) => {
     const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
     const seal = await sealOf(run, asked.keyFile, snapshot.header.key);
     const whom = await powerFor(run, snapshot, await loadMappings(), { site, release, ipmitool });

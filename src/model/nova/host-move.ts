@@ -122,6 +122,12 @@ export interface MoveManifest {
 /** The file of its machines. */
 export const MOVES = "moves";
 
+/** Rows of machines that go from one compute host to another, as the journal names them. */
+export const HOST_ROWS = "host-rows";
+/** Rows of the services of hosts that are fenced. */
+export const HOST_FENCE = "host-fence";
+export const HOST_PARTS: readonly string[] = [HOST_ROWS, HOST_FENCE];
+
 /** A machine and the compute host that owns it, as `host list` shows it. */
 export interface OwnedRow {
   readonly machine: string;

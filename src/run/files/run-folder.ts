@@ -65,7 +65,12 @@ export async function openRun(
 }
 
 /** What a run has; a folder of other things, such as /tmp, is not to be closed to others. */
-const OF_RUN: readonly string[] = ["snapshot.jsonl", "run.lock", "journal.jsonl", "secret.key"];
+export const OF_RUN: readonly string[] = [
+  "snapshot.jsonl",
+  "run.lock",
+  "journal.jsonl",
+  "secret.key",
+];
 
 async function mayBeRun(path: string): Promise<boolean> {
   const names = await readdir(path).catch(() => []);

@@ -52,13 +52,17 @@ export async function openTaker(
   /** In a run for each death, which can be looked at, and taken back, by itself and with no other word. */
   const inDeath = (
     name: string,
-    create: boolean,
     take: Pick<Parameters<typeof takeMachines>[2], "from" | "nodes" | "signal">,
   ) =>
-    inRun(join(run, name), "host agent", { create }, async (folder) => {
-      await rememberGiven(folder, "host", asked);
-      return takeMachines(folder, place, { ...take, to: host, agent: host, down }, { say });
-    });
+    inRun(
+      join(run, name),
+      "host agent",
+      { kind: "takeover", variant: "baremetal", create: true },
+      async (folder) => {
+        await rememberGiven(folder, "host", asked);
+        return takeMachines(folder, place, { ...take, to: host, agent: host, down }, { say });
+      },
+    );
   const openDeaths = deathsIn(run);
   return createTaker({
     ...{ leases, services, host, ttl: ttl * 1000, down, say, clock },
@@ -70,7 +74,7 @@ export async function openTaker(
     async goOn(signal) {
       const taken: Taken[] = [];
       for (const [name, from] of await openDeaths())
-        taken.push(await refusedAs(name, inDeath(name, false, { from, nodes: [], signal })));
+        taken.push(await refusedAs(name, inDeath(name, { from, nodes: [], signal })));
       const left = taken.flatMap((one) => one.left);
       const said = new Set(left.map(({ id }) => id));
       const others = (await halfWay(leases, host)).filter((uuid) => !said.has(`machine:${uuid}`));
@@ -84,7 +88,7 @@ export async function openTaker(
       return { left };
     },
     take: ({ host: from, epoch }, nodes, signal) =>
-      inDeath(`${encodeURIComponent(from)}-${epoch}`, true, { from, nodes, signal }),
+      inDeath(`${encodeURIComponent(from)}-${epoch}`, { from, nodes, signal }),
   });
 }
 

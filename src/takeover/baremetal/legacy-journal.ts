@@ -1,7 +1,7 @@
 import { begunIn } from "../../engine/begun.ts";
 import type { Entries, Entry } from "../../model/journal.ts";
+import { HOST_PARTS } from "../../model/nova/host-move.ts";
 import type { RunSession } from "../../run/session.ts";
-import { HOST_PARTS } from "../steps/host-move.ts";
 import { begunMachines, LEGACY } from "./steps/legacy-begun.ts";
 
 /** Journal's name of hosts that a person said are dead, with the fence of their lease where they have one. */

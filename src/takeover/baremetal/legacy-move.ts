@@ -30,7 +30,7 @@ export interface LegacyMoveWords extends LegacyPlaces {
  * @throws MigrationError N2I-E317 where no machine can be moved, N2I-E315 for a plan of another kind
  */
 export function moveLegacy(words: LegacyMoveWords, sink: Sink): Promise<HostMoved> {
-  return inRun(words.run, "host move", { create: false }, (run) =>
+  return inRun(words.run, "host move", { kind: "takeover", variant: "baremetal" }, (run) =>
     closing(async (keep) => {
       const plan = await presentMoves(run);
       checkLegacy(plan, run);

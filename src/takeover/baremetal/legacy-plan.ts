@@ -11,7 +11,6 @@ import { legacyTenants, legacyTies } from "../../systems/nova-db/legacy.ts";
 import {
   acceptancesOf,
   askedOf,
-  checkKind,
   type HostPlanWords,
   type PlannedMoves,
   writePlan,
@@ -32,13 +31,17 @@ interface LegacyMode {
 
 /** Makes a run's plan to move machines of nova-baremetal. */
 export function planLegacy(words: LegacyWords, sink: Sink): Promise<PlannedMoves> {
-  return inRun(words.run, "host plan", { create: true }, (run) =>
-    closing(async (keep) => {
-      const place = await openLegacyPlace(words, keep, { readOnly: true }, sink.say);
-      const planned = await makeLegacy(run, place, { mode: "move", fences: false }, words, sink);
-      await rememberGiven(run, "host", words);
-      return planned;
-    }),
+  return inRun(
+    words.run,
+    "host plan",
+    { kind: "takeover", variant: "baremetal", create: true },
+    (run) =>
+      closing(async (keep) => {
+        const place = await openLegacyPlace(words, keep, { readOnly: true }, sink.say);
+        const planned = await makeLegacy(run, place, { mode: "move", fences: false }, words, sink);
+        await rememberGiven(run, "host", words);
+        return planned;
+      }),
   );
 }
 
@@ -53,7 +56,6 @@ export async function makeLegacy(
   words: LegacyWords,
   sink: Pick<Sink, "during">,
 ): Promise<PlannedMoves> {
-  await checkKind(run, "legacy");
   const looked_at = new Date().toISOString();
   const nova = await place.world();
   const asked = await askedOf(run, mode, words, nova);

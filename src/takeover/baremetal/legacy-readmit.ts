@@ -31,43 +31,48 @@ export function readmitLegacy(
   sink: Sink,
 ): Promise<number | null> {
   const { compute: host } = words;
-  return inRun(words.run, "host readmit", { create: false }, async (run) => {
-    await checkWindow(run, "host readmit");
-    const plan = await presentMoves(run);
-    const plans = [plan];
-    const { entries } = await readJournal(run);
-    if (!(await isAbout(host, plan, entries)))
-      throw new MigrationError("N2I-E319", `this run took no machine of ${host}`, {
-        fix: "Give the --run of its death: of an agent it is FOLDER/HOST-EPOCH.",
-      });
-    return closing(async (keep) => {
-      const place = await openLegacyOf(run, words, keep, { readOnly: false }, sink.say);
-      const [lease] = await readLeases(place.leases, host);
-      if (lease === undefined && hasLifted(host, entries)) return null;
-      const locked = { hosts: [host] };
-      if (lease?.fenced_by === null) {
-        if (!isLifting(host, entries)) return null;
-        // It was lifted, and who did it died before that was written down.
-        await withLegacy(run, place, plans, locked, ({ session }) => lifting(session, host));
-        return lasts(lease) ? lease.ttl - lease.age : null;
-      }
-      const check = await mayComeBack(place, plans, words, sink, () => heldBy(place, host));
-      await sink.confirm(
-        lease === undefined
-          ? `Let ${host} come back? No lease of it is kept in ${place.leases.shown}.`
-          : `Lift the fence of ${host}'s lease in ${place.leases.shown}?`,
-      );
-      await withLegacy(run, place, plans, locked, async ({ session }) => {
-        // Another may have worked on it until the lock was had.
-        await check();
-        await lifting(session, host, async () => {
-          if (lease !== undefined && !(await liftFence(place.leases, lease)))
-            throw new MigrationError("N2I-E300", `the lease of ${host} was changed meanwhile`);
+  return inRun(
+    words.run,
+    "host readmit",
+    { kind: "takeover", variant: "baremetal" },
+    async (run) => {
+      await checkWindow(run, "host readmit");
+      const plan = await presentMoves(run);
+      const plans = [plan];
+      const { entries } = await readJournal(run);
+      if (!(await isAbout(host, plan, entries)))
+        throw new MigrationError("N2I-E319", `this run took no machine of ${host}`, {
+          fix: "Give the --run of its death: of an agent it is FOLDER/HOST-EPOCH.",
         });
+      return closing(async (keep) => {
+        const place = await openLegacyOf(run, words, keep, { readOnly: false }, sink.say);
+        const [lease] = await readLeases(place.leases, host);
+        if (lease === undefined && hasLifted(host, entries)) return null;
+        const locked = { hosts: [host] };
+        if (lease?.fenced_by === null) {
+          if (!isLifting(host, entries)) return null;
+          // It was lifted, and who did it died before that was written down.
+          await withLegacy(run, place, plans, locked, ({ session }) => lifting(session, host));
+          return lasts(lease) ? lease.ttl - lease.age : null;
+        }
+        const check = await mayComeBack(place, plans, words, sink, () => heldBy(place, host));
+        await sink.confirm(
+          lease === undefined
+            ? `Let ${host} come back? No lease of it is kept in ${place.leases.shown}.`
+            : `Lift the fence of ${host}'s lease in ${place.leases.shown}?`,
+        );
+        await withLegacy(run, place, plans, locked, async ({ session }) => {
+          // Another may have worked on it until the lock was had.
+          await check();
+          await lifting(session, host, async () => {
+            if (lease !== undefined && !(await liftFence(place.leases, lease)))
+              throw new MigrationError("N2I-E300", `the lease of ${host} was changed meanwhile`);
+          });
+        });
+        return lease?.ttl ?? 0;
       });
-      return lease?.ttl ?? 0;
-    });
-  });
+    },
+  );
 }
 
 /** What of both databases says that another host has, or takes, what this one would work on. */

@@ -56,47 +56,51 @@ export function takeOverLegacy(
     throw new MigrationError("N2I-E100", "--to names one host: this one, whose --tftp-root it is", {
       fix: "Take some of its machines over by host plan and host move on each of the others.",
     });
-  return inRun(words.run, "host takeover", { create: true }, (run) =>
-    closing(async (keep) => {
-      const given = { ...words, ...(await legacyWords(run, words)) };
-      const place = await openLegacyPlace(given, keep, { readOnly: words.plan }, sink.say);
-      const down = await downTime(words);
-      const watched = await watchHost(place, from, down, sink);
-      await settle(place, words, sink);
-      await checkWindow(run, "host takeover");
-      const before = words.plan ? NOTHING : await goOn(run, place, words, { to, down, sink });
-      const made = await makeLegacy(run, place, MODE, words, sink);
-      checkWatched(made.manifest, watched);
-      await show(made);
-      if (words.plan) return null;
-      const plan = await openMovePlan(made.path);
-      const { entries } = await readJournal(run);
-      const half = await halfWay(plan, entries, before.whys);
-      const taken = stillMoved(entries).filter(({ move }) => move.from === from).length;
-      if (plan.manifest.counts.machines === 0 && taken > 0) {
-        if (!before.asked) await askDown(words, { machines: 0, to }, place, sink);
-        const found = taken - before.moved - half.length;
-        const all = { made: before.moved, found, left: half, locked: 0, stopped: false };
-        return legacyMoved(plan, 0, all);
-      }
-      await checkMovable(plan);
-      await rememberGiven(run, "host", given, true);
-      await askDown(words, { machines: plan.manifest.counts.verdicts.move, to }, place, sink);
-      const acting = { hosts: [from] };
-      const fenced = await withLegacy(run, place, [plan], acting, async ({ session }) => {
-        await runFence(words, plan.sha256, session, sink);
-        return fenceByHand(session, place, from);
-      });
-      const [lease] = await readLeases(place.leases, from);
-      const ports = tellPorts(place, sink.result);
-      const moved = await performLegacy(run, place, plan, sink, {
-        silent: lease?.ttl,
-        came: (move) => ports.of([move]),
-      });
-      checkAny(moved);
-      const left = [...half, ...moved.left];
-      return legacyMoved(plan, fenced, { ...moved, left, made: moved.made + before.moved });
-    }),
+  return inRun(
+    words.run,
+    "host takeover",
+    { kind: "takeover", variant: "baremetal", create: true },
+    (run) =>
+      closing(async (keep) => {
+        const given = { ...words, ...(await legacyWords(run, words)) };
+        const place = await openLegacyPlace(given, keep, { readOnly: words.plan }, sink.say);
+        const down = await downTime(words);
+        const watched = await watchHost(place, from, down, sink);
+        await settle(place, words, sink);
+        await checkWindow(run, "host takeover");
+        const before = words.plan ? NOTHING : await goOn(run, place, words, { to, down, sink });
+        const made = await makeLegacy(run, place, MODE, words, sink);
+        checkWatched(made.manifest, watched);
+        await show(made);
+        if (words.plan) return null;
+        const plan = await openMovePlan(made.path);
+        const { entries } = await readJournal(run);
+        const half = await halfWay(plan, entries, before.whys);
+        const taken = stillMoved(entries).filter(({ move }) => move.from === from).length;
+        if (plan.manifest.counts.machines === 0 && taken > 0) {
+          if (!before.asked) await askDown(words, { machines: 0, to }, place, sink);
+          const found = taken - before.moved - half.length;
+          const all = { made: before.moved, found, left: half, locked: 0, stopped: false };
+          return legacyMoved(plan, 0, all);
+        }
+        await checkMovable(plan);
+        await rememberGiven(run, "host", given, true);
+        await askDown(words, { machines: plan.manifest.counts.verdicts.move, to }, place, sink);
+        const acting = { hosts: [from] };
+        const fenced = await withLegacy(run, place, [plan], acting, async ({ session }) => {
+          await runFence(words, plan.sha256, session, sink);
+          return fenceByHand(session, place, from);
+        });
+        const [lease] = await readLeases(place.leases, from);
+        const ports = tellPorts(place, sink.result);
+        const moved = await performLegacy(run, place, plan, sink, {
+          silent: lease?.ttl,
+          came: (move) => ports.of([move]),
+        });
+        checkAny(moved);
+        const left = [...half, ...moved.left];
+        return legacyMoved(plan, fenced, { ...moved, left, made: moved.made + before.moved });
+      }),
   );
 }
 

@@ -2,14 +2,8 @@ import type { Journalled } from "../../engine/back.ts";
 import { inTransaction } from "../../engine/batches.ts";
 import type { Leg, Part } from "../../engine/part.ts";
 import { once } from "../../lib/streams.ts";
-import { ROWS } from "../../migrate/apply/nova.ts";
-import type { PlannedMove } from "../../model/nova/host-move.ts";
+import { HOST_FENCE, HOST_ROWS, type PlannedMove } from "../../model/nova/host-move.ts";
 import type { NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
-
-/** Rows of the services of hosts that are fenced. */
-const FENCE = "host-fence";
-/** Both, as the journal names them. */
-export const HOST_PARTS: readonly string[] = [ROWS, FENCE];
 
 /**
  * Services of hosts: fenced by a statement of their own, let go by restoring the row like others.
@@ -21,7 +15,7 @@ export function fencePart(
   fence: NovaTarget["perform"],
 ): Part<NovaStep> {
   return {
-    ...{ name: FENCE, size: inTransaction(), inspect },
+    ...{ name: HOST_FENCE, size: inTransaction(), inspect },
     far: ({ done }) => `${done} services of nova`,
     perform: (steps, hooks) => (steps.every(isFence) ? fence : perform)(steps, hooks),
   };
@@ -111,7 +105,7 @@ export function rowsJournalled({
   sha256,
   lines,
 }: Pick<Planned, "sha256" | "lines">): Journalled<NovaStep, PlannedMove> {
-  const part = { name: ROWS, size: inTransaction() };
+  const part = { name: HOST_ROWS, size: inTransaction() };
   return { part, plan: sha256, lines, changesOf: ({ steps }) => steps };
 }
 
@@ -120,6 +114,6 @@ export function fenceJournalled({
   sha256,
   fence,
 }: Pick<Planned, "sha256" | "fence">): Journalled<NovaStep, NovaStep> {
-  const part = { name: FENCE, size: inTransaction() };
+  const part = { name: HOST_FENCE, size: inTransaction() };
   return { part, plan: sha256, lines: () => once(fence), changesOf: (step) => [step] };
 }

@@ -39,7 +39,7 @@ interface Booted extends StageResult {
 
 /** Stages boot files, or takes them back, or only shows what it would do, or reads the tree as machines do. */
 export function boot(words: BootWords, sink: Sink): Promise<Booted> {
-  return inRun(words.run, "boot", { create: false }, async (run) => {
+  return inRun(words.run, "boot", { kind: "migration" }, async (run) => {
     const [tree] = await openTrees([`*=${words.tftpRoot}`], "--tftp-root");
     if (tree === undefined) throw new Error("one tree was asked for");
     const from = await openTrees(words.from ?? [], "--from");

@@ -135,7 +135,7 @@ function withJob<T>(
   { say }: Sink,
   work: (job: Job) => Promise<T>,
 ): Promise<T> {
-  return inRun(words.run, "finish", { create: false }, (run) =>
+  return inRun(words.run, "finish", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       const { entries } = await readJournal(run);
       checkLoaded(run, entries, words);

@@ -53,7 +53,7 @@ type Ended = Pick<HandedOver, "trouble" | "noted" | "broke">;
 /** Hands staged machines over to conductors, or with `undo` puts those released into maintenance again. */
 export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<Ended> {
   const { undo, node = [], lockWait, conductorLog = [] } = words;
-  return inRun(words.run, "handover", { create: false }, (run) =>
+  return inRun(words.run, "handover", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       if (undo) await checkNotFinished(run, "tenants' machines would be in maintenance", words);
       const plan = await openPlan(`${run.path}/${PLAN}`);

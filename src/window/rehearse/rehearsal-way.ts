@@ -2,7 +2,7 @@ import { MigrationError } from "../../lib/error.ts";
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { createSeveral, listed, NAMED, type Several } from "../../lib/text.ts";
 import { type ApplyWords, apply } from "../../migrate/apply/apply.ts";
-import { rollback } from "../../migrate/rollback/rollback.ts";
+import { migrationBack } from "../../migrate/rollback/rollback.ts";
 import { comparedOf, isEqual } from "../../migrate/verify/rules/tally.ts";
 import { verifyRun } from "../../migrate/verify/verify.ts";
 import { nameOfRow, type RowVerdict } from "../../model/artefact.ts";
@@ -170,7 +170,7 @@ async function taken(job: RehearsalJob): Promise<Ran | null> {
   const leave = (rows: { readonly length: number }): void => {
     left += rows.length;
   };
-  const ended = await rollback(asked, NOBODY, within(job, machines), leave);
+  const ended = await migrationBack(asked, NOBODY).back(within(job, machines), leave);
   if (ended === null) return null;
   const batches = batchesOf((await entriesOf(job)).slice(from), IRONIC, ...NOVA_NAMES);
   const rows = batches.reduce((sum, entry) => sum + (entry.do === "undone" ? entry.removed : 0), 0);

@@ -32,7 +32,7 @@ export type RehearseWords = Pick<
  */
 export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | null> {
   const { ironicDb, novaDb, novaApiDb, skipBlocked, staged, powerMaxAge, keyFile } = words;
-  return inRun(words.run, "rehearse", { create: false }, async (run) => {
+  return inRun(words.run, "rehearse", { kind: "migration" }, async (run) => {
     if (ironicDb === undefined)
       throw new MigrationError("N2I-E352", "no --ironic-db names a copy of Ironic's database");
     if (plansThere((await readJournal(run)).entries).length > 0)

@@ -28,7 +28,7 @@ export async function writeReport(
 ): Promise<string> {
   // Other stages remove what is not whole in a run, so none of them may be at work.
   if (output === undefined)
-    return inRun(run, "report", { create: false }, ({ path }) =>
+    return inRun(run, "report", { kind: "migration" }, ({ path }) =>
       write(resolve(path, REPORT), text),
     );
   const path = resolve(surroundings().cwd(), output);

@@ -11,8 +11,8 @@ import { nodeOf, type Origins, type PlannedMachine } from "../../model/plan.ts";
 import { readGiven } from "../../run/files/given-file.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
+import { checkKind } from "../../run/files/run-kind.ts";
 import { backendOf, type Given, wordsFor } from "../../run/given.ts";
-import { checkCarries } from "../../run/host-files.ts";
 import { nextCommand } from "../../run/next.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
@@ -56,7 +56,7 @@ export async function report(
 ): Promise<Report> {
   const window = words.window === undefined ? null : plannedWindow(words.window);
   const run = await openRun(words.run, { create: false });
-  await checkCarries(run);
+  await checkKind(run, { kind: "migration" }, "report");
   const plan = await openPlan(`${run.path}/${PLAN}`);
   const snapshot = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
   const fresh = plan.header.made_from.snapshot === snapshot?.footer.sha256;

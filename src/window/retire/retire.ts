@@ -18,7 +18,7 @@ export interface RetireWords extends Omit<VerifyAsked, "allRows" | "final">, Rea
  * @throws MigrationError N2I-E340 with every condition that does not hold
  */
 export function retire(words: RetireWords, sink: Sink): Promise<void> {
-  return inRun(words.run, "retire", { create: false }, (run) =>
+  return inRun(words.run, "retire", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       const bm = keep(await openRole("nova-bm-db", words.novaBmDb, { readOnly: true }));
       const gates = await retireGates(run, bm, { ...words, allRows: false, final: false }, sink);

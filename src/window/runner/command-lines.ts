@@ -57,7 +57,7 @@ const PASSED = [...FOR_STAGES.power, ...FOR_STAGES.plan];
 export async function keepWords(words: RunWords, create = false): Promise<boolean> {
   const given = pick(words, PASSED);
   if (Object.keys(given).length === 0) return false;
-  await inRun(words.run, "run", { create }, async (run) =>
+  await inRun(words.run, "run", { kind: "migration", create }, async (run) =>
     rememberGiven(run, "run", pick(await withEarlier(run, "run", given), PASSED)),
   );
   return true;

@@ -1,14 +1,10 @@
 import { duration, shellWord } from "../../lib/text.ts";
-import { managedState, managesNodes } from "../../manage/manage-run.ts";
 import type { RunFiles } from "../../run/files/run-files.ts";
-import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
 import { isWindowClosed } from "../../run/files/window-file.ts";
 import { type NextStep, wordsOf } from "../../run/given.ts";
-import { movesHosts } from "../../run/host-files.ts";
 import { nextCommand } from "../../run/next.ts";
 import { type RunStage, stageOf, UNDONE_BY, WHY } from "../../run/stages.ts";
-import { switchesOver, switchState } from "../../switchover/switchover-run.ts";
-import { hostState } from "../../takeover/host-status.ts";
 import { expectedIn } from "./expected.ts";
 import { isDecision, leftBehind, nextOf, nextStepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
@@ -29,12 +25,9 @@ const DONE: Advice = {
   undo: "rollback --after-finish, while machines are as they were loaded",
 };
 
-/** @throws MigrationError N2I-E110 */
-export async function advice(path: string): Promise<Advice> {
-  const run = await openRun(path, { create: false });
-  if (await movesHosts(run)) return moveAdvice(run);
-  if (await managesNodes(run)) return manageAdvice(run);
-  if (await switchesOver(run)) return switchAdvice(run);
+/** What comes next in a migration. */
+export async function advice(run: RunFolder): Promise<Advice> {
+  const { path } = run;
   const { files } = await filesOf(run, { run: path });
   const step = nextStepOf(files);
   const closed = await isWindowClosed(run);
@@ -56,26 +49,14 @@ export async function advice(path: string): Promise<Advice> {
   });
 }
 
-/** What comes next in a run that moves machines between compute hosts. */
-async function moveAdvice(run: RunFolder): Promise<Advice> {
-  const { fields, next, changed } = await hostState(run);
+/** What comes next in a run of another kind, by its status. @param changed what a rollback would take back */
+export async function adviceOf(
+  run: RunFolder,
+  { next, changed }: { readonly next: string; readonly changed: number },
+  why: string,
+): Promise<Advice> {
   const undo = changed === 0 ? NOTHING : undoing("rollback", run.path);
-  const why = `${fields.move}; fenced: ${fields.fence}`;
   return within(await isWindowClosed(run), run.path, { next, why, takes: "not known", undo });
-}
-
-/** What comes next in a run that gives machines their server record. */
-async function manageAdvice(run: RunFolder): Promise<Advice> {
-  const { fields, next, changed } = await managedState(run.path);
-  const undo = changed === 0 ? NOTHING : undoing("rollback", run.path);
-  return { next, why: `${fields.managed}; ${fields.open}`, takes: "not known", undo };
-}
-
-/** What comes next in a run that switches a machine over. */
-async function switchAdvice(run: RunFolder): Promise<Advice> {
-  const { fields, next, changed } = await switchState(run.path);
-  const undo = changed === 0 ? NOTHING : undoing("rollback", run.path);
-  return { next, why: `${fields.source}: ${fields.state}`, takes: "not known", undo };
 }
 
 function whyOf(step: NextStep, stage: RunStage): string {

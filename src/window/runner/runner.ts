@@ -6,6 +6,7 @@ import type { VerifyAsked } from "../../migrate/verify/verify.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import { type RunFiles, wasStaged } from "../../run/files/run-files.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
+import { checkKind } from "../../run/files/run-kind.ts";
 import {
   closeWindow,
   isWindowOpen,
@@ -15,7 +16,6 @@ import {
 } from "../../run/files/window-file.ts";
 import { decisionsOf, type NextStep } from "../../run/given.ts";
 import { runHook } from "../../run/hooks.ts";
-import { checkCarries } from "../../run/host-files.ts";
 import { paused } from "../../run/pause.ts";
 import type { Sink } from "../../run/sink.ts";
 import { type RunStage, STAGES, stageOf } from "../../run/stages.ts";
@@ -113,7 +113,7 @@ export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<R
 async function standing(path: string) {
   if (!existsSync(path)) return { run: null, step: EXTRACT, files: null };
   const run = await openRun(path, { create: false });
-  await checkCarries(run);
+  await checkKind(run, { kind: "migration" }, "run");
   const { files } = await filesOf(run, { run: path });
   return { run, step: stepOf(files), files };
 }

@@ -14,7 +14,7 @@ async function applyWithout(made: PlannedCloud, machines: readonly number[]): Pr
   const leaving = new Map(machines.map((id) => [caseUuid("node", id), "left out"]));
   const words = { novaDb: novaWriter[1] ?? "", leaveNova: false, confirm: () => Promise.resolve() };
   const watching = { seconds: 0, allowed: false, tell: () => undefined };
-  await inRun(folder, "apply", { create: false }, async (run) => {
+  await inRun(folder, "apply", { kind: "migration" }, async (run) => {
     const { footer, lines } = await openPlan(`${folder}/plan`);
     await withSession(run, (session) =>
       besideNova(run, session, footer, { ...words, watching, lines }, async (side) => {

@@ -2,7 +2,7 @@ import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import { STOPPED } from "../../../migrate/order.ts";
 import { queueText } from "../../../model/nova/requests.ts";
 import { openRun } from "../../../run/files/run-folder.ts";
-import { movesLegacy } from "../../../run/host-files.ts";
+import { kindOf } from "../../../run/files/run-kind.ts";
 import { nextCommand } from "../../../run/next.ts";
 import { type LegacyMoveWords, moveLegacy } from "../../../takeover/baremetal/legacy-move.ts";
 import { moveHosts } from "../../../takeover/host-move.ts";
@@ -12,7 +12,7 @@ import { exitWith, note, printResult, say, sinkOf } from "../shared.ts";
 import { checkMode } from "./mode.ts";
 
 export async function hostMoveCommand(args: HostArgs & LegacyMoveWords): Promise<void> {
-  const legacy = await movesLegacy(await openRun(args.run, { create: false }));
+  const legacy = (await kindOf(await openRun(args.run, { create: false }))).variant === "baremetal";
   checkMode("move", legacy);
   endOfMove(args, await (legacy ? moveLegacy : moveHosts)(args, sinkOf(args)));
 }

@@ -1,5 +1,5 @@
 import { openRun } from "../../../run/files/run-folder.ts";
-import { movesLegacy } from "../../../run/host-files.ts";
+import { kindOf } from "../../../run/files/run-kind.ts";
 import type { LegacyPlaces } from "../../../takeover/baremetal/legacy-place.ts";
 import { readmitLegacy } from "../../../takeover/baremetal/legacy-readmit.ts";
 import { type ReadmitWords, readmit } from "../../../takeover/host-readmit.ts";
@@ -13,7 +13,8 @@ export async function hostReadmitCommand(
   const { compute } = args;
   const none = `${compute} is not fenced any more.`;
   const may = `${compute} may come back: start its nova-compute`;
-  if (await movesLegacy(await openRun(args.run, { create: false }))) {
+  const { variant } = await kindOf(await openRun(args.run, { create: false }));
+  if (variant === "baremetal") {
     const lasts = await readmitLegacy(args, sinkOf(args));
     const within = lasts === 0 ? "" : ` and its agent, within ${Math.round((lasts ?? 0) / 1000)} s`;
     printResult(args, lasts === null ? none : `${may}${within}.`);

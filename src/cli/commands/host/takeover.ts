@@ -1,6 +1,6 @@
 import { orNull } from "../../../lib/error.ts";
 import { openRun } from "../../../run/files/run-folder.ts";
-import { movesLegacy } from "../../../run/host-files.ts";
+import { kindOf } from "../../../run/files/run-kind.ts";
 import type { LegacyPlaces } from "../../../takeover/baremetal/legacy-place.ts";
 import { takeOverLegacy } from "../../../takeover/baremetal/legacy-takeover.ts";
 import { type TakeoverWords, takeOver } from "../../../takeover/host-takeover.ts";
@@ -13,8 +13,8 @@ import { printMoves } from "./plan.ts";
 export async function hostTakeoverCommand(
   args: HostArgs & TakeoverWords & LegacyPlaces,
 ): Promise<void> {
-  const run = await orNull(openRun(args.run, { create: false }));
-  const legacy = args.novaBmDb !== undefined || (run !== null && (await movesLegacy(run)));
+  const about = await orNull(openRun(args.run, { create: false }).then(kindOf));
+  const legacy = args.novaBmDb !== undefined || about?.variant === "baremetal";
   checkMode("takeover", legacy);
   const takes = legacy ? takeOverLegacy : takeOver;
   const moved = await takes(args, sinkOf(args), (made) => printMoves(args, made));

@@ -4,7 +4,7 @@ import type { FormatOptions } from "../../../lib/table/format.ts";
 import { listed, NAMED } from "../../../lib/text.ts";
 import { manageMachines } from "../../../manage/manage.ts";
 import type { ManageWords } from "../../../manage/manage-asked.ts";
-import { IN_FLIGHT, rollbackManaged } from "../../../manage/manage-back.ts";
+import { IN_FLIGHT, managedBack } from "../../../manage/manage-back.ts";
 import { readMachines } from "../../../manage/manage-file.ts";
 import type { ManageAsked, ServerWishes } from "../../../model/ironic/manage.ts";
 import { nextCommand } from "../../../run/next.ts";
@@ -85,7 +85,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
 export async function unmanageCommand(args: ManageArgs & { readonly yes: boolean }): Promise<void> {
   const left = gatherLeft(args);
   const { machine = "" } = args;
-  await rollbackManaged({ ...args, all: false, node: [machine] }, sinkOf(args), left.add);
+  await managedBack({ ...args, all: false, node: [machine] }).back(sinkOf(args), left.add);
   await printView(left.view(), args);
   if (left.any()) exitWith(EXIT_STATUS.differs.status);
 }

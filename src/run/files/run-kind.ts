@@ -1,0 +1,100 @@
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { MigrationError, systemCode } from "../../lib/error.ts";
+import { notRead } from "../../lib/files/failure.ts";
+import { writeWhole } from "../../lib/files/temp-file.ts";
+import { isObject, parsedJson } from "../../lib/json.ts";
+import { VERSION } from "../version.ts";
+import { OF_RUN, type RunFolder } from "./run-folder.ts";
+
+/** What a run does, from its first command to its last. */
+export interface RunAbout {
+  readonly kind: "migration" | "takeover" | "switchover" | "manage";
+  /** Of a takeover: whose machines are moved. */
+  readonly variant?: "ironic" | "baremetal";
+}
+
+export const RUN_FILE = "run.json";
+const FORMAT = "nova2ironic/run@1";
+
+/** What a run of a kind does, and the commands that work with it. */
+const KINDS: { readonly [kind in RunAbout["kind"]]: readonly [does: string, commands: string] } = {
+  migration: ["carries machines over to Ironic", "extract, plan, apply and those that follow them"],
+  takeover: ["moves machines between compute hosts", "host move, show, status, verify, rollback"],
+  switchover: ["switches a machine over", "node switchover, status, verify, rollback"],
+  manage: [
+    "gives machines their server record",
+    "node manage, node unmanage, status, verify, rollback",
+  ],
+};
+
+/**
+ * The kind of a run, by its run.json.
+ *
+ * @throws MigrationError N2I-E110 if it has none, N2I-E113 if it cannot be understood
+ */
+export async function kindOf(run: Pick<RunFolder, "path">): Promise<RunAbout> {
+  const about = await readAbout(run);
+  if (about !== null) return about;
+  const hasRun = (await namesIn(run)).some((name) => OF_RUN.includes(name));
+  throw new MigrationError("N2I-E110", `${join(run.path, RUN_FILE)} is missing`, {
+    fix: hasRun
+      ? `Put it back from a copy of the run. For a migration its content is {"format": "${FORMAT}", "kind": "migration"}.`
+      : "Name the folder of a run, or begin one with: nova2ironic extract",
+  });
+}
+
+/** Writes the kind of a run that is new; refuses a run of another kind. @throws MigrationError N2I-E110, N2I-E113, N2I-E315, N2I-E120 */
+export async function markKind(run: RunFolder, about: RunAbout, command: string): Promise<void> {
+  const isNew = !(await namesIn(run)).some((name) => name === RUN_FILE || IN_USE.includes(name));
+  if (!isNew) return checkKind(run, about, command);
+  const made_at = new Date().toISOString();
+  const text = JSON.stringify({ format: FORMAT, ...about, tool: VERSION, made_at }, null, 2);
+  await writeWhole(run.path, RUN_FILE, `${text}\n`);
+}
+
+/** What a command wrote of which the kind must be known; a key may be there before the first command. */
+const IN_USE: readonly string[] = ["snapshot.jsonl", "journal.jsonl", "plan"];
+
+/** @throws MigrationError N2I-E110, N2I-E113, N2I-E315 for a run of another kind */
+export async function checkKind(
+  run: Pick<RunFolder, "path">,
+  { kind, variant }: RunAbout,
+  command: string,
+): Promise<void> {
+  const found = await kindOf(run);
+  if (found.kind !== kind) {
+    const [does, commands] = KINDS[found.kind];
+    throw new MigrationError("N2I-E315", `${run.path} ${does}`, {
+      fix: `With this run work ${commands}; give ${command} a --run of its own.`,
+    });
+  }
+  if (variant === undefined || found.variant === variant) return;
+  const others = found.variant === "baremetal" ? "nova-baremetal" : "Ironic";
+  throw new MigrationError("N2I-E315", `${run.path} moves machines of ${others}`, {
+    fix: "Give this plan a --run of its own.",
+  });
+}
+
+/** Null if there is no run.json. */
+async function readAbout({ path }: Pick<RunFolder, "path">): Promise<RunAbout | null> {
+  const file = join(path, RUN_FILE);
+  const text = await readFile(file, "utf8").catch((cause: unknown) => {
+    if (systemCode(cause) === "ENOENT") return null;
+    throw notRead(file, cause);
+  });
+  if (text === null) return null;
+  const found = parsedJson(text);
+  if (isObject(found) && found.format === FORMAT && Object.hasOwn(KINDS, String(found.kind))) {
+    const kind = found.kind as RunAbout["kind"]; // one of KINDS
+    const { variant } = found;
+    return variant === "ironic" || variant === "baremetal" ? { kind, variant } : { kind };
+  }
+  throw new MigrationError("N2I-E113", `${file} is not a ${FORMAT}`);
+}
+
+function namesIn({ path }: Pick<RunFolder, "path">): Promise<readonly string[]> {
+  return readdir(path).catch((cause: unknown) => {
+    throw notRead(path, cause);
+  });
+}

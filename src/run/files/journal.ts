@@ -32,8 +32,6 @@ export interface Journal {
 const BEGINNING = '{"do":"open"';
 /** Bytes; 100,000 machines that were handed over and finished come to a seventh of it. */
 const LARGEST = 500 * 1024 * 1024;
-/** Milliseconds after which a file system's clock has surely gone on. */
-const TICK = 1000;
 const NOTHING = Buffer.alloc(0);
 const NONE_BEFORE = "0".repeat(16);
 
@@ -49,8 +47,9 @@ export async function openJournal(run: RunFolder): Promise<Journal> {
     const { O_RDWR, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
     handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
     await syncFolder(run.path);
-    const found = await readOnce(handle, path);
-    lastRead = null; // from here on it is this journal's alone
+    const mark = markOf(await handle.stat({ bigint: true }));
+    const isKnown = lastRead?.path === path && lastRead.mark === mark;
+    const found = isKnown && lastRead !== null ? lastRead.found : await parseJournal(handle, path);
     await checkPlace(run);
     if (found.torn) {
       await handle.truncate(found.bytes);
@@ -58,7 +57,8 @@ export async function openJournal(run: RunFolder): Promise<Journal> {
     }
     if (found.entries.length > 0) await rememberBegun(run);
     else await checkLost(run);
-    return journalOn(handle, path, found, () => rememberBegun(run));
+    const own = { ...found, entries: [...found.entries] };
+    return journalOn(handle, path, own, () => rememberBegun(run));
   } catch (cause) {
     await handle?.close();
     throw notWritten(path, cause);
@@ -70,9 +70,15 @@ interface Read {
   readonly torn: boolean;
 }
 
-/** What was read last: the stages of a command ask for the same journal again and again. */
-let lastRead: { readonly path: string; readonly mark: string; readonly found: Parsed } | null =
-  null;
+/**
+ * The journal that this process read last, or has open: a command reads it once. `mark` is of the file as it was
+ * then; null while the journal is open here, and nothing else writes to it.
+ */
+let lastRead: {
+  readonly path: string;
+  readonly mark: string | null;
+  readonly found: Parsed;
+} | null = null;
 
 /**
  * What the run's journal says; nothing is written. No file: no entries.
@@ -81,34 +87,27 @@ let lastRead: { readonly path: string; readonly mark: string; readonly found: Pa
  */
 export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
   const path = join(run.path, JOURNAL);
-  let handle: FileHandle | undefined;
   try {
-    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const { entries, torn } = await readOnce(handle, path);
+    const mark = markOf(await stat(path, { bigint: true }));
+    if (lastRead?.path !== path || (lastRead.mark !== null && lastRead.mark !== mark))
+      lastRead = { path, mark, found: await readWhole(path) };
+    const { entries, torn } = lastRead.found;
     if (entries.length === 0) await checkLost(run);
     return { entries: [...entries], torn };
   } catch (cause) {
     if (systemCode(cause) !== "ENOENT") throw notRead(path, cause);
     await checkLost(run);
     return { entries: [], torn: false };
-  } finally {
-    await handle?.close();
   }
 }
 
-/** As long as a file stays as it is, it is read once. */
-async function readOnce(handle: FileHandle, path: string): Promise<Parsed> {
-  const before = await handle.stat({ bigint: true });
-  const mark = markOf(before);
-  if (lastRead?.path === path && lastRead.mark === mark) return lastRead.found;
-  lastRead = null;
-  // What is written within a tick of the clock leaves the mark as it is.
-  const changed = Math.max(Number(before.mtimeMs), Number(before.ctimeMs));
-  const isStill = Date.now() - changed > TICK;
-  const found = await parseJournal(handle, path);
-  const after = await handle.stat({ bigint: true });
-  if (isStill && markOf(after) === mark) lastRead = { path, mark, found };
-  return found;
+async function readWhole(path: string): Promise<Parsed> {
+  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    return await parseJournal(handle, path);
+  } finally {
+    await handle.close();
+  }
 }
 
 /** @param begun called once it has its first entry */
@@ -119,8 +118,9 @@ function journalOn(
   begun: () => Promise<void>,
 ): Journal {
   const { entries } = found;
-  let prev = found.prev;
+  let { prev, bytes } = found;
   let last: Promise<void> = Promise.resolve();
+  lastRead = { path, mark: null, found: { ...found, torn: false } };
 
   const put = async (entry: Entry): Promise<void> => {
     if (entries.length === 0 && entry.do !== "open") {
@@ -135,6 +135,7 @@ function journalOn(
       throw notWritten(path, cause);
     }
     prev = digest(line);
+    bytes += Buffer.byteLength(line) + 1;
     entries.push(entry);
     if (entries.length === 1) await begun();
   };
@@ -149,6 +150,11 @@ function journalOn(
     },
     async close() {
       await last.catch(() => undefined);
+      const now = await handle.stat({ bigint: true });
+      // A failed append, or another writer, makes the file differ from what is known of it.
+      const isKnown = now.size === BigInt(bytes);
+      const found = { entries, torn: false, bytes, prev };
+      lastRead = isKnown ? { path, mark: markOf(now), found } : null;
       await handle.close();
     },
   };

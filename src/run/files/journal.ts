@@ -48,8 +48,8 @@ export async function openJournal(run: RunFolder): Promise<Journal> {
     handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
     await syncFolder(run.path);
     const mark = markOf(await handle.stat({ bigint: true }));
-    const isKnown = lastRead?.path === path && lastRead.mark === mark;
-    const found = isKnown && lastRead !== null ? lastRead.found : await parseJournal(handle, path);
+    const isCached = lastRead?.path === path && lastRead.mark === mark;
+    const found = isCached && lastRead !== null ? lastRead.found : await parseJournal(handle, path);
     await checkPlace(run);
     if (found.torn) {
       await handle.truncate(found.bytes);
@@ -90,7 +90,7 @@ export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
   try {
     const mark = markOf(await stat(path, { bigint: true }));
     if (lastRead?.path !== path || (lastRead.mark !== null && lastRead.mark !== mark))
-      lastRead = { path, mark, found: await readWhole(path) };
+      lastRead = { path, mark, found: await parseFile(path) };
     const { entries, torn } = lastRead.found;
     if (entries.length === 0) await checkLost(run);
     return { entries: [...entries], torn };
@@ -101,7 +101,7 @@ export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
   }
 }
 
-async function readWhole(path: string): Promise<Parsed> {
+async function parseFile(path: string): Promise<Parsed> {
   const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     return await parseJournal(handle, path);
@@ -152,9 +152,9 @@ function journalOn(
       await last.catch(() => undefined);
       const now = await handle.stat({ bigint: true });
       // A failed append, or another writer, makes the file differ from what is known of it.
-      const isKnown = now.size === BigInt(bytes);
+      const isExpected = now.size === BigInt(bytes);
       const found = { entries, torn: false, bytes, prev };
-      lastRead = isKnown ? { path, mark: markOf(now), found } : null;
+      lastRead = isExpected ? { path, mark: markOf(now), found } : null;
       await handle.close();
     },
   };

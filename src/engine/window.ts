@@ -193,7 +193,7 @@ async function all<T>(works: readonly Promise<T>[]): Promise<readonly T[]> {
 }
 
 /** Machines that were begun and are not at their end. */
-export interface Flight<C> {
+interface Flight<C> {
   readonly add: (change: C) => void;
   readonly size: () => number;
   /** Waits until one more may be begun; false when none is to be, by then. */
@@ -210,7 +210,7 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
   { clock, stopping }: Pick<Session, "stopping"> & { readonly clock: Clock },
   acts: Pick<Acts<C, P>, "perform">,
   end: (change: C, position: P) => Promise<void>,
-) {
+): Flight<C> {
   const underWay = new Map<string, { readonly change: C; readonly since: number }>();
   const { looks = LOOKS_MS } = pace;
   const longest = looks.at(-1) ?? looks[0];

@@ -13,10 +13,11 @@ import type { Keep } from "../run/databases.ts";
 import { managedIn } from "./manage-run.ts";
 import { novaHands } from "./nova-hands.ts";
 import { allocationKeeper } from "./record-keeper.ts";
-import { type ManagePart, managePart, unlike, unmanagePart } from "./steps/manage.ts";
+import { type ManagePart, managePart, unmanagePart } from "./steps/manage.ts";
 import { bindsOf, isMade, type ManageChange, recordOf } from "./steps/manage-acts.ts";
 import { novaPart } from "./steps/manage-nova.ts";
 import { novaBackPart } from "./steps/manage-nova-back.ts";
+import { unlike } from "./steps/manage-positions.ts";
 
 /** How server records are made, and taken away. @param most machines at once */
 export interface Adapter {

@@ -1,6 +1,7 @@
 import { MigrationError } from "../lib/error.ts";
-import type { ManagePart, ManagePosition } from "./steps/manage.ts";
+import type { ManagePart } from "./steps/manage.ts";
 import type { ManageChange } from "./steps/manage-acts.ts";
+import type { ManagePosition } from "./steps/manage-positions.ts";
 
 /** What becomes of a machine as it is done: `manage.start`, then `manage.end` or `manage.error`. */
 export interface ManageEvent {

@@ -6,7 +6,6 @@ import type { ManagePlace } from "../migrate/open/services.ts";
 import type { RunningNode } from "../model/ironic/adoptable.ts";
 import type { ManageAsked } from "../model/ironic/manage.ts";
 import { schemaFaults } from "../model/json-schema/faults.ts";
-import { createAjv } from "../model/json-schema/schemas.ts";
 import {
   type AskedFor,
   ironicFault as fault,
@@ -26,15 +25,16 @@ import { readNics, readRunning, runningNodes } from "../systems/ironic-api/runni
 import type { RestService } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
 import { besideCards } from "./adoptable.ts";
-import { manageOne, takeBack } from "./manage.ts";
 import type { Adapter } from "./manage-adapter.ts";
 import type { ManageEvent, Notify } from "./manage-events.ts";
+import { manageOne, takeBack } from "./manage-perform.ts";
 import { managedIn } from "./manage-run.ts";
+import { askedOf, faultIn, VALIDATES } from "./manageable-body.ts";
 import { adoptableNode, keptAsked, serverBody } from "./rules/body.ts";
 import { whyNot } from "./rules/criteria.ts";
 import { zoneFault } from "./rules/nova.ts";
 import { requestFaults } from "./rules/request.ts";
-import { BODY, deniedText, type MANAGEABLE_RULES, statusOf, wantedOf } from "./rules/served.ts";
+import { deniedText, type MANAGEABLE_RULES, statusOf, wantedOf } from "./rules/served.ts";
 
 /** What requests are answered with. */
 interface ManageableParts {
@@ -290,29 +290,4 @@ async function portFault(
       return fault(409, `Port ${id} is not attached to node ${uuid}.`);
   }
   return null;
-}
-
-const VALIDATES = createAjv().compile(BODY);
-
-/** @param body as its schema has it */
-function askedOf(body: ReturnType<typeof objectOf>): Required<Omit<ManageAsked, "owner">> {
-  const word = (key: string): string | null => {
-    const value = body[key];
-    return typeof value === "string" && value !== "" ? value : null;
-  };
-  const { networks } = body;
-  const ports = Array.isArray(networks) ? networks : [];
-  return {
-    ...{ node: (word("node_uuid") ?? "").toLowerCase(), name: word("name") ?? "" },
-    ...{ description: word("description"), availability_zone: word("availability_zone") },
-    ports: ports.map((one) => String(objectOf(one).port_id).toLowerCase()),
-    metadata: {},
-  };
-}
-
-/** What an answer says went wrong. */
-function faultIn({ body }: Reply): string {
-  const { error_message } = objectOf(parsedJson(typeof body === "string" ? body : ""));
-  const { faultstring } = objectOf(parsedJson(String(error_message)));
-  return typeof faultstring === "string" ? faultstring : "";
 }

@@ -32,7 +32,7 @@ function isUnguarded(column: string, planned: Row, found: Row): boolean {
   );
 }
 
-export interface Compared {
+interface Compared {
   /** Fields that are not as planned. */
   readonly differs: readonly FieldChange[];
   /** Fields that are not as planned but are Ironic's to change, or tell that the row is staged or finished. */

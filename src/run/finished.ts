@@ -2,7 +2,8 @@ import { type Begun, begunIn } from "../engine/begun.ts";
 import { MigrationError } from "../lib/error.ts";
 import { FINISH } from "../model/handover.ts";
 import { besideMachines, type Entries, type Entry, IRONIC } from "../model/journal.ts";
-import { fields, readJournal } from "./files/journal.ts";
+import { readJournal } from "./files/journal.ts";
+import { fields } from "./files/journal-entries.ts";
 import { loadTables, releaseNames } from "./files/load-tables.ts";
 import type { RunFolder } from "./files/run-folder.ts";
 

@@ -10,7 +10,7 @@ export const TARGET = [
 ] as const;
 /** Those of them that say where Ironic is. */
 export const BACKENDS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
-export const NOVA = ["nova-db", "nova-api-db"] as const;
+const NOVA = ["nova-db", "nova-api-db"] as const;
 /** Options of Nova's side; a command that does not look at it is given none of them. */
 export const BESIDE: readonly string[] = [...NOVA, "placement-db"];
 

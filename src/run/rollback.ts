@@ -19,10 +19,10 @@ export interface RollbackOptions {
 }
 
 /** Is given what stays as it is, because it was changed since. */
-export type Leave = (rows: readonly Left[]) => void;
+type Leave = (rows: readonly Left[]) => void;
 
 /** How a rollback ended. */
-export interface Ended {
+interface Ended {
   /** About what stays because it is not part of this rollback. */
   readonly notes: readonly string[];
   /** Rows of Nova stay, because its database is not given. */

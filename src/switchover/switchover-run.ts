@@ -2,7 +2,8 @@ import { type Begun, begunIn } from "../engine/begun.ts";
 import { MigrationError } from "../lib/error.ts";
 import { isObject, type JsonObject } from "../lib/json.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
-import { fields, readJournal } from "../run/files/journal.ts";
+import { readJournal } from "../run/files/journal.ts";
+import { fields } from "../run/files/journal-entries.ts";
 import { openRun } from "../run/files/run-folder.ts";
 import { nextCommand } from "../run/next.ts";
 import {

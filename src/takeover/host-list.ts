@@ -15,7 +15,7 @@ import { readComputeHosts } from "../systems/nova-db/services.ts";
 import { type DownWords, downTime } from "./host-down.ts";
 import { readLeases } from "./leases/leases.ts";
 import { holderText, takenLocks } from "./leases/locks.ts";
-import { isFenced } from "./rules/moves.ts";
+import { isFenced } from "./rules/move-hosts.ts";
 
 /** Who is asked. */
 interface Listed extends DownWords {

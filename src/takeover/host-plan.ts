@@ -25,7 +25,8 @@ import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
 import { type DownWords, downTime } from "./host-down.ts";
 import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
-import { createMoves, type MoveWorld } from "./rules/moves.ts";
+import type { MoveWorld } from "./rules/move-hosts.ts";
+import { createMoves } from "./rules/moves.ts";
 
 /** What a plan is asked for. */
 export interface HostPlanWords extends HostPlaces, DownWords {

@@ -24,7 +24,7 @@ import { fencesOf } from "./host-owned.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { type HostPlace, openHostPlace } from "./host-world.ts";
 import { readLeases } from "./leases/leases.ts";
-import { isFenced } from "./rules/moves.ts";
+import { isFenced } from "./rules/move-hosts.ts";
 
 export interface HostVerifyWords extends LegacyPlaces {
   readonly run: string;

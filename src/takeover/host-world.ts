@@ -18,7 +18,7 @@ import {
   PLACES,
 } from "../systems/nova-db/plan-open.ts";
 import { readComputeHosts } from "../systems/nova-db/services.ts";
-import type { MoveWorld } from "./rules/moves.ts";
+import type { MoveWorld } from "./rules/move-hosts.ts";
 
 /** Where everything is that a move looks at. */
 export interface HostPlaces extends TargetOptions {

@@ -18,7 +18,7 @@ export interface SupportWords {
   readonly to?: string;
 }
 
-export interface Support {
+interface Support {
   /** Absolute. */
   readonly path: string;
   readonly bytes: number;

@@ -296,7 +296,7 @@ export function exitWith(status: number): void {
  *
  * @throws MigrationError N2I-E303
  */
-export async function confirm(question: string, yes: boolean): Promise<void> {
+async function confirm(question: string, yes: boolean): Promise<void> {
   if (yes) return;
   const answer = await asked(`${question} Type "yes" to continue: `);
   if (answer.trim() !== "yes")

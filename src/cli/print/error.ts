@@ -105,7 +105,7 @@ const HARMLESS =
   /^(Cannot (read|set) properties of (undefined|null)( \((reading|setting) '\w+'\))?|Maximum call stack size exceeded|Invalid (array|string) length|[\w.]+ is not defined)$/;
 
 /** The causes below an error, outermost first, each with its place in the code. */
-export function causes(error: Error): readonly string[] {
+function causes(error: Error): readonly string[] {
   const lines: string[] = [];
   const seen = new Set<unknown>([error]);
   let cause = error.cause;

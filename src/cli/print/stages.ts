@@ -4,7 +4,7 @@ import { io, type Output } from "../io.ts";
 import { type Now, timestamp } from "./events.ts";
 import { duration } from "./progress.ts";
 
-export interface Stage {
+interface Stage {
   readonly title: string;
   /** @param report shows one line of what is being done */
   readonly run: (report: (text: string) => void) => Promise<void>;

@@ -1,11 +1,11 @@
-import { capabilitiesOf } from "../../lib/capabilities.ts";
-import { isObject, type JsonObject, objectOf, parsedJson } from "../../lib/json.ts";
+import { isObject, type JsonObject } from "../../lib/json.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { customClass } from "../../migrate/flavors/rules/flavors.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
 import type { FlavorNeeds, ServerImage, ServerWishes } from "../../model/ironic/manage.ts";
 import { MASKED, masked } from "../../model/ironic/masked.ts";
 import { type Conductor, enabledBy, type Service } from "../../model/ironic/service.ts";
+import { ACTED_ON, bootsFromNet, capabilityNow } from "./nova-boot.ts";
 
 /** What is known of a node that is to get a server of Nova. */
 interface NovaNode {
@@ -258,62 +258,4 @@ export function imageFor({ node, asked }: Pick<NovaNode, "node" | "asked">): str
   const source = isObject(info) ? info.image_source : null;
   const id = typeof source === "string" ? source.replace(/^glance:\/\//, "") : "";
   return isUuid(id) ? id.toLowerCase() : null;
-}
-
-/** Capabilities by which Ironic tells a BMC something when a conductor takes a node over; Nova writes its flavor's. */
-const ACTED_ON = ["boot_mode", "boot_option", "secure_boot", "trusted_boot"] as const;
-
-/**
- * How a machine stands by now, lower case; empty where nobody says. What `properties` say of secure boot is what it
- * could do.
- *
- * @source ironic 21.4: drivers/modules/boot_mode_utils.py, get_boot_mode_for_deploy, is_secure_boot_requested
- */
-function capabilityNow(
-  {
-    instance_info: info,
-    properties,
-    driver_internal_info: internal,
-    boot_mode: mode,
-    secure_boot: secure,
-  }: JsonObject,
-  name: (typeof ACTED_ON)[number],
-): string {
-  const [asked, could] = [info, properties].map((of) => capabilityIn(objectOf(of), name));
-  const { deploy_boot_mode: own } = objectOf(internal);
-  switch (name) {
-    case "boot_mode":
-      return String(asked ?? could ?? mode ?? own ?? "").toLowerCase();
-    case "boot_option":
-      return asked ?? could ?? "local";
-    case "secure_boot":
-      return String(asked ?? secure ?? false).toLowerCase();
-    case "trusted_boot":
-      return asked ?? "false";
-  }
-}
-
-/** @source ironic: drivers/modules/deploy_utils.py get_boot_option; `deleted` removes root_uuid_or_disk_id */
-function bootsFromNet({
-  instance_info: info,
-  properties,
-  driver_internal_info: own,
-  deploy_interface: deploy,
-}: JsonObject): boolean {
-  const [asked, could] = [info, properties].map((of) => capabilityIn(objectOf(of), "boot_option"));
-  const option = asked ?? could ?? null;
-  if (option !== null && option !== "local") return true;
-  if (deploy === "ramdisk" || deploy === "anaconda") return true;
-  const partitions = isObject(own) && own.is_whole_disk_image === false;
-  return partitions && "root_uuid_or_disk_id" in own && option !== "local";
-}
-
-/** One of capabilities, in lower case; null: they have it not. `instance_info` has them as an object, or as its JSON. */
-function capabilityIn({ capabilities: told = null }: JsonObject, name: string): string | null {
-  const known = typeof told === "string" ? parsedJson(told) : told;
-  return (
-    capabilitiesOf(isObject(known) ? known : told)
-      .get(name)
-      ?.toLowerCase() ?? null
-  );
 }

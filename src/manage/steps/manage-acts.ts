@@ -8,7 +8,7 @@ import {
   type PortDevice,
   type SeenServer,
 } from "../../model/ironic/manage.ts";
-import { fields } from "../../run/files/journal.ts";
+import { fields } from "../../run/files/journal-entries.ts";
 
 /** A machine that is given its server record, or loses it. */
 export interface ManageChange {

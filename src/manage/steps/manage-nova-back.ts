@@ -1,12 +1,10 @@
 import type { JsonObject } from "../../lib/json.ts";
-import { customClass } from "../../migrate/flavors/rules/flavors.ts";
-import { FAKE, notAsBefore, unsafe } from "../../model/ironic/fake-hardware.ts";
+import { FAKE, notAsBefore } from "../../model/ironic/fake-hardware.ts";
 import { MANAGE, type SeenServer } from "../../model/ironic/manage.ts";
 import { type FakeHardware, infoChanged } from "../../systems/ironic-api/fake-hardware.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
-import { type NovaServer, unsure } from "../../systems/nova-api/seen-servers.ts";
-import { pause } from "../../systems/openstack/passing.ts";
-import type { ManagePart, ManagePosition } from "./manage.ts";
+import { unsure } from "../../systems/nova-api/seen-servers.ts";
+import type { ManagePart } from "./manage.ts";
 import {
   type Act,
   bindsOf,
@@ -20,8 +18,8 @@ import {
   unseenNode,
 } from "./manage-acts.ts";
 import { leftAt, NONE, SIZE, seenLast } from "./manage-nova.ts";
-import { objectionsBack, PROTECTED, unsureOf } from "./manage-nova-against.ts";
-import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
+import { objectionsBack } from "./manage-nova-against.ts";
+import type { NovaHands } from "./manage-nova-hands.ts";
 import { anothers, heldFor, isForeign, isInUse, keptIfInUse, marked } from "./manage-nova-marks.ts";
 import {
   portsAgainst,
@@ -30,7 +28,17 @@ import {
   portsLeft,
   portsOpen,
 } from "./manage-nova-ports.ts";
-import { fakeAgain, MOST_LOOKS, nobodys, novaWould } from "./manage-nova-steps.ts";
+import {
+  type Back,
+  byWord,
+  keptWith,
+  LEAVE,
+  ownServer,
+  serversGone,
+  withheld,
+} from "./manage-nova-servers.ts";
+import { fakeAgain, nobodys, novaWould } from "./manage-nova-steps.ts";
+import type { ManagePosition } from "./manage-positions.ts";
 
 /**
  * Takes servers of Nova away again, on fake hardware: their machines run on, active as before.
@@ -177,8 +185,6 @@ async function staysFake(at: Back, why: string): Promise<string> {
   return `${await fakeAgain(at, why)}, in maintenance`;
 }
 
-type Back = ManageChange & Pick<ServerMaking, "hands" | "before" | "begin">;
-
 /** From wherever it is, without its server, on fake hardware, and from there as it was. */
 async function faked(at: Back, found: JsonObject): Promise<string | null> {
   const { hands, id, server, before, begin } = at;
@@ -239,83 +245,6 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
   };
   const other = await hardware.swap(id, before, { reason, exact: true, may });
   return other === null ? null : staysFake(at, other);
-}
-
-/** What Nova was told may be done days later, once a nova-compute runs again. */
-const LEAVE =
-  "it stays on fake hardware, in maintenance: leave its driver alone until rollback has ended, or Nova may wipe it";
-
-function keptWith(own: NovaServer | null): string {
-  return `it keeps its own hardware${own === null ? "" : " and its server"}, in maintenance`;
-}
-
-/** Ends its server, and whatever a POST that came late made by the same word. */
-async function serversGone(
-  hands: NovaHands,
-  change: ManageChange,
-  own: NovaServer | null,
-): Promise<string | null> {
-  const { hardware, servers } = hands;
-  const mayEnd = (one: NovaServer) => async (): Promise<string | null> => {
-    const now = await hardware.read(change.id);
-    const real = unsafe(now);
-    if (real.length > 0) return `it is not harmless on fake hardware: ${real.join(", ")}`;
-    // Ironic would not undeploy it, and Nova have its server in ERROR.
-    return now.protected === true ? PROTECTED : portsAgainst(hands, change, one);
-  };
-  let next = own ?? (await byWord(hands, change));
-  for (let tries = 0; next !== null && tries < MOST_SERVERS; tries += 1) {
-    const why = unsureOf(change, next) ?? (await servers.remove(next.id, mayEnd(next)));
-    if (why !== null) return why;
-    next = await byWord(hands, change);
-  }
-  return next === null ? null : `server ${next.id} is there still`;
-}
-
-/**
- * Waits until Nova can give it to nobody any more, and nobody that it was given to is still to come: a nova-compute
- * would deploy on it, and tear it down again, after its own driver is back.
- */
-async function withheld(
-  { offers }: NovaHands,
-  { id, acts }: ManageChange,
-  { resource_class: name }: JsonObject,
-): Promise<string | null> {
-  if (!acts.some(({ step }) => step === "record")) return null;
-  let claims: readonly string[] = [];
-  for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
-    const offer = await offers.of(id, customClass(String(name)));
-    claims = await offers.claims(id);
-    const isOffered = offer !== null && offer.reserved < offer.total;
-    if (!isOffered && claims.length === 0) return null;
-    await pause(tries);
-  }
-  return claims.length > 0
-    ? `Placement has it given to ${claims.join(", ")}`
-    : "Nova offers it still: its resource tracker does not set it apart; see that nova-compute runs";
-}
-
-/** Tries of one POST, and one that came late. */
-const MOST_SERVERS = 20;
-
-/** Its server, or one that a POST which came late made by the same word. */
-async function ownServer(
-  hands: NovaHands,
-  change: ManageChange,
-  { instance_uuid: instance = null }: JsonObject,
-): Promise<NovaServer | null> {
-  const uuid = recordOf(change);
-  const made = uuid === change.server ? null : await hands.servers.read(uuid);
-  return made ?? byWord(hands, change, instance === null ? null : String(instance));
-}
-
-/** One that was made by its word, whether or not its uuid came to be known; never one of another node. */
-async function byWord(
-  { servers }: NovaHands,
-  { id, server, acts }: ManageChange,
-  instance: string | null = null,
-): Promise<NovaServer | null> {
-  return acts.some(({ step }) => step === "record") ? servers.find(server, id, instance) : null;
 }
 
 /** As on or off as it was, in Ironic's book; said only where it is not. */

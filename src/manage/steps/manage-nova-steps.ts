@@ -1,17 +1,14 @@
 import { orNull } from "../../lib/error.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import { customClass } from "../../migrate/flavors/rules/flavors.ts";
 import {
   changedSince,
   FAKE,
   imageOf,
   notAsBefore,
-  notFree,
   unsafe,
 } from "../../model/ironic/fake-hardware.ts";
 import type { SeenServer } from "../../model/ironic/manage.ts";
 import { infoChanged, infoLost } from "../../systems/ironic-api/fake-hardware.ts";
-import { pause } from "../../systems/openstack/passing.ts";
 import { hasSecrets } from "../rules/nova.ts";
 import {
   type Act,
@@ -23,6 +20,7 @@ import {
   recordOf,
 } from "./manage-acts.ts";
 import { madeWith, otherPorts } from "./manage-nova-begun.ts";
+import { create, isAsMachine, offered, statusFor } from "./manage-nova-create.ts";
 import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
 import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
 import { portRestored, portsFreed, wantsBinding } from "./manage-nova-ports.ts";
@@ -140,83 +138,6 @@ async function fake({ hands, id, server, before, begin }: ServerMaking): Promise
   return hands.hardware.fake(id, heldFor(server), before);
 }
 
-/** Looks at Placement: about a quarter of an hour, more than Nova's resource tracker wants. */
-export const MOST_LOOKS = 450;
-
-/**
- * Ends its maintenance, on fake hardware, and waits until Nova gives it to tenants: its resource tracker sets it
- * apart as long as it was in use.
- */
-async function offered(at: ServerMaking, isNew: boolean): Promise<string | null> {
-  const { hands, id, seen, server } = at;
-  if (!isNew && (await hands.servers.find(server, id)) !== null) return null;
-  const why = await hands.hardware.release(id, heldFor(server), notFree);
-  if (why !== null) return why;
-  const inventory = customClass(seen.node?.resource_class ?? "");
-  for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
-    const offer = await hands.offers.of(id, inventory);
-    if (offer !== null && offer.total > 0 && offer.reserved === 0) return null;
-    await pause(tries);
-  }
-  return "Nova does not offer it: its resource tracker keeps it reserved; see that nova-compute runs";
-}
-
-async function create(
-  at: ServerMaking,
-  isNew: boolean,
-  passed: (() => void) | null,
-): Promise<string | null> {
-  const { hands, id, server, asked, acts } = at;
-  const ports = bindsOf({ acts }).map(({ port }) => port);
-  const may = async () => notFree(await hands.hardware.read(id));
-  const made = await hands.servers.create(hands.askedOf(asked, { id, before: at.before, ports }), {
-    mark: server,
-    isNew,
-    may,
-  });
-  if (typeof made === "string") return made;
-  if ("over" in made) {
-    at.over = made.over;
-    return made.over;
-  }
-  at.again = made.again === true;
-  await at.begin({ step: "made", uuid: made.id });
-  if (passed !== null && (await taken(hands, id, made.id))) passed();
-  const now = await hands.servers.built(made);
-  if (now === null) return `server ${made.id} is gone`;
-  if (now.status === "ERROR") return `Nova cannot make it a server: ${now.fault}`;
-  if (!/^(ACTIVE|SHUTOFF)$/.test(now.status)) return `server ${made.id} is ${now.status}`;
-  const node = await hands.hardware.read(id);
-  at.stands = isAsMachine(at.before, node, now.status);
-  return node.instance_uuid === made.id
-    ? null
-    : `server ${made.id} is not on it: instance_uuid is ${String(node.instance_uuid)}`;
-}
-
-/** Looks at a node that Nova was given: ten seconds or so. */
-const FEW_LOOKS = 10;
-
-const DEPLOYED = /^(deploying|wait call-back|active|deploy failed)$/;
-
-/**
- * Waits until a nova-compute has told Ironic to deploy a node: its client has agreed with Ironic on a version by then.
- *
- * @source nova 26: virt/ironic/driver.py, spawn: node.validate comes before, by the same client
- */
-async function taken({ hardware }: NovaHands, id: string, server: string): Promise<boolean> {
-  for (let tries = 0; tries < FEW_LOOKS; tries += 1) {
-    const { provision_state: state, instance_uuid } = await hardware.read(id);
-    if (instance_uuid === server && DEPLOYED.test(String(state))) return true;
-    await pause(tries);
-  }
-  return false;
-}
-
-/** What Nova calls a server whose machine is so. */
-function statusFor(before: JsonObject): "ACTIVE" | "SHUTOFF" {
-  return before.power_state === "power on" ? "ACTIVE" : "SHUTOFF";
-}
-
 /**
  * Brings its server to what its machine is. One whose machine is on was made with its machine on in Ironic's book, and
  * stands so already. If it does not, because the machine was off there, Nova stops
@@ -243,11 +164,6 @@ async function stands({ hands, id, before }: ServerMaking, uuid: string): Promis
   const now = await hands.servers.read(uuid);
   if (now === null || now.task !== null) return false;
   return isAsMachine(before, await hands.hardware.read(id), now.status);
-}
-
-function isAsMachine(before: JsonObject, node: JsonObject, status: string): boolean {
-  const { power_state: is, target_power_state: goal = null } = node;
-  return is === before.power_state && goal === null && status === statusFor(before);
 }
 
 async function swap(at: ServerMaking): Promise<string | null> {

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
 import { MANAGE, type SeenServer } from "../../model/ironic/manage.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
-import type { ManagePart, ManagePosition } from "./manage.ts";
+import type { ManagePart } from "./manage.ts";
 import {
   type Act,
   holdOf,
@@ -19,6 +19,7 @@ import { notAsBegun } from "./manage-nova-begun.ts";
 import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
 import { anothers, heldFor, isInUse, keptIfInUse, marked } from "./manage-nova-marks.ts";
 import { type ServerStep, THERE } from "./manage-nova-steps.ts";
+import type { ManagePosition } from "./manage-positions.ts";
 
 /** Machines that are looked at in one batch. */
 export const SIZE = 50;

@@ -126,7 +126,7 @@ interface Job {
   readonly again: string;
 }
 
-export interface Loaded {
+interface Loaded {
   /** Machines that failed. */
   readonly failed: number;
   readonly verified: Verified;
@@ -137,7 +137,7 @@ export interface Loaded {
 }
 
 /** Flavors, machines, hosts, then verify; null when it was stopped on request. */
-export async function load(job: Job): Promise<Loaded | null> {
+async function load(job: Job): Promise<Loaded | null> {
   const { run, plan, backend, seal, session, nova, place, sink, again } = job;
   const same = backend.same(seal);
   const entries = session.journal.entries();

@@ -116,7 +116,7 @@ const NAMES: { readonly [kind in keyof Use]: string } = {
 };
 
 /** Steps that must wait for what nova has on their hosts now, with why. */
-export async function waiting(
+async function waiting(
   steps: readonly NovaStep[],
   way: keyof typeof WAITS,
   use: NovaTarget["use"],

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import type { BootStep, Thing } from "../../model/boot.ts";
 import type { Entries } from "../../model/journal.ts";
 import { isSealed } from "../../model/secret.ts";
-import { fields, malformed } from "../../run/files/journal.ts";
+import { fields, malformed } from "../../run/files/journal-entries.ts";
 
 /** What a step may speak of: undoing must never reach beyond. */
 const PATH =

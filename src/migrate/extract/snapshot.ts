@@ -156,7 +156,7 @@ function withBoot(
 }
 
 /** What the trees hold for a machine; nothing where it has no instance. */
-export async function harvest(
+async function harvest(
   machine: Machine,
   trees: readonly Tree[],
   hosts: readonly HostConfig[],

@@ -1,16 +1,10 @@
-import { changedSince, countBack, inspectBack, type Scope } from "../../engine/back.ts";
+import { changedSince, countBack, type Scope } from "../../engine/back.ts";
 import { execute } from "../../engine/execute.ts";
 import type { Excluded } from "../../engine/part.ts";
 import type { Left } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
-import {
-  NOVA_LEGS,
-  type NovaLegName,
-  type NovaStep,
-  type NovaTarget,
-} from "../../model/nova/nova-plan.ts";
+import { NOVA_LEGS, type NovaStep, type NovaTarget } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import type { UndoPreview } from "../../model/preview.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
@@ -20,15 +14,13 @@ import type { Sink } from "../../run/sink.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { inPortions } from "../../systems/database/rows.ts";
 import { openPlaces } from "../../systems/nova-db/by-node.ts";
-import { identifyNova } from "../../systems/nova-db/plan-open.ts";
-import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { novaJournalled, novaLeg, novaParts } from "../apply/nova.ts";
 import { type Reach, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import type { Backend } from "../open/backend.ts";
-import { BACK_AFTER_IRONIC } from "../order.ts";
+import type { BACK_AFTER_IRONIC } from "../order.ts";
 import type { Leaving } from "./exclusions.ts";
 import type { NovaFiles } from "./nova-files.ts";
-import { checkNova, novaWalk, withNova } from "./nova-place.ts";
+import { novaWalk, withNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";
 import {
   type KnownComputes,
@@ -38,7 +30,7 @@ import {
 } from "./rules/computes.ts";
 
 /** What to take back of Nova's rows. */
-interface NovaScope {
+export interface NovaScope {
   /** Plans that changed some, newest first. */
   readonly plans: readonly NovaFiles[];
   readonly all: boolean;
@@ -139,7 +131,7 @@ export function withNovaBack<T>(
  * Machines of which somebody changed a row of Nova's hosts since: nothing of them is taken back, Ironic's
  * rows neither.
  */
-async function changedHosts(
+export async function changedHosts(
   nova: NovaTarget,
   scope: NovaScope,
   entries: Entries,
@@ -171,12 +163,12 @@ function tellNewComputes(
 }
 
 /** What of a compute node must be known to take it away. */
-function whyNew({ host, hypervisor_hostname }: NewCompute): string {
+export function whyNew({ host, hypervisor_hostname }: NewCompute): string {
   return `made by the nova-compute of ${host} since, of ${hypervisor_hostname}`;
 }
 
 /** Compute nodes that Nova made since of machines that are taken back. */
-async function newComputesOf(
+export async function newComputesOf(
   run: RunFolder,
   { plans, machines: wants }: NovaScope,
   database: Database,
@@ -234,96 +226,4 @@ export async function novaStepsBack(
       await api?.close();
     }
   return count;
-}
-
-/**
- * Shows what the same command line would do with Nova's rows, which are only read. Those that are so
- * already are not listed, as those of Ironic that are gone.
- *
- * @param ironic shows Ironic's rows, which go first, but those of machines of which a row of Nova was
- *   changed; gives the machines that stay, with why
- * @throws MigrationError N2I-E300 when the plans were made for another nova
- */
-export async function* previewNova(
-  { run, entries, nova: scope, reach, leaving }: Wanted,
-  ironic: (excluded: Excluded) => AsyncGenerator<UndoPreview, Excluded>,
-): AsyncGenerator<UndoPreview> {
-  const { novaDb } = reach;
-  const database =
-    scope === null || novaDb === undefined
-      ? null
-      : await openRole("nova-db", novaDb, { readOnly: true });
-  try {
-    const nova = database && (await openFor(database, scope?.plans ?? []));
-    const excluded = scope && nova ? await changedHosts(nova, scope, entries) : new Map();
-    const stays = yield* ironic(excluded);
-    if (scope === null) return;
-    const all = new Map([...excluded, ...stays]);
-    yield* rowsOf(scope, entries, all, nova === null ? unasked : legsOf(nova, reach));
-    for (const compute of database === null
-      ? []
-      : await newComputesOf(run, scope, database, leaving)) {
-      const { id, bm_node_id } = compute;
-      const row = { action: "leave", resource: "compute_nodes", uuid: String(id) } as const;
-      yield { ...row, bm_node_id, why: whyNew(compute) };
-    }
-  } finally {
-    await database?.close();
-  }
-}
-
-async function openFor(database: Database, plans: readonly NovaFiles[]): Promise<NovaTarget> {
-  const identity = await identifyNova(database);
-  for (const { header } of plans) checkNova(header.target, identity);
-  return createNovaTarget(database, identity);
-}
-
-/** A leg of a plan to inspect, and what of it is to be closed again. */
-type Opened = Parameters<typeof inspectBack<NovaStep, NovaStep>>[0] & {
-  readonly close?: () => Promise<void>;
-};
-
-async function* rowsOf(
-  scope: NovaScope,
-  entries: Entries,
-  excluded: Excluded,
-  open: (name: NovaLegName, plan: NovaFiles) => Promise<Opened>,
-): AsyncGenerator<UndoPreview> {
-  for (const plan of scope.plans)
-    for (const name of BACK_AFTER_IRONIC.flatMap(({ legs }) => legs)) {
-      const leg = await open(name, plan);
-      try {
-        for await (const batch of inspectBack(leg, entries, scope, excluded))
-          yield* batch.flatMap(({ change, state: { is, why } }) =>
-            is === "after" ? [] : [shown(change, is === "other" ? why : null)],
-          );
-      } finally {
-        await leg.close?.();
-      }
-    }
-}
-
-/** Nobody said where nova is: all of it stays. */
-async function unasked(name: NovaLegName, plan: NovaFiles): Promise<Opened> {
-  const stays = { is: "other", why: "--nova-db is not given" } as const;
-  const inspect = (steps: readonly NovaStep[]) =>
-    Promise.resolve(steps.map(({ id }) => ({ id, ...stays })));
-  const leg = novaJournalled(name, plan);
-  return { ...leg, part: { ...leg.part, inspect } };
-}
-
-function legsOf(nova: NovaTarget, reach: Reach): typeof unasked {
-  const parts = novaParts(nova, null);
-  return async (name, plan) => {
-    const api = name === "api" ? await reopenFlavorApi(plan.header.api, reach, true) : null;
-    if (api === null) return novaLeg(parts[name], name, plan);
-    return { ...novaLeg(novaParts(nova, api.target).api, "api", plan), close: api.close };
-  };
-}
-
-/** @param why it is left; null: it is taken back */
-function shown({ table, id }: NovaStep, why: string | null): UndoPreview {
-  const action = why === null ? "restore" : "leave";
-  const uuid = id.slice(id.indexOf(":") + 1);
-  return { action, resource: table, uuid, bm_node_id: null, why };
 }

@@ -33,7 +33,7 @@ export function checkNova(planned: NovaIdentity, found: NovaIdentity): void {
 }
 
 /** Nova, locked and watched. */
-export interface NovaPlace {
+interface NovaPlace {
   readonly target: NovaTarget;
   readonly watch: ComputeWatch;
   /** @throws MigrationError N2I-E302 when the lock is lost */

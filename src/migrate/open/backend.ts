@@ -32,7 +32,7 @@ export interface TargetOptions extends RestOptions {
   readonly lockWait?: number;
 }
 
-export interface Opened {
+interface Opened {
   readonly identity: TargetIdentity;
   readonly release: Release;
   readonly target: Target & { readonly verifier: Verifier };

@@ -13,7 +13,7 @@ import { adviceOf, warningsOf } from "./rules/next-step.ts";
 import type { HostLogin, Secret, Way } from "./rules/way.ts";
 
 /** A machine to ask, and how. */
-export interface Asked {
+interface Asked {
   readonly id: number;
   readonly way: Way;
 }

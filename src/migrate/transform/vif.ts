@@ -12,7 +12,7 @@ export interface PortSource {
 }
 
 /** Whether a bm_interfaces row is live: NULL counts as live. @source facts/nova-bm.md 1.5 */
-export function isLive(row: { readonly deleted: boolean | null }): boolean {
+function isLive(row: { readonly deleted: boolean | null }): boolean {
   return row.deleted !== true;
 }
 

@@ -1,5 +1,5 @@
 /** Of a release on, or from one to another: `ocata`, `juno..queens`. */
-export type Releases = string;
+type Releases = string;
 
 type ByName = { readonly [name: string]: Releases };
 

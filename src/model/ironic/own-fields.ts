@@ -48,7 +48,7 @@ function gaveUp(_: Changed, { found }: Rows): boolean {
  * What only a deployment, cleaning, service or a ramdisk that boots leaves in
  * `driver_internal_info`: somebody used the machine, or it booted what it should not.
  */
-export const USED: ReadonlySet<string> = new Set([
+const USED: ReadonlySet<string> = new Set([
   ...["agent_last_heartbeat", "agent_secret_token", "agent_url", "agent_version"],
   ...["agent_cached_clean_steps", "agent_cached_deploy_steps", "clean_steps", "deploy_steps"],
   ...["hardware_manager_version", "service_steps"],

@@ -2,7 +2,7 @@ import type { Row } from "../machine.ts";
 import type { Resource } from "../plan.ts";
 
 /** Field -> the minor microversion that brought it. */
-export type Minors = { readonly [field: string]: number };
+type Minors = { readonly [field: string]: number };
 
 interface RestFields {
   /** Accepted when the resource is made. */

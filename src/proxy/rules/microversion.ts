@@ -1,7 +1,7 @@
 import type { HeaderFields } from "../../model/served.ts";
 
 /** What a request says of Nova's microversions. */
-export type Spoken =
+type Spoken =
   | { readonly is: "served"; readonly version: string }
   /** Nova took this API away at 2.36. */
   | { readonly is: "gone"; readonly version: string }

@@ -1,7 +1,6 @@
-import type { JsonObject } from "../../lib/json.ts";
-import { objectOf } from "../../lib/json.ts";
+import { type JsonObject, objectOf } from "../../lib/json.ts";
 import { inOrder } from "../../lib/streams.ts";
-import { field, patchOf } from "./switch-fields.ts";
+import { field, patchOf } from "./field-changes.ts";
 import {
   areVolumesOf,
   isBusy,

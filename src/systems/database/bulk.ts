@@ -7,13 +7,13 @@ import type { Through } from "./limit.ts";
 const require = createRequire(import.meta.url);
 
 /** Servers that read rows as text, sooner than they read a statement. */
-export type BulkEngine = "mysql" | "postgresql";
+type BulkEngine = "mysql" | "postgresql";
 
 /** A value of a column. */
 export type ColumnValue = string | number | boolean | null;
 
 /** Where rows go. */
-export interface Sent {
+interface Sent {
   readonly engine: BulkEngine;
   readonly table: string;
   readonly columns: readonly string[];

@@ -22,7 +22,7 @@ const HOLDER = {
  * Seconds after which the server ends a session that holds a lock and is not heard of: its client may be gone
  * without a word, as behind a firewall that lost its state. A client that lives asks something four times as often.
  */
-export const IDLE = 300;
+const IDLE = 300;
 
 /** What lets one transaction write: sessions are read-only, so that nothing writes past this file. */
 const OPEN: { readonly [engine in Database["engine"]]: readonly string[] } = {

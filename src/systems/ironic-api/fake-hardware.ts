@@ -84,7 +84,7 @@ interface At {
 }
 
 /** Looked at right before a call: why it may not be made. */
-export type May = (now: JsonObject) => string | null | Promise<string | null>;
+type May = (now: JsonObject) => string | null | Promise<string | null>;
 
 interface Swap {
   readonly reason: string;

@@ -22,7 +22,7 @@ export interface Call {
 }
 
 /** What to do next with a node that is there. */
-export type Move =
+type Move =
   | Call
   /** The conductor works on it. */
   | { readonly do: "wait" }

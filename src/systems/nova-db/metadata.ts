@@ -10,7 +10,7 @@ export interface Claimed extends TextSet {
 }
 
 /** system_metadata keys worth keeping: admin passwords stand in others. */
-export const METADATA =
+const METADATA =
   "('image_base_image_ref','image_disk_format','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
 
 /** Condition on the rows worth keeping. */

@@ -47,7 +47,7 @@ export interface Taken {
 }
 
 /** What goes on around a round of taking. */
-export interface Around {
+interface Around {
   readonly parts: Taking;
   readonly watch: Watch;
   readonly told: ReturnType<typeof createTold>;

@@ -21,7 +21,7 @@ import {
   type LookedBoot,
   lookAtBoot,
 } from "./steps/legacy-boot.ts";
-import type { LegacyFiles } from "./steps/legacy-move.ts";
+import type { LegacyFiles } from "./steps/legacy-rows.ts";
 
 /** What says where boot files go, and where they come from. */
 export interface BootPlaces extends RestOptions {

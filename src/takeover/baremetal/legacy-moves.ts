@@ -22,7 +22,8 @@ import { claimNode, releaseNode } from "../leases/nodes.ts";
 import { checkSource, type LegacyPlace, servicesOf } from "./legacy-place.ts";
 import type { LegacyMachine } from "./steps/legacy-begun.ts";
 import { removeBoot } from "./steps/legacy-boot.ts";
-import { type LegacyHands, legacyBackPart, legacyPart } from "./steps/legacy-move.ts";
+import { legacyBackPart, legacyPart } from "./steps/legacy-move.ts";
+import type { LegacyHands } from "./steps/legacy-rows.ts";
 
 /** Milliseconds a lock lasts that nobody renews any more. */
 const TTL = 60_000;

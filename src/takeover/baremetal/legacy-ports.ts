@@ -17,7 +17,7 @@ import { type NetworkService, openNetwork } from "../../systems/openstack/neutro
 import { readBootFacts } from "../leases/boot.ts";
 import { type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
 import { beside } from "./beside.ts";
-import type { LegacyPorts } from "./steps/legacy-move.ts";
+import type { LegacyPorts } from "./steps/legacy-rows.ts";
 
 /** Neutron's ports of machines, which name the host that boots them. @source facts/systems.md A2 H9, A5 */
 export interface Ports extends LegacyPorts {

@@ -11,7 +11,8 @@ import {
   MIGRATING,
 } from "../../model/nova/legacy-move.ts";
 import { isLockedByNobody } from "./legacy-way.ts";
-import { createMoves, type MoveAsked, type MoveWorld } from "./moves.ts";
+import type { MoveAsked, MoveWorld } from "./move-hosts.ts";
+import { createMoves } from "./moves.ts";
 import { isLive } from "./successors.ts";
 
 /** What is known of a machine of nova-baremetal. */

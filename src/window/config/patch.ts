@@ -156,7 +156,7 @@ interface Line {
 }
 
 /** The lines of a file that oslo.config has read already, so that its form is known to be right. */
-export function linesOf(text: string): readonly Line[] {
+function linesOf(text: string): readonly Line[] {
   let section: string | null = null;
   let key: string | null = null;
   return (text.match(/[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$/g) ?? []).map((line) => {

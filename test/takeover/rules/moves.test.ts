@@ -8,7 +8,8 @@ import type {
   OwnedMachine,
   Tenant,
 } from "../../../src/model/nova/host-move.ts";
-import { createMoves, type MoveAsked, type MoveWorld } from "../../../src/takeover/rules/moves.ts";
+import type { MoveAsked, MoveWorld } from "../../../src/takeover/rules/move-hosts.ts";
+import { createMoves } from "../../../src/takeover/rules/moves.ts";
 
 const SERVER = {
   engine: "sqlite",

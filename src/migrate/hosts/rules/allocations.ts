@@ -4,7 +4,7 @@ import { customClass } from "../../flavors/rules/flavors.ts";
 import { instanceOn } from "./current-placement.ts";
 
 /** A machine whose instance lacks an allocation. */
-export interface Bare {
+interface Bare {
   readonly machine: string | null;
   readonly instance: string;
   /** `CUSTOM_..`; null where the machine has none. */

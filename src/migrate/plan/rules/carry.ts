@@ -15,7 +15,7 @@ type Noted = readonly [code: FindingCode, message: string];
 const VIFS = ["internal_info", "tenant_vif_port_id"] as const;
 
 /** What a machine's records are over REST. */
-export interface Carry {
+interface Carry {
   readonly machine: (source: Machine, machine: Transformed) => Transformed;
   /** Origins this adds to the plan's table. */
   readonly origins: readonly (readonly [string, string])[];

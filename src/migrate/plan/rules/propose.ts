@@ -198,7 +198,7 @@ interface Classes {
 }
 
 /** A class to propose, and why; no name where several may be meant. */
-export interface Class {
+interface Class {
   readonly name: string;
   readonly why: string;
   /** Named after something, where nothing of Nova or Placement names a class. */
@@ -214,7 +214,7 @@ interface Sized {
 }
 
 /** Of a machine by itself: what its provider has, or its tenant's flavor asks for. */
-export function classOf({ node, nova }: Machine, placement: Classes["placement"]): Class | null {
+function classOf({ node, nova }: Machine, placement: Classes["placement"]): Class | null {
   const provider = placement.get(node.uuid?.toLowerCase() ?? "");
   if (provider !== undefined)
     return { name: bare(provider), why: `Placement has ${provider}`, guess: false };
@@ -241,7 +241,7 @@ function bare(custom: string): string {
   return custom.replace(/^CUSTOM_/, "").toLowerCase();
 }
 
-export function sizeOf({ cpus, memory_mb, local_gb }: NodeSize): string {
+function sizeOf({ cpus, memory_mb, local_gb }: NodeSize): string {
   return `${cpus} cpus, ${memory_mb} MiB, ${local_gb} GB`;
 }
 

@@ -6,7 +6,7 @@ import { isSealed, type Sealed } from "../../../model/secret.ts";
  * A secret as people may see it: with four hex digits that change with it. They are of its nonce,
  * which hangs on the machine too: they do not tell which machines share a password, nor how long it is.
  */
-export function mask({ secret }: Sealed): string {
+function mask({ secret }: Sealed): string {
   const digits = Buffer.from(secret.slice(0, 4), "base64").toString("hex", 0, 2);
   return digits === "" ? "(secret)" : `(secret ${digits})`;
 }

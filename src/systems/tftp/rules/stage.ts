@@ -159,7 +159,7 @@ function named(found: Seen): string {
 }
 
 /** A tree read as a TFTP server would serve it. */
-export interface Server {
+interface Server {
   readonly link: (path: string) => Promise<string | null>;
   /** Null when there is no small text file. */
   readonly text: (path: string) => Promise<string | null>;

@@ -5,7 +5,7 @@ import type { BootStep } from "../../../model/boot.ts";
 import type { MovedPort, PortPlace } from "../../../model/ironic/port-place.ts";
 import type { LegacyMove, LegacyTenantMove } from "../../../model/nova/legacy-move.ts";
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";
-import { fields, malformed } from "../../../run/files/journal.ts";
+import { fields, malformed } from "../../../run/files/journal-entries.ts";
 
 /** Machines of nova-baremetal that go from one compute host to another, as the journal names them. */
 export const LEGACY = "host-machines";

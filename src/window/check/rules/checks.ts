@@ -10,7 +10,7 @@ import { computes, deploys, duplicates, unmatched } from "./source.ts";
 import { conductors, goingBack, handOver, netboot, owned, power } from "./target.ts";
 import { clocks, galera, pairing, privileges, schemas, space } from "./world.ts";
 
-export interface Check {
+interface Check {
   readonly title: string;
   /** Whether what it looks at is only whole with a plan. */
   readonly planned?: true;

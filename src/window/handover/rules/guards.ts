@@ -58,7 +58,7 @@ export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined)
   return { do: "nothing", held, why: held ? HELD : why };
 }
 
-export const HELD =
+const HELD =
   "held in maintenance by the plan: protected, or not cleaned, until somebody has looked";
 
 function reason({ protected_reason }: Guarded): string {

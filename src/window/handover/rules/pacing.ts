@@ -17,7 +17,7 @@ interface Round {
 }
 
 /** A look at machines under way, at a time in milliseconds. */
-export interface Look {
+interface Look {
   readonly now: number;
   /** Conductors that would take them over, and are alive. */
   readonly conductors: number;

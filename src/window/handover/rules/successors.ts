@@ -43,7 +43,7 @@ function groupOf({ conductor_group }: Row): string {
 }
 
 /** What became of conductors between two looks, a sentence each. */
-export function changes(before: Takers, now: Takers): readonly string[] {
+function changes(before: Takers, now: Takers): readonly string[] {
   const living = ({ conductors }: Takers): ReadonlySet<string> =>
     new Set(conductors.filter(({ alive }) => alive).map(({ hostname }) => hostname));
   const [then, here] = [living(before), living(now)];

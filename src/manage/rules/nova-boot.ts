@@ -1,0 +1,60 @@
+import { capabilitiesOf } from "../../lib/capabilities.ts";
+import { isObject, type JsonObject, objectOf, parsedJson } from "../../lib/json.ts";
+
+/** Capabilities by which Ironic tells a BMC something when a conductor takes a node over; Nova writes its flavor's. */
+export const ACTED_ON = ["boot_mode", "boot_option", "secure_boot", "trusted_boot"] as const;
+
+/**
+ * How a machine stands by now, lower case; empty where nobody says. What `properties` say of secure boot is what it
+ * could do.
+ *
+ * @source ironic 21.4: drivers/modules/boot_mode_utils.py, get_boot_mode_for_deploy, is_secure_boot_requested
+ */
+export function capabilityNow(
+  {
+    instance_info: info,
+    properties,
+    driver_internal_info: internal,
+    boot_mode: mode,
+    secure_boot: secure,
+  }: JsonObject,
+  name: (typeof ACTED_ON)[number],
+): string {
+  const [asked, could] = [info, properties].map((of) => capabilityIn(objectOf(of), name));
+  const { deploy_boot_mode: own } = objectOf(internal);
+  switch (name) {
+    case "boot_mode":
+      return String(asked ?? could ?? mode ?? own ?? "").toLowerCase();
+    case "boot_option":
+      return asked ?? could ?? "local";
+    case "secure_boot":
+      return String(asked ?? secure ?? false).toLowerCase();
+    case "trusted_boot":
+      return asked ?? "false";
+  }
+}
+
+/** @source ironic: drivers/modules/deploy_utils.py get_boot_option; `deleted` removes root_uuid_or_disk_id */
+export function bootsFromNet({
+  instance_info: info,
+  properties,
+  driver_internal_info: own,
+  deploy_interface: deploy,
+}: JsonObject): boolean {
+  const [asked, could] = [info, properties].map((of) => capabilityIn(objectOf(of), "boot_option"));
+  const option = asked ?? could ?? null;
+  if (option !== null && option !== "local") return true;
+  if (deploy === "ramdisk" || deploy === "anaconda") return true;
+  const partitions = isObject(own) && own.is_whole_disk_image === false;
+  return partitions && "root_uuid_or_disk_id" in own && option !== "local";
+}
+
+/** One of capabilities, in lower case; null: they have it not. `instance_info` has them as an object, or as its JSON. */
+function capabilityIn({ capabilities: told = null }: JsonObject, name: string): string | null {
+  const known = typeof told === "string" ? parsedJson(told) : told;
+  return (
+    capabilitiesOf(isObject(known) ? known : told)
+      .get(name)
+      ?.toLowerCase() ?? null
+  );
+}

@@ -1,0 +1,176 @@
+import type { Position } from "../../engine/window-part.ts";
+import type { ComparedNode, KnownNics, RunningNode } from "../../model/ironic/adoptable.ts";
+import type { ManageAsked, RecordKeeper, SeenServer } from "../../model/ironic/manage.ts";
+import { isEmptied, reasonOf } from "../../systems/ironic-api/allocation.ts";
+import { inFlight } from "../../systems/ironic-api/pool.ts";
+import {
+  changedSince,
+  claimsOn,
+  type Hindrance,
+  MARK,
+  type Objection,
+  objections,
+} from "../rules/criteria.ts";
+import { bindsOf, holdOf, type ManageChange, unseen, unseenNode } from "./manage-acts.ts";
+
+export interface ManagePosition extends Position {
+  readonly seen: SeenServer;
+  /** What stands against it, or is left. */
+  readonly why: readonly string[];
+  /** Of what kind each is. */
+  readonly hindrances: readonly Hindrance[];
+  /** It has its server, and was handed out: a mark is on it still, and nothing else is to be done or taken back. */
+  readonly inService?: true;
+  /** It stands on fake hardware with its server. */
+  readonly onFake?: true;
+}
+
+export interface RecordedNode {
+  readonly node: RunningNode;
+}
+
+/** Whether there are any that its record would write over. */
+export function holdsTraits({ instance_info: { traits } }: RunningNode): boolean {
+  return Array.isArray(traits) && traits.length > 0;
+}
+
+/**
+ * What speaks against a machine that has its record since, and was not marked before: somebody else's hand on it
+ * meanwhile.
+ */
+export function unlike(
+  { server }: Pick<ManageChange, "server">,
+  before: ComparedNode,
+  now: ComparedNode | null,
+): readonly Objection[] {
+  const { instance_uuid = null } = now ?? {};
+  if (now === null || instance_uuid !== server)
+    return [
+      { why: `instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`, is: "state" },
+    ];
+  return [...claimsOn(now, server), ...changedSince({ ...before, instance_uuid: server }, now)];
+}
+
+export const NOTHING: SeenServer = { node: null, record: null, ports: null };
+
+/** What was not begun has a uuid that nobody knows. */
+export async function lookAll(
+  keeper: RecordKeeper,
+  changes: readonly ManageChange[],
+  most: number,
+  cards: KnownNics | null,
+): Promise<readonly SeenServer[]> {
+  const begun = changes.map(
+    ({ id, server, acts }) => [id, acts.length === 0 ? null : server] as const,
+  );
+  if (cards !== null) return keeper.lookAll(begun, most, cards.of);
+  return inFlight(begun, most, ([id, server]) => keeper.look(id, server, []));
+}
+
+export function forwardOf(
+  change: ManageChange,
+  seen: SeenServer,
+  twice: ReadonlySet<string>,
+): ManagePosition {
+  const { id, server, asked } = change;
+  const { node, record } = seen;
+  if (node === null) return left(seen, [{ why: "Ironic has no such node", is: "gone" }]);
+  if (node.instance_uuid === server) {
+    const held = holdOf(change);
+    const open =
+      node.extra[MARK] === server ||
+      node.maintenance_reason === reasonOf(server) ||
+      (held?.traits !== undefined && isEmptied(node.instance_info, held.traits));
+    return { is: open ? "before" : "after", seen, ...NONE };
+  }
+  const strange =
+    record !== null && record.state !== "error" && record.node_uuid !== id
+      ? [{ why: `its record ${server} is ${record.state}`, is: "taken" as const }]
+      : [];
+  // An interrupted way back may have left it in our own maintenance, which is ended first.
+  const fit = node.maintenance_reason === reasonOf(server) ? { ...node, maintenance: false } : node;
+  const against = [...objections(fit, besideOf(seen, twice, asked), server), ...strange];
+  if (against.length > 0) return left(seen, against);
+  // What the journal has of it is as it was before that record: what was written since is not to be lost.
+  return change.open === false
+    ? stays(
+        seen,
+        `its record ${server} was deleted since: run node unmanage ${id}, then manage it again`,
+      )
+    : { is: "before", seen, ...NONE };
+}
+
+const NONE = { why: [], hindrances: [] } as const;
+
+export function left(seen: SeenServer, against: readonly Objection[]): ManagePosition {
+  const [why, hindrances] = [against.map((one) => one.why), against.map(({ is }) => is)];
+  return { is: "other", seen, why, hindrances };
+}
+
+export async function backOf(keeper: RecordKeeper, change: ManageChange): Promise<ManagePosition> {
+  const { id, server } = change;
+  const binds = bindsOf(change);
+  const seen = await keeper.look(
+    id,
+    server,
+    binds.map(({ port }) => port),
+  );
+  const { node, record } = seen;
+  if (node === null) return { is: "other", seen, why: [unseenNode(id)], hindrances: ["gone"] };
+  const held = holdOf(change);
+  // Whoever deleted the record left its traits.
+  const isLeft =
+    node?.instance_uuid === null &&
+    held !== undefined &&
+    isEmptied(node.instance_info, held.traits);
+  const open =
+    isLeft ||
+    record !== null ||
+    node?.instance_uuid === server ||
+    node?.extra[MARK] === server ||
+    node?.maintenance_reason === reasonOf(server) ||
+    binds.some(({ port }) => isBound(seen, port, server));
+  if (open) return { is: "before", seen, ...NONE };
+  // A port that another device has by now was told by the way back that left it.
+  const why = unseenOf(change, seen);
+  return { is: why.length === 0 ? "after" : "other", seen, why, hindrances: [] };
+}
+
+/** Ports of the journal that Neutron does not show. */
+function unseenOf(change: ManageChange, { ports }: SeenServer): readonly string[] {
+  return bindsOf(change).flatMap(({ port }) => (ports?.has(port) === true ? [] : [unseen(port)]));
+}
+
+/** Ports that are neither ours any more nor as they were: somebody else has them. */
+export function strangeOf(change: ManageChange, seen: SeenServer): readonly string[] {
+  return bindsOf(change).flatMap(({ port, device_id }) => {
+    const now = seen.ports?.get(port);
+    if (now === undefined) return [unseen(port)];
+    if ([device_id, change.server].includes(now.device_id)) return [];
+    return [`port ${port} belongs to ${now.device_owner || "device"} ${now.device_id} now`];
+  });
+}
+
+export function isBound({ ports }: SeenServer, port: string, server: string): boolean {
+  return ports?.get(port)?.device_id === server;
+}
+
+export function besideOf(
+  { node, ports }: SeenServer,
+  known: ReadonlySet<string>,
+  asked: ManageAsked | null,
+): Parameters<typeof objections>[1] {
+  const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
+  const twice = vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif));
+  const named = asked?.ports && { named: new Set(asked.ports) };
+  return { ports, twice: new Set(twice), ...named };
+}
+
+/** Ports of Neutron that its cards name. */
+export function tenantPorts({ node, ports }: SeenServer) {
+  return (node?.nics ?? []).flatMap(({ vif }) => ports?.get(vif ?? "") ?? []);
+}
+
+export function stays(seen: SeenServer, why: string): ManagePosition {
+  return left(seen, [{ why, is: "state" }]);
+}

@@ -1,0 +1,127 @@
+import { MigrationError } from "../../lib/error.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { type Entry, JOURNAL_FORMAT } from "../../model/journal.ts";
+
+const BATCH = {
+  part: "text",
+  plan: "text",
+  from: "number",
+  to: "number",
+  at: "text",
+} as const;
+
+const MACHINE = { part: "text", id: "text", at: "text" } as const;
+
+/** What an entry's fields hold; those with a `?` may be absent. */
+const FORMS: {
+  readonly [doing in Entry["do"]]: { readonly [field: string]: Form | `${Form}?` };
+} = {
+  open: { format: "text", tool: "text" },
+  target: { system: "text", target: "object", staged: "yes?", at: "text" },
+  begin: { ...BATCH, by: "text", staged: "yes?", nova: "text?" },
+  observed: { ...BATCH, found: "texts", taken: "texts" },
+  done: { ...BATCH, created: "number", found: "texts", failed: "texts?" },
+  aborted: { ...BATCH, why: "text", rows: "texts?", machines: "texts?" },
+  undo: { ...BATCH, by: "text", nodes: "nodes", all: "yes?" },
+  undone: { ...BATCH, removed: "number", gone: "number", settled: "texts", conflicts: "texts" },
+  start: { ...MACHINE, by: "text", observed: "object?" },
+  end: MACHINE,
+  return: { ...MACHINE, by: "text", observed: "object?" },
+  returned: { ...MACHINE, left: "object?" },
+  close: { plan: "text", at: "text", by: "text" },
+  reopen: { at: "text", by: "text" },
+};
+
+type Form = keyof typeof IS;
+
+const IS = {
+  text: isText,
+  texts: isTexts,
+  /** A whole number, not negative. */
+  number: (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
+  object: isObject,
+  nodes: (value: unknown): value is readonly string[] | "all" => value === "all" || isTexts(value),
+  yes: (value: unknown): value is true => value === true,
+};
+
+/** The same, as it is asked of hundreds of thousands of lines. */
+const CHECKS = new Map(
+  Object.entries(FORMS).map(([doing, form]): [Json, readonly Check[]] => [
+    doing,
+    Object.entries(form).map(([name, said]): Check => {
+      // Without its mark it is a form's name.
+      return [name, IS[said.replace("?", "") as Form], said.endsWith("?")];
+    }),
+  ]),
+);
+
+type Check = readonly [name: string, is: (value: unknown) => boolean, mayMiss: boolean];
+
+/**
+ * A journal line as an entry, every field looked at; a run of the form before this one is ended with
+ * the version that began it.
+ *
+ * @param place of the line, for the message
+ * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
+ */
+export function parseEntry(line: JsonObject, place: string): Entry {
+  if (line.do === "open" && line.format !== JOURNAL_FORMAT)
+    throw new MigrationError("N2I-E113", `${place} is not of ${JOURNAL_FORMAT}`, {
+      fix: "End the run with the version that began it: it was made by another one.",
+    });
+  const form = CHECKS.get(line.do ?? null);
+  if (form === undefined) throw malformed(place, "do");
+  const entry: Record<string, Json> = { do: line.do ?? null };
+  for (const [name, is, mayMiss] of form) {
+    const value = line[name];
+    if (value === undefined && mayMiss) continue;
+    if (value === undefined || !is(value)) throw malformed(place, name);
+    entry[name] = value;
+  }
+  if (Number(entry.from ?? 0) > Number(entry.to ?? 0)) throw malformed(place, "to");
+  // It has what the form of its kind says, which is what the type says.
+  return entry as unknown as Entry;
+}
+
+/** Fields of a line, each looked at as it is taken. */
+type Fields = {
+  readonly [F in "text" | "texts" | "number" | "object"]: (name: string) => Is<F>;
+};
+
+type Is<F extends Form> = (typeof IS)[F] extends (value: unknown) => value is infer T ? T : never;
+
+export function fields(line: JsonObject, place: string): Fields {
+  const field =
+    <T>(is: (value: unknown) => value is T) =>
+    (name: string): T => {
+      const value: unknown = line[name];
+      if (is(value)) return value;
+      throw malformed(place, name);
+    };
+  const { text, texts, number, object } = IS;
+  return { text: field(text), texts: field(texts), number: field(number), object: field(object) };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
+}
+
+export function malformed(place: string, field: string): MigrationError {
+  return journalFault(place, `has no ${field} as the journal writes it`);
+}
+
+/**
+ * N2I-E112 of a journal, whose lines hang together and which no stage writes anew.
+ *
+ * @param place its path, and the line where one is to be named
+ */
+export function journalFault(place: string, fact: string): MigrationError {
+  return new MigrationError("N2I-E112", `${place} ${fact}`, {
+    why: "Each line of a journal holds a digest of the one before it: here a line was changed, taken out or put in.",
+    fix: "Put the journal back from a copy; without one, run verify before anything is undone.",
+  });
+}

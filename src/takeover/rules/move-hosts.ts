@@ -1,0 +1,162 @@
+import { isUp } from "../../migrate/hosts/rules/running.ts";
+import { type Acceptance, type Finding, finding, findingIf } from "../../model/finding.ts";
+import type { ComputeHost, MoveMode } from "../../model/nova/host-move.ts";
+import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
+import { refusesNewHosts } from "../../model/nova/nova-release.ts";
+
+/** What of Nova does not belong to one machine. */
+export interface MoveWorld {
+  readonly identity: NovaIdentity;
+  readonly hosts: readonly ComputeHost[];
+  /** Host -> hypervisor types of its live compute nodes. */
+  readonly types: ReadonlyMap<string, readonly string[]>;
+  /** Host -> its cell; undefined where nova_api was not looked at. */
+  readonly mappings: ReadonlyMap<string, number | null> | undefined;
+  /** Host -> ids of its aggregates; null where nobody looked. */
+  readonly aggregates: ReadonlyMap<string, readonly number[]> | null;
+}
+
+/** What is wanted. */
+export interface MoveAsked {
+  readonly mode: MoveMode;
+  /** compute_nodes.hypervisor_type of machines that go; Ironic's driver where nobody says. */
+  readonly driver?: "baremetal";
+  readonly to: readonly string[];
+  /** Seconds without a report after which a nova-compute is down. */
+  readonly down: number;
+  readonly forceAggregates: boolean;
+  /** What a fenced service says why. */
+  readonly reason: string;
+}
+
+/** nova-manage's own words. @source nova@29.0.0:nova/cmd/manage.py ironic_compute_node_move; the same in 33.0.0 */
+export const SENTENCES = {
+  source: "Source service is not yet forced down!",
+  destination: "Destination compute is forced down!",
+  instances:
+    "Found an ironic host with more than one instance! Please delete all Nova instances that do not match the instance uuid recorded on the Ironic node.",
+} as const;
+
+export function driverOf({ driver }: Pick<MoveAsked, "driver">): string {
+  return driver ?? "ironic";
+}
+
+/** Only a dead host's requests are known never to end. */
+export function isOther({ finding }: Acceptance): boolean {
+  return finding !== "N2I-D260";
+}
+
+export interface HostPair {
+  readonly from: string;
+  readonly to: string;
+}
+
+export function judgeHosts(
+  world: MoveWorld,
+  asked: MoveAsked,
+  from: string,
+  to: string,
+): readonly Finding[] {
+  const serviceOf = (name: string) => world.hosts.find(({ host }) => host === name);
+  return [
+    ...judgeSource(serviceOf(from), from, asked),
+    ...judgeDestination(serviceOf(to), to, world, asked),
+    ...judgeCells(world, from, to),
+    ...(asked.forceAggregates ? [] : judgeAggregates(world, from, to)),
+  ];
+}
+
+function judgeSource(
+  service: ComputeHost | undefined,
+  from: string,
+  { mode, driver, down }: MoveAsked,
+): readonly Finding[] {
+  const at = `compute host ${from}`;
+  // For a takeover, the operator or the site's fence confirms that the host is down (N2I-D270).
+  if (service === undefined) return findingIf(mode === "move", "N2I-D252", at, noService(from));
+  return [
+    // What nova-baremetal's machines go by is bm_nodes.service_host: it fences by itself.
+    ...findingIf(
+      mode === "move" && driver === undefined && !isFenced(service),
+      ...(["N2I-D250", at, SENTENCES.source] as const),
+    ),
+    ...findingIf(isUp(service, down), "N2I-D251", at, reportText(service.age)),
+  ];
+}
+
+export function noService(host: string): string {
+  return `Nova has no live nova-compute service of ${host}`;
+}
+
+/** Whether Nova takes its nova-compute for down by somebody's word: before Liberty disabled is all there is. */
+export function isFenced({ forced_down, disabled }: ComputeHost): boolean {
+  return (forced_down === undefined ? disabled : forced_down) === true;
+}
+
+function reportText(age: number | null): string {
+  if (age === null) return "it never reported";
+  return age < 0
+    ? `its last report is ${-age} s ahead of the database's clock: set its clock`
+    : `it reported ${age} s ago`;
+}
+
+function judgeDestination(
+  service: ComputeHost | undefined,
+  to: string,
+  { identity, types }: MoveWorld,
+  asked: MoveAsked,
+): readonly Finding[] {
+  const { down } = asked;
+  const at = `compute host ${to}`;
+  if (service === undefined) {
+    const starts = refusesNewHosts(identity.head)
+      ? "; this Nova's nova-compute refuses to start as a new one that finds instances"
+      : "";
+    return [finding("N2I-D253", at, `Nova has no live nova-compute service of ${to}${starts}`)];
+  }
+  const { forced_down, disabled, disabled_reason, age } = service;
+  const driven = types.get(to) ?? [];
+  return [
+    ...findingIf(forced_down === true, "N2I-D254", at, SENTENCES.destination),
+    ...findingIf(
+      disabled === true && forced_down !== true,
+      "N2I-D256",
+      at,
+      disabled_reason ? `it is disabled: ${disabled_reason}` : "it is disabled",
+    ),
+    ...findingIf(!isUp(service, down), "N2I-D255", at, reportText(age)),
+    ...findingIf(
+      driven.some((type) => type !== driverOf(asked)),
+      "N2I-D257",
+      at,
+      `its compute nodes are of ${driven.join(", ")}`,
+    ),
+  ];
+}
+
+function judgeCells({ mappings }: MoveWorld, from: string, to: string): readonly Finding[] {
+  if (mappings === undefined) return [];
+  const at = `compute host ${to}`;
+  const [old, cell] = [mappings.get(from), mappings.get(to)];
+  if (cell === undefined)
+    return [finding("N2I-D258", at, "nova_api.host_mappings has no row of it")];
+  return findingIf(
+    old !== undefined && old !== cell,
+    "N2I-D258",
+    at,
+    `it is mapped to cell ${cell}, ${from} to cell ${old}`,
+  );
+}
+
+function judgeAggregates({ aggregates }: MoveWorld, from: string, to: string): readonly Finding[] {
+  if (aggregates === null) return [];
+  const [old, now] = [from, to].map((host) =>
+    (aggregates.get(host) ?? []).toSorted((a, b) => a - b).join(", "),
+  );
+  return findingIf(
+    old !== now,
+    "N2I-D264",
+    `compute host ${to}`,
+    `${from} is in aggregates ${old || "none"}, ${to} in ${now || "none"}`,
+  );
+}

@@ -47,7 +47,7 @@ const PRIVATE_WORDS =
 
 /** Files of src with more than 300 lines, by length. The list may only shrink, and so may the files. */
 const LONG: Readonly<Record<string, number>> = {
-  "src/cli/commands/shared.ts": 337,
+  "src/cli/commands/shared.ts": 321,
   "src/lib/ipmi/ask.ts": 303,
   "src/lib/ipmi/fleet.ts": 345,
   "src/lib/ipmi/policy.ts": 384,
@@ -181,7 +181,7 @@ test("a file of under 20 lines has a reason", () => {
     // The door of a library; what answers --version before anything else is loaded.
     /\/index\.ts$|^src\/cli\/main\.ts$/,
     // Loaded at once by what does not load its neighbours: views, the manual, retire's own work.
-    /^src\/(cli\/matched|run\/(version|patience|retired|files\/manual))\.ts$/,
+    /^src\/(run\/(version|patience|retired|files\/manual))\.ts$/,
   ];
   const short = SOURCES.filter((file) => linesOf(file) < 20);
   assert.deepEqual(

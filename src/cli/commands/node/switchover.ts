@@ -1,10 +1,12 @@
 import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import type { FormatOptions } from "../../../lib/table/format.ts";
+import { type Columns, type View, viewOf } from "../../../lib/table/table.ts";
+import type { HardwareDifference } from "../../../model/switchover.ts";
 import { nextCommand } from "../../../run/next.ts";
+import type { SwitchStepRow } from "../../../switchover/rules/switching.ts";
 import { type SwitchWords, switchOver } from "../../../switchover/switchover.ts";
 import { printView } from "../../print/out.ts";
-import { differencesView, stepsView } from "../../views/switchover.ts";
 import { exitWith, note, say, sinkOf, type Voice } from "../shared.ts";
 
 interface SwitchoverArgs
@@ -40,4 +42,27 @@ export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
     exitWith(EXIT_STATUS.interrupted.status);
   }
   if (!dryRun && ended) say(args, `Next: ${nextCommand("verify", args)}`);
+}
+
+const STEPS: Columns<SwitchStepRow> = {
+  Step: ({ step }) => step,
+  Call: ({ call }) => call,
+  Before: ({ before }) => before,
+  After: ({ after }) => after,
+};
+
+/** What a switchover would do, in its order. */
+function stepsView(rows: readonly SwitchStepRow[]): View {
+  return viewOf(STEPS, rows);
+}
+
+const DIFFERENCES: Columns<HardwareDifference> = {
+  Field: ({ field }) => field,
+  Source: ({ source }) => source,
+  Destination: ({ destination }) => destination,
+};
+
+/** In what two nodes differ. */
+function differencesView(rows: readonly HardwareDifference[]): View {
+  return viewOf(DIFFERENCES, rows);
 }

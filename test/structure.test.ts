@@ -21,24 +21,24 @@ const AGAINST: readonly string[] = [];
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 7147,
+  cli: 6848,
   demo: 749,
   engine: 1577,
-  lib: 6215,
-  manage: 4708,
-  migrate: 13414,
-  model: 5692,
-  proxy: 746,
-  run: 4755,
-  serving: 1410,
-  switchover: 4631,
-  systems: 16545,
-  takeover: 7955,
-  window: 10461,
+  lib: 6197,
+  manage: 4705,
+  migrate: 13406,
+  model: 5672,
+  proxy: 728,
+  run: 4696,
+  serving: 1402,
+  switchover: 4619,
+  systems: 16478,
+  takeover: 7946,
+  window: 10409,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2928;
+const EXPORTED = 2882;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
 const PRIVATE = 544;
@@ -48,11 +48,9 @@ const PRIVATE_WORDS =
 /** Files of src with more than 300 lines, by length. The list may only shrink, and so may the files. */
 const LONG: Readonly<Record<string, number>> = {
   "src/cli/commands/shared.ts": 321,
-  "src/lib/ipmi/ask.ts": 303,
   "src/lib/ipmi/fleet.ts": 345,
   "src/lib/ipmi/policy.ts": 384,
   "src/lib/ipmi/session.ts": 386,
-  "src/lib/ipmi/transport.ts": 312,
   "src/manage/manage.ts": 362,
   "src/manage/manageable-requests.ts": 318,
   "src/manage/rules/nova.ts": 319,
@@ -60,22 +58,19 @@ const LONG: Readonly<Record<string, number>> = {
   "src/manage/steps/manage-nova-steps.ts": 358,
   "src/manage/steps/manage.ts": 385,
   "src/migrate/hosts/nova-back.ts": 329,
-  "src/model/check.ts": 303,
-  "src/run/files/artefact-reader.ts": 323,
+  "src/run/files/artefact-reader.ts": 319,
   "src/run/files/journal.ts": 380,
   "src/run/given.ts": 304,
   "src/switchover/steps/switch-fields.ts": 372,
   "src/systems/database/database-url.ts": 319,
-  "src/systems/database/open.ts": 308,
   "src/systems/database/write.ts": 344,
-  "src/systems/ironic-api/fake-hardware.ts": 356,
+  "src/systems/ironic-api/fake-hardware.ts": 353,
   "src/systems/nova-api/servers.ts": 338,
   "src/systems/nova-db/read.ts": 342,
   "src/systems/openstack/session.ts": 338,
   "src/takeover/baremetal/steps/legacy-move.ts": 330,
   "src/takeover/host-moves.ts": 302,
   "src/takeover/rules/moves.ts": 391,
-  "src/window/check/check-run.ts": 308,
   "src/window/runner/pipeline.ts": 364,
   "src/window/runner/run-state.ts": 352,
   "src/window/runner/runner.ts": 388,

@@ -141,7 +141,8 @@ const LEGACY = "X-OpenStack-Nova-API-Version";
  * @source microversion_parse, get_version; nova@26.2.2 api/openstack/wsgi.py set_api_version_request
  */
 function spokenOf(fields: HeaderFields): Spoken {
-  const version = modern(text(fields, MODERN)) ?? legacy(text(fields, LEGACY)) ?? FIRST;
+  const version =
+    modern(text(fields, MODERN)) ?? text(fields, LEGACY)?.split(",").at(-1)?.trim() ?? FIRST;
   if (version === "latest") return { is: "gone", version: AFTER };
   const [, major, minor] = /^([1-9]\d{0,8})\.([1-9]\d{0,8}|0)$/.exec(version) ?? [];
   if (major === undefined) return { is: "malformed", version };
@@ -159,10 +160,6 @@ function modern(header: string | undefined): string | undefined {
   const said = (header ?? "").split(",").map((one) => one.trim().split(/\s+/));
   const own = said.filter(([service]) => service?.toLowerCase() === "compute");
   return own.findLast(([, version]) => version !== undefined)?.[1];
-}
-
-function legacy(header: string | undefined): string | undefined {
-  return header?.split(",").at(-1)?.trim();
 }
 
 /** What goes back with an answer of /v2.1. */

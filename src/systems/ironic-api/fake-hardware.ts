@@ -229,7 +229,9 @@ async function fake(
   const wanted: Wanted = {
     what: "the change to fake hardware",
     is: (now) => unsafe(now).length === 0,
-    may: (now) => heldBy(now, reason) ?? wordOn(before, now),
+    may: (now) =>
+      heldBy(now, reason) ??
+      (now.driver === FAKE ? null : (protectedSince(before, now) ?? turned(before, now))),
   };
   const path = `${pathOf(node)}?reset_interfaces=true`;
   const why = await make(at, node, wanted, (now) => at.tell("PATCH", path, fakePatch(now)));
@@ -336,11 +338,6 @@ function isHeld({ maintenance, maintenance_reason }: JsonObject, reason: string)
 
 function heldBy(now: JsonObject, reason: string): string | null {
   return isHeld(now, reason) ? null : "it is not in the maintenance of this run";
-}
-
-/** What somebody said of one on its own hardware, which would be lost; null: nothing. */
-function wordOn(before: JsonObject, now: JsonObject): string | null {
-  return now.driver === FAKE ? null : (protectedSince(before, now) ?? turned(before, now));
 }
 
 /** Why a node is not on or off as it was; null: it is, and nobody is about to change that. */

@@ -20,17 +20,12 @@ export async function checkNovaBm(database: Database): Promise<BmFacts> {
   };
   const nodes: BmNodeFacts[] = [];
   for await (const rows of inOrder(database, node, "bm_nodes", mayBeLive()))
-    for (const row of rows) if (isLive(row)) nodes.push(factsOf(row));
+    for (const row of rows) if (row.deleted !== true) nodes.push(factsOf(row));
   return { version, nodes };
 }
 
 function factsOf({ id, uuid, service_host, instance_uuid, task_state }: BmNodeFacts): BmNodeFacts {
   return { id, uuid, service_host, instance_uuid: instance_uuid?.trim() || null, task_state };
-}
-
-/** As `extract` sees it: what it cannot read is blocked there, and not left out. */
-function isLive({ deleted }: { readonly deleted: unknown }): boolean {
-  return deleted !== true;
 }
 
 /**

@@ -21,24 +21,24 @@ const AGAINST: readonly string[] = [];
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6848,
+  cli: 6840,
   demo: 749,
   engine: 1577,
-  lib: 6197,
-  manage: 4705,
+  lib: 6192,
+  manage: 4703,
   migrate: 13406,
-  model: 5672,
+  model: 5668,
   proxy: 728,
   run: 4696,
   serving: 1402,
   switchover: 4619,
-  systems: 16478,
+  systems: 16446,
   takeover: 7946,
   window: 10409,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2882;
+const EXPORTED = 2879;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
 const PRIVATE = 544;
@@ -64,7 +64,7 @@ const LONG: Readonly<Record<string, number>> = {
   "src/switchover/steps/switch-fields.ts": 372,
   "src/systems/database/database-url.ts": 319,
   "src/systems/database/write.ts": 344,
-  "src/systems/ironic-api/fake-hardware.ts": 353,
+  "src/systems/ironic-api/fake-hardware.ts": 341,
   "src/systems/nova-api/servers.ts": 338,
   "src/systems/nova-db/read.ts": 342,
   "src/systems/openstack/session.ts": 338,

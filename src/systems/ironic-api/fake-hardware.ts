@@ -16,20 +16,8 @@ import { type Stand, settled, shown } from "../openstack/settled.ts";
 import { listed, tellsOf } from "./look.ts";
 import type { RestService } from "./service.ts";
 
-/** Microversion that brought automated_clean, the last of what a swap needs. @source facts/ironic.md 4.1 */
-const SWAP = 47;
-
 /** Microversion that brought nodes of nodes. @source facts/ironic.md 4.1 */
 const CHILDREN = 83;
-
-/** @throws MigrationError N2I-E209 where the service cannot reset interfaces, or keeps no automated_clean */
-export function checkSwap({ minor, identity, session }: RestService): void {
-  if (minor < SWAP)
-    throw new MigrationError(
-      "N2I-E209",
-      `${session.url} speaks microversions up to ${identity.version}, and a driver is exchanged safely since 1.${SWAP} of Stein`,
-    );
-}
 
 /** Provision states on the way to others. */
 const MOVING = new Set(["deleting", "cleaning", "adopting", "verifying", "deploying"]);

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import type { FormatOptions } from "../../../lib/table/format.ts";
-import { type Columns, type View, viewOf } from "../../../lib/table/table.ts";
+import { type Columns, viewOf } from "../../../lib/table/table.ts";
 import type { HardwareDifference } from "../../../model/switchover.ts";
 import { nextCommand } from "../../../run/next.ts";
 import type { SwitchStepRow } from "../../../switchover/rules/switching.ts";
@@ -31,9 +31,9 @@ export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
     ...(destination !== undefined && { destination }),
   };
   const shows = {
-    steps: (rows: Parameters<typeof stepsView>[0]) => printView(stepsView(rows), args),
-    async differences(rows: Parameters<typeof differencesView>[0]) {
-      if (rows.length > 0) await printView(differencesView(rows), args);
+    steps: (rows: readonly SwitchStepRow[]) => printView(viewOf(STEPS, rows), args),
+    async differences(rows: readonly HardwareDifference[]) {
+      if (rows.length > 0) await printView(viewOf(DIFFERENCES, rows), args);
     },
   };
   const ended = await switchOver(words, shows, sinkOf(args));
@@ -44,6 +44,7 @@ export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
   if (!dryRun && ended) say(args, `Next: ${nextCommand("verify", args)}`);
 }
 
+/** What a switchover would do, in its order. */
 const STEPS: Columns<SwitchStepRow> = {
   Step: ({ step }) => step,
   Call: ({ call }) => call,
@@ -51,18 +52,9 @@ const STEPS: Columns<SwitchStepRow> = {
   After: ({ after }) => after,
 };
 
-/** What a switchover would do, in its order. */
-function stepsView(rows: readonly SwitchStepRow[]): View {
-  return viewOf(STEPS, rows);
-}
-
+/** In what two nodes differ. */
 const DIFFERENCES: Columns<HardwareDifference> = {
   Field: ({ field }) => field,
   Source: ({ source }) => source,
   Destination: ({ destination }) => destination,
 };
-
-/** In what two nodes differ. */
-function differencesView(rows: readonly HardwareDifference[]): View {
-  return viewOf(DIFFERENCES, rows);
-}

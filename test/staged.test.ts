@@ -133,7 +133,7 @@ testOnce(
       ...at.ironic,
       "--yes",
       "--match",
-      "Fields=protected",
+      "Findings=protected",
     ];
     await refused([...fields, "-q"], 64, "N2I-E100");
     const half = await at.does("status");

@@ -67,7 +67,7 @@ test("help, completion and errors of the command line load no stage, no system a
   // the run's log, which words go along, and where paths begin.
   const known = [
     ...["run/files/load-tables.js", "run/files/manual.js", "run/files/package-root.js"],
-    ...["run/files/run-log.js", "run/next.js", "run/paths.js", "run/patience.js"],
+    ...["run/next.js", "run/paths.js", "run/patience.js"],
     ...["run/process-context.js", "run/stages.js", "run/version.js", "systems/database/limit.js"],
   ];
   assert.deepEqual([elsewhere, packages], [known, ["picocolors", "yargs"]]);

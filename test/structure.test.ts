@@ -21,49 +21,44 @@ const AGAINST: readonly string[] = [];
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 7147,
+  cli: 6840,
   demo: 749,
   engine: 1577,
-  lib: 6215,
-  manage: 4784,
-  migrate: 13422,
-  model: 5692,
-  proxy: 746,
-  run: 4779,
-  serving: 1410,
-  switchover: 4635,
-  systems: 16545,
-  takeover: 8006,
-  window: 10461,
+  lib: 6192,
+  manage: 4779,
+  migrate: 13414,
+  model: 5668,
+  proxy: 728,
+  run: 4720,
+  serving: 1402,
+  switchover: 4623,
+  systems: 16446,
+  takeover: 7997,
+  window: 10409,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2948;
+const EXPORTED = 2902;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
-const PRIVATE = 544;
+const PRIVATE = 541;
 const PRIVATE_WORDS =
   /^(?:words|place|asked|why|lefts?|known|own|wanted|named|seen|word|held|hold|given|said|begun|kept|whole|there|shown|way|walk|far|sofar|looked|met|twice|aside|goes|came|became|sight|book|others|hands|gone|told|ours|stands?|standing|beside|tell|say|stays|leaves?|world|still|patience|wants|needs|surroundings|behind|together|strangers?|keeper|nobody|takers|cards|spoken|ahead|fits|reach|lacks|objections|hindrances|bring|dark)$/;
 
 /** Files of src with more than 300 lines, by length. The list may only shrink, and so may the files. */
 const LONG: Readonly<Record<string, number>> = {
-  "src/cli/commands/shared.ts": 337,
-  "src/lib/ipmi/ask.ts": 303,
+  "src/cli/commands/shared.ts": 321,
   "src/lib/ipmi/fleet.ts": 345,
   "src/lib/ipmi/policy.ts": 384,
   "src/lib/ipmi/session.ts": 386,
-  "src/lib/ipmi/transport.ts": 312,
-  "src/model/check.ts": 303,
-  "src/run/files/artefact-reader.ts": 323,
+  "src/run/files/artefact-reader.ts": 319,
   "src/run/given.ts": 304,
   "src/systems/database/database-url.ts": 319,
-  "src/systems/database/open.ts": 308,
   "src/systems/database/write.ts": 344,
-  "src/systems/ironic-api/fake-hardware.ts": 356,
+  "src/systems/ironic-api/fake-hardware.ts": 341,
   "src/systems/nova-api/servers.ts": 338,
   "src/systems/nova-db/read.ts": 342,
   "src/systems/openstack/session.ts": 338,
-  "src/window/check/check-run.ts": 308,
   "src/window/runner/pipeline.ts": 364,
   "src/window/runner/run-state.ts": 352,
   "src/window/runner/runner.ts": 388,
@@ -169,7 +164,7 @@ test("a file of under 20 lines has a reason", () => {
     // The door of a library; what answers --version before anything else is loaded.
     /\/index\.ts$|^src\/cli\/main\.ts$/,
     // Loaded at once by what does not load its neighbours: views, the manual, retire's own work.
-    /^src\/(cli\/matched|run\/(version|patience|retired|files\/manual))\.ts$/,
+    /^src\/(run\/(version|patience|retired|files\/manual))\.ts$/,
   ];
   const short = SOURCES.filter((file) => linesOf(file) < 20);
   assert.deepEqual(

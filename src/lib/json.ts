@@ -17,6 +17,11 @@ export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
+/** A text; null in place of anything else. */
+export function textOrNull(value: unknown): string | null {
+  return typeof value === "string" ? value : null;
+}
+
 /** What a text says in JSON; null when it is none. */
 export function parsedJson(text: string): Json {
   try {

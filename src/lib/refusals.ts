@@ -1,6 +1,5 @@
 import { bug, denied, failed, halfway, locked, refused, usage } from "./exit-status.ts";
-import { LEASE_REFUSALS } from "./refusals/leases.ts";
-import { MOVES } from "./refusals/moves.ts";
+import { LEASE_REFUSALS, MOVES } from "./refusals/moves.ts";
 import { REACHED } from "./refusals/reached.ts";
 
 /**

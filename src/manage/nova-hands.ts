@@ -12,8 +12,9 @@ import { failpoint } from "../run/failpoint.ts";
 import { waitingFor } from "../run/wait-message.ts";
 import { createAllocations } from "../systems/ironic-api/allocation.ts";
 import { readBehind } from "../systems/ironic-api/conductors.ts";
-import { checkSwap, createFakeHardware } from "../systems/ironic-api/fake-hardware.ts";
+import { createFakeHardware } from "../systems/ironic-api/fake-hardware.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
+import { checkMinor } from "../systems/ironic-api/service.ts";
 import { type Offers, openOffers } from "../systems/nova-api/offers.ts";
 import type { NovaServer } from "../systems/nova-api/seen-servers.ts";
 import { type NovaServers, openServers } from "../systems/nova-api/servers.ts";
@@ -37,7 +38,7 @@ export async function novaHands(
   begun: readonly ManageChange[],
 ): Promise<NovaHands & Pick<NovaServers, "zones">> {
   const { service, cloud, limit } = place;
-  checkSwap(service);
+  checkMinor(service, "driver exchange");
   const servers = await waitingFor("logging in and asking Nova what it is", () =>
     openServers(cloud, limit, failpoint),
   );

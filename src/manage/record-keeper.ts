@@ -2,13 +2,10 @@ import { MigrationError } from "../lib/error.ts";
 import type { ManagePlace } from "../migrate/open/services.ts";
 import type { RecordKeeper } from "../model/ironic/manage.ts";
 import { failpoint } from "../run/failpoint.ts";
-import {
-  checkBackfill,
-  createAllocations,
-  readAllocation,
-} from "../systems/ironic-api/allocation.ts";
+import { createAllocations, readAllocation } from "../systems/ironic-api/allocation.ts";
 import { inFlight } from "../systems/ironic-api/pool.ts";
 import { readCompared, readRunning, readSeveral } from "../systems/ironic-api/running.ts";
+import { checkMinor } from "../systems/ironic-api/service.ts";
 import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
 import { MARK } from "./rules/criteria.ts";
 
@@ -18,7 +15,7 @@ import { MARK } from "./rules/criteria.ts";
  * @throws MigrationError N2I-E209 where Ironic makes none of a node in use
  */
 export function allocationKeeper({ service, network }: ManagePlace): RecordKeeper {
-  checkBackfill(service);
+  checkMinor(service, "allocation");
   const neutron = networkOf({ network });
   const keeper: RecordKeeper = {
     ...createAllocations(service, MARK, failpoint),

@@ -88,6 +88,8 @@ export interface InstanceFacts {
   readonly image: string | null;
 }
 
+type HostAggregate = { readonly host: string; readonly id: number; readonly name: string };
+
 export interface NovaFacts {
   readonly version: number;
   /**
@@ -104,13 +106,7 @@ export interface NovaFacts {
     readonly grants: readonly string[];
   } | null;
   /** Live aggregates, a line a host; null: there are no such tables, or they may not be read. */
-  readonly aggregates:
-    | readonly {
-        readonly host: string;
-        readonly id: number;
-        readonly name: string;
-      }[]
-    | null;
+  readonly aggregates: readonly HostAggregate[] | null;
   /** Of what the run's plan for Nova and its rollback want. */
   readonly forbidden: Lacking;
   /** Instances with volumes attached; null: the table that says so may not be read. */
@@ -206,11 +202,8 @@ export interface CheckView {
   readonly classless: TextSet;
   /** How conductors take machines over, null where no ironic.conf is given, and how many handover releases at a time. */
   readonly takeOver: { readonly pace: TakeOverPace | null; readonly inFlight?: number };
-  /** The run's folder, or where it would be. */
-  readonly run: RunPlace & {
-    /** Bytes. */
-    readonly free: number;
-  };
+  /** The run's folder, or where it would be, and the bytes that are free there. */
+  readonly run: RunPlace & { readonly free: number };
 }
 
 /** A resource provider, in lower case. */

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject, objectOf } from "../lib/json.ts";
 import { isStaged } from "./handover.ts";
-import { hasOwnKeys, isNothing, isOwn } from "./ironic/own-fields.ts";
+import { isNothing, isOwn, KEYED } from "./ironic/own-fields.ts";
 import type { Row } from "./machine.ts";
 import type { FieldChange } from "./plan.ts";
 import { isSameText, isSealed, type Seal, type Sealed } from "./secret.ts";
@@ -74,7 +74,7 @@ type Change = Pick<FieldChange, "planned" | "found">;
 /** Whether a column is compared key by key. */
 function isKeyed(column: string, want: Json, got: Json): boolean {
   if (isPlain(want)) return isPlain(got) || got === null;
-  return want === null && isPlain(got) && hasOwnKeys(column);
+  return want === null && isPlain(got) && KEYED.has(column);
 }
 
 function isPlain(value: Json): boolean {

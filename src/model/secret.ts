@@ -130,17 +130,12 @@ export function sealed(
   if (!isObject(value)) return value;
   return eachOf(value, (inner, key) =>
     isSecretName(key) && inner !== null && known(inner) === null && typeof inner !== "boolean"
-      ? seal.seal(secretText(inner), place)
+      ? seal.seal(typeof inner === "string" ? inner : `\0${JSON.stringify(inner)}`, place)
       : sealed(inner, seal, place, known),
   );
 }
 
 const UNKNOWN = (): null => null;
-
-/** Begins with a NUL where it is no string, so that the number 1234 is not the password "1234". */
-function secretText(value: Json): string {
-  return typeof value === "string" ? value : `\0${JSON.stringify(value)}`;
-}
 
 /** Stands for the place of a secret whose file no longer has it. */
 const UNBOUND = "no machine";

@@ -120,7 +120,8 @@ export async function showReply(at: AskedIronic, ident: Ident, id: string): Prom
 async function put(at: AskedIronic, { path, minor }: Question): Promise<Answer> {
   const answer = await at.ironic.ask(path, minor);
   if (answer.status === 401) at.refused("token");
-  const range = rangeIn(answer, at.range);
+  // Of the Ironic that gave this answer: several may be behind one URL.
+  const range = rangeOf(answer.headers[MINIMUM], answer.headers[MAXIMUM], null) ?? at.range;
   const other = range?.least !== at.range?.least || range?.most !== at.range?.most;
   // 406: it speaks other versions than it did; status 0 with one: likewise.
   if (other || answer.status === 406 || /microversion/.test(answer.fault)) at.refused("version");
@@ -128,11 +129,6 @@ async function put(at: AskedIronic, { path, minor }: Question): Promise<Answer> 
   return other && at.range === null
     ? { ...answer, status: 0, body: null, fault: "it answers with microversions now" }
     : answer;
-}
-
-/** The versions of the very Ironic that gave an answer, as several may stand behind one URL. */
-function rangeIn({ headers }: Answer, asked: Range): Range {
-  return rangeOf(headers[MINIMUM], headers[MAXIMUM], null) ?? asked;
 }
 
 /** Ironic's own refusal as Nova would word it; anything else is no answer. */

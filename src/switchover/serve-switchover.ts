@@ -10,7 +10,7 @@ import { allows } from "../serving/rules/policy-allows.ts";
 import type { Served } from "../serving/serving.ts";
 import { openTokens } from "../serving/tokens.ts";
 import { ranges } from "../serving/versions.ts";
-import { checkSwitches } from "../systems/ironic-api/whole.ts";
+import { checkMinor } from "../systems/ironic-api/service.ts";
 import { openHttp } from "../systems/openstack/http.ts";
 import { KEYSTONE } from "../systems/openstack/kinds.ts";
 import { serviceUrl } from "../systems/openstack/session.ts";
@@ -81,7 +81,7 @@ async function placeOf(
   say: (text: string) => void,
 ): Promise<SwitchPlace> {
   const place = await openManagePlace(asked, keep, say, true);
-  checkSwitches(place.service);
+  checkMinor(place.service, "switchover");
   checkAsked({ ...asked, ironicUrl: place.service.identity.address, novaCompat: false });
   return { ...place, nova: await openSwitchNova(asked, place, keep, { readOnly: false }) };
 }

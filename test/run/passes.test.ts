@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
-import { besideNova } from "../../src/migrate/hosts/nova-side.ts";
+import { besideNova, tenantsOf } from "../../src/migrate/hosts/nova-side.ts";
 import { choiceOf } from "../../src/migrate/hosts/rules/choice.ts";
-import { tenantsOf } from "../../src/migrate/hosts/tenants.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
 import { inRun, openPlan } from "../../src/run/run.ts";
 import { withSession } from "../../src/run/session.ts";

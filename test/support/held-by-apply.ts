@@ -1,6 +1,6 @@
+import { tenantsOf } from "../../src/migrate/hosts/nova-side.ts";
 import { choiceOf } from "../../src/migrate/hosts/rules/choice.ts";
 import { changedTenants } from "../../src/migrate/hosts/rules/current-placement.ts";
-import { tenantsOf } from "../../src/migrate/hosts/tenants.ts";
 import { openOnNodes } from "../../src/systems/nova-db/by-node.ts";
 import { openInstances } from "../../src/systems/nova-db/instances.ts";
 import { acceptOf } from "../hostile/fleet.ts";

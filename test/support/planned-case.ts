@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { novaAsked } from "../../src/cli/commands/node/nova-options.ts";
 import type { Case } from "../../src/demo/case.ts";
 import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
-import { type Extracted, takeSnapshot } from "../../src/migrate/extract/snapshot.ts";
+import { type Extracted, takeSnapshot } from "../../src/migrate/extract/extract.ts";
 import { openFlavorApi } from "../../src/migrate/flavors/flavor-api.ts";
 import { planNova } from "../../src/migrate/hosts/nova-plan.ts";
 import { NO_SITE } from "../../src/migrate/mapping/site.ts";

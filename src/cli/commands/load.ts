@@ -8,7 +8,6 @@ import type { Hands } from "../../window/runner/command-lines.ts";
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
 import { logTo } from "../log.ts";
-import { checkMatched } from "../matched.ts";
 import { applyOptions } from "../options/apply.ts";
 import { type Declared, declare } from "../options/declared.ts";
 import { demoOptions } from "../options/demo.ts";
@@ -185,6 +184,16 @@ function spaced(letters: string, known: readonly string[]): readonly string[] {
   return rest.length > 0 && known.includes(first) ? [`-${first} ${rest.join("")}`] : [];
 }
 
+/** Views are loaded only for a command line that names columns. @throws MigrationError N2I-E100 */
+async function checkColumnOptions(
+  { command }: Declared,
+  args: { readonly [option: string]: unknown },
+): Promise<void> {
+  if (!["match", "column", "sortColumn"].some((name) => Array.isArray(args[name]))) return;
+  const { checkColumns } = await import("../views/columns.ts");
+  checkColumns(command.split(" ")[0] ?? "", args);
+}
+
 function logged({ serves }: Declared, args: { readonly [name: string]: unknown }): void {
   const { run, noWindow } = args;
   if (typeof noWindow === "string") surroundings().window.outside = noWindow;
@@ -216,7 +225,7 @@ export function addCommands(program: Argv): Argv {
           declare(yargs.group([], "Options:"), options)
             .middleware(() => checkNames(options), true)
             .middleware((args) => addConnections(args, options), true)
-            .middleware((args) => checkMatched(options, args))
+            .middleware((args) => checkColumnOptions(options, args))
             // What yargs finds wrong stands in no log: it may be the name of the run.
             .middleware((args) => logged(options, args)),
         async handler(args) {

@@ -1,15 +1,28 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import { drawer, EXAMPLES, SCREENFUL } from "../../lib/table/groups.ts";
 import { isHeldUp, loadable, wantsPower } from "../../migrate/plan/empty-plan.ts";
 import { plan } from "../../migrate/plan/plan.ts";
 import { writeProposal } from "../../migrate/plan/propose.ts";
-import { renderCounts, renderHeader, renderNovaCounts } from "../../migrate/plan/rules/summary.ts";
-import { ipmitoolOf } from "../../model/power.ts";
+import {
+  renderCounts,
+  renderFinding,
+  renderFindingCounts,
+  renderHeader,
+  renderLine,
+  renderNovaCounts,
+  SIGNS,
+} from "../../migrate/plan/rules/summary.ts";
+import type { PlanCounts } from "../../model/artefact.ts";
+import type { Finding } from "../../model/finding.ts";
+import { FINDINGS, type FindingCode } from "../../model/findings.ts";
+import type { PlannedMachine, Verdict } from "../../model/plan.ts";
+import { ipmitoolOf, type MachineOf } from "../../model/power.ts";
 import { openPlan } from "../../run/run.ts";
 import { AFTER } from "../../window/runner/pipeline.ts";
 import type { PlanArgs } from "../options/plan.ts";
 import { widthOf } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
-import { createLines } from "../views/plan-lines.ts";
+import { exampleOf } from "../views/several.ts";
 import { machinesView } from "../views/show.ts";
 import { novaAsked } from "./node/nova-options.ts";
 import { exitWith, matchedBy, printLines, printMachines, say, sinkOf } from "./shared.ts";
@@ -52,4 +65,117 @@ export async function planCommand(args: PlanArgs): Promise<void> {
   const { hosts = 0, flavors = 0, api = 0 } = nova ?? {};
   const rows = counts.nodes + counts.ports + hosts + flavors + api;
   if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);
+}
+
+/** What needs a look first. */
+const ORDER: readonly Verdict[] = [
+  "blocked",
+  "conflict",
+  "drift",
+  "create",
+  "unchanged",
+  "skipped",
+];
+
+/** Lines of findings and their examples: with what stands around them they fit on a page. */
+const PAGE = 36;
+
+/** Findings without a machine that are shown one by one. */
+const LATE = 5;
+
+type Counts = PlanCounts["findings"];
+
+/**
+ * What a plan says of its machines. A few are lines of their own, those that need a look first; of many the
+ * verdicts are counted, and each finding that blocks has three machines as examples.
+ *
+ * @param all every machine, however many there are
+ */
+function createLines(all: boolean) {
+  const lines: { readonly verdict: Verdict; readonly text: string }[] = [];
+  const accepted: Record<string, number> = {};
+  const examples = new Map<string, (readonly string[])[]>();
+  let machines = 0;
+  const note = ({ code, severity, accepted: reason }: Finding, machine: MachineOf): void => {
+    if (reason !== undefined) accepted[code] = (accepted[code] ?? 0) + 1;
+    if (reason !== undefined || severity !== "blocks") return;
+    const some = examples.get(code) ?? [];
+    if (some.length < EXAMPLES) some.push(exampleOf(machine));
+    examples.set(code, some);
+  };
+  return {
+    add(machine: PlannedMachine, known: MachineOf): void {
+      machines += 1;
+      const { verdict } = machine;
+      if (all || machines <= SCREENFUL) lines.push({ verdict, text: renderLine(machine) });
+      for (const finding of machine.findings) note(finding, known);
+    },
+    /** Whether machines are counted only. */
+    short: () => !all && machines > SCREENFUL,
+    /** @param width columns of the screen */
+    text(
+      { verdicts, findings }: Pick<PlanCounts, "verdicts" | "findings">,
+      late: readonly Finding[],
+      width: number | undefined,
+    ): readonly string[] {
+      const every = all || machines <= SCREENFUL;
+      return [
+        ...(every ? machineLines(lines) : []),
+        ...verdictLines(verdicts, every),
+        ...findingLines({ findings, accepted }, every ? new Map() : examples, width),
+        ...lateLines(late),
+      ];
+    },
+  };
+}
+
+function machineLines(
+  lines: readonly { readonly verdict: Verdict; readonly text: string }[],
+): readonly string[] {
+  const ordered = ORDER.flatMap((wanted) => lines.filter(({ verdict }) => verdict === wanted));
+  return [...ordered.map(({ text }) => text), ""];
+}
+
+/** @param bare their numbers are seen already */
+function verdictLines(verdicts: PlanCounts["verdicts"], bare: boolean): readonly string[] {
+  const shown = ORDER.filter((verdict) => verdicts[verdict] > 0);
+  const lines = shown.map((verdict) => {
+    const count = bare ? "" : `${String(verdicts[verdict]).padStart(6)} `;
+    return `  ${SIGNS[verdict][0]} ${count}${verdict}: ${SIGNS[verdict][1]}`;
+  });
+  return [...lines, ""];
+}
+
+function lateLines(late: readonly Finding[]): readonly string[] {
+  const more = late.length - LATE;
+  if (late.length === 0) return [];
+  const worst = late.toSorted((one, other) => rank(one.code) - rank(other.code));
+  const rest = more > 0 ? [`  and ${more} more, counted above`] : [];
+  return ["Of no machine:", ...worst.slice(0, LATE).map(renderFinding), ...rest];
+}
+
+/** Open findings, those that block with machines as examples; apart from them what somebody accepted. */
+function findingLines(
+  { findings, accepted }: { readonly findings: Counts; readonly accepted: Counts },
+  examples: ReadonlyMap<string, readonly (readonly string[])[]>,
+  width: number | undefined,
+): readonly string[] {
+  const open = Object.entries(findings)
+    .map(([code, count]) => [code, count - (accepted[code] ?? 0)] as const)
+    .filter(([, count]) => count > 0)
+    .sort(([one, left], [other, right]) => rank(one) - rank(other) || right - left);
+  const taken = open.length + Object.keys(accepted).length;
+  const each = Math.min(EXAMPLES, Math.floor((PAGE - taken) / Math.max(1, examples.size)));
+  const draw = drawer([...examples.values()].flat(), width);
+  const lines = open.flatMap(([code, count]) => [
+    ...renderFindingCounts({ [code]: count }),
+    ...(examples.get(code) ?? []).slice(0, Math.max(0, each)).map(draw),
+  ]);
+  if (Object.keys(accepted).length === 0) return lines;
+  return [...lines, "Accepted in the site document:", ...renderFindingCounts(accepted)];
+}
+
+/** What blocks comes first. */
+function rank(code: string): number {
+  return ["blocks", "warning", "note"].indexOf(FINDINGS[code as FindingCode].severity); // as counted
 }

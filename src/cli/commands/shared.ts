@@ -15,7 +15,7 @@ import { createEvents } from "../print/events.ts";
 import { printView, screen, widthOf } from "../print/out.ts";
 import { createProgress, measure, sentence, terminalOf } from "../print/progress.ts";
 import { stageList } from "../print/stage-list.ts";
-import { runStages } from "../print/stages.ts";
+import { drawStage } from "../print/stages.ts";
 import { took } from "../verbose.ts";
 import { fitting } from "../views/fitting.ts";
 import { withMachines } from "../views/machines.ts";
@@ -33,31 +33,14 @@ export interface Voice {
   readonly walked?: boolean;
 }
 
-/** Progress of a stage on stderr, as the global options want it: machines behind us, then a summary. */
+/** Progress of a stage on stderr, as the global options want it. */
 function progressOf(stage: string, total: number | undefined, voice: Voice) {
-  const progress = createProgress({
-    stream: io().stderr,
-    stage,
-    ...(total !== undefined && { total }),
-    interval: voice.progressInterval * 1000,
-    json: voice.json,
-    quiet: voice.quiet,
+  const { quiet, json, progressInterval } = voice;
+  return createProgress({
+    ...{ stream: io().stderr, stage, total, json, quiet },
+    interval: progressInterval * 1000,
     clock: progressClock(),
   });
-  let behind = 0;
-  return {
-    at(machines: number, more?: string, rate?: number | null): void {
-      progress.tick(machines - behind, more, rate);
-      behind = machines;
-    },
-    /** `at` counts on from `before`, which says nothing of the rate. */
-    expect(all: number, before: number): void {
-      progress.expect(all, before);
-      behind = before;
-    },
-    done: progress.done,
-    pulse: progress.pulse,
-  };
 }
 
 /** Dates by the clock of this command: progress is measured by what BMCs are waited for. */
@@ -95,7 +78,8 @@ async function inStage<T>(
   work: (at: Progress, expect: Expect) => Promise<T>,
   summary: (result: T) => string,
 ): Promise<T> {
-  if (voice.quiet || voice.json || !terminalOf(io().stderr, io().env).live) {
+  const { stderr, env } = io();
+  if (voice.quiet || voice.json || !terminalOf(stderr, env).live) {
     const progress = progressOf(title, total, voice);
     const result = await pulsing(title, progress.pulse, () => work(progress.at, progress.expect));
     progress.done(summary(result));
@@ -125,7 +109,7 @@ async function inStage<T>(
     report(summary(result));
     results.push(result);
   };
-  await runStages([{ title, run }], { tty: true });
+  await drawStage(stderr, title, run);
   const [result] = results;
   if (result === undefined) throw new Error(`stage ${title} ended without a result`);
   return result;

@@ -1,21 +1,19 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { takeWidth, visible } from "../../lib/table/text.ts";
 import type { Environment } from "../../run/process-context.ts";
+import type { Expect, Progress } from "../../run/sink.ts";
 import { io, type Output } from "../io.ts";
 import { createEvents, type Now, timestamp } from "./events.ts";
 
 export interface ProgressLine {
   /** What there is to do, once it is known, and what of it an earlier run had done. */
-  readonly expect: (total: number, before: number) => void;
-  /** So many more are done. @param detail what came of all so far, shown behind the figures */
-  readonly tick: (more: number, detail?: string, rate?: number | null) => void;
+  readonly expect: Expect;
+  /** So many are done, with those of an earlier run. */
+  readonly at: Progress;
   /** Nothing has come yet: says so where a line is due. */
   readonly pulse: () => void;
-  /** Something a person should know now: what is waited for, what was left out. */
-  readonly note: (text: string) => void;
   /** The stage is complete. */
   readonly done: (summary: string) => void;
-  readonly failed: () => void;
 }
 
 interface ProgressOptions {
@@ -35,14 +33,7 @@ interface ProgressOptions {
 
 /** Milliseconds between two drawings of the live line. */
 const REDRAW = 100;
-const SILENT: ProgressLine = {
-  expect() {},
-  tick() {},
-  pulse() {},
-  note() {},
-  done() {},
-  failed() {},
-};
+const SILENT: ProgressLine = { expect() {}, at() {}, pulse() {}, done() {} };
 const ERASE = "\r\x1b[2K";
 
 /**
@@ -92,36 +83,29 @@ export function createProgress(options: ProgressOptions): ProgressLine {
     const step = total !== undefined && (done - last.done) * 20 >= total;
     return waited >= interval || (step && waited >= 1000);
   };
-  const end = (result: string, text: string, more: JsonObject): void => {
-    const elapsed = clock() - began;
-    const fields = { result, done, elapsed_ms: elapsed, ...more };
-    say("stage_complete", `${text} (${duration(elapsed)})`, fields);
-  };
 
   say("stage_start", "started", total === undefined ? {} : { total });
   return {
     expect(all, earlier) {
       total = all;
-      done += earlier - before;
+      done = earlier;
       before = earlier;
       last = { at: last.at, done };
     },
-    tick(more, detail, rate) {
-      done += more;
-      if (more > 0) came = clock();
+    at(machines, detail, rate) {
+      if (machines > done) came = clock();
+      done = machines;
       [about, own] = [detail, rate];
       if (due()) show();
     },
     pulse() {
       if (due()) show();
     },
-    note(text) {
-      if (json) emit("diagnostic", { severity: "note", stage, message: text });
-      else line(`${stage}: ${text}`);
-      if (live) show();
+    done(summary) {
+      const elapsed = clock() - began;
+      const fields = { result: "complete", done, elapsed_ms: elapsed, summary };
+      say("stage_complete", `${summary} (${duration(elapsed)})`, fields);
     },
-    done: (summary) => end("complete", summary, { summary }),
-    failed: () => end("failed", `failed after ${done}`, {}),
   };
 }
 
@@ -132,10 +116,10 @@ export function createProgress(options: ProgressOptions): ProgressLine {
  */
 export function terminalOf(stream: Output, env: Environment) {
   return {
-    /** Whether a line may be drawn over again; never when it goes to a file or a dumb terminal. */
-    live: stream.isTTY === true && env.TERM !== "dumb",
+    /** Whether a line may be drawn over again; never in a file, on a dumb terminal or on one without columns. */
+    live: stream.isTTY === true && env.TERM !== "dumb" && stream.columns !== 0,
     /** Columns of the screen now; 80 where it will not say. */
-    width: () => (stream.columns === undefined || stream.columns < 1 ? 80 : stream.columns),
+    width: () => stream.columns || 80,
   };
 }
 

@@ -11,7 +11,10 @@ const ADOPTABLE: Columns<AdoptableRow> = {
   "Provision State": ({ node }) => node.provision_state,
   Image: ({ node }) => imageOf(node),
   "Resource Class": ({ node }) => node.resource_class,
-  Ports: ({ node }) => portsOf(node),
+  Ports: ({ node }) =>
+    node.nics
+      .map(({ address, vif }) => `${address ?? "no address"}${vif === null ? "" : ` ${vif}`}`)
+      .join(", "),
 };
 
 /** Machines that run already and can be given a server record; with `all` the others, and why not. */
@@ -27,12 +30,6 @@ export function adoptableView(rows: AsyncIterable<AdoptableRow>, all: boolean): 
 /** As Ironic was told where it is; a path or an address may be one. */
 function imageOf({ instance_info: { image_source } }: RunningNode): Json {
   return typeof image_source === "string" ? maskedText(image_source) : null;
-}
-
-function portsOf({ nics }: RunningNode): Json {
-  return nics
-    .map(({ address, vif }) => `${address ?? "no address"}${vif === null ? "" : ` ${vif}`}`)
-    .join(", ");
 }
 
 const MANAGED: Columns<ManagedOne> = {

@@ -4,7 +4,6 @@ import { REFUSALS } from "../../lib/refusals.ts";
 import { nearest } from "../../lib/table/nearest.ts";
 import type { View } from "../../lib/table/table.ts";
 import { FINDINGS, type FindingCode, type FindingKind } from "../../model/findings.ts";
-import { sitePieces } from "./site-piece.ts";
 
 const refusals = new Map<string, Refusal>(Object.entries(REFUSALS));
 const findings = new Map<string, FindingKind>(Object.entries(FINDINGS));
@@ -24,7 +23,8 @@ const SEVERITIES = {
 export function explain(code: string, others: readonly string[] = []): string {
   const wanted = normalised(code);
   const refusal = refusals.get(wanted);
-  if (refusal !== undefined) return refusalText(wanted, refusal);
+  if (refusal !== undefined)
+    return `${wanted}: ${refusal.title}\n\nWhy:  ${refusal.why}\nExit: ${refusal.exit} (${exitName(refusal.exit)})\nFix:  ${refusal.fix}\n`;
   const finding = findings.get(wanted);
   // What is found there is a code.
   if (finding !== undefined) return findingText(wanted as FindingCode, finding);
@@ -64,10 +64,6 @@ export function exitName(status: number): ExitName | "unknown" {
   return "unknown";
 }
 
-function refusalText(code: string, { exit, title, why, fix }: Refusal): string {
-  return `${code}: ${title}\n\nWhy:  ${why}\nExit: ${exit} (${exitName(exit)})\nFix:  ${fix}\n`;
-}
-
 function findingText(code: FindingCode, { severity, title, advice }: FindingKind): string {
   const pieces = sitePieces(code).map((lines) => lines.map((line) => `  ${line}\n`).join(""));
   const site =
@@ -94,4 +90,77 @@ export function isCode(word: string): boolean {
 function normalised(code: string): string {
   const upper = code.trim().toUpperCase();
   return /^[ED]\d+$/.test(upper) ? `N2I-${upper}` : upper;
+}
+
+const ROOT = "root_uuid: ROOT-UUID";
+const IMAGES = "deploy_kernel: GLANCE-ID, deploy_ramdisk: GLANCE-ID";
+const DRIVER = "driver: DRIVER, driver_info: {FIELD: VALUE}";
+
+/** What of a machine the site document sets, so that a finding goes. */
+const SETS: { readonly [code in FindingCode]?: string } = {
+  "N2I-D124": "driver_info: {ipmi_terminal_port: 8001}",
+  "N2I-D125": "credentials_charset: utf8",
+  "N2I-D127": "deploy_interface: direct",
+  ...{ "N2I-D300": "driver: DRIVER", "N2I-D301": DRIVER, "N2I-D302": DRIVER },
+  "N2I-D307": "cpu_arch: x86_64",
+  "N2I-D314": "power_manager: ipmi",
+  "N2I-D402": IMAGES,
+  ...{ "N2I-D404": ROOT, "N2I-D700": ROOT, "N2I-D701": ROOT, "N2I-D702": ROOT },
+  ...{ "N2I-D703": ROOT, "N2I-D704": ROOT, "N2I-D708": ROOT },
+  "N2I-D403": "deploy_interface: ramdisk",
+  "N2I-D407": "resource_class: CLASS",
+  ...{ "N2I-D410": "driver: DRIVER", "N2I-D416": "driver: DRIVER", "N2I-D420": "driver: DRIVER" },
+  ...{ "N2I-D412": "deploy_interface: INTERFACE", "N2I-D421": "deploy_interface: INTERFACE" },
+  "N2I-D413": "driver_info: {redfish_address: 'https://ADDRESS'}",
+  "N2I-D415": "network_interface: flat",
+  "N2I-D503": "name: NAME",
+  "N2I-D602": 'driver_info: {ipmi_priv_level: OPERATOR, ipmi_cipher_suite: "3"}',
+  "N2I-D611": "driver_info: {ipmi_address: ADDRESS}",
+  "N2I-D628": 'driver_info: {ipmi_cipher_suite: "17"}',
+  "N2I-D629": "driver_info: {ipmi_priv_level: OPERATOR}",
+  "N2I-D631": 'driver_info: {ipmi_cipher_suite: "3"}',
+  ...{ "N2I-D757": IMAGES, "N2I-D758": IMAGES },
+};
+
+/** Where leaving the machine out is the way its advice names. */
+const SKIPS: readonly FindingCode[] = [
+  ...(["N2I-D001", "N2I-D002", "N2I-D003", "N2I-D302", "N2I-D308"] as const),
+];
+
+const LOGIN = [
+  "rules:",
+  "  node:",
+  "    - {to: driver_info.redfish_username, from: bm_nodes.pm_user}",
+  "    - {to: driver_info.redfish_password, from: bm_nodes.pm_password}",
+];
+
+/** What is said of all machines at once. */
+const WHOLE: { readonly [code in FindingCode]?: readonly string[] } = {
+  "N2I-D008": [
+    "drop: {bm_nodes.COLUMN: WHY}",
+    "# or",
+    "rules: {node: [{to: extra.COLUMN, from: bm_nodes.COLUMN}]}",
+  ],
+  "N2I-D413": LOGIN,
+  "N2I-D414": LOGIN,
+};
+
+/**
+ * The pieces of a site document that accept a finding, set what it lacks, or leave its machine out: lines of
+ * YAML, with words in capitals to be filled in. Empty where no site document helps.
+ */
+export function sitePieces(code: FindingCode): readonly (readonly string[])[] {
+  const { acceptable }: FindingKind = FINDINGS[code];
+  const set = SETS[code];
+  const whole = WHOLE[code];
+  return [
+    ...(set === undefined ? [] : [machine(`set: {${set}}`)]),
+    ...(whole === undefined ? [] : [whole]),
+    ...(acceptable === true ? [machine(`accept: [{finding: ${code}, reason: WHY}]`)] : []),
+    ...(SKIPS.includes(code) ? [machine("skip: WHY")] : []),
+  ];
+}
+
+function machine(what: string): readonly string[] {
+  return ["machines:", "  - match: {uuid: UUID}", `    ${what}`];
 }

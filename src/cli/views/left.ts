@@ -4,7 +4,7 @@ import { matching } from "../../lib/table/match.ts";
 import { positions, type View } from "../../lib/table/table.ts";
 import type { Left } from "../../model/change.ts";
 
-const COLUMNS = ["Row", "Why it is left"];
+export const LEFT_COLUMNS = ["Row", "Why it is left"];
 
 /**
  * What a rollback leaves in place, gathered over all its parts for one list.
@@ -12,8 +12,8 @@ const COLUMNS = ["Row", "Why it is left"];
  * @throws MigrationError N2I-E100 when a column of the options does not exist, before anything is done
  */
 export function gatherLeft(options: FormatOptions) {
-  positions(COLUMNS, [...(options.column ?? []), ...(options.sortColumn ?? [])]);
-  matching(COLUMNS, options.match ?? []);
+  positions(LEFT_COLUMNS, [...(options.column ?? []), ...(options.sortColumn ?? [])]);
+  matching(LEFT_COLUMNS, options.match ?? []);
   const lists: (readonly Left[])[] = [];
   let any = false;
   function* rows(): Generator<readonly Json[]> {
@@ -29,7 +29,7 @@ export function gatherLeft(options: FormatOptions) {
     /** One document in the forms for programs, empty or not; null: people are shown no empty table. */
     view: (): View | null =>
       any || options.format !== "table" || options.printEmpty === true
-        ? { columns: COLUMNS, rows: rows(), causes: ["Why it is left"] }
+        ? { columns: LEFT_COLUMNS, rows: rows(), causes: ["Why it is left"] }
         : null,
   };
 }

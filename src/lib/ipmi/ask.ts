@@ -175,7 +175,9 @@ export async function reach(
   { address, port = IPMI_PORT, user, password, kg, suite }: BmcTarget,
   limits: Limits,
 ): Promise<{ readonly line: OpenLine; readonly known: Credentials } | Diagnosis> {
-  const why = whyNotUser(user) ?? whyNotSuite(suite);
+  const isSpoken = suite === undefined || suiteOf(suite) !== null;
+  const unspoken = `cipher suite ${suite} is not spoken here: 1 to 3 and 15 to 17 are`;
+  const why = whyNotUser(user) ?? (isSpoken ? null : unspoken);
   if (why !== null) return { verdict: "incomplete", detail: why };
   const known = credentials(user, password(), kg?.() ?? null);
   let line: OpenLine | null = null;
@@ -190,11 +192,6 @@ export async function reach(
   } finally {
     if (line === null) wipe(known);
   }
-}
-
-function whyNotSuite(suite: number | undefined): string | null {
-  const isSpoken = suite === undefined || suiteOf(suite) !== null;
-  return isSpoken ? null : `cipher suite ${suite} is not spoken here: 1 to 3 and 15 to 17 are`;
 }
 
 /** A reading but for what the caller knows. */

@@ -36,11 +36,6 @@ export function parseCapabilities(data: Buffer): Capabilities | null {
 /** Bytes of the list of suites that fit into one answer; fewer end it. */
 export const SUITES_CHUNK = 16;
 
-/** The channel comes first, then a piece of the list. */
-export function suitesChunk(data: Buffer): Buffer {
-  return data.subarray(1, 1 + SUITES_CHUNK);
-}
-
 /**
  * The suite numbers of a list; reads as far as it understands.
  *

@@ -5,7 +5,6 @@ import {
   parseCapabilities,
   parseSuites,
   SUITES_CHUNK,
-  suitesChunk,
 } from "./commands.ts";
 import type { Talk } from "./talk.ts";
 import {
@@ -160,7 +159,8 @@ export async function listSuites(talk: Talk): Promise<readonly number[] | null> 
       (reply) => suitesAnswer(reply, piece),
     );
     if (response === null || response.code !== 0) return null;
-    const chunk = suitesChunk(response.data);
+    // The channel comes first, then a piece of the list.
+    const chunk = response.data.subarray(1, 1 + SUITES_CHUNK);
     // Whoever says the same piece again does not look at its number, and would never end.
     if (pieces.some((one) => one.equals(chunk))) break;
     pieces.push(chunk);

@@ -87,13 +87,6 @@ interface Route {
   readonly remove: () => void;
 }
 
-/** Who a datagram is for. */
-interface Routes {
-  readonly received: Received;
-  readonly add: (endpoint: Endpoint) => Route;
-  readonly unexpected: () => number;
-}
-
 interface Entry {
   readonly address: string;
   readonly port: number;
@@ -101,7 +94,8 @@ interface Entry {
   session: number;
 }
 
-function createRoutes(chance: Chance): Routes {
+/** Who a datagram is for. */
+function createRoutes(chance: Chance) {
   const bySource = new Map<string, Entry>();
   const bySession = new Map<number, Entry>();
   let lastSession = chance.bytes(4).readUInt32LE();
@@ -111,14 +105,14 @@ function createRoutes(chance: Chance): Routes {
      * By our session's number where the datagram names one, and then only from that session's BMC;
      * else by its sender, to whom only one session is open at a time.
      */
-    received(datagram, from) {
+    received(datagram: Buffer, from: RemoteInfo): void {
       const session = sessionNamed(datagram);
       const entry = session === null ? bySource.get(endpointKey(from)) : bySession.get(session);
       const isFrom = entry?.address === from.address && entry.port === from.port;
       if (!isFrom || entry.handler === null) unexpected += 1;
       else entry.handler(datagram);
     },
-    add({ address, port }) {
+    add({ address, port }: Endpoint): Route {
       const entry: Entry = { address, port, handler: null, session: 0 };
       bySource.set(endpointKey(entry), entry);
       return {
@@ -182,11 +176,7 @@ interface Shared {
 }
 
 /** Sockets that several BMCs share: opened as they are needed, and kept. */
-function createSharedSockets(received: Received): {
-  readonly take: (family: 4 | 6) => Promise<Outlet>;
-  readonly count: () => number;
-  readonly close: () => Promise<void>;
-} {
+function createSharedSockets(received: Received) {
   const all: Shared[] = [];
   const create = (family: 4 | 6): Shared => {
     const socket = socketOf(family, received);
@@ -195,7 +185,7 @@ function createSharedSockets(received: Received): {
     return entry;
   };
   return {
-    async take(family) {
+    async take(family: 4 | 6): Promise<Outlet> {
       const entry =
         all.find((one) => one.family === family && one.users < PER_SOCKET) ?? create(family);
       entry.users += 1;
@@ -218,7 +208,7 @@ function createSharedSockets(received: Received): {
       };
     },
     count: () => all.length,
-    async close() {
+    async close(): Promise<void> {
       await Promise.all(
         all.splice(0).map(async ({ socket, ready }) => {
           await ready.catch(() => undefined);
@@ -235,13 +225,10 @@ function createSharedSockets(received: Received): {
  * Sockets for one BMC alone, with a port of its own: the system tells such a one that the port over
  * there is closed. `release` closes it; null when there is none to be had.
  */
-function createOwnSockets(received: Received): {
-  readonly open: (endpoint: Endpoint, failed: Failed) => Promise<Outlet | null>;
-  readonly close: () => void;
-} {
+function createOwnSockets(received: Received) {
   const owned = new Set<Socket>();
   return {
-    async open({ family, port, address }, failed) {
+    async open({ family, port, address }: Endpoint, failed: Failed): Promise<Outlet | null> {
       const socket = socketOf(family, received);
       owned.add(socket);
       const release = (): void => {
@@ -268,7 +255,7 @@ function createOwnSockets(received: Received): {
         release,
       };
     },
-    close() {
+    close(): void {
       for (const socket of owned) socket.close();
       owned.clear();
     },

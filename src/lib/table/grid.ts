@@ -33,7 +33,8 @@ export async function* asGrid(
   let right: readonly boolean[] = [];
   let draw: Draw | undefined;
   for await (const row of rows) {
-    if (measured.length === 0) right = row.map((value) => alignsRight(value, shape));
+    if (measured.length === 0)
+      right = row.map((value) => shape.alignNumbers && typeof value === "number");
     const cells = columns.map((_, at) => visibleLines(short(cellText(row[at] ?? null))));
     if (draw !== undefined) yield draw.row(cells);
     else if (measured.push(cells) === ROWS_MEASURED) {
@@ -63,10 +64,6 @@ const LONGEST = 4000;
 function short(text: string): string {
   if (text.length <= LONGEST) return text;
   return `${text.slice(0, LONGEST)}... (${text.length} characters; -f json has all)`;
-}
-
-function alignsRight(value: Json, { alignNumbers }: GridShape): boolean {
-  return alignNumbers && typeof value === "number";
 }
 
 function begin({ rule, row }: Draw, head: readonly string[], rows: readonly (readonly Cell[])[]) {

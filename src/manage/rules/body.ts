@@ -1,4 +1,4 @@
-import { type JsonObject, objectOf } from "../../lib/json.ts";
+import { type JsonObject, objectOf, textOrNull } from "../../lib/json.ts";
 import type { NetworkPorts, RunningNode } from "../../model/ironic/adoptable.ts";
 import type { ManageAsked } from "../../model/ironic/manage.ts";
 import { masked } from "../../model/ironic/masked.ts";
@@ -68,10 +68,7 @@ export function serverBody(
 export function keptAsked(name: string | null, extra: JsonObject): MadeServer["asked"] | null {
   const kept = objectOf(extra.nova2ironic);
   if (kept.managed !== true) return null;
-  const word = (key: string): string | null => {
-    const value = kept[key];
-    return typeof value === "string" ? value : null;
-  };
+  const word = (key: string): string | null => textOrNull(kept[key]);
   const metadata = Object.entries(objectOf(kept.metadata)).map(
     ([key, value]) => [key, String(value)] as const,
   );

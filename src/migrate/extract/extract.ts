@@ -1,16 +1,43 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { orNull } from "../../lib/error.ts";
+import { ahead } from "../../lib/streams.ts";
+import type { SnapshotCounts, SnapshotHeader } from "../../model/artefact.ts";
+import type { BootFile } from "../../model/boot.ts";
+import type { Finding } from "../../model/finding.ts";
+import type { HostConfig, Machine, SnapshotLine } from "../../model/machine.ts";
+import type { Seal } from "../../model/secret.ts";
 import { closing, openRole } from "../../run/databases.ts";
+import { createArtefact } from "../../run/files/artefact-writer.ts";
 import { rememberGiven, withEarlier } from "../../run/files/given-file.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { findPlan, openManifest } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { createSeal, readOrMakeKey } from "../../run/files/seal.ts";
-import { inRun, sealOf } from "../../run/run.ts";
+import { inRun, SNAPSHOT, sealOf } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
+import { VERSION } from "../../run/version.ts";
+import { identify } from "../../systems/database/identity.ts";
 import { readHostConfigs, worldReadable } from "../../systems/database/nova-conf.ts";
-import { openTrees } from "../../systems/tftp/tree.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { claimedInstances } from "../../systems/nova-bm/check.ts";
+import { readSchema } from "../../systems/nova-bm/open.ts";
+import { type MachineBatch, readMachines } from "../../systems/nova-bm/read.ts";
+import { novaVersion } from "../../systems/nova-db/open.ts";
+import { type NovaReader, openNova } from "../../systems/nova-db/read.ts";
+import { inFolder, linkOf, linkTarget } from "../../systems/tftp/rules/paths.ts";
+import { factsOf, parsePxe } from "../../systems/tftp/rules/pxe-config.ts";
+import {
+  openTrees,
+  readLink,
+  readText,
+  sizeOf,
+  type Tree,
+  treeOf,
+} from "../../systems/tftp/tree.ts";
 import { plansThere } from "../plan/loaded-plans.ts";
-import { type Extracted, takeSnapshot } from "./snapshot.ts";
+import { hostOf } from "../transform/driver.ts";
+import { portsOf } from "../transform/vif.ts";
+import { inspect, inspectOrphan, inspectSources, unknownOf } from "./rules/inspect.ts";
 
 /** What is read of a deployment, by the names of the options. */
 export interface ExtractAsked {
@@ -65,4 +92,175 @@ async function sealFor(run: RunFolder, keyFile: string | undefined) {
   const plan = loaded === undefined ? null : await orNull(findPlan(run, loaded));
   if (plan === null) return createSeal(await readOrMakeKey(run.path, keyFile));
   return sealOf(run, keyFile, (await openManifest(plan)).manifest.key);
+}
+
+export interface Extracted {
+  readonly header: SnapshotHeader;
+  readonly counts: SnapshotCounts;
+  readonly sha256: string;
+  readonly findings: ReadonlyMap<string, number>;
+  /** Machines that have a value there, by column nobody knows: `bm_nodes.rack`. */
+  readonly unknown: ReadonlyMap<string, number>;
+  /** Compute hosts that no nova.conf was given for, with the number of their machines. */
+  readonly withoutConf: ReadonlyMap<string, number>;
+}
+
+/** What is read of nova-baremetal. */
+interface Deployment {
+  readonly bm: Database;
+  readonly nova: Database | null;
+  readonly hosts: readonly HostConfig[];
+  /** The compute hosts' TFTP trees; without them no boot file is looked for. */
+  readonly trees?: readonly Tree[];
+}
+
+/**
+ * Reads nova_bm, and nova where it is given, into the run's snapshot: machine by machine, with
+ * every finding, secrets sealed.
+ */
+export async function takeSnapshot(
+  run: RunFolder,
+  { bm, nova, hosts, trees = [] }: Deployment,
+  seal: Seal & { readonly id: string },
+  takenAt: string,
+  progress: (machines: number) => void,
+): Promise<Extracted> {
+  const schema = await readSchema(bm);
+  const novaIs = nova === null ? null : { ...(await identify(nova)), ...(await novaVersion(nova)) };
+  const header: SnapshotHeader = {
+    format: "nova2ironic/snapshot@2",
+    tool: VERSION,
+    taken_at: takenAt,
+    source: { nova_bm: { ...(await identify(bm)), schema_version: schema.version }, nova: novaIs },
+    columns: schema.columns,
+    unknown_columns: schema.unknown,
+    hosts,
+    ignored_tables: schema.ignored,
+    key: seal.id,
+    findings: inspectSources(nova !== null, schema.ignored),
+  };
+  const counts = { machines: 0, deleted: 0, interfaces: 0, orphans: 0, instances: 0 };
+  const findings = new Map<string, number>();
+  const unknown = new Map<string, number>();
+  const withoutConf = new Map<string, number>();
+  const note = (found: readonly Finding[]): void => {
+    for (const { code } of found) findings.set(code, (findings.get(code) ?? 0) + 1);
+  };
+  note(header.findings);
+  const reader = nova === null ? null : await openNova(nova, await claimedInstances(bm));
+  const add = trees.length === 0 ? null : withBoot(trees, hosts);
+  const writer = await createArtefact(run, SNAPSHOT, header);
+  try {
+    for await (const batch of ahead(seen(ahead(readMachines(bm, schema, seal)), reader, add))) {
+      await turn(); // a server that answered gets its next question before this is written
+      for (const orphan of batch.orphans) {
+        const finding = inspectOrphan(orphan);
+        note([finding]);
+        counts.orphans += 1;
+        await writer.write({ orphan, finding } satisfies SnapshotLine);
+      }
+      for (const machine of batch.machines) {
+        counts.machines += 1;
+        counts.interfaces += machine.interfaces.length;
+        if (machine.node.deleted === true) counts.deleted += 1;
+        if (machine.node.instance_uuid !== null) counts.instances += 1;
+        note(machine.findings);
+        const { deleted, service_host } = machine.node;
+        if (deleted !== true && service_host !== null && hostOf(machine, hosts) === null)
+          withoutConf.set(service_host, (withoutConf.get(service_host) ?? 0) + 1);
+        for (const column of unknownOf(machine))
+          unknown.set(column, (unknown.get(column) ?? 0) + 1);
+        const wait = writer.write(machine);
+        if (wait !== undefined) await wait;
+      }
+      progress(counts.machines);
+    }
+    const { sha256 } = await writer.finish(counts);
+    return { header, counts, sha256, findings, unknown, withoutConf };
+  } catch (error) {
+    await writer.abandon();
+    throw error;
+  } finally {
+    await reader?.close();
+  }
+}
+
+/** Batches with what Nova says of their machines, and what is wrong with either. */
+async function* seen(
+  batches: AsyncIterable<MachineBatch>,
+  reader: NovaReader | null,
+  add: ((machine: Machine) => Promise<Machine>) | null,
+): AsyncGenerator<MachineBatch> {
+  for await (const { machines, orphans } of batches) {
+    const views =
+      reader === null || machines.length === 0
+        ? []
+        : await reader.view(machines.map(({ node }) => node));
+    const whole =
+      reader === null
+        ? machines
+        : machines.map((machine, at) => ({ ...machine, nova: views[at] ?? null }));
+    const all = add === null ? whole : await Promise.all(whole.map(add));
+    await turn();
+    yield {
+      orphans,
+      machines: all.map(inspected),
+    };
+  }
+}
+
+/** The machine itself where nothing more is found. */
+function inspected(machine: Machine): Machine {
+  const findings = inspect(machine);
+  return findings.length === machine.findings.length ? machine : { ...machine, findings };
+}
+
+/** A machine with what the trees hold for it. */
+function withBoot(
+  trees: readonly Tree[],
+  hosts: readonly HostConfig[],
+): (machine: Machine) => Promise<Machine> {
+  return async (machine) => {
+    const boot = await harvest(machine, trees, hosts);
+    return boot === undefined ? machine : { ...machine, boot };
+  };
+}
+
+/** What the trees hold for a machine; nothing where it has no instance. */
+async function harvest(
+  machine: Machine,
+  trees: readonly Tree[],
+  hosts: readonly HostConfig[],
+): Promise<BootFile | undefined> {
+  const { deleted, instance_uuid, pxe_config_path, service_host } = machine.node;
+  if (deleted === true || !instance_uuid) return undefined;
+  const tree = treeOf(trees, service_host);
+  if (tree === null) return { kind: "no-tree" };
+  const root = hostOf(machine, hosts)?.tftp_root ?? "/tftpboot";
+  const named =
+    typeof pxe_config_path === "string" && pxe_config_path !== ""
+      ? pxe_config_path
+      : `${instance_uuid}/config`;
+  const path = inFolder(named, root, instance_uuid);
+  if (path === null) return { kind: "refused", path: named, why: `is not below ${root}` };
+  const content = await readText(tree, path);
+  if (content.kind !== "text") return { ...content, path };
+  const config = factsOf(parsePxe(content.text));
+  const size = async (file: string | null | undefined): Promise<number | null> => {
+    const at = file ? inFolder(file, root, instance_uuid) : null;
+    return at === null ? null : sizeOf(tree, at);
+  };
+  const links = portsOf(machine).map(async ({ address }) => {
+    const target = await readLink(tree, linkOf(address));
+    const leads = target === null ? null : linkTarget(target, root, instance_uuid);
+    return [address, leads ?? target] as const;
+  });
+  return {
+    kind: "read",
+    path,
+    config,
+    kernel: await size(config.boot?.kernel),
+    ramdisk: await size(config.boot?.ramdisk),
+    links: Object.fromEntries(await Promise.all(links)),
+  };
 }

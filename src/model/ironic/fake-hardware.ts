@@ -112,7 +112,9 @@ export function swapPatch(before: JsonObject, now: JsonObject, exact: boolean): 
       ? [add("instance_info", was)]
       : Object.entries(was)
           .filter(differs)
-          .map(([key, value]) => add(`instance_info/${escaped(key)}`, value))),
+          .map(([key, value]) =>
+            add(`instance_info/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`, value),
+          )),
   ];
 }
 
@@ -149,11 +151,6 @@ export function protectedSince(before: JsonObject, now: JsonObject): string | nu
   return now.protected === true && differing(before, now, names).length > 0
     ? "somebody protected it meanwhile: unprotect it first"
     : null;
-}
-
-/** RFC 6901. */
-function escaped(key: string): string {
-  return key.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
 function add(path: string, value: Json): Json {

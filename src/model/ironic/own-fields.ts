@@ -179,15 +179,11 @@ for (const own of OWN_FIELDS) {
 }
 
 /** JSON columns of which it writes single keys. */
-const KEYED: ReadonlySet<string> = new Set(
+export const KEYED: ReadonlySet<string> = new Set(
   OWN_FIELDS.flatMap(({ field }) =>
     field.includes(".") ? [field.slice(0, field.indexOf("."))] : [],
   ),
 );
-
-export function hasOwnKeys(column: string): boolean {
-  return KEYED.has(column);
-}
 
 /**
  * Whether a field differs from the plan by the service's own doing: then it makes the row no other

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, objectOf } from "../../lib/json.ts";
+import { isObject, objectOf, textOrNull } from "../../lib/json.ts";
 import type { Flavor } from "../machine.ts";
 
 /**
@@ -15,19 +15,14 @@ export function embeddedFlavor(text: string | null): Flavor | null {
   const specs = objectOf(data.extra_specs);
   return {
     id: data.id,
-    name: textOf(data, "name"),
-    flavorid: textOf(data, "flavorid"),
+    name: textOrNull(data.name),
+    flavorid: textOrNull(data.flavorid),
     swap: typeof data.swap === "number" ? data.swap : null,
     deleted: false,
     extra_specs: Object.fromEntries(
       Object.entries(specs).map(([key, value]) => [key, value === null ? null : String(value)]),
     ),
   };
-}
-
-function textOf(data: JsonObject, key: string): string | null {
-  const value = data[key];
-  return typeof value === "string" ? value : null;
 }
 
 function parsed(text: string | null): unknown {

@@ -1,4 +1,4 @@
-import { isObject, type Json } from "../../lib/json.ts";
+import { isObject, type Json, textOrNull } from "../../lib/json.ts";
 
 /** A node in a list, as Nova's proxy told it since Juno. */
 interface ListedNode {
@@ -28,7 +28,8 @@ export function listedNode(node: unknown): ListedNode | null {
     id: node.uuid,
     interfaces: [],
     host: "IRONIC MANAGED",
-    task_state: stateOf(node.provision_state),
+    task_state:
+      node.provision_state === "inspect wait" ? "inspecting" : textOrNull(node.provision_state),
     cpus: size(properties.cpus),
     memory_mb: size(properties.memory_mb),
     disk_gb: size(properties.local_gb),
@@ -43,15 +44,6 @@ export function shownNode(node: unknown, ports: readonly unknown[]): ShownNode |
     isObject(port) && typeof port.address === "string" ? [{ address: port.address }] : [],
   );
   return { ...listed, interfaces, instance_uuid: textOrNull(node.instance_uuid) };
-}
-
-/** One name of a state, whichever microversion told it: 1.39 set this one apart. */
-function stateOf(value: Json | undefined): string | null {
-  return value === "inspect wait" ? "inspecting" : textOrNull(value);
-}
-
-function textOrNull(value: Json | undefined): string | null {
-  return typeof value === "string" ? value : null;
 }
 
 /** What no reader of sizes can make use of is 0, as what is missing. */

@@ -1,14 +1,14 @@
+import { isObject } from "../../lib/json.ts";
 import {
   type AskedFor,
   faultReply,
+  type HeaderFields,
   jsonReply,
   type Reply,
   type TokenOwner,
 } from "../../model/served.ts";
 import { type Ident, identOf } from "../../serving/rules/ident.ts";
-import { spokenOf, unknownVersion, versionFields } from "./microversion.ts";
 import { type NodeCommand, type Place, placeOf } from "./route.ts";
-import { novaRefusal } from "./writes.ts";
 
 /** How requests are judged. */
 export interface ProxyRules {
@@ -118,4 +118,100 @@ function allowed(
   const { id } = wanted;
   const ident = identOf(id, numbers);
   return ident === null ? answer(unknownNode(id, fields)) : { do: "show", ident, id, fields };
+}
+
+/** What a request says of Nova's microversions. */
+type Spoken =
+  | { readonly is: "served"; readonly version: string }
+  /** Nova took this API away at 2.36. */
+  | { readonly is: "gone"; readonly version: string }
+  | { readonly is: "unknown" | "malformed"; readonly version: string };
+
+const LAST = 35;
+const FIRST = "2.1";
+/** What `latest` is depends on the Nova beside this: it is past this API's last. */
+const AFTER = `2.${LAST + 1}`;
+
+const MODERN = "OpenStack-API-Version";
+const LEGACY = "X-OpenStack-Nova-API-Version";
+
+/**
+ * The microversion of a request to /v2.1; the newer header is the one that counts.
+ *
+ * @source microversion_parse, get_version; nova@26.2.2 api/openstack/wsgi.py set_api_version_request
+ */
+function spokenOf(fields: HeaderFields): Spoken {
+  const version =
+    modern(text(fields, MODERN)) ?? text(fields, LEGACY)?.split(",").at(-1)?.trim() ?? FIRST;
+  if (version === "latest") return { is: "gone", version: AFTER };
+  const [, major, minor] = /^([1-9]\d{0,8})\.([1-9]\d{0,8}|0)$/.exec(version) ?? [];
+  if (major === undefined) return { is: "malformed", version };
+  if (major !== "2" || minor === "0") return { is: "unknown", version };
+  return { is: Number(minor) > LAST ? "gone" : "served", version };
+}
+
+function text(fields: HeaderFields, name: string): string | undefined {
+  const found = fields[name.toLowerCase()];
+  return typeof found === "string" ? found : found?.join(",");
+}
+
+/** `compute 2.9`, maybe among other services'; the last one counts. */
+function modern(header: string | undefined): string | undefined {
+  const said = (header ?? "").split(",").map((one) => one.trim().split(/\s+/));
+  const own = said.filter(([service]) => service?.toLowerCase() === "compute");
+  return own.findLast(([, version]) => version !== undefined)?.[1];
+}
+
+/** What goes back with an answer of /v2.1. */
+function versionFields(version: string): {
+  readonly [name: string]: string | readonly string[];
+} {
+  return { [MODERN]: `compute ${version}`, [LEGACY]: version, Vary: [MODERN, LEGACY] };
+}
+
+/** Nova's sentence for a version it does not have. */
+function unknownVersion(version: string): string {
+  return `Version ${version} is not supported by the API. Minimum is ${FIRST} and maximum is 2.${LAST}.`;
+}
+
+/** Commands of Ironic that Nova names where it refuses its own. */
+const INSTEAD = {
+  create: "node-create",
+  delete: "node-delete",
+  add_interface: "port-create",
+  remove_interface: "port-delete",
+} as const;
+
+/**
+ * What Nova itself says to a command that changes something, which it answers with 400.
+ *
+ * @returns `unread`: it says so before it looks at project and version
+ * @source nova@26.2.2 api/openstack/compute/baremetal_nodes.py, api/openstack/wsgi.py action_peek, _process_stack
+ */
+function novaRefusal(
+  wanted: Extract<NodeCommand["do"], "create" | "delete" | "action">,
+  body: string,
+): { readonly unread: boolean; readonly message: string } {
+  if (wanted !== "action") return unsupported(INSTEAD[wanted]);
+  const named = actionOf(body);
+  if (named === null) return { unread: true, message: "Malformed request body" };
+  return named === "add_interface" || named === "remove_interface"
+    ? unsupported(INSTEAD[named])
+    : { unread: true, message: `There is no such action: ${named}` };
+}
+
+function unsupported(command: string): ReturnType<typeof novaRefusal> {
+  const message = `Command Not supported. Please use Ironic command ${command} to perform this action.`;
+  return { unread: false, message };
+}
+
+/** The one key of the body. */
+function actionOf(body: string): string | null {
+  try {
+    const said: unknown = JSON.parse(body);
+    const [name, ...others] = isObject(said) ? Object.keys(said) : [];
+    return others.length > 0 ? null : (name ?? null);
+  } catch {
+    return null;
+  }
 }

@@ -289,7 +289,7 @@ const CHANGED = {
 };
 
 function checkFormat(head: string, path: string, kind: ArtefactKind): void {
-  const wanted = formatOf(kind);
+  const wanted = `nova2ironic/${kind}@${SECOND.includes(kind) ? 2 : 1}`;
   if (isOf(wanted, head, path)) return;
   if (`{"format":"${wanted}"`.startsWith(head))
     throw refusal("N2I-E111", path, "ends within its header");
@@ -305,10 +305,6 @@ export function isOf(wanted: string, head: string, path: string): boolean {
 
 /** Formats with version 2; all others have version 1. */
 const SECOND: readonly ArtefactKind[] = ["nova", "snapshot"];
-
-function formatOf(kind: ArtefactKind): string {
-  return `nova2ironic/${kind}@${SECOND.includes(kind) ? 2 : 1}`;
-}
 
 /** @param length bytes; fewer come when the file became shorter meanwhile */
 async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {

@@ -64,7 +64,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     } catch {
       throw foreign(id);
     }
-    const clear = emptied(text);
+    const clear = text.toString("utf8", 0, text.lastIndexOf(0x80));
     if (!secret.startsWith(nonceOf(clear, place, "base64")))
       throw new MigrationError("N2I-E115", `a secret says it is of ${place} and is not`, {
         fix: "Somebody edited the file. Run extract and plan again.",
@@ -105,10 +105,6 @@ function filled(clear: string, room: Buffer): Buffer {
   const whole = filledLength(length);
   room[length] = 0x80;
   return room.fill(0, length + 1, whole).subarray(0, whole);
-}
-
-function emptied(whole: Buffer): string {
-  return whole.toString("utf8", 0, whole.lastIndexOf(0x80));
 }
 
 function subkey(key: Buffer, use: string): Buffer {

@@ -93,7 +93,8 @@ export function placesIn(text: string): (path: string) => string {
       .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
     for (let length = keys.length; length > 0; length -= 1) {
       const node = document.getIn(keys.slice(0, length), true);
-      if (isNode(node)) return placeOf(lines.linePos(node.range[0]));
+      if (typeof node === "object" && node !== null && "range" in node && Array.isArray(node.range))
+        return placeOf(lines.linePos(node.range[0]));
     }
     return placeOf({ line: 1, col: 1 });
   };
@@ -103,10 +104,6 @@ function withLines(text: string) {
   const { LineCounter, parseDocument: parse } = require("yaml") as typeof import("yaml");
   const lines = new LineCounter();
   return { lines, document: parse(text, { logLevel: "silent", lineCounter: lines }) };
-}
-
-function isNode(node: unknown): node is { readonly range: readonly [number, number, number] } {
-  return typeof node === "object" && node !== null && "range" in node && Array.isArray(node.range);
 }
 
 function placeOf({ line, col }: { readonly line: number; readonly col: number }): string {

@@ -94,7 +94,7 @@ function readAs(found: Json, is: IdenticalField): readonly (readonly [string, Js
         .filter(([name]) => is.ignore?.includes(name) !== true)
         .map(([name, value]) => [`${is.field}.${name}`, value]);
     case "set":
-      return [[is.field, [...new Set(texts(found))].toSorted()]];
+      return [[is.field, [...new Set(Array.isArray(found) ? found.map(String) : [])].toSorted()]];
     case "list":
       return [[is.field, things(found, is.of ?? [])]];
   }
@@ -110,10 +110,6 @@ function numberOf(value: Json): Json {
   return typeof value === "string" && /^\s*\d+(\.\d+)?\s*$/.test(value)
     ? Number(value)
     : plain(value);
-}
-
-function texts(value: Json): readonly string[] {
-  return Array.isArray(value) ? value.map(String) : [];
 }
 
 function things(value: Json, members: readonly string[]): readonly string[] {

@@ -1,5 +1,7 @@
+import { type JsonObject, objectOf } from "../../lib/json.ts";
+import { inOrder } from "../../lib/streams.ts";
 import type { SwitchStepName } from "../rules/switching.ts";
-import { clearStep, deployStep } from "./switch-deploy.ts";
+import { field, patchOf } from "./field-changes.ts";
 import {
   allocationStep,
   claimStep,
@@ -8,10 +10,19 @@ import {
   releaseStep,
   unlinkStep,
 } from "./switch-fields.ts";
+import {
+  areVolumesOf,
+  isBusy,
+  isFenced,
+  offGuard,
+  otherInstance,
+  powerWrite,
+  unkept,
+} from "./switch-guard.ts";
 import { novaFreeStep, novaHoldStep, novaRowsStep, placementStep } from "./switch-nova.ts";
 import { owned } from "./switch-owner.ts";
-import type { SwitchAt, SwitchStep } from "./switch-part.ts";
-import { destinationStep, maintenanceStep, sourceOffStep } from "./switch-power.ts";
+import { next, REACHED, type SwitchAt, type SwitchStep, stays, WAITS } from "./switch-part.ts";
+import { destinationStep, maintenanceStep, provisionWrite, sourceOffStep } from "./switch-power.ts";
 import { vifsStep, volumesStep } from "./switch-volumes.ts";
 
 const STEPS: { readonly [name in SwitchStepName]: (at: SwitchAt) => SwitchStep } = {
@@ -37,4 +48,105 @@ const STEPS: { readonly [name in SwitchStepName]: (at: SwitchAt) => SwitchStep }
 /** Every step of a switchover, in its order; back it is the other way round. */
 export function switchSteps(at: SwitchAt): readonly SwitchStep[] {
   return Object.values(STEPS).map((make) => owned(at, make(at)));
+}
+
+/** Deploys the destination without an image: Ironic writes its boot files and powers it on, and no disk. */
+function deployStep(at: SwitchAt): SwitchStep {
+  const { calls, plan } = at;
+  const id = plan.destination;
+  const tried = new Set<string>();
+  const guard = offGuard(at);
+  return {
+    name: "switchover-deploy",
+    async look(image) {
+      const node = await calls.node(id);
+      const { provision_state, power_state, instance_uuid, last_error, instance_info } = node;
+      const state = String(provision_state);
+      const kept = image ?? { provision_state: state };
+      if (isBusy(node)) return WAITS;
+      if (instance_uuid !== plan.instance_uuid)
+        return stays(
+          `node ${id} has instance ${String(instance_uuid ?? "none")}, expected ${plan.instance_uuid}`,
+        );
+      if (state === "active" && power_state === "power on") return REACHED;
+      if (objectOf(instance_info).image_source !== undefined)
+        return stays(`node ${id} has an image_source: Ironic would write that image`);
+      const call = CALLS[state];
+      if (call === undefined || tried.has(call))
+        return stays(`node ${id} is ${state}, ${String(power_state)}: ${String(last_error)}`);
+      if (call === "provide" && node.automated_clean !== false)
+        return stays(`node ${id} would be cleaned: its automated_clean is not false`);
+      const [source, areTheirs] = await inOrder([
+        calls.node(plan.source),
+        areVolumesOf(at, "destination"),
+      ]);
+      if (!areTheirs) return stays(`not all volumes that it boots from are of node ${id}`);
+      // From `active` on the machine is on.
+      const stopped = call === "provide" ? null : guard.look(kept, source);
+      if (stopped !== null) return stopped;
+      const write =
+        call === "power on"
+          ? powerWrite(at, id, { target: call })
+          : provisionWrite(at, id, call, [state]);
+      return next([write], kept, () => {
+        tried.add(call);
+        guard.again();
+      });
+    },
+    lookBack: null,
+  };
+}
+
+/** What is asked for in each state, once. */
+const CALLS: { readonly [state: string]: "provide" | "active" | "power on" | undefined } = {
+  manageable: "provide",
+  available: "active",
+  "deploy failed": "active",
+  active: "power on",
+};
+
+/**
+ * Clears the source: its boot file still has the secret of the volume that is the destination's now, and whoever
+ * switches it on would mount that volume twice.
+ *
+ * @source facts/systems-measured.md B2+
+ */
+function clearStep(at: SwitchAt): SwitchStep {
+  const { calls, plan } = at;
+  const id = plan.source;
+  let told = false;
+  return {
+    name: "switchover-clear",
+    async look(image) {
+      const node = await calls.node(id);
+      const { provision_state, automated_clean = null, last_error } = node;
+      const state = String(provision_state);
+      if (isBusy(node)) return WAITS;
+      if (state === "available") return REACHED;
+      const kept: JsonObject = image ?? { provision_state: state, automated_clean };
+      // A BMC that is dead lets the tear-down fail once the files are gone.
+      const isOver = state === "error" && (told || image !== null);
+      if (isOver && isFenced(at)) return REACHED;
+      const why = unkept(at, node) ?? otherInstance(at, node);
+      if (why !== null) return stays(why);
+      if (told) return stays(`node ${id} is ${state}: ${String(last_error)}`);
+      // Afterwards nobody can look at what the instance had.
+      const [faults, left] = await inOrder([
+        calls.invalid(plan.destination),
+        calls.volumesOf("targets", id),
+      ]);
+      if (faults.length > 0)
+        return stays(`node ${plan.destination} does not validate: ${faults.join("; ")}`);
+      if (left.length > 0) return stays(`node ${id} has volume targets: ${left.join(", ")}`);
+      if (automated_clean !== false)
+        return next(
+          [patchOf(at, "source", [field("source", ["automated_clean"], automated_clean, false)])],
+          kept,
+        );
+      return next([provisionWrite(at, id, "deleted", [state])], kept, () => {
+        told = true;
+      });
+    },
+    lookBack: null,
+  };
 }

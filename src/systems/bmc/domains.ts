@@ -31,7 +31,7 @@ interface Listed {
 /**
  * Null when the line did not begin to run. What a login shell prints before is not looked at.
  *
- * @source remote.ts
+ * @source virsh-ask.ts
  */
 export function takeApart(output: string, mark: string): Listed | null {
   const begin = `${mark} begin\n`;

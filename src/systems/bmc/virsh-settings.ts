@@ -31,7 +31,8 @@ export async function routeOf(settings: VirtualPower): Promise<Route | PowerOutc
   if (host === "") return cannot("virtual", "virtual_power_ssh_host is not set");
   if (type !== "virsh" && type !== "vbox")
     return cannot("virtual", "virtual_power_type is neither virsh nor vbox");
-  if (!isHost(host)) return cannot("incomplete", "virtual_power_ssh_host is no host name");
+  if (!(/^[A-Za-z0-9_:][\w.:-]*(%[\w.-]+)?$/.test(host) && host.length <= 255))
+    return cannot("incomplete", "virtual_power_ssh_host is no host name");
   if (!Number.isInteger(port) || port < 1 || port > 65535)
     return cannot("incomplete", "virtual_power_ssh_port is no port");
   if (user === "") return cannot("incomplete", "virtual_power_host_user is not set");
@@ -48,11 +49,6 @@ export async function routeOf(settings: VirtualPower): Promise<Route | PowerOutc
 
 function cannot(verdict: PowerVerdict, detail: string): PowerOutcome {
   return { verdict, detail };
-}
-
-/** A name or an address, IPv6 with its zone; nothing that ssh takes for an option or a URI. */
-function isHost(text: string): boolean {
-  return /^[A-Za-z0-9_:][\w.:-]*(%[\w.-]+)?$/.test(text) && text.length <= 255;
 }
 
 /** What ssh itself takes for one, without blanks and its `%` codes. @source OpenSSH ssh.c valid_ruser */

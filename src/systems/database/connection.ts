@@ -124,13 +124,8 @@ const types = {
     TEXT_OIDS.has(oid)
       ? (value: string) => value
       : // pg's own table; its type wants the literal formats apart.
-        driver().types.getTypeParser(oid, format as "text"),
+        (require("pg") as typeof pg).types.getTypeParser(oid, format as "text"),
 };
-
-/** Loaded where it is used: the start of every other command is the shorter for it. */
-function driver(): typeof pg {
-  return require("pg") as typeof pg;
-}
 
 export function postgresConnection(
   address: DatabaseAddress,

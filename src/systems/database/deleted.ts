@@ -20,7 +20,8 @@ export function softDeleted(value: unknown): Deleted {
   if (value === 0 || value === 0n) return false;
   if (value === 1 || value === 1n) return true;
   const bytes = bytesOf(value);
-  if (bytes !== null && isBits(bytes)) return bytes.some((byte) => byte !== 0);
+  if (bytes !== null && (!isUtf8(bytes) || bytes.some((byte) => byte < 0x09)))
+    return bytes.some((byte) => byte !== 0);
   const got = plain(value);
   if (got === null || typeof got === "boolean") return got;
   const text = String(got).trim().toLowerCase();
@@ -80,9 +81,4 @@ export async function needNumbers(database: Database, option: string): Promise<v
 function bytesOf(value: unknown): Uint8Array | null {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
   return value instanceof Uint8Array ? value : null;
-}
-
-/** Of a BIT column, and not of a text that a driver gives as bytes. */
-function isBits(bytes: Uint8Array): boolean {
-  return !isUtf8(bytes) || bytes.some((byte) => byte < 0x09);
 }

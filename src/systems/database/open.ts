@@ -88,23 +88,18 @@ const SESSION: { readonly [engine in Engine]: readonly string[] } = {
 };
 
 /**
- * Statements that many servers do not know. A node of Galera answers only when it has applied what
- * others committed before: after a failover, a row that is still on its way must not count as gone.
+ * Of Galera, which many servers are not: a node answers only when it has applied what others committed before. After
+ * a failover, a row that is still on its way must not count as gone.
  */
-const MAYBE: { readonly [engine in Engine]: readonly string[] } = {
-  mysql: ["SET SESSION wsrep_sync_wait=15"],
-  postgresql: [],
-  sqlite: [],
-};
+const SYNCED = "SET SESSION wsrep_sync_wait=15";
 
 /** Runs one statement on a raw driver connection, whichever driver it is. */
 async function onConnection(engine: Engine, connection: unknown, sql: string): Promise<void> {
   // The three drivers' own types; which one it is follows from the engine.
-  if (engine === "sqlite") {
-    (connection as { exec: (text: string) => void }).exec(sql);
-  } else if (engine === "postgresql") {
+  if (engine === "sqlite") (connection as { exec: (text: string) => void }).exec(sql);
+  else if (engine === "postgresql")
     await (connection as { query: (text: string) => Promise<unknown> }).query(sql);
-  } else {
+  else {
     await new Promise<void>((resolve, reject) => {
       (connection as { query: (text: string, done: (error: Error | null) => void) => void }).query(
         sql,
@@ -129,10 +124,10 @@ async function prepare(
   await proveOwn(engine, connection, shown);
   const last = autocommit ? [AUTOCOMMIT[engine]] : [];
   for (const sql of [...SESSION[engine], ...last]) await onConnection(engine, connection, sql);
-  for (const sql of MAYBE[engine])
-    await onConnection(engine, connection, sql).catch((error: unknown) => {
-      if (!isUnknownName(error)) throw error;
-    });
+  if (engine !== "mysql") return;
+  await onConnection(engine, connection, SYNCED).catch((error: unknown) => {
+    if (!isUnknownName(error)) throw error;
+  });
 }
 
 /** knex's better-sqlite3 dialect over libsql, whose binary comes inside the npm package. */
@@ -162,11 +157,6 @@ async function lostCluster(engine: Engine, knex: Knex, error: unknown): Promise<
 
 /** How long `close` waits for what is still going on, in milliseconds; then it cuts connections. */
 const GRACE = 1000;
-
-/** Loaded when a database is opened: a command that opens none starts in half the time. */
-function factory(): typeof knexFactory {
-  return (require("knex") as { readonly knex: typeof knexFactory }).knex;
-}
 
 function config(address: DatabaseAddress, encrypted: boolean, patience: Patience): Knex.Config {
   const client = (): typeof Knex.Client => limitedClient(address, patience);
@@ -244,7 +234,9 @@ function connect(
   const { engine, shown } = address;
   const quiet = (): void => {};
   const made = new Set<unknown>();
-  const knex = factory()({
+  // Loaded when a database is opened: a command that opens none starts in half the time.
+  const { knex: create } = require("knex") as { readonly knex: typeof knexFactory };
+  const knex = create({
     ...config(address, encrypted, patience),
     acquireConnectionTimeout: Math.min(30_000, patience.limit),
     compileSqlOnError: false,

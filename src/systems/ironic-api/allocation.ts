@@ -11,18 +11,6 @@ import { type Stand, settled, shown } from "../openstack/settled.ts";
 import { readRunning } from "./running.ts";
 import type { RestService } from "./service.ts";
 
-/** Minor that brought allocations for nodes in use. @source facts/systems.md C2 */
-const BACKFILL = 58;
-
-/** @throws MigrationError N2I-E209 where the service makes no allocation of a node in use */
-export function checkBackfill({ minor, identity, session }: RestService): void {
-  if (minor < BACKFILL)
-    throw new MigrationError(
-      "N2I-E209",
-      `${session.url} speaks microversions up to ${identity.version}, and allocations of nodes in use came with 1.${BACKFILL} of Train`,
-    );
-}
-
 /** Server records that are allocations of Ironic, made of nodes that are in use already. */
 type Allocations = Pick<
   RecordKeeper,

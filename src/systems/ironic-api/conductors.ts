@@ -14,18 +14,17 @@ const RESERVED = 1000;
  */
 export async function readBehind(service: RestService): Promise<Service> {
   const types = service.minor >= INTERFACES;
-  const drivers = objects(
-    listed(await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`), "drivers"),
-  );
+  const told = await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`);
+  const drivers = listed(told, "drivers").filter(isObject);
   const reported =
     service.minor < CONDUCTORS
       ? hostsOf(drivers).map(
           (hostname): JsonObject => ({ hostname, conductor_group: null, alive: true }),
         )
-      : objects(listed(await service.ask("/v1/conductors?detail=True"), "conductors"));
+      : listed(await service.ask("/v1/conductors?detail=True"), "conductors").filter(isObject);
   const reserved: { uuid: string; by: string }[] = [];
   for await (const page of pages(service, "nodes", "&fields=uuid,reservation"))
-    for (const { uuid, reservation } of objects(page))
+    for (const { uuid, reservation } of page.filter(isObject))
       if (typeof reservation === "string" && reserved.length < RESERVED)
         reserved.push({ uuid: String(uuid), by: reservation });
   const conductors = reported.map(
@@ -59,8 +58,4 @@ function enabledOf(driver: JsonObject): readonly EnabledInterface[] {
 function hostsOf(drivers: readonly JsonObject[]): readonly string[] {
   const hosts = drivers.flatMap((driver) => (Array.isArray(driver.hosts) ? driver.hosts : []));
   return [...new Set(hosts.map(String))];
-}
-
-function objects(list: readonly Json[]): readonly JsonObject[] {
-  return list.filter(isObject);
 }

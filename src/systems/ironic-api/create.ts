@@ -30,21 +30,17 @@ export async function create(link: Link, resource: Resource, row: Row): Promise<
   for (let tries = 0; ; tries += 1) {
     const answer = read(await service.tell("POST", path, body), row);
     if (answer.status === 201) return { seen: seenOf(rows, resource, answer.body), now: true };
-    none &&= isRefusal(answer);
+    none &&= answer.status >= 400 && answer.status < 500;
     const broke = forbidden(link, `POST ${path}`, answer);
     if (broke !== null) return { why: answer.fault, none, broke };
     if (!mayPass(answer)) return { why: answer.fault, none };
     const seen = await lookAt(link, resource, String(row.uuid));
-    if (seen !== null) return { seen, now: !none && isNew(resource, seen) };
+    if (seen !== null)
+      return { seen, now: !none && (resource === "port" || seen.row.provision_state === "enroll") };
     const why = await refusalOf(link, resource, row, answer);
     if (why !== null || tries === TRIES) return { why: why ?? answer.fault, none };
     await pause(tries);
   }
-}
-
-/** A node that was made a moment ago was not asked to go on yet. */
-function isNew(resource: Resource, { row }: SeenRow): boolean {
-  return resource === "port" || row.provision_state === "enroll";
 }
 
 /**
@@ -69,11 +65,6 @@ function read(answer: Answer, { uuid }: Row): Answer {
     return answer;
   const fault = `${status}, but the answer does not name the new resource`;
   return status === 201 ? { ...answer, status: 0, body: null, fault } : { ...answer, fault };
-}
-
-/** Answered, and not done: a server that failed, or did not answer, may have done it. */
-function isRefusal({ status }: Answer): boolean {
-  return status >= 400 && status < 500;
 }
 
 /** A role that may not do this may do it for no machine. */

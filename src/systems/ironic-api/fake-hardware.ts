@@ -16,20 +16,8 @@ import { type Stand, settled, shown } from "../openstack/settled.ts";
 import { listed, tellsOf } from "./look.ts";
 import type { RestService } from "./service.ts";
 
-/** Microversion that brought automated_clean, the last of what a swap needs. @source facts/ironic.md 4.1 */
-const SWAP = 47;
-
 /** Microversion that brought nodes of nodes. @source facts/ironic.md 4.1 */
 const CHILDREN = 83;
-
-/** @throws MigrationError N2I-E209 where the service cannot reset interfaces, or keeps no automated_clean */
-export function checkSwap({ minor, identity, session }: RestService): void {
-  if (minor < SWAP)
-    throw new MigrationError(
-      "N2I-E209",
-      `${session.url} speaks microversions up to ${identity.version}, and a driver is exchanged safely since 1.${SWAP} of Stein`,
-    );
-}
 
 /** Provision states on the way to others. */
 const MOVING = new Set(["deleting", "cleaning", "adopting", "verifying", "deploying"]);
@@ -229,7 +217,9 @@ async function fake(
   const wanted: Wanted = {
     what: "the change to fake hardware",
     is: (now) => unsafe(now).length === 0,
-    may: (now) => heldBy(now, reason) ?? wordOn(before, now),
+    may: (now) =>
+      heldBy(now, reason) ??
+      (now.driver === FAKE ? null : (protectedSince(before, now) ?? turned(before, now))),
   };
   const path = `${pathOf(node)}?reset_interfaces=true`;
   const why = await make(at, node, wanted, (now) => at.tell("PATCH", path, fakePatch(now)));
@@ -336,11 +326,6 @@ function isHeld({ maintenance, maintenance_reason }: JsonObject, reason: string)
 
 function heldBy(now: JsonObject, reason: string): string | null {
   return isHeld(now, reason) ? null : "it is not in the maintenance of this run";
-}
-
-/** What somebody said of one on its own hardware, which would be lost; null: nothing. */
-function wordOn(before: JsonObject, now: JsonObject): string | null {
-  return now.driver === FAKE ? null : (protectedSince(before, now) ?? turned(before, now));
 }
 
 /** Why a node is not on or off as it was; null: it is, and nobody is about to change that. */

@@ -11,10 +11,9 @@ import {
 } from "../../model/ironic/adoptable.ts";
 import { pages } from "./look.ts";
 import { inFlight } from "./pool.ts";
-import type { RestService } from "./service.ts";
+import { checkMinor, type RestService } from "./service.ts";
 
-/** Minors that brought what is asked. @source facts/ironic.md 4.1 */
-const RESOURCE_CLASS = 21;
+/** Minor that brought them. @source facts/ironic.md 4.1 */
 const PORTGROUPS = 26;
 
 /**
@@ -23,7 +22,7 @@ const PORTGROUPS = 26;
  * @throws MigrationError N2I-E209 where the service is too old, N2I-E210 to N2I-E212
  */
 export async function readNics(service: RestService): Promise<KnownNics> {
-  checkClasses(service);
+  checkMinor(service, "resource classes");
   const known = gatherNics();
   // The first page of each is asked for at once.
   const listings = kindsOf(service).map(
@@ -116,7 +115,7 @@ export async function readRunning(
   ident: string,
   nics: readonly Nic[] | null = null,
 ): Promise<RunningNode | null> {
-  checkClasses(service);
+  checkMinor(service, "resource classes");
   const asked = isUuid(ident) ? ident.toLowerCase() : ident;
   const body = await service.ask(`/v1/nodes/${encodeURIComponent(asked)}`);
   if (body === null) return null;
@@ -220,7 +219,7 @@ async function inList<T>(
   idents: readonly string[],
   { query, of }: Reading<T>,
 ): Promise<ReadonlyMap<string, T>> {
-  checkClasses(service);
+  checkMinor(service, "resource classes");
   const found = new Map<string, T>();
   const wanted = new Set(idents.map((ident) => (isUuid(ident) ? ident.toLowerCase() : ident)));
   let passed = 0;
@@ -248,14 +247,6 @@ async function nicsOf(service: RestService, node: string): Promise<readonly Nic[
 
 function notThat({ session }: RestService, what: string): MigrationError {
   return new MigrationError("N2I-E212", `${session.url} answers ${what} with something else`);
-}
-
-function checkClasses({ minor, identity, session }: RestService): void {
-  if (minor < RESOURCE_CLASS)
-    throw new MigrationError(
-      "N2I-E209",
-      `${session.url} speaks microversions up to ${identity.version}, and resource classes came with 1.${RESOURCE_CLASS}`,
-    );
 }
 
 /**

@@ -34,6 +34,23 @@ export const MINIMUM = "x-openstack-ironic-api-minimum-version";
 export const MAXIMUM = "x-openstack-ironic-api-maximum-version";
 const SPOKEN = "x-openstack-ironic-api-version";
 
+/** Minors that brought what is needed. @source facts/ironic.md 4.1, facts/systems.md C2 */
+const NEEDED = {
+  "resource classes": { minor: 21, fact: "resource classes came with 1.21" },
+  // Of automated_clean, the last of what a driver is exchanged by.
+  "driver exchange": { minor: 47, fact: "a driver is exchanged safely since 1.47 of Stein" },
+  switchover: { minor: 47, fact: "a switchover needs 1.47 of Stein or later" },
+  allocation: { minor: 58, fact: "allocations of nodes in use came with 1.58 of Train" },
+} as const;
+
+/** @throws MigrationError N2I-E209 where the service is too old for this use */
+export function checkMinor(service: RestService, use: keyof typeof NEEDED): void {
+  const { minor, fact } = NEEDED[use];
+  if (service.minor >= minor) return;
+  const spoken = `${service.session.url} speaks microversions up to ${service.identity.version}`;
+  throw new MigrationError("N2I-E209", `${spoken}, and ${fact}`);
+}
+
 /**
  * Opens a service and pins the microversion: the newest of the newest release that is known here
  * and that the service speaks. A newer service speaks it too: microversions stay.

@@ -1,3 +1,5 @@
+import { grouped } from "../../lib/grouped.ts";
+import { isObject } from "../../lib/json.ts";
 import type { Outcome } from "../../model/change.ts";
 import type { RestDoc } from "../../model/ironic/rest.ts";
 import type { Claims, Current, Target, Verifier } from "../../model/ironic/target.ts";
@@ -11,9 +13,8 @@ import { type Link, listAll, pages } from "./look.ts";
 import type { AdoptedMachine, AdoptionOutcome } from "./outcome.ts";
 import { gate, inFlight } from "./pool.ts";
 import { judgeRemoval, patienceOf, remove } from "./remove.ts";
-import { rowsOf } from "./row.ts";
+import { maskedIn, rowsOf } from "./row.ts";
 import type { RestService } from "./service.ts";
-import { createVerifier } from "./verifier.ts";
 
 /** Called around every call that changes something; a test kills the process there. */
 export type Failpoint = (point: "rest.before" | "rest.after") => Promise<void>;
@@ -220,4 +221,55 @@ async function strangers(service: RestService): Promise<Map<string, string>> {
         for (const uuid of page.flatMap(nodeUuidOf))
           found.set(uuid, `it has ${what} that this tool did not write`);
   return found;
+}
+
+/**
+ * Reads what is really there: nodes and ports listed once, a thousand at a time, by questions the
+ * adoption does not ask. What is there is held in memory while it is compared: the API cannot be
+ * asked for the rows of a batch.
+ */
+function createVerifier(link: Link): Verifier {
+  let listing: Promise<Listed> | undefined;
+  let uncompared = 0;
+  const list = async (): Promise<Listed> => {
+    const { nodes, ports } = await listAll(link);
+    return {
+      nodes: new Map(nodes.map((row) => [String(row.uuid), row])),
+      ports: grouped(ports, ({ node_uuid }) => String(node_uuid)),
+    };
+  };
+  const there = (): Promise<Listed> => {
+    listing ??= list();
+    return listing;
+  };
+  const marked = async (): Promise<readonly string[]> =>
+    [...(await there()).nodes].flatMap(([uuid, { extra }]) =>
+      isObject(extra) && extra.nova_bm !== undefined ? [uuid] : [],
+    );
+  return {
+    async rows(nodeUuids) {
+      const all = await there();
+      const wanted = new Set(nodeUuids);
+      const of = <T>(map: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
+        new Map(
+          [...wanted].flatMap((uuid) => {
+            const found = map.get(uuid);
+            return found === undefined ? [] : [[uuid, found] as const];
+          }),
+        );
+      const nodes = of(all.nodes);
+      for (const row of nodes.values()) uncompared += maskedIn({ ...row });
+      return { nodes, ports: of(all.ports), unreadable: new Map() };
+    },
+    uncompared: () => uncompared,
+    marked: async () => (await marked()).length,
+    async *markedUuids() {
+      yield await marked();
+    },
+  };
+}
+
+interface Listed {
+  readonly nodes: ReadonlyMap<string, Row>;
+  readonly ports: ReadonlyMap<string, readonly Row[]>;
 }

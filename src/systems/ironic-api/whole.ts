@@ -1,12 +1,10 @@
-import { MigrationError } from "../../lib/error.ts";
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { VolumeConnector, VolumeTarget, WholeNode } from "../../model/switchover.ts";
 import { pages } from "./look.ts";
 import { nodeIn, readRunning } from "./running.ts";
-import type { RestService } from "./service.ts";
+import { checkMinor, type RestService } from "./service.ts";
 
-/** Minors that brought what is asked. @source facts/ironic.md 4.1 */
-const AUTOMATED_CLEAN = 47;
+/** Minor that brought it. @source facts/ironic.md 4.1 */
 const SMARTNIC = 53;
 
 /** Without the properties of targets, which hold secrets even where Ironic masks them. */
@@ -19,15 +17,6 @@ const HANGS = {
 
 type Hanging = { [kind in keyof typeof HANGS]: JsonObject[] };
 
-/** @throws MigrationError N2I-E209 where the service is too old for a switchover */
-export function checkSwitches({ minor, identity, session }: RestService): void {
-  if (minor >= AUTOMATED_CLEAN) return;
-  throw new MigrationError(
-    "N2I-E209",
-    `${session.url} speaks microversions up to ${identity.version}, and a switchover needs 1.${AUTOMATED_CLEAN} of Stein or later`,
-  );
-}
-
 /**
  * What hangs on nodes, by their uuid, in four listings whatever their number.
  *
@@ -38,7 +27,7 @@ export async function readHanging(
   service: RestService,
   node?: string,
 ): Promise<ReadonlyMap<string, Hanging>> {
-  checkSwitches(service);
+  checkMinor(service, "switchover");
   const of = new Map<string, Hanging>();
   const own = node === undefined ? "" : `&node=${node}`;
   // Each list is asked for at once.

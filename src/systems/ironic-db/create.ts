@@ -78,11 +78,6 @@ async function writeAll(
   return true;
 }
 
-/** A value that must be unique is taken: by a row of ours, or by somebody else's. */
-function isTaken(error: unknown): boolean {
-  return error instanceof MigrationError && error.code === "N2I-E300";
-}
-
 /**
  * Whether a row that differs may still be the one we loaded: a batch that was begun and rolled back
  * leaves none, and what has its uuid then is somebody else's.
@@ -117,7 +112,8 @@ export async function createRows(
       if (await writeAll(writing, steps, write))
         return { done: steps.map(({ id }) => id), found: [], left: [] };
     } catch (error) {
-      if (!isTaken(error)) throw error;
+      // A value that must be unique is taken.
+      if (!(error instanceof MigrationError && error.code === "N2I-E300")) throw error;
     }
     await savepoint("ROLLBACK TO SAVEPOINT before_rows");
   }

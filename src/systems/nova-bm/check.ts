@@ -1,8 +1,9 @@
 import type { BmFacts, BmNodeFacts } from "../../model/check.ts";
+import { createTextSet, type TextSet } from "../../model/rows.ts";
 import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { inOrder, sql } from "../database/read.ts";
-import { number, text } from "../database/rows.ts";
+import { number, string, text } from "../database/rows.ts";
 import { readSchema } from "./open.ts";
 
 /**
@@ -19,7 +20,7 @@ export async function checkNovaBm(database: Database): Promise<BmFacts> {
   };
   const nodes: BmNodeFacts[] = [];
   for await (const rows of inOrder(database, node, "bm_nodes", mayBeLive()))
-    for (const row of rows) if (isLive(row)) nodes.push(factsOf(row));
+    for (const row of rows) if (row.deleted !== true) nodes.push(factsOf(row));
   return { version, nodes };
 }
 
@@ -27,7 +28,19 @@ function factsOf({ id, uuid, service_host, instance_uuid, task_state }: BmNodeFa
   return { id, uuid, service_host, instance_uuid: instance_uuid?.trim() || null, task_state };
 }
 
-/** As `extract` sees it: what it cannot read is blocked there, and not left out. */
-function isLive({ deleted }: { readonly deleted: unknown }): boolean {
-  return deleted !== true;
+/**
+ * The instances that machines have, each once, however it is spelt. It is read apart
+ * from the machines themselves: one may have another by then.
+ *
+ * @source facts/nova-bm.md 1.3
+ */
+export async function claimedInstances(
+  database: Database,
+): Promise<TextSet & { readonly count: number }> {
+  const met = createTextSet();
+  let count = 0;
+  const where = "instance_uuid IS NOT NULL";
+  for await (const page of inOrder(database, { instance_uuid: string }, "bm_nodes", where))
+    for (const { instance_uuid } of page) if (met.add(instance_uuid)) count += 1;
+  return { has: met.has, count };
 }

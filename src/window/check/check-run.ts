@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import { ownedLines } from "../../engine/back.ts";
 import { ownedIn, ownershipOf } from "../../engine/ownership.ts";
 import { orNull } from "../../lib/error.ts";
+import { textOrNull } from "../../lib/json.ts";
 import { createSeveral } from "../../lib/text.ts";
 import { batchOf, ironicJournalled } from "../../migrate/apply/ironic.ts";
 import { type NovaFiles, novaPlanOf } from "../../migrate/hosts/nova-files.ts";
@@ -24,6 +25,7 @@ import { openPlan, openSnapshot, PLAN, planOrNull, SNAPSHOT } from "../../run/ru
 import { NOVA_API_TABLES, NOVA_TABLES } from "../../systems/nova-db/plan-open.ts";
 import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
 import { takeOversOf } from "../handover/hand-over.ts";
+import { lower } from "./rules/look.ts";
 
 /** Any of them makes a folder a run's. */
 const FILES = [SNAPSHOT, PLAN, "journal.jsonl"];
@@ -87,7 +89,7 @@ export async function planFacts(
         machines.push({
           id,
           uuid: lower(line.uuid),
-          instance_uuid: typeof row?.instance_uuid === "string" ? row.instance_uuid : null,
+          instance_uuid: textOrNull(row?.instance_uuid),
           host: choice.of(line) ?? line.service_host,
           blocked: !isLoaded(line),
           findings: findingsOf(line),
@@ -203,19 +205,11 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
       }
       if (table === "aggregate_hosts" && after !== null)
         joins.push({ host: String(after.host), id: Number(after.aggregate_id) });
-      const [from, to] = [before?.host, after?.host];
-      if (table === "instances" && after !== null)
-        places.push({
-          uuid: lower(nameOf(after.uuid)),
-          ...{ host: nameOf(to), node: nameOf(after.node) },
-        });
-      if (
-        table === "instances" &&
-        typeof from === "string" &&
-        typeof to === "string" &&
-        from !== to
-      )
-        moves.set(from, (moves.get(from) ?? new Set()).add(to));
+      if (table !== "instances" || after === null) continue;
+      const [from, host] = [textOrNull(before?.host), textOrNull(after.host)];
+      places.push({ uuid: lower(textOrNull(after.uuid)), host, node: textOrNull(after.node) });
+      if (from !== null && host !== null && from !== host)
+        moves.set(from, (moves.get(from) ?? new Set()).add(host));
     }
   // What apply and rollback read, whatever they change.
   if (statements.size + api.size > 0)
@@ -235,10 +229,6 @@ interface Place {
   readonly uuid: string;
   readonly host: string | null;
   readonly node: string | null;
-}
-
-function nameOf(value: Row[string] | undefined): string | null {
-  return typeof value === "string" ? value : null;
 }
 
 /** What a step and its way back want: each reads and locks the row, and writes it. */
@@ -288,10 +278,6 @@ export async function oursByJournal(run: RunFolder, created: Created | null): Pr
         if (changes.some(({ resource }) => resource === "node")) ours.add(line.uuid ?? "");
   }
   return ours;
-}
-
-function lower(value: string | null): string {
-  return (value ?? "").toLowerCase();
 }
 
 type Plan = Awaited<ReturnType<typeof openPlan>>;

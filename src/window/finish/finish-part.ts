@@ -1,5 +1,5 @@
 import type { Begun } from "../../engine/begun.ts";
-import { type Ownership, ownershipOf, wasUndone } from "../../engine/ownership.ts";
+import { ownershipOf, wasUndone } from "../../engine/ownership.ts";
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import { regroup } from "../../lib/streams.ts";
 import type { RunPlan } from "../../migrate/plan/loaded-plans.ts";
@@ -10,7 +10,7 @@ import {
   type Guards,
   type Trouble,
 } from "../../model/handover.ts";
-import { type Entries, IRONIC, type Span } from "../../model/journal.ts";
+import { type Entries, IRONIC } from "../../model/journal.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { clearedOf } from "../../run/finished.ts";
 import { dutyOf, type GuardedNode, guardsOf, nodesOf } from "../handover/rules/guards.ts";
@@ -173,7 +173,9 @@ export async function* runNodes(
         if (!isLoaded(machine) || !wanted(machine)) return [];
         const spans = near.filter((one) => one.from <= from + at && from + at < one.to);
         return nodesOf(machine, origins).flatMap((node) => {
-          const there = isThere(ownership, spans, machine, node);
+          const there = spans.some(
+            (span) => !wasUndone(ownership, span, machine.uuid ?? "", `node:${node.uuid}`),
+          );
           const ours = there && !ownership.refused.has(`node:${node.uuid}`);
           if (known.has(node.uuid) || (nth > 0 && !ours)) return [];
           known.add(node.uuid);
@@ -184,14 +186,4 @@ export async function* runNodes(
       if (nodes.length > 0) yield nodes;
     }
   }
-}
-
-/** Whether a node's batch was begun, and no rollback took the node back since. */
-function isThere(
-  ownership: Ownership,
-  spans: readonly Span[],
-  { uuid }: PlannedMachine,
-  { uuid: node }: GuardedNode,
-): boolean {
-  return spans.some((span) => !wasUndone(ownership, span, uuid ?? "", `node:${node}`));
 }

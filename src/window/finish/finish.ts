@@ -75,7 +75,7 @@ export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
         ({ changed }) => `${changed} machines ${words.undo ? "protected again" : "cleared"}`,
       );
       const whole = words.node === undefined && !made.stopped && made.broke === null;
-      if (whole && !words.undo && isNothing(made))
+      if (whole && !words.undo && made.changed + made.fine + made.left.length === 0)
         throw new MigrationError("N2I-E320", `no machine that ${job.run.path} loaded is in Ironic`);
       if (!knowsGuards(release.doc.release))
         sink.result(
@@ -170,11 +170,6 @@ function checkLoaded({ path }: RunFolder, entries: Entries, { undo }: FinishWord
     throw new MigrationError("N2I-E320", `${path} has loaded nothing`);
   if (!undo && plansThere(entries).length === 0)
     throw new MigrationError("N2I-E320", `what ${path} loaded was taken back`);
-}
-
-/** Whether there is no machine to speak of. */
-function isNothing({ changed, fine, left }: Finished): boolean {
-  return changed + fine + left.length === 0;
 }
 
 function summaryOf({ changed, fine, held, untaken, gone, left }: Finished, undo: boolean): string {

@@ -76,11 +76,6 @@ export function hostRows(facts: ReportFacts): {
   };
 }
 
-/** Empty where the way back takes longer than the window. */
-function turnBack(window: NonNullable<ReportFacts["window"]>, back: number): string {
-  return back > (window.to - window.from) * 60 ? "" : clock(window, -back);
-}
-
 /** The steps of the night; with a planned window, by the clock. */
 export function nightRows({ night, window }: ReportFacts): {
   readonly titles: readonly string[];
@@ -96,7 +91,9 @@ export function nightRows({ night, window }: ReportFacts): {
     rows: night.map(({ name, seconds, ends, back, source }) => [
       ...[name, duration(seconds)],
       ...[window === null ? duration(ends) : clock(window, ends), duration(back)],
-      ...(window === null ? [] : [turnBack(window, back)]),
+      ...(window === null
+        ? []
+        : [back > (window.to - window.from) * 60 ? "" : clock(window, -back)]),
       source,
     ]),
   };

@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { orNull } from "../../lib/error.ts";
+import { textOrNull } from "../../lib/json.ts";
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { loadable } from "../../migrate/plan/empty-plan.ts";
@@ -263,7 +264,7 @@ function machineOf(planned: PlannedMachine, source: Machine | null): ReportMachi
     ...{ bm_node_id, uuid, verdict, host: service_host, reason },
     address: node?.pm_address ?? null,
     instance: source?.nova?.instance?.display_name ?? node?.instance_name ?? null,
-    instance_uuid: typeof instance_uuid === "string" ? instance_uuid : null,
+    instance_uuid: textOrNull(instance_uuid),
     codes: [...new Set(findings.map(({ code }) => code))],
   };
 }

@@ -8,8 +8,8 @@ import { type LegacyMoveWords, moveLegacy } from "../../../takeover/baremetal/le
 import { moveHosts } from "../../../takeover/host-move.ts";
 import type { HostMoved } from "../../../takeover/host-moves.ts";
 import type { HostArgs } from "../../options/host/host.ts";
+import { checkMode } from "../said.ts";
 import { exitWith, note, printResult, say, sinkOf } from "../shared.ts";
-import { checkMode } from "./mode.ts";
 
 export async function hostMoveCommand(args: HostArgs & LegacyMoveWords): Promise<void> {
   const legacy = (await kindOf(await openRun(args.run, { create: false }))).variant === "baremetal";

@@ -6,8 +6,8 @@ import type { HostArgs } from "../../options/host/host.ts";
 import { printView } from "../../print/out.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { hostsText, movesText, movesView } from "../../views/hosts.ts";
+import { checkMode } from "../said.ts";
 import { printLines, say, sinkOf } from "../shared.ts";
-import { checkMode } from "./mode.ts";
 
 type PlanArgs = HostArgs & LegacyWords;
 

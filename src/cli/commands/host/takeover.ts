@@ -5,8 +5,8 @@ import type { LegacyPlaces } from "../../../takeover/baremetal/legacy-place.ts";
 import { takeOverLegacy } from "../../../takeover/baremetal/legacy-takeover.ts";
 import { type TakeoverWords, takeOver } from "../../../takeover/host-takeover.ts";
 import type { HostArgs } from "../../options/host/host.ts";
+import { checkMode } from "../said.ts";
 import { sinkOf } from "../shared.ts";
-import { checkMode } from "./mode.ts";
 import { endOfMove } from "./move.ts";
 import { printMoves } from "./plan.ts";
 

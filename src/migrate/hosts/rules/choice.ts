@@ -1,4 +1,5 @@
 import { MigrationError } from "../../../lib/error.ts";
+import { textOrNull } from "../../../lib/json.ts";
 import { listed, show } from "../../../lib/text.ts";
 import { type Finding, finding, findingIf } from "../../../model/finding.ts";
 import type { Machine } from "../../../model/machine.ts";
@@ -20,8 +21,7 @@ const SELECTORS: { readonly [kind: string]: Selector } = {
 };
 
 function columnOf({ records }: Choosable, column: string): string | null {
-  const value = nodeOf(records)?.[column];
-  return typeof value === "string" ? value : null;
+  return textOrNull(nodeOf(records)?.[column]);
 }
 
 interface Rule {

@@ -1,3 +1,4 @@
+import { textOrNull } from "../../../lib/json.ts";
 import { showColumn } from "../../../lib/text.ts";
 import type { ServerIdentity } from "../../../model/artefact.ts";
 import type { FindingCode } from "../../../model/findings.ts";
@@ -84,8 +85,7 @@ export async function* auditInstances(
 
 /** The instance a machine is planned with. */
 export function instanceOn({ records }: PlannedMachine): string | null {
-  const uuid = nodeOf(records)?.instance_uuid;
-  return typeof uuid === "string" ? uuid : null;
+  return textOrNull(nodeOf(records)?.instance_uuid);
 }
 
 /** Whether the instance is there to be placed; what the operator accepted is not held against it. */
@@ -128,11 +128,6 @@ export function accepted(line: Placed, wanted: FindingCode): boolean {
   return line.accepted.split(" ").includes(wanted);
 }
 
-/** A deployment in flight is one Nova is working on: one word stands for both. */
-function isBusyAccepted(line: Placed): boolean {
-  return accepted(line, "N2I-D206") || accepted(line, "N2I-D100");
-}
-
 /**
  * What Nova says by now of machines that are still to be loaded, and did not say when they were
  * planned. Rows that the plan changes are compared as such; these are the others: a machine that got
@@ -149,7 +144,8 @@ export async function* changedTenants(
       const { instance: planned } = line;
       const where = `bm_nodes.id=${line.bm_node_id}`;
       const row = rows.get(planned?.toLowerCase() ?? "");
-      const busy = isBusyAccepted(line) ? null : (row?.task_state ?? null);
+      const busy =
+        accepted(line, "N2I-D206") || accepted(line, "N2I-D100") ? null : (row?.task_state ?? null);
       const faults = [
         ...(planned === null ? [] : lifeFaults(line, row)),
         ...(line.kept ? placeFaults(line, row, nova) : []),

@@ -57,7 +57,8 @@ export function useOf(
   // A free machine may be claimed already, by another instance than it had.
   const fits = WITH.has(provision_state)
     ? instance_uuid !== null
-    : WITHOUT.has(provision_state) && !isHeld(planned.instance_uuid, instance_uuid);
+    : WITHOUT.has(provision_state) &&
+      !(instance_uuid !== null && instance_uuid === planned.instance_uuid);
   if (fits && isLater(found.provision_updated_at, planned.provision_updated_at)) return "used";
   return WITHOUT.has(provision_state) || provision_state === "deleting" ? "moving" : null;
 }
@@ -65,10 +66,6 @@ export function useOf(
 /** Whether the differences of a port are what the use of its node makes. */
 export function isPortUsed(differs: readonly FieldChange[]): boolean {
   return differs.length > 0 && differs.every(({ field }) => PORT_BY_USE.test(field));
-}
-
-function isHeld(planned: Json | undefined, found: Json): boolean {
-  return found !== null && found === planned;
 }
 
 /** Both as Ironic's database or API writes them: naive, or with a zone that is UTC. */

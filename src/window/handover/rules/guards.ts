@@ -1,3 +1,4 @@
+import { textOrNull } from "../../../lib/json.ts";
 import { type Guarded, type Guards, isOurs } from "../../../model/handover.ts";
 import type { Origins, PlannedMachine } from "../../../model/plan.ts";
 import type { PlannedNode } from "./judge.ts";
@@ -71,7 +72,7 @@ export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Pa
   return {
     ...(cleared.has("protected") && {
       protected: true,
-      protected_reason: typeof protected_reason === "string" ? protected_reason : null,
+      protected_reason: textOrNull(protected_reason),
     }),
     ...(cleared.has("automated_clean") && { automated_clean: false }),
   };

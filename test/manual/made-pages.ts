@@ -1,0 +1,122 @@
+import type { Options } from "yargs";
+import type { Declared, OptionTable } from "../../src/cli/options/declared.ts";
+import { everyCommand } from "../../src/cli/options/every.ts";
+import { exitName } from "../../src/cli/views/explain.ts";
+import { EXIT_STATUS } from "../../src/lib/exit-status.ts";
+import { REFUSALS } from "../../src/lib/refusals.ts";
+import { FINDINGS, type FindingKind } from "../../src/model/findings.ts";
+
+/** The title of a command's own options. */
+const OWN = "Options";
+
+/** A command's page of the manual. */
+export function commandPage({
+  command,
+  describe,
+  positional = [],
+  options = {},
+  epilogue,
+  examples = [],
+}: Declared): string {
+  const all: OptionTable = { ...options, ...everyCommand };
+  const titles = new Set([OWN, ...Object.values(all).map(titleOf)]);
+  const lines = examples.map((example) => example.replaceAll("$0", "nova2ironic"));
+  return [
+    `# nova2ironic ${command.split(" ")[0]}\n`,
+    `${describe === false ? "" : describe}.\n`,
+    `\`\`\`sh\nnova2ironic ${command} [options]\n\`\`\`\n`,
+    ...section(
+      "Words",
+      positional.map(([name, option]) => row(`\`${name.toUpperCase()}\``, option)),
+    ),
+    ...[...titles].flatMap((title) =>
+      section(
+        title,
+        Object.entries(all)
+          .filter(([, option]) => titleOf(option) === title)
+          .map(([name, option]) => row(flagsOf(name, option), option)),
+      ),
+    ),
+    ...(epilogue === undefined ? [] : [`${epilogue.replace(/\.$/, "")}.\n`]),
+    ...(lines.length === 0 ? [] : [`## Examples\n\n\`\`\`sh\n${lines.join("\n")}\n\`\`\`\n`]),
+    "This page is made from the command's options.\n",
+  ].join("\n");
+}
+
+function section(title: string, rows: readonly string[]): readonly string[] {
+  return rows.length === 0 ? [] : [`## ${title}\n\n| | |\n| --- | --- |\n${rows.join("\n")}\n`];
+}
+
+function titleOf({ group = OWN }: Options): string {
+  return group.replace(/:$/, "");
+}
+
+function flagsOf(name: string, { alias, type, choices }: Options): string {
+  const value = type === "number" ? " N" : choices === undefined ? " WORD" : " CHOICE";
+  const long = `\`--${name}${type === "boolean" ? "" : value}\``;
+  if (typeof alias !== "string") return long;
+  return `\`${alias.length > 1 ? "--" : "-"}${alias}\`, ${long}`;
+}
+
+function row(flags: string, option: Options): string {
+  const { choices = [], describe = "", demandOption, default: usual, array } = option;
+  const notes = [
+    ...(demandOption === true ? ["required"] : []),
+    ...(array === true && !/repeat/i.test(describe) ? ["may be repeated"] : []),
+    ...(usual === undefined || usual === false ? [] : [`default ${String(usual)}`]),
+  ];
+  const text = notes.length === 0 ? describe : `${describe} (${notes.join("; ")})`;
+  const words = choices.length === 0 ? "" : `: ${choices.join(", ")}`;
+  return `| ${flags} | ${`${text}${words}`.replaceAll("|", "\\|").replaceAll("<", "&lt;")} |`;
+}
+
+const HEAD = `# Codes
+
+Every reason to stop (\`N2I-E...\`) and everything that is found in the data (\`N2I-D...\`): what it means and what to do.
+\`nova2ironic explain CODE ...\` prints the same, with the piece of site document that accepts or sets it, and how to find
+its machines. Codes are never reused. This page is made from \`src/model\`.
+`;
+
+/** First digits of findings, by what they are about. */
+const AREAS = [
+  ["N2I-D0", "Rows of nova_bm"],
+  ["N2I-D1", "Machines and their tenants"],
+  ["N2I-D2", "Instances, hosts and flavors in Nova"],
+  ["N2I-D3", "nova.conf and the site document"],
+  ["N2I-D4", "What Ironic needs"],
+  ["N2I-D5", "What Ironic holds already"],
+  ["N2I-D6", "Power and BMCs"],
+  ["N2I-D70", "Boot files"],
+  ["N2I-D75", "Adoption over REST"],
+] as const;
+
+const SEVERITY: { readonly [severity in FindingKind["severity"]]: string } = {
+  blocks: "Blocks its machine",
+  warning: "Warning: the machine is loaded",
+  note: "For the record",
+};
+
+/** The manual's page of all codes, refusals first, then findings by area. */
+export function codesPage(): string {
+  const stops = Object.entries(EXIT_STATUS).map(([name, { status }]) => {
+    const codes = Object.entries(REFUSALS).filter(([, { exit }]) => exitName(exit) === name);
+    const entries = codes.map(([code, { title, why, fix }]) => entry(code, title, why, fix));
+    return { title: `Exit ${status}, ${name}`, entries };
+  });
+  const found = AREAS.map(([start, title]) => {
+    const codes = Object.entries<FindingKind>(FINDINGS).filter(([code]) => code.startsWith(start));
+    const entries = codes.map(([code, { severity, title, advice, acceptable }]) => {
+      const accepted = acceptable === true ? "; can be accepted" : "";
+      return entry(code, title, `${SEVERITY[severity]}${accepted}.`, advice);
+    });
+    return { title, entries: entries.sort() };
+  });
+  const sections = [...stops, ...found].flatMap(({ title, entries }) =>
+    entries.length === 0 ? [] : [`## ${title}\n`, ...entries],
+  );
+  return [HEAD, ...sections].join("\n");
+}
+
+function entry(code: string, title: string, why: string, fix: string): string {
+  return `### ${code}\n\n**${title}.** ${why}\n\nDo: ${fix}\n`;
+}

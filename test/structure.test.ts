@@ -21,27 +21,27 @@ const AGAINST: readonly string[] = [];
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 7147,
+  cli: 7146,
   demo: 749,
   engine: 1577,
   lib: 6215,
   manage: 4708,
-  migrate: 13414,
+  migrate: 13390,
   model: 5692,
   proxy: 746,
-  run: 4755,
+  run: 4384,
   serving: 1410,
   switchover: 4631,
   systems: 16545,
-  takeover: 7955,
-  window: 10461,
+  takeover: 7950,
+  window: 10394,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2928;
+const EXPORTED = 2921;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
-const PRIVATE = 544;
+const PRIVATE = 524;
 const PRIVATE_WORDS =
   /^(?:words|place|asked|why|lefts?|known|own|wanted|named|seen|word|held|hold|given|said|begun|kept|whole|there|shown|way|walk|far|sofar|looked|met|twice|aside|goes|came|became|sight|book|others|hands|gone|told|ours|stands?|standing|beside|tell|say|stays|leaves?|world|still|patience|wants|needs|surroundings|behind|together|strangers?|keeper|nobody|takers|cards|spoken|ahead|fits|reach|lacks|objections|hindrances|bring|dark)$/;
 
@@ -63,7 +63,6 @@ const LONG: Readonly<Record<string, number>> = {
   "src/model/check.ts": 303,
   "src/run/files/artefact-reader.ts": 323,
   "src/run/files/journal.ts": 380,
-  "src/run/given.ts": 304,
   "src/switchover/steps/switch-fields.ts": 372,
   "src/systems/database/database-url.ts": 319,
   "src/systems/database/open.ts": 308,
@@ -76,9 +75,8 @@ const LONG: Readonly<Record<string, number>> = {
   "src/takeover/host-moves.ts": 302,
   "src/takeover/rules/moves.ts": 391,
   "src/window/check/check-run.ts": 308,
-  "src/window/runner/pipeline.ts": 364,
-  "src/window/runner/run-state.ts": 352,
-  "src/window/runner/runner.ts": 388,
+  "src/window/runner/run-state.ts": 319,
+  "src/window/runner/runner.ts": 381,
 };
 
 /** Packages that a folder may import besides Node's own; no row: none. */

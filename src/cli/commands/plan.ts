@@ -5,7 +5,7 @@ import { writeProposal } from "../../migrate/plan/propose.ts";
 import { renderCounts, renderHeader, renderNovaCounts } from "../../migrate/plan/rules/summary.ts";
 import { ipmitoolOf } from "../../model/power.ts";
 import { openPlan } from "../../run/run.ts";
-import { AFTER } from "../../window/runner/pipeline.ts";
+import { AFTER } from "../../window/runner/after.ts";
 import type { PlanArgs } from "../options/plan.ts";
 import { widthOf } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
@@ -45,7 +45,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     );
   say(
     args,
-    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, nova && made, counts, made.header.made_from.power !== null && !wantsPower(counts))}`,
+    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !wantsPower(counts))}`,
   );
   // CI has to see that nothing would be loaded.
   if (loadable(counts) === 0 && isHeldUp(counts)) return exitWith(EXIT_STATUS.empty.status);

@@ -1,11 +1,11 @@
 import { orNull } from "../../lib/error.ts";
 import { closing, openRole } from "../../run/databases.ts";
-import { rememberGiven, withEarlier } from "../../run/files/given-file.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { findPlan, openManifest } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { createSeal, readOrMakeKey } from "../../run/files/seal.ts";
 import { inRun, sealOf } from "../../run/run.ts";
+import { saveOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
 import { readHostConfigs, worldReadable } from "../../systems/database/nova-conf.ts";
 import { openTrees } from "../../systems/tftp/tree.ts";
@@ -26,7 +26,7 @@ export interface ExtractAsked {
 export function extract(
   asked: ExtractAsked,
   { say, during }: Pick<Sink, "say" | "during">,
-): Promise<Extracted & { readonly path: string; readonly known: object }> {
+): Promise<Extracted & { readonly path: string }> {
   const { novaConf = [], tftpRoot = [], novaDb } = asked;
   return inRun(asked.run, "extract", { kind: "migration", create: true }, async (run) => {
     const seal = await sealFor(run, asked.keyFile);
@@ -41,7 +41,7 @@ export function extract(
       const readOnly = { readOnly: true };
       const bm = keep(await openRole("nova-bm-db", asked.novaBmDb, readOnly));
       const nova = novaDb === undefined ? null : keep(await openRole("nova-db", novaDb, readOnly));
-      await rememberGiven(run, "extract", asked);
+      await saveOptions(run, "extract", asked);
       const now = new Date().toISOString();
       const made = await during(
         "extract",
@@ -49,7 +49,7 @@ export function extract(
         (progress) => takeSnapshot(run, { bm, nova, hosts, trees }, seal, now, progress),
         ({ counts }) => `${counts.machines} machines`,
       );
-      return { ...made, path: run.path, known: await withEarlier(run, "plan", asked) };
+      return { ...made, path: run.path };
     });
   });
 }

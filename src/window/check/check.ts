@@ -15,7 +15,6 @@ import type { Lacking, Privileges } from "../../model/database.ts";
 import { createTextSet } from "../../model/rows.ts";
 import type { RestOptions } from "../../run/cloud.ts";
 import { closing, type Keep, openRole, ROLES } from "../../run/databases.ts";
-import { readGiven } from "../../run/files/given-file.ts";
 import { freeSpace, type RunFolder } from "../../run/files/run-folder.ts";
 import { rest } from "../../run/process-context.ts";
 import type { Sink } from "../../run/sink.ts";
@@ -27,7 +26,7 @@ import { checkNovaBm } from "../../systems/nova-bm/check.ts";
 import { checkNova } from "../../systems/nova-db/check.ts";
 import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
 import { readBeats } from "../../systems/nova-db/services.ts";
-import { paceOf, releaseWords } from "../handover/conductor-pace.ts";
+import { paceOf } from "../handover/conductor-pace.ts";
 import { askGlance, orWhy } from "./check-cloud.ts";
 import { instancesOf, laterNova } from "./check-later.ts";
 import { oursByJournal, planFacts, runAt, snapshotIn } from "./check-run.ts";
@@ -134,10 +133,6 @@ async function gather(
     glance: asked.glance ? await askGlance(asked, plan, nova) : null,
     takeOver: {
       pace: await paceOf(asked.ironicConf ?? []),
-      // A conductor of an Ironic that stages nothing takes over all that it finds.
-      ...("refused" in ironic || ironic.facts.stages
-        ? releaseWords(run === null ? [] : await readGiven(run))
-        : {}),
     },
     run: { ...place, free: await spaceAt(place.path) },
   };

@@ -21,27 +21,27 @@ const AGAINST: readonly string[] = [];
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6840,
+  cli: 6839,
   demo: 749,
   engine: 1577,
   lib: 6192,
   manage: 4779,
-  migrate: 13414,
+  migrate: 13390,
   model: 5668,
   proxy: 728,
-  run: 4720,
+  run: 4349,
   serving: 1402,
   switchover: 4623,
   systems: 16446,
-  takeover: 7997,
-  window: 10409,
+  takeover: 7992,
+  window: 10342,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
 const EXPORTED = 2902;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
-const PRIVATE = 541;
+const PRIVATE = 530;
 const PRIVATE_WORDS =
   /^(?:words|place|asked|why|lefts?|known|own|wanted|named|seen|word|held|hold|given|said|begun|kept|whole|there|shown|way|walk|far|sofar|looked|met|twice|aside|goes|came|became|sight|book|others|hands|gone|told|ours|stands?|standing|beside|tell|say|stays|leaves?|world|still|patience|wants|needs|surroundings|behind|together|strangers?|keeper|nobody|takers|cards|spoken|ahead|fits|reach|lacks|objections|hindrances|bring|dark)$/;
 
@@ -52,16 +52,14 @@ const LONG: Readonly<Record<string, number>> = {
   "src/lib/ipmi/policy.ts": 384,
   "src/lib/ipmi/session.ts": 386,
   "src/run/files/artefact-reader.ts": 319,
-  "src/run/given.ts": 304,
   "src/systems/database/database-url.ts": 319,
   "src/systems/database/write.ts": 344,
   "src/systems/ironic-api/fake-hardware.ts": 341,
   "src/systems/nova-api/servers.ts": 338,
   "src/systems/nova-db/read.ts": 342,
   "src/systems/openstack/session.ts": 338,
-  "src/window/runner/pipeline.ts": 364,
-  "src/window/runner/run-state.ts": 352,
-  "src/window/runner/runner.ts": 388,
+  "src/window/runner/run-state.ts": 319,
+  "src/window/runner/runner.ts": 381,
 };
 
 /** Packages that a folder may import besides Node's own; no row: none. */

@@ -1,6 +1,19 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { BACKENDS, BESIDE, CALLED, camel, NOTHING_FOR, PLACES, TARGET } from "../run/next.ts";
+import {
+  BACKENDS,
+  BESIDE,
+  CALLED,
+  camel,
+  FOR_ALL,
+  IMAGES,
+  isUnusedDecision,
+  otherPlace,
+  PLACES,
+  PLANNED_FOR,
+  TARGET,
+  WITH_NOVA,
+} from "../run/next.ts";
 import { absolute } from "../run/paths.ts";
 import { type Connection, surroundings } from "../run/process-context.ts";
 import { type Io, io } from "./io.ts";
@@ -13,13 +26,8 @@ const VARIABLE = "NOVA2IRONIC_CONFIG";
 /** Ironic's API, and how it is spoken with. */
 const CLOUD: readonly string[] = TARGET.filter((option) => option !== "ironic-db");
 
-/** Commands with a plan, or what was loaded by it, to hold a database against: another is refused. */
-const HELD: readonly string[] = [
-  ...["apply", "verify", "boot", "handover", "finish", "retire", "rollback"],
-];
-
-/** Of what a run keeps, what is the same wherever its databases and services are. */
-const OWN: readonly string[] = ["site", "key-file", "ironic-release", "conductor-ipmitool"];
+/** Commands for which Nova's databases, or a login to a cloud, have another meaning. */
+const NOTHING_FOR: readonly string[] = ["config", "status"];
 
 /** What a command is about to be given, by yargs' names. */
 type Args = { [name: string]: unknown };
@@ -31,55 +39,62 @@ interface Layer {
 }
 
 /**
- * Gives a command what nova2ironic.yaml says, and what its run keeps in connections.yaml, where its
+ * Gives a command what nova2ironic.yaml says, and what its run has saved in connections.yaml, where its
  * command line is silent; nothing to wait for without either.
+ *
+ * @param usual options that have their default value
  */
-export function addConnections(args: Args, declared: Declared): Promise<void> | undefined {
+export function addConnections(
+  args: Args,
+  declared: Declared,
+  usual: object = {},
+): Promise<void> | undefined {
   // What has no run has no connections either.
   if (!("run" in (declared.options ?? {}))) return undefined;
   const path = fileOf(args);
-  return path === null && keptAt(args) === null ? undefined : addFrom(path, args, declared);
+  if (path === null && savedAt(args) === null) return undefined;
+  return addFrom(path, args, declared, (option) => args[option] === undefined || option in usual);
 }
 
-async function addFrom(path: string | null, args: Args, declared: Declared): Promise<void> {
+async function addFrom(
+  path: string | null,
+  args: Args,
+  declared: Declared,
+  isSilent: (option: string) => boolean,
+): Promise<void> {
   const said = PLACES.filter((name) => isSaid(args, name));
   const named = said.length > 0;
   if (path !== null) {
-    // Loaded where there is such a file.
     const { readConnections } = await import("../run/connections.ts");
     const connections = readConnections(path);
     for (const [option, value] of connections) surroundings().connections.set(option, value);
-    // Whoever copies the next command may stand in another folder.
-    surroundings().connections.set("config", path);
-    const wants = wanted(args, declared, connections);
-    const without = await notVerified(args, declared, connections);
-    const decides = kindOf(args, declared);
-    const layer = {
-      connections,
-      wants: (option: string) => wants(option) && !without(option) && !decides(option),
-    };
-    fill(args, path, named, fillable(args, declared, layer));
+    const may = wanted(args, declared, connections);
+    const without = await withoutNova(args, declared, args.run ?? connections.get("run"));
+    const isVerify = declared.command === "verify" && args.takeover !== true;
+    if (isVerify && connections.has("nova-db") && without("nova-db"))
+      aside("The plan was made without Nova: verify does not look at it.");
+    const wants = (option: string) =>
+      may(option) && !without(option) && !kindOf(args, declared)(option);
+    fill(args, path, named, fillable(declared, { connections, wants }, isSilent));
   }
-  const run = keptAt(args);
+  const run = savedAt(args);
   if (run === null) return;
-  const { keptFile, plansNova, readKept } = await import("../run/kept.ts");
-  const connections = await readKept(run);
-  surroundings().kept.set(run, connections);
-  const unplanned = await withoutNova(args, declared, () => plansNova(run));
+  const { readSaved, savedFile } = await import("../run/saved-options.ts");
+  const connections = await readSaved(run);
+  surroundings().saved.set(run, connections);
+  const unplanned = await withoutNova(args, declared, run);
   const planned = (option: string): boolean =>
     option !== "run" && !unplanned(option) && !(named && WITNESSES.has(option));
   const wanting = wanted(args, declared, connections);
   // As it would be without another database of Nova, which is joined by nothing of the run's.
   const joined = wanted({ ...args, "nova-db": undefined }, declared, connections);
   const { why, leaves } = leftOfRun(args, said, declared, connections);
-  const all = fillable(args, declared, {
-    connections,
-    wants: (option) => planned(option) && (wanting(option) || joined(option)),
-  });
+  const wants = (option: string) => planned(option) && (wanting(option) || joined(option));
+  const all = fillable(declared, { connections, wants }, isSilent);
   const isTaken = ([option]: Filled): boolean => wanting(option) && !leaves(option);
   const left = all.filter((one) => !isTaken(one));
   const without = left.length === 0 ? "" : `without ${namesOf(left)}, ${why}`;
-  fill(args, keptFile(run), named, all.filter(isTaken), without);
+  fill(args, savedFile(run), named, all.filter(isTaken), without);
 }
 
 /**
@@ -121,17 +136,15 @@ function namesOf(found: readonly Filled[]): string {
 
 /** What a file says of options that the command has, that were not given, and that it may fill. */
 function fillable(
-  args: Args,
   { command, options = {} }: Declared,
   { connections, wants }: Layer,
+  isSilent: (option: string) => boolean,
 ): readonly Filled[] {
   const [name = ""] = command.split(" ");
   return Object.entries(options).flatMap(([option, is]) => {
     const word = connections.get(CALLED[name]?.[option] ?? option);
     const value = word === undefined ? null : asDeclared(is, word);
-    return value === null || args[option] !== undefined || !wants(option)
-      ? []
-      : [[option, value] as const];
+    return value === null || !isSilent(option) || !wants(option) ? [] : [[option, value] as const];
   });
 }
 
@@ -147,8 +160,8 @@ function fileOf(args: Args): string | null {
   return existsSync(here) ? here : null;
 }
 
-/** The folder of a run that keeps connections; null where it does not, or none is named. */
-function keptAt({ run }: Args): string | null {
+/** The folder of a run that has saved options; null where it has not, or none is named. */
+function savedAt({ run }: Args): string | null {
   if (typeof run !== "string") return null;
   const folder = resolve(io().cwd(), run);
   return existsSync(join(folder, "connections.yaml")) ? folder : null;
@@ -168,7 +181,7 @@ function isOther(args: Args, name: string, connections: ReadonlyMap<string, Conn
 /** What `--without` names; without nova's database, without all of Nova. */
 function leftOut({ without }: Args): readonly string[] {
   const names = [without ?? []].flat().map(String);
-  return names.includes("nova-db") ? [...names, ...BESIDE, "compute-host"] : names;
+  return names.includes("nova-db") ? [...names, ...WITH_NOVA] : names;
 }
 
 /** Which options of a command a file may fill: what is said as a whole is said by one of the two. */
@@ -186,9 +199,11 @@ function wanted(
   const alone =
     isSaid(args, "leave-nova") || args.takeover === true || isOther(args, "nova-db", connections);
   const without = leftOut(args);
+  const images = IMAGES.some((name) => isSaid(args, name));
   return (option) => {
     if (option === "run") return true;
-    if (without.includes(option)) return false;
+    if (without.includes(option) || (images && IMAGES.includes(option))) return false;
+    if (isUnusedDecision(command, option)) return false;
     // Asked for nova.conf, config says nothing of conductors.
     if (option === "ironic-conf" && command === "config")
       return !["nova-conf", "part", "exact-filters"].some((name) => isSaid(args, name));
@@ -199,7 +214,7 @@ function wanted(
     if (option === "conductor-log") return command !== "verify" || args.takeover === true;
     if (option === "placement-db" && command === "plan") return isSaid(args, "propose-site");
     if (option === "placement-db" && !connections.has("nova-db")) return false;
-    if ([...BESIDE, "compute-host"].includes(option)) return !alone;
+    if (WITH_NOVA.includes(option)) return !alone;
     if (CLOUD.includes(option)) return !elsewhere && (!rows || command === "check");
     return !(elsewhere && option === "ironic-db");
   };
@@ -229,23 +244,13 @@ function leftOfRun(
       leaves: (option) => alone && target.includes(option),
     };
   }
-  const other = HELD.includes(command) ? null : otherPlace(args, connections);
-  const kept: readonly string[] = [...OWN, ...TARGET, "nova-bm-db"];
+  const other = PLANNED_FOR.includes(command)
+    ? null
+    : otherPlace(connections, (name) => isOther(args, name, connections));
   return {
     why: `as --${other ?? "nova-db"} is not as the run has it`,
-    leaves: (option) => other !== null && !kept.includes(option),
+    leaves: (option) => other !== null && !FOR_ALL.includes(option),
   };
-}
-
-/** A database or service that was given and is another than the run's; where Ironic is, is one. */
-function otherPlace(args: Args, connections: ReadonlyMap<string, Connection>): string | null {
-  const ironic = BACKENDS.some((name) => connections.has(name));
-  const other = PLACES.find(
-    (name) =>
-      (connections.has(name) || (ironic && BACKENDS.includes(name))) &&
-      isOther(args, name, connections),
-  );
-  return other ?? null;
 }
 
 /** Of `host`: whether machines of Ironic or of nova-baremetal move is decided by who names nova_bm, not by a file. */
@@ -254,31 +259,17 @@ function kindOf({ action }: Args, { command }: Declared): (option: string) => bo
   return (option) => command.startsWith("host ") && option === "nova-bm-db" && !names;
 }
 
-/** The file says where Nova is, and the plan says nothing of it: there is nothing to compare. */
-async function notVerified(
-  args: Args,
-  { command }: Declared,
-  connections: ReadonlyMap<string, Connection>,
-): Promise<(option: string) => boolean> {
-  const run = args.run ?? connections.get("run");
-  const looks = command === "verify" && connections.has("nova-db") && args.takeover !== true;
-  if (!looks || typeof run !== "string" || BESIDE.some((name) => isSaid(args, name)))
-    return () => false;
-  const { plansNova } = await import("../run/kept.ts");
-  if (await plansNova(resolve(io().cwd(), run))) return () => false;
-  aside("The plan was made without Nova: verify does not look at it.");
-  return (option) => BESIDE.includes(option);
-}
-
 /** A plan without Nova is applied and verified without. */
 async function withoutNova(
   args: Args,
   { command }: Declared,
-  plansNova: () => Promise<boolean>,
+  run: unknown,
 ): Promise<(option: string) => boolean> {
-  if (!["apply", "verify"].includes(command) || BESIDE.some((name) => isSaid(args, name)))
-    return () => false;
-  const without = !(await plansNova());
+  const isAsked =
+    !["apply", "verify"].includes(command) || BESIDE.some((name) => isSaid(args, name));
+  if (isAsked || typeof run !== "string") return () => false;
+  const { plansNova } = await import("../run/saved-options.ts");
+  const without = !(await plansNova(resolve(io().cwd(), run)));
   return (option) => without && BESIDE.includes(option);
 }
 

@@ -46,7 +46,7 @@ export function within<T>(
   own: Pick<Surroundings, "tell" | "wait" | "onInterrupt">,
   work: () => T,
 ): T {
-  const files = { connections: new Map(), kept: new Map(), window: {} };
+  const files = { connections: new Map(), saved: new Map(), window: {} };
   const { env, cwd, bmcAt, clock } = io;
   const world = { env, cwd, ...(bmcAt && { bmcAt }), ...(clock && { clock }), ...files, ...own };
   if (io !== outside) return scope.run(io, () => surrounded(world, work));

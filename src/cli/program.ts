@@ -3,7 +3,7 @@ import { MigrationError } from "../lib/error.ts";
 import { nearest } from "../lib/table/nearest.ts";
 import { CHECK_STATUS } from "../model/check.ts";
 import { topics } from "../run/files/manual.ts";
-import { CONNECTIONS, kebab } from "../run/next.ts";
+import { ALL_DECISIONS, CONNECTIONS, kebab } from "../run/next.ts";
 import { setDatabaseTimeout } from "../run/patience.ts";
 import { VERSION } from "../run/version.ts";
 import { addCommands, commandNames, declaredCommands, isCommand } from "./commands/load.ts";
@@ -218,15 +218,16 @@ function isBlank(name: string): boolean {
 
 /** What files of connections may say, and nothing else, can be left out. */
 function checkWithout({ without }: { readonly [option: string]: unknown }): true {
+  const all = [...CONNECTIONS, ...ALL_DECISIONS];
   const wrong = [without ?? []]
     .flat()
     .map(String)
-    .find((name) => !CONNECTIONS.includes(name));
+    .find((name) => !all.includes(name));
   if (wrong === undefined) return true;
-  const near = nearest(wrong, CONNECTIONS);
+  const near = nearest(wrong, all);
   const asked = near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
   throw new MigrationError("N2I-E100", `--without takes no ${JSON.stringify(wrong)}`, {
-    fix: `${asked}It takes one of ${CONNECTIONS.join(", ")}.`,
+    fix: `${asked}It takes one of ${all.join(", ")}.`,
   });
 }
 

@@ -4,9 +4,9 @@ import { openManagePlace } from "../migrate/open/services.ts";
 import { MANAGE, type ManageAsked, type ManagedOne } from "../model/ironic/manage.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
 import { closing, type Keep } from "../run/databases.ts";
-import { rememberGiven } from "../run/files/given-file.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { inRun } from "../run/run.ts";
+import { saveOptions } from "../run/saved-options.ts";
 import { withSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
 import { readNics } from "../systems/ironic-api/running.ts";
@@ -57,7 +57,7 @@ export function manageMachines(
           const { address } = place.service.identity;
           checkPlace(entries, address);
           await session.begin(MANAGE, { ...adapter.target, address });
-          await rememberGiven(run, "node", words, true);
+          await saveOptions(run, "node", words);
           return perform(known, words, { session, sink, notify });
         },
         { afterWindow: true },

@@ -20,7 +20,7 @@ const ABOUT: ReadonlySet<string> = new Set(["$schema", "format"]);
 
 /**
  * Where the databases, services and files of a migration are, by the options that say the same:
- * `nova_bm_db` is `nova-bm-db`. Paths are in the document's folder.
+ * `nova_bm_db` is `nova-bm-db`; and decisions. Paths are in the document's folder.
  *
  * @param file absolute
  * @throws MigrationError N2I-E101 naming the key, never the address; N2I-E108 with every fault
@@ -46,7 +46,9 @@ function connectionsIn(path: string): ReadonlyMap<string, Connection> {
   const form = JSON.parse(readFileSync(schema, "utf8")) as AnySchemaObject;
   checkDocument(createAjv().compile(form), document, file, placesIn(text));
   // The schema has just been checked.
-  const written = Object.entries(document as Written).filter(([key]) => !ABOUT.has(key));
+  const { decisions, ...places } = document as { readonly decisions?: Written };
+  const all: Written = { ...places, ...decisions };
+  const written = Object.entries(all).filter(([key]) => !ABOUT.has(key));
   return new Map(
     written.map(([key, value]) => {
       const option = key.replaceAll("_", "-");

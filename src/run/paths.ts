@@ -14,7 +14,7 @@ const FILES: readonly string[] = [
   ],
 ];
 /** `[HOST=]PATH`. */
-const OF_HOSTS: readonly string[] = ["nova-conf", "tftp-root"];
+const OF_HOSTS: readonly string[] = ["nova-conf", "tftp-root", "tftp-from"];
 
 /**
  * An option's word with its paths from the root: whoever reads it may stand in another folder.

@@ -32,8 +32,8 @@ export interface Surroundings {
   readonly clock?: Timers;
   /** What the file of connections says, by option: no command line has to repeat it. */
   readonly connections: Map<string, Connection>;
-  /** What runs keep of the same, by their folders: `connections.yaml` as it stands now. */
-  readonly kept: Map<string, ReadonlyMap<string, Connection>>;
+  /** What runs have saved of options, by their folders: `connections.yaml` as it is now. */
+  readonly saved: Map<string, ReadonlyMap<string, Connection>>;
   /** Why this command may write outside of its run's window; absent: it may not. */
   readonly window: { outside?: string };
   /** Of a rehearsal; absent outside of one. */
@@ -82,7 +82,7 @@ let own: Surroundings = {
   env: process.env,
   cwd: () => process.cwd(),
   connections: new Map(),
-  kept: new Map(),
+  saved: new Map(),
   window: {},
   tell: () => undefined,
   wait: () => undefined,

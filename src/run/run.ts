@@ -121,7 +121,7 @@ export async function sealOf(
 
 /** The run's own key, or the one that it was given last, if it is this one. */
 async function fittingKey({ path }: RunFolder, sealedWith: string): Promise<string | null> {
-  const given = surroundings().kept.get(path)?.get("key-file");
+  const given = surroundings().saved.get(path)?.get("key-file");
   for (const file of [join(path, KEY), ...(typeof given === "string" ? [given] : [])]) {
     const key = await orNull(readKey(path, file));
     if (key !== null && createSeal(key).id === sealedWith) return file;

@@ -1,4 +1,4 @@
-import type { NextStep } from "./given.ts";
+import type { NextStep } from "./next.ts";
 
 /** What a run goes through, in its order; `takeover` and `final` are what verify is asked in between. */
 export const STAGES = [

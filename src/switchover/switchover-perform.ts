@@ -4,9 +4,9 @@ import type { ManagePlace } from "../migrate/open/services.ts";
 import type { Left } from "../model/change.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { askFence } from "../run/fence-command.ts";
-import { rememberGiven } from "../run/files/given-file.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import { nextCommand } from "../run/next.ts";
+import { saveOptions } from "../run/saved-options.ts";
 import type { RunSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
 import { novaCommands } from "./rules/steps.ts";
@@ -52,7 +52,7 @@ interface Acting {
 export async function perform(words: ActWords, plan: Switchover, acting: Acting): Promise<boolean> {
   const { run, place, session, sink } = acting;
   await session.begin(SWITCHOVER, { address: place.service.identity.address });
-  await rememberGiven(run, "node", words, true);
+  await saveOptions(run, "node", words);
   const isOver =
     switchedIn(session.journal.entries())?.begun.get("switchover-release")?.open === false;
   const at = switchAt(place.service, plan, session.journal.entries, {

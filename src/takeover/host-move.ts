@@ -2,11 +2,11 @@ import { MigrationError } from "../lib/error.ts";
 import { listed, NAMED } from "../lib/text.ts";
 import { blocks } from "../model/finding.ts";
 import { closing } from "../run/databases.ts";
-import { rememberGiven } from "../run/files/given-file.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import { checkWindow } from "../run/files/window-file.ts";
 import { type MovePlan, presentMoves } from "../run/host-files.ts";
 import { inRun } from "../run/run.ts";
+import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { type HostMoved, movedOf, performMoves } from "./host-moves.ts";
 import { type HostPlaces, openHostPlace } from "./host-world.ts";
@@ -27,7 +27,7 @@ export function moveHosts(words: HostMoveWords, sink: Sink): Promise<HostMoved> 
       await checkMove(run, plan);
       const { counts, from, to } = plan.manifest;
       const place = await openHostPlace(words, keep, { readOnly: false }, sink.say);
-      await rememberGiven(run, "host", words, true);
+      await saveOptions(run, "host", words);
       const hosts = from.map(({ host }) => host).join(", ");
       const rows = counts.computes + counts.instances;
       await sink.confirm(

@@ -16,11 +16,11 @@ import {
   type PlannedMove,
 } from "../model/nova/host-move.ts";
 import { closing } from "../run/databases.ts";
-import { rememberGiven } from "../run/files/given-file.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { createPlan, PLAN, removePlans } from "../run/files/plan-folder.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import { inRun } from "../run/run.ts";
+import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
 import { type DownWords, downTime } from "./host-down.ts";
@@ -56,7 +56,7 @@ export function planMoves(words: HostPlanWords, sink: Sink): Promise<PlannedMove
       closing(async (keep) => {
         const place = await openHostPlace(words, keep, { readOnly: true }, sink.say);
         const planned = await makeMoves(run, place, "move", words, sink);
-        await rememberGiven(run, "host", words);
+        await saveOptions(run, "host", words);
         return planned;
       }),
   );

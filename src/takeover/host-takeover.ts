@@ -5,7 +5,6 @@ import { HOST_PARTS } from "../model/nova/host-move.ts";
 import type { HostBeat } from "../model/nova/nova-plan.ts";
 import { closing } from "../run/databases.ts";
 import { runFence } from "../run/fence-command.ts";
-import { rememberGiven } from "../run/files/given-file.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { PLAN } from "../run/files/plan-folder.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
@@ -13,6 +12,7 @@ import { checkWindow } from "../run/files/window-file.ts";
 import { type MovePlan, openMovePlan, presentMoves } from "../run/host-files.ts";
 import { now, rest } from "../run/process-context.ts";
 import { inRun } from "../run/run.ts";
+import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { busyInstances } from "../systems/nova-db/machines.ts";
 import { downTime, saidDownTime } from "./host-down.ts";
@@ -71,7 +71,7 @@ export function takeOver(
         // A host is not fenced for nothing.
         await checkMovable(plan);
         await checkWindow(run, "host takeover");
-        await rememberGiven(run, "host", words, true);
+        await saveOptions(run, "host", words);
         const { verdicts } = plan.manifest.counts;
         const machines = { machines: verdicts.move, to: plan.manifest.to.join(", ") };
         await askDown(words, machines, place, sink);

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { packageRoot } from "../../src/run/files/package-root.ts";
-import { KEPT } from "../../src/run/next.ts";
+import type { NextCommand } from "../../src/run/next.ts";
 import { assertRefusal, type Ran, run, runs } from "../hostile/cli.ts";
 import { type Deployment, deployFiles, privateFolder } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
@@ -59,18 +59,13 @@ test("with a file of connections a command line is the command and its decisions
   const back = await runs(0, ["rollback", "--all", "--yes", "--watch", "0", ...config], bare);
   for (const ran of [extracted, applied, state, back])
     for (const line of nextOf(ran))
-      assert.doesNotMatch(
-        line.replace(/ --config \S+/, ""),
-        /--(run|[a-z-]+-db|site|nova-conf) /,
-        line,
-      );
+      assert.doesNotMatch(line, /--(config|[a-z-]+-db|site|nova-conf) /, line);
   assert.ok(nextOf(applied).length > 0 && nextOf(state).length > 0);
 });
 
 test("a line that is printed does what it says", async (t) => {
   const { planned } = await plannedBy(t);
   const line = nextOf(planned).find((one) => one.includes(" apply ")) ?? "";
-  assert.match(line, /^nova2ironic apply .*--config /);
   const [, ...words] = line.split("  ")[0]?.split(" ") ?? [];
   await runs(0, [...words, "--yes", "--watch", "0"], { bare: true });
 });
@@ -204,10 +199,10 @@ test("every key is an option of some command", async () => {
   const path = join(packageRoot(), "mappings", "schema", "connections.schema.json");
   const { properties } = JSON.parse(readFileSync(path, "utf8")) as { readonly properties: object };
   const { checkOptions } = await import("../../src/cli/options/window/check.ts");
-  const names = Object.keys(KEPT) as (keyof typeof KEPT)[];
+  const names: readonly NextCommand[] = ["extract", "power", "plan", "apply", "verify", "run"];
   const commands = [checkOptions, ...(await Promise.all(names.map(commandOf)))];
   const known = new Set(commands.flatMap(({ options = {} }) => Object.keys(options)));
-  const keys = Object.keys(properties).filter((key) => !/^(\$schema|format)$/.test(key));
+  const keys = Object.keys(properties).filter((key) => !/^(\$schema|format|decisions)$/.test(key));
   const missing = keys
     .map((key) => key.replaceAll("_", "-"))
     .filter((option) => !known.has(option) && option !== "conductor-tftp-root");

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { EVERY } from "../../src/cli/views/every-row.ts";
 
 const DB = { run: "m1", ironicDb: "file:/i.url" };
-const AT = "--run m1 --ironic-db file:/i.url";
+const AT = "--run m1";
 
 test("the command that lists every row reads, whatever the one that told some of them did", () => {
   assert.deepEqual(

@@ -81,18 +81,22 @@ test("another database than the run's is joined by no other of the run's, and ea
   const other = await deployFiles(t, SMALL);
   const { at, writer } = made;
   await planned(made, ...novaOf(made));
-  const elsewhere = await runs(0, ["plan", ...at, ...other.writer], BARE);
-  assert.match(
-    elsewhere.err,
-    /^Connections: .*; without nova-db, as --ironic-db is not as the run has it$/m,
-  );
-  assert.match(elsewhere.err, /No Nova database was given/);
   const bm = other.source.slice(0, 2);
   const read = await runs(0, ["extract", ...at, ...bm]);
   assert.match(
     read.err,
     /^Connections: .*: without nova-db, nova-conf, as --nova-bm-db is not as the run has it$/m,
   );
+  // Nor by a later command.
+  const saved = readFileSync(join(made.run, "connections.yaml"), "utf8");
+  assert.doesNotMatch(saved, /^nova_(db|conf)/m);
+  await planned(made, ...novaOf(made));
+  const elsewhere = await runs(0, ["plan", ...at, ...other.writer], BARE);
+  assert.match(
+    elsewhere.err,
+    /^Connections: .*; without nova-db, as --ironic-db is not as the run has it$/m,
+  );
+  assert.match(elsewhere.err, /No Nova database was given/);
   // What has a plan holds each database against it.
   await runs(0, ["extract", ...at, ...made.source]);
   await runs(0, ["plan", ...at, ...writer, ...novaOf(made)]);
@@ -197,6 +201,8 @@ test("verify looks at no Nova that nova2ironic.yaml names where the plan is with
 test("a run may keep whatever the file of connections may say", () => {
   const path = join(packageRoot(), "mappings", "schema", "connections.schema.json");
   const { properties } = JSON.parse(readFileSync(path, "utf8")) as { readonly properties: object };
-  const keys = Object.keys(properties).filter((key) => !/^(\$schema|format|run)$/.test(key));
+  const keys = Object.keys(properties).filter(
+    (key) => !/^(\$schema|format|run|decisions)$/.test(key),
+  );
   assert.deepEqual(keys.map((key) => key.replaceAll("_", "-")).toSorted(), CONNECTIONS.toSorted());
 });

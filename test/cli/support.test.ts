@@ -51,7 +51,7 @@ test("the archive for a bug report has what the tool wrote, and no secret of the
     "snapshot.jsonl",
     "journal.jsonl",
     "log.jsonl",
-    "given.json",
+    "planned.json",
     "rehearsal/journal.jsonl",
   ])
     assert.ok(names.includes(wanted), wanted);

@@ -36,9 +36,9 @@ test("with a broken journal, verify is next and not apply", () => {
 });
 
 test("a plan without Nova is planned again with it, and what was begun so goes on so", () => {
-  assert.match(status([]).next, /^nova2ironic plan .* --nova-db DB {2}# .*--leave-nova$/);
+  assert.match(status([]).next, /^nova2ironic plan .* {2}# .*give --nova-db; .*--leave-nova$/);
   const { next } = status(LOADED.slice(0, 1));
-  assert.match(next, /^nova2ironic apply .* --leave-nova --yes {2}# goes on/);
+  assert.match(next, /^nova2ironic apply --run RUN --yes --leave-nova {2}# goes on/);
 });
 
 test("a load that was staged waits for its release, then for the conductors", () => {
@@ -49,7 +49,7 @@ test("a load that was staged waits for its release, then for the conductors", ()
   assert.match(next(0, true).next, /^nova2ironic handover /);
   assert.equal(next(1).fields.handover, "1 of 2 staged machines released");
   assert.match(next(1).next, /^nova2ironic handover /);
-  assert.match(next(2).next, /^nova2ironic verify .* --takeover$/);
+  assert.match(next(2).next, /^nova2ironic verify --run RUN --takeover$/);
 });
 
 test("a rollback of everything ends what was staged and released before it", () => {
@@ -64,7 +64,7 @@ test("a rollback of everything ends what was staged and released before it", () 
   assert.deepEqual([...stillReleased([release("2"), { ...undo, nodes: ["other"] }])], ["n"]);
 });
 
-test("a rollback of Ironic alone is followed by Nova's, with the options of its databases", () => {
+test("a rollback of Ironic alone is followed by Nova's", () => {
   const undo = { do: "undo", ...span, nodes: "all", by: "me" } as const;
   const back = { do: "undone", ...span, removed: 4, ...NONE_LEFT } as const;
   const entries = [...LOADED, undo, back];
@@ -72,13 +72,10 @@ test("a rollback of Ironic alone is followed by Nova's, with the options of its 
   const machines = takenBack(entries);
   assert.equal(machines, "all");
   const next = (rows: number) => {
-    const still = { rows, machines: "all", api: undefined } as const;
+    const still = { rows, machines: "all" } as const;
     return status(entries, { nova: { plan: null, entries: [], still } }).next;
   };
-  assert.equal(
-    next(7),
-    "nova2ironic rollback --run RUN --ironic-db DB --nova-db DB --all  # 7 rows of nova are changed still",
-  );
+  assert.equal(next(7), "nova2ironic rollback --run RUN --all  # 7 rows of nova are changed still");
   assert.match(next(0), /^nova2ironic plan .*rolled back/);
 });
 
@@ -89,23 +86,6 @@ test("machines taken back one by one are named, and no more of them than a line 
   assert.deepEqual(scopeOptions(machines), { node: ["a", "b"] });
   const many = takenBack([...LOADED, undo(...Array.from("abcdefghi"))]) ?? "all";
   assert.deepEqual(scopeOptions(many), { node: ["UUID"] });
-});
-
-test("after extract the BMCs are asked, and a plan made again has the words it had", () => {
-  const none = { missing: "N2I-E110 there is no plan.json" };
-  const next = (plan: RunFiles["plan"], said: NonNullable<RunFiles["said"]>) =>
-    status([], { plan, said }).next;
-  const said = { site: null, allowPairing: false, asked: false };
-  assert.equal(next(none, said), "nova2ironic power --run RUN");
-  assert.match(
-    next(none, { ...said, asked: true }),
-    /^nova2ironic plan --run RUN .* --nova-db DB$/,
-  );
-  const words = { site: "site.yaml", allowPairing: true, asked: true };
-  assert.match(
-    next(PLAN, words),
-    /--nova-db DB --site site\.yaml --allow-pairing {2}# Nova is not/,
-  );
 });
 
 test("a staged load that is killed before it begins goes on staged", () => {
@@ -120,7 +100,7 @@ test("a staged load that is killed before it begins goes on staged", () => {
   assert.ok(begin && !wasStaged([staged, begin], SHA), "the load that began was not");
   const nova = { plan: { sha256: SHA, counts: NONE }, entries: [] };
   const { next } = status([staged], { nova, handover: { staged: 2, released: 0, takeOvers: 2 } });
-  assert.match(next, /^nova2ironic apply --run RUN --ironic-db DB --nova-db DB --staged$/);
+  assert.equal(next, "nova2ironic apply --run RUN --staged");
 });
 
 const NONE = { hosts: 0, flavors: 0, findings: 0, stopped: [] };
@@ -128,11 +108,7 @@ const NONE = { hosts: 0, flavors: 0, findings: 0, stopped: [] };
 test("after a plan in which nothing can be loaded, status says why and what to do", () => {
   const verdicts = { create: 0, unchanged: 0, drift: 0, conflict: 0, blocked: 2, skipped: 0 };
   const plan = { ...PLAN, counts: { ...COUNTS, nodes: 0, ports: 0, verdicts } };
-  const next = (asked: boolean): string =>
-    status([], {
-      plan,
-      said: { site: null, allowPairing: false, asked, given: { run: "m 1" } },
-    }).next;
+  const next = (asked: boolean): string => status([], { plan, asked, run: "m 1" }).next;
   assert.match(
     next(true),
     /^nova2ironic plan .*# the plan loads none of its 2 machines: 2 are blocked.*nova2ironic show 'm 1\/plan'/,
@@ -146,13 +122,13 @@ test("what verify found as planned is behind us: take-over, nova-compute, finish
   const next = (verified: Partial<NonNullable<RunFiles["verified"]>>, rest = false): string =>
     status(LOADED, {
       ...{ finish, nova },
-      said: { site: null, allowPairing: false, asked: true, rest },
+      rest,
       verified: { rows: false, takeover: false, final: false, ...verified },
     }).next;
   assert.match(next({}), /^nova2ironic verify .*# where it finds nothing: nova2ironic finish /);
   assert.match(next({ rows: true }), /^nova2ironic verify .* --takeover {2}# once every/);
-  assert.match(next({ rows: true }, true), /^nova2ironic verify .* --final .*# once the new/);
-  assert.match(next({ takeover: true }), /^nova2ironic verify .* --nova-db DB --final /);
+  assert.match(next({ rows: true }, true), /^nova2ironic verify .* --final {2}# once the new/);
+  assert.match(next({ takeover: true }), /^nova2ironic verify --run RUN --final /);
   assert.match(next({ final: true }), /^nova2ironic finish /);
 });
 

@@ -1,6 +1,6 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { apply } from "../../migrate/apply/apply.ts";
-import { AFTER } from "../../window/runner/pipeline.ts";
+import { AFTER } from "../../window/runner/after.ts";
 import type { ApplyArgs } from "../options/apply.ts";
 import { EVERY } from "../views/every-row.ts";
 import { verifiedText } from "../views/verify.ts";
@@ -11,14 +11,14 @@ export async function applyCommand(args: ApplyArgs): Promise<void> {
   const sink = sinkOf({ ...args, every: EVERY.verify(args) });
   const applied = await apply(args, watchingOf(args, sink.say), sink);
   if (applied === null) return;
-  const { failed, verified, equal, partial, again, nova } = applied;
+  const { failed, verified, equal, partial, again } = applied;
   for (const text of verifiedText(verified)) note(args, text);
   if (failed > 0)
     say(
       args,
       `${failed} machines failed; fix what is named, then: ${again}\nWhere the plan itself is wrong: rollback --node UUID, then plan and apply anew.`,
     );
-  say(args, AFTER.apply(args, nova));
+  say(args, AFTER.apply(args));
   if (partial) exitWith(EXIT_STATUS.partial.status);
   else if (!equal) exitWith(EXIT_STATUS.differs.status);
 }

@@ -3,7 +3,7 @@ import { extract } from "../../migrate/extract/extract.ts";
 import { renderFindingCounts, renderUnknown } from "../../migrate/plan/rules/summary.ts";
 import { openSnapshot, SNAPSHOT } from "../../run/run.ts";
 import { counted } from "../../window/report/rules/window.ts";
-import { AFTER } from "../../window/runner/pipeline.ts";
+import { AFTER } from "../../window/runner/after.ts";
 import type { ExtractArgs } from "../options/extract.ts";
 import { snapshotView } from "../views/show.ts";
 import { matchedBy, printLines, printMachines, say, sinkOf } from "./shared.ts";
@@ -27,7 +27,7 @@ export async function extractCommand(args: ExtractArgs): Promise<void> {
   if (withoutConf.size > 0) say(args, missingText(withoutConf));
   say(
     args,
-    `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\n${AFTER.extract(args, made.known, [...withoutConf.keys()])}`,
+    `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\n${AFTER.extract(args, [...withoutConf.keys()])}`,
   );
 }
 

@@ -78,17 +78,18 @@ function handsOf({ quiet, json, progressInterval, yes, config, without }: RunArg
     async options(name, words) {
       const { options } = find(name);
       const table = { ...everyCommand, ...options.options };
-      const usual = Object.entries(table).map(([option, is]) => [option, is.default] as const);
       const args: { [name: string]: unknown } = {};
-      for (const [option, value] of [...usual, ...Object.entries({ ...voice, ...words })])
-        if (value !== undefined) args[option] = args[camel(option)] = value;
+      for (const [name, value] of Object.entries({ ...voice, ...words }))
+        if (value !== undefined) args[kebab(name)] = args[camel(name)] = value;
       await addConnections(args, options);
+      for (const [option, is] of Object.entries(table))
+        if (is.default !== undefined) args[camel(option)] = args[option] ??= is.default;
       const missing = Object.entries(table).find(
         ([option, { demandOption }]) => demandOption === true && args[option] === undefined,
       );
       if (missing === undefined) return args;
       throw new MigrationError("N2I-E100", `${name} wants --${missing[0]}`, {
-        fix: `Say it in nova2ironic.yaml, or give ${name} its options once: the run keeps them.`,
+        fix: `Say it in nova2ironic.yaml, or give ${name} its options once: the run saves them.`,
       });
     },
     async perform(name, args) {
@@ -194,6 +195,12 @@ async function checkColumnOptions(
   checkColumns(command.split(" ")[0] ?? "", args);
 }
 
+/** The options of the command line under way that have their default value: yargs' types do not have them. */
+function usualOf(yargs: Argv): object {
+  const { parsed } = yargs as unknown as { parsed: { readonly defaulted: object } | false };
+  return parsed === false ? {} : parsed.defaulted;
+}
+
 function logged({ serves }: Declared, args: { readonly [name: string]: unknown }): void {
   const { run, noWindow } = args;
   if (typeof noWindow === "string") surroundings().window.outside = noWindow;
@@ -224,7 +231,7 @@ export function addCommands(program: Argv): Argv {
         builder: (yargs) =>
           declare(yargs.group([], "Options:"), options)
             .middleware(() => checkNames(options), true)
-            .middleware((args) => addConnections(args, options), true)
+            .middleware((args) => addConnections(args, options, usualOf(yargs)), true)
             .middleware((args) => checkColumnOptions(options, args))
             // What yargs finds wrong stands in no log: it may be the name of the run.
             .middleware((args) => logged(options, args)),

@@ -18,7 +18,7 @@ import { FINDINGS, type FindingCode } from "../../model/findings.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import { ipmitoolOf, type MachineOf } from "../../model/power.ts";
 import { openPlan } from "../../run/run.ts";
-import { AFTER } from "../../window/runner/pipeline.ts";
+import { AFTER } from "../../window/runner/after.ts";
 import type { PlanArgs } from "../options/plan.ts";
 import { widthOf } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
@@ -58,7 +58,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     );
   say(
     args,
-    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, nova && made, counts, made.header.made_from.power !== null && !wantsPower(counts))}`,
+    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !wantsPower(counts))}`,
   );
   // CI has to see that nothing would be loaded.
   if (loadable(counts) === 0 && isHeldUp(counts)) return exitWith(EXIT_STATUS.empty.status);

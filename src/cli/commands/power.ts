@@ -1,6 +1,6 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { power } from "../../migrate/power/power.ts";
-import { AFTER } from "../../window/runner/pipeline.ts";
+import { AFTER } from "../../window/runner/after.ts";
 import type { PowerArgs } from "../options/power.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
@@ -12,7 +12,7 @@ import { exitWith, say, sinkOf } from "./shared.ts";
 export async function powerCommand(args: PowerArgs): Promise<void> {
   const done = await power(args, sinkOf(args));
   if (done === null) return say(args, AFTER.stoppedPower(args));
-  const { counts, machines, want, known, site, novaRead, noConf } = done;
+  const { counts, machines, want, noConf } = done;
   const good = counts.verdicts.ok ?? 0;
   for (const line of summary(counts.verdicts)) say(args, line);
   for (const line of groups(done.troubled, machines)) say(args, line);
@@ -20,8 +20,7 @@ export async function powerCommand(args: PowerArgs): Promise<void> {
   const but = want === 0 ? "" : `; ${want} of them only with a setting named above`;
   say(args, `Power: ${good} of ${counts.machines} machines answered as they should${but}.`);
   say(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
-  const more = { site, ...(novaRead && { novaDb: "DB" }) };
-  say(args, AFTER.power(known, more, counts.machines > good ? args : null, noConf));
+  say(args, AFTER.power(args, counts.machines > good, noConf));
   if (Object.keys(counts.verdicts).some((verdict) => verdict !== "ok"))
     exitWith(EXIT_STATUS.partial.status);
 }

@@ -1,11 +1,12 @@
 import { shellWord } from "../../lib/text.ts";
-import { nextCommand } from "../../run/next.ts";
+import { nextCommand, pick, TREE } from "../../run/next.ts";
 import { io } from "../io.ts";
 
 type Given = { readonly run: string };
 type Way = { readonly undo: boolean };
 
 const ALL = { allRows: true };
+const SCOPE: readonly string[] = ["all", "node", "leave-nova"];
 
 /**
  * The command that lists every row of what another tells by causes. It reads and does nothing: nobody is told
@@ -18,16 +19,17 @@ export const EVERY = {
   power: ({ run }: Given) => EVERY.show({ file: `${run}/power.jsonl`, nova: false }),
   // Its --all-rows lists what is as planned too.
   verify: (args: Given & { readonly takeover?: boolean }) =>
-    nextCommand("verify", args, { match: args.takeover === true ? "State=*" : "Result=*" }),
+    nextCommand("verify", args, {
+      ...pick(args, ["takeover", "final"]),
+      match: args.takeover === true ? "State=*" : "Result=*",
+    }),
   handover: (args: Given) => nextCommand("verify", args, { takeover: true, match: "State=*" }),
   finish: (args: Given & Way) =>
-    nextCommand("finish", args, { undo: args.undo, plan: true, ...ALL }),
-  boot: ({ plan, ...args }: Given & { readonly plan: boolean }) =>
-    nextCommand("boot", args, plan ? { plan, ...ALL } : { verify: true, ...ALL }),
-  rollback(args: Given & { readonly all: boolean; readonly leaveNova: boolean }) {
-    const { all, leaveNova } = args;
-    return nextCommand("rollback", args, { all, leaveNova, plan: true, ...ALL });
-  },
+    nextCommand("finish", args, { ...pick(args, ["node", "undo"]), plan: true, ...ALL }),
+  boot: (args: Given & { readonly plan: boolean }) =>
+    nextCommand("boot", args, { ...pick(args, [...TREE, "plan"]), verify: !args.plan, ...ALL }),
+  rollback: (args: Given & { readonly all: boolean; readonly leaveNova: boolean }) =>
+    nextCommand("rollback", args, { ...pick(args, SCOPE), plan: true, ...ALL }),
   /** The same command line, of a command that is none of a run. */
   same: () => ["nova2ironic", ...io().words.map(shellWord), "--all-rows"].join(" "),
 } as const;

@@ -2,18 +2,17 @@ import { execute } from "../../engine/execute.ts";
 import type { Walked } from "../../engine/runner.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import type { Entries } from "../../model/journal.ts";
-import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import { closing } from "../../run/databases.ts";
-import { rememberGiven } from "../../run/files/given-file.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { wasStaged } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
 import { checkNotFinished, unprotected } from "../../run/finished.ts";
-import { nextCommand } from "../../run/next.ts";
+import { nextCommand, pick } from "../../run/next.ts";
 import { inRun, openPlan, PLAN, sealToLoad } from "../../run/run.ts";
+import { saveOptions } from "../../run/saved-options.ts";
 import { type RunSession, withSession } from "../../run/session.ts";
 import type { One, Sink } from "../../run/sink.ts";
 import { waitingFor } from "../../run/wait-message.ts";
@@ -58,6 +57,9 @@ interface Applied extends Loaded {
 const UNASKED =
   "Notice: nova is not asked, and nothing tells whether a nova-compute still runs; extract, plan and apply with --nova-db watch them.";
 
+/** Options that choose what is loaded. */
+const CHOICES: readonly string[] = ["leave-nova", "skip-blocked", "after-finish"];
+
 /** Loads the run's plan, and verifies it; null when it was stopped on request. */
 export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promise<Applied | null> {
   return inRun(words.run, "apply", { kind: "migration" }, (run) =>
@@ -80,14 +82,14 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       if (staged !== words.staged) sink.say("This load was begun with --staged, and goes on so.");
       const cleared = () => unprotected(entries);
       const how = { header, seal, check: true, staged, unprotected: cleared };
-      const again = nextCommand("apply", words, { staged, yes: true });
+      const again = nextCommand("apply", words, { ...pick(words, CHOICES), staged, yes: true });
       const job = { run, plan, backend, seal, staged, sink, again };
       const beside = { ...words, confirm: sink.confirm, watching, lines };
       const leaves = blocked > 0 || (words.leaveNova && (await novaSteps(run, footer)) > 0);
       const loaded = await withSession(run, (session) =>
         besideNova(run, session, footer, beside, (nova) =>
           withIronic(run, session, backend, how, async (place) => {
-            await rememberGiven(run, "apply", words);
+            await saveOptions(run, "apply", words);
             if (nova === null) sink.say(UNASKED);
             return load({ ...job, session, nova, place });
           }),
@@ -132,8 +134,6 @@ interface Loaded {
   readonly verified: Verified;
   /** Everything is as planned. */
   readonly equal: boolean;
-  /** Where its flavors are; null where Nova was left. */
-  readonly nova: { readonly api: NovaIdentity | undefined } | null;
 }
 
 /** Flavors, machines, hosts, then verify; null when it was stopped on request. */
@@ -194,7 +194,6 @@ async function load(job: Job): Promise<Loaded | null> {
   return {
     ...{ failed: applied.failed.length, verified },
     equal: ironic && moved.left + flavors.left === 0,
-    nova: nova === null ? null : { api: nova.plan.header.api },
   };
 }
 

@@ -8,12 +8,12 @@ import type { HostConfig, Machine, SnapshotLine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import { createArtefact } from "../../run/files/artefact-writer.ts";
-import { rememberGiven, withEarlier } from "../../run/files/given-file.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { findPlan, openManifest } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { createSeal, readOrMakeKey } from "../../run/files/seal.ts";
 import { inRun, SNAPSHOT, sealOf } from "../../run/run.ts";
+import { saveOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
 import { VERSION } from "../../run/version.ts";
 import { identify } from "../../systems/database/identity.ts";
@@ -53,7 +53,7 @@ export interface ExtractAsked {
 export function extract(
   asked: ExtractAsked,
   { say, during }: Pick<Sink, "say" | "during">,
-): Promise<Extracted & { readonly path: string; readonly known: object }> {
+): Promise<Extracted & { readonly path: string }> {
   const { novaConf = [], tftpRoot = [], novaDb } = asked;
   return inRun(asked.run, "extract", { kind: "migration", create: true }, async (run) => {
     const seal = await sealFor(run, asked.keyFile);
@@ -68,7 +68,7 @@ export function extract(
       const readOnly = { readOnly: true };
       const bm = keep(await openRole("nova-bm-db", asked.novaBmDb, readOnly));
       const nova = novaDb === undefined ? null : keep(await openRole("nova-db", novaDb, readOnly));
-      await rememberGiven(run, "extract", asked);
+      await saveOptions(run, "extract", asked);
       const now = new Date().toISOString();
       const made = await during(
         "extract",
@@ -76,7 +76,7 @@ export function extract(
         (progress) => takeSnapshot(run, { bm, nova, hosts, trees }, seal, now, progress),
         ({ counts }) => `${counts.machines} machines`,
       );
-      return { ...made, path: run.path, known: await withEarlier(run, "plan", asked) };
+      return { ...made, path: run.path };
     });
   });
 }

@@ -5,14 +5,14 @@ import type { PlannedMachine } from "../../model/plan.ts";
 import type { ConductorIpmitool, MachineOf } from "../../model/power.ts";
 import { identified } from "../../run/cloud.ts";
 import { closing, type Keep, openRole } from "../../run/databases.ts";
-import { givenSoFar, rememberGiven } from "../../run/files/given-file.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { removePlans } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { inRun, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../run/run.ts";
+import { saveOptions, savePlanned } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
 import { othersAt } from "../apply/check-others.ts";
-import { type FlavorApi, openFlavorApi, type Reach } from "../flavors/flavor-api.ts";
+import { openFlavorApi, type Reach } from "../flavors/flavor-api.ts";
 import { type NovaAsked, type NovaPlaces, planNova } from "../hosts/nova-plan.ts";
 import { NO_SITE } from "../mapping/site.ts";
 import { openBackend, type TargetOptions } from "../open/backend.ts";
@@ -46,8 +46,6 @@ export interface PlanWords extends TargetOptions, Reach {
 interface Made extends Planned {
   /** Of the plan's folder. */
   readonly path: string;
-  /** Where the flavors are that are not nova's. */
-  readonly api: FlavorApi["identity"] | undefined;
   /** Others' nodes in Ironic, which apply will refuse; null where there are none, or they are allowed. */
   readonly others: string | null;
   /** A first site document, where one is asked for. */
@@ -97,9 +95,9 @@ export function plan(
       if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
       // A plan that was applied stays readable under its digest: rollback needs its lines.
       await removePlans(run, plansNamed(entries));
-      await rememberGiven(run, "plan", words);
+      await savePlanned(run, words);
       const path = `${run.path}/${PLAN}`;
-      return { ...made, path, others, api: places?.api?.identity };
+      return { ...made, path, others };
     }),
   );
 }
@@ -122,8 +120,7 @@ async function make(
   const source = { snapshot: from.snapshot.header, site: from.site.site };
   const moment = { release: doc.release, now: new Date().toISOString() };
   const nova = places && (await planNova(places, source, places.asked, moment));
-  const forget = await givenSoFar(run);
-  await rememberGiven(run, "plan", words, true);
+  const forget = await saveOptions(run, "plan", words);
   const { allowPairing: pairing, besideOthers: others } = words;
   const all = { ...from, allow: { pairing, others, ipmitool } };
   const watch = (line: PlannedMachine, machine: Machine): void => {

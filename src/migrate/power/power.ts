@@ -1,9 +1,9 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { PowerCounts } from "../../model/artefact.ts";
 import { ipmitoolOf, type MachineOf, type PowerReading } from "../../model/power.ts";
-import { rememberGiven, withEarlier } from "../../run/files/given-file.ts";
 import { surroundings } from "../../run/process-context.ts";
 import { inRun, openSnapshot, SNAPSHOT, sealOf } from "../../run/run.ts";
+import { saveOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
 import { openNative } from "../../systems/bmc/power-ask.ts";
 import { loadMappings } from "../open/documents.ts";
@@ -41,12 +41,8 @@ interface Power {
   readonly want: number;
   /** Of what is shown. */
   readonly machines: ReadonlyMap<number, MachineOf>;
-  /** What plan is given next: the words of earlier commands, and what this one followed. */
-  readonly known: object;
-  readonly site: string | null;
-  readonly novaRead: boolean;
-  /** What extract was given, if it was given no nova.conf. */
-  readonly noConf: object | null;
+  /** Whether extract was given no nova.conf. */
+  readonly noConf: boolean;
 }
 
 /**
@@ -68,7 +64,7 @@ export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null
     const seal = await sealOf(run, asked.keyFile, snapshot.header.key);
     const whom = await powerFor(run, snapshot, await loadMappings(), { site, release, ipmitool });
     sink.say(forWords(whom));
-    await rememberGiven(run, "power", asked);
+    await saveOptions(run, "power", asked);
     const { bmcAt, clock } = surroundings();
     const probe = openNative(whom.ipmitool, bmcAt, clock);
     const interrupt = surroundings().onInterrupt();
@@ -97,12 +93,7 @@ export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null
       return {
         ...{ counts: done.counts, sha256: done.sha256, ...read },
         machines: await machinesOf(snapshot, ids),
-        known: await withEarlier(run, "plan", asked),
-        ...{ site: whom.askedFor.site, novaRead: snapshot.header.source.nova !== null },
-        noConf:
-          snapshot.header.hosts.length > 0
-            ? null
-            : await withEarlier(run, "extract", { run: path }),
+        noConf: snapshot.header.hosts.length === 0,
       };
     } finally {
       interrupt.end();

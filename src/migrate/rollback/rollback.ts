@@ -67,7 +67,7 @@ export function migrationBack(words: RollbackWords, watching: Watching): Rollbac
       }
       const still =
         "Rows of nova that this run changed are as they are; --nova-db takes them back too.";
-      return { notes: [...(untold ? [still] : []), ...(await treesOf(run, words))], untold };
+      return { notes: [...(untold ? [still] : []), ...(await treesOf(run))], untold };
     },
     previews: previewBack,
     async summary({ run, backend, untold }, { remove, restore, leave, nodes }) {
@@ -151,10 +151,10 @@ async function backendOf(
 }
 
 /** Boot files are on each conductor's host, and taken back there: a rollback names the command. */
-async function treesOf(run: RunFolder, { keyFile }: RollbackWords): Promise<readonly string[]> {
+async function treesOf(run: RunFolder): Promise<readonly string[]> {
   const { entries } = await readJournal(run);
   const undo = (tftpRoot: string): string =>
-    nextCommand("boot", { run: run.path, tftpRoot, keyFile }, { undo: true });
+    nextCommand("boot", { run: run.path }, { tftpRoot, undo: true });
   return [...stagedTrees(entries)].flatMap(([tree, machines]) =>
     machines === 0
       ? []

@@ -1,6 +1,5 @@
 import { ownedLines } from "../../engine/back.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
-import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import {
   awayOf,
@@ -11,7 +10,7 @@ import {
   takenBack,
 } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import type { NextStep } from "../../run/given.ts";
+import type { NextStep } from "../../run/next.ts";
 import { openPlan } from "../../run/run.ts";
 import { ironicJournalled } from "../apply/ironic.ts";
 import { isThere } from "../plan/loaded-plans.ts";
@@ -64,11 +63,9 @@ export function goOnBack(files: RunFiles): NextStep | null {
     ...(rows === null ? [] : [rows]),
     ...(known === null ? [] : [`${known.rows} rows of nova are changed still`]),
   ];
-  const api = still === undefined || "missing" in still ? undefined : still.api;
-  const places = nova === undefined ? {} : novaOptions(api);
   return {
     command: "rollback",
-    nova: { ...places, ...scopeOptions(away === "all" ? away : (known?.machines ?? "all")) },
+    options: scopeOptions(away === "all" ? away : (known?.machines ?? "all")),
     note: whys.join(", and "),
   };
 }
@@ -82,14 +79,6 @@ export function givenUpText(files: Pick<RunFiles, "journal" | "held">): string |
   const of = `${away.size} of ${machines + away.size} machines`;
   const were = away.size === 1 ? "was" : "were";
   return `${of} ${were} taken back: plan and apply load ${away.size === 1 ? "it" : "them"} again, rollback --all takes the others back, finish ends the run without`;
-}
-
-/** Options for Nova that the next command wants besides, where they were not given. */
-export function novaOptions(api: NovaIdentity | undefined): {
-  readonly novaDb: "DB";
-  readonly novaApiDb?: "DB";
-} {
-  return { novaDb: "DB", ...(api !== undefined && { novaApiDb: "DB" }) };
 }
 
 /** Machines a command names; more of them are meant by a word. */

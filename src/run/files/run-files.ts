@@ -1,13 +1,8 @@
 import type { PlanCounts, SnapshotCounts } from "../../model/artefact.ts";
 import type { FinishState } from "../../model/handover.ts";
 import { batchesOf, type Entries, IRONIC } from "../../model/journal.ts";
-import {
-  NOVA_NAMES,
-  type NovaPlanCounts,
-  type NovaPlanHeader,
-} from "../../model/nova/nova-plan.ts";
+import { NOVA_NAMES, type NovaPlanCounts } from "../../model/nova/nova-plan.ts";
 import type { Rehearsal } from "../../model/rehearsal.ts";
-import type { Said } from "../given.ts";
 
 /** Why a file cannot be read. */
 export type Missing = { readonly missing: string };
@@ -36,8 +31,12 @@ export interface RunFiles {
   readonly held?: Held | Missing;
   /** Null: the load was not staged. */
   readonly handover: HandedCounts | Missing | null;
-  /** What the run's files know of earlier command lines; absent: nothing. */
-  readonly said?: Said;
+  /** The run's folder, as the command line names it. */
+  readonly run?: string;
+  /** Whether there are power readings that the plan did not reject. */
+  readonly asked?: boolean;
+  /** Whether the plan is for Ironic's API. */
+  readonly rest?: boolean;
   /** Machines with boot files staged, by tree; absent: nothing was staged. */
   readonly boot?: ReadonlyMap<string, number> | Missing;
   readonly finish?: FinishState | Missing;
@@ -66,7 +65,6 @@ export interface NovaState {
   readonly plan: {
     readonly sha256: string;
     readonly counts: NovaPlanCounts;
-    readonly header?: Pick<NovaPlanHeader, "api"> & Partial<Pick<NovaPlanHeader, "compute_hosts">>;
   } | null;
   readonly entries: Entries;
   /** Rows that are changed still though the machines were taken from Ironic; absent: none were. */
@@ -76,8 +74,6 @@ export interface NovaState {
 export interface Still {
   readonly rows: number;
   readonly machines: TakenBack;
-  /** Where the flavors of the plans are that changed them. */
-  readonly api: NovaPlanHeader["api"];
 }
 
 /** Rows in Ironic that are this run's, and how many machines they are of. */

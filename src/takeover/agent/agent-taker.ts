@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { MigrationError, orNull } from "../../lib/error.ts";
 import type { Keep } from "../../run/databases.ts";
 import { askFence } from "../../run/fence-command.ts";
-import { rememberGiven } from "../../run/files/given-file.ts";
 import { journalMark, readJournal } from "../../run/files/journal.ts";
 import { openRun } from "../../run/files/run-folder.ts";
 import { inRun } from "../../run/run.ts";
+import { saveOptions } from "../../run/saved-options.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { read } from "../../systems/database/read.ts";
 import { text } from "../../systems/database/rows.ts";
@@ -59,7 +59,7 @@ export async function openTaker(
       "host agent",
       { kind: "takeover", variant: "baremetal", create: true },
       async (folder) => {
-        await rememberGiven(folder, "host", asked);
+        await saveOptions(folder, "host", asked);
         return takeMachines(folder, place, { ...take, to: host, agent: host, down }, { say });
       },
     );

@@ -1,10 +1,10 @@
 import { MigrationError } from "../../lib/error.ts";
 import { listed, NAMED } from "../../lib/text.ts";
 import { closing } from "../../run/databases.ts";
-import { rememberGiven } from "../../run/files/given-file.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { type MovePlan, presentMoves } from "../../run/host-files.ts";
 import { inRun } from "../../run/run.ts";
+import { saveOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
 import { checkDead, checkPairs, silentSince } from "../host-checks.ts";
 import { checkMove } from "../host-move.ts";
@@ -40,7 +40,7 @@ export function moveLegacy(words: LegacyMoveWords, sink: Sink): Promise<HostMove
       // What a plan was given for its boot files, its move wants too.
       const given = await legacyWords(run, words);
       const place = await openLegacyPlace(given, keep, { readOnly: false }, sink.say);
-      await rememberGiven(run, "host", given, true);
+      await saveOptions(run, "host", given);
       const hosts = from.map(({ host }) => host).join(", ");
       await sink.confirm(
         `Move ${counts.verdicts.move} machines of ${hosts} to ${to.join(", ")} in ${place.leases.shown} and ${place.database.shown}?`,

@@ -2,10 +2,10 @@ import { MigrationError } from "../../lib/error.ts";
 import type { ServerIdentity } from "../../model/artefact.ts";
 import { differences, type Privileges, type Verb } from "../../model/database.ts";
 import type { LegacyMove } from "../../model/nova/legacy-move.ts";
-import type { RestOptions } from "../../run/cloud.ts";
 import { type Keep, openRole } from "../../run/databases.ts";
-import { withEarlier } from "../../run/files/given-file.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
+import { pick } from "../../run/next.ts";
+import { withSaved } from "../../run/saved-options.ts";
 import { identify } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { readSchema } from "../../systems/nova-bm/open.ts";
@@ -59,10 +59,9 @@ export async function openLegacyPlace(
 ): Promise<LegacyPlace> {
   const { novaBmDb } = words;
   if (novaBmDb === undefined) throw new MigrationError("N2I-E100", "this wants --nova-bm-db");
-  const { novaDb, novaApiDb } = words;
   // Machines of nova-baremetal are none of Ironic's.
   const how = { readOnly, asksIronic: false };
-  const nova = await openHostPlace(given({ novaDb, novaApiDb }), keep, how, say);
+  const nova = await openHostPlace(pick(words, ["nova-db", "nova-api-db"]), keep, how, say);
   await needLegacyColumns(nova.database);
   const leases = keep(await openRole("nova-bm-db", novaBmDb, { readOnly, autocommit: !readOnly }));
   await readSchema(leases);
@@ -81,10 +80,16 @@ export async function openLegacyPlace(
   };
 }
 
-/** What a command was given, and where earlier ones of the run said that all is. */
-export async function legacyWords(run: RunFolder, words: LegacyPlaces): Promise<LegacyPlaces> {
-  return { ...words, ...(await withEarlier(run, "host", words)) };
+/** What a command was given, and what the run has saved of earlier ones. */
+export function legacyWords<T extends LegacyPlaces>(run: RunFolder, words: T): Promise<T> {
+  return withSaved(run, SAVED, words);
 }
+
+const WHERE: readonly string[] = [
+  ...["nova-bm-db", "nova-db", "nova-api-db", "os-cloud", "os-cacert", "insecure", "api-timeout"],
+  "my-ip",
+];
+const SAVED: readonly string[] = [...WHERE, "nova-conf", "tftp-root", "tftp-from", "root-uuid"];
 
 /** The same for what reads or takes back: the journal says in which tree, whatever became of it. */
 export async function openLegacyOf(
@@ -94,17 +99,7 @@ export async function openLegacyOf(
   how: { readonly readOnly: boolean },
   say: (text: string) => void,
 ): Promise<LegacyPlace> {
-  const { novaBmDb, novaDb, novaApiDb, myIp, ...said } = await legacyWords(run, words);
-  const { osCloud, osCacert, insecure, apiTimeout } = said;
-  const login = { osCloud, osCacert, insecure, apiTimeout };
-  return openLegacyPlace(given({ novaBmDb, novaDb, novaApiDb, myIp, ...login }), keep, how, say);
-}
-
-type Said = Pick<LegacyPlaces, "novaBmDb" | "novaDb" | "novaApiDb" | "myIp" | keyof Login>;
-type Login = Pick<RestOptions, "osCloud" | "osCacert" | "insecure" | "apiTimeout">;
-
-function given(places: { readonly [name in keyof Said]?: Said[name] | undefined }): Said {
-  return Object.fromEntries(Object.entries(places).filter(([, place]) => place !== undefined));
+  return openLegacyPlace(pick(await legacyWords(run, words), WHERE), keep, how, say);
 }
 
 const SELECT: ReadonlySet<Verb> = new Set(["SELECT"]);

@@ -3,9 +3,9 @@ import { listed, NAMED } from "../../lib/text.ts";
 import type { MoveMode, PlannedMove } from "../../model/nova/host-move.ts";
 import type { LegacyNode } from "../../model/nova/legacy-move.ts";
 import { closing } from "../../run/databases.ts";
-import { rememberGiven } from "../../run/files/given-file.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { inRun } from "../../run/run.ts";
+import { saveOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
 import { legacyTenants, legacyTies } from "../../systems/nova-db/legacy.ts";
 import {
@@ -39,7 +39,7 @@ export function planLegacy(words: LegacyWords, sink: Sink): Promise<PlannedMoves
       closing(async (keep) => {
         const place = await openLegacyPlace(words, keep, { readOnly: true }, sink.say);
         const planned = await makeLegacy(run, place, { mode: "move", fences: false }, words, sink);
-        await rememberGiven(run, "host", words);
+        await saveOptions(run, "host", words);
         return planned;
       }),
   );

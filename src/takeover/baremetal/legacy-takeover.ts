@@ -3,12 +3,12 @@ import type { Left } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
 import { closing } from "../../run/databases.ts";
 import { runFence } from "../../run/fence-command.ts";
-import { rememberGiven } from "../../run/files/given-file.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
 import { type MovePlan, openMovePlan } from "../../run/host-files.ts";
 import { inRun } from "../../run/run.ts";
+import { saveOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
 import { downTime } from "../host-down.ts";
 import { checkMovable } from "../host-move.ts";
@@ -62,7 +62,7 @@ export function takeOverLegacy(
     { kind: "takeover", variant: "baremetal", create: true },
     (run) =>
       closing(async (keep) => {
-        const given = { ...words, ...(await legacyWords(run, words)) };
+        const given = await legacyWords(run, words);
         const place = await openLegacyPlace(given, keep, { readOnly: words.plan }, sink.say);
         const down = await downTime(words);
         const watched = await watchHost(place, from, down, sink);
@@ -84,7 +84,7 @@ export function takeOverLegacy(
           return legacyMoved(plan, 0, all);
         }
         await checkMovable(plan);
-        await rememberGiven(run, "host", given, true);
+        await saveOptions(run, "host", given);
         await askDown(words, { machines: plan.manifest.counts.verdicts.move, to }, place, sink);
         const acting = { hosts: [from] };
         const fenced = await withLegacy(run, place, [plan], acting, async ({ session }) => {

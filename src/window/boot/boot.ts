@@ -1,11 +1,11 @@
 import { MigrationError } from "../../lib/error.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { rememberGiven } from "../../run/files/given-file.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
-import { nextCommand } from "../../run/next.ts";
+import { nextCommand, pick, TREE } from "../../run/next.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../../run/run.ts";
+import { saveOptions } from "../../run/saved-options.ts";
 import { wantedOf } from "../../run/scope.ts";
 import type { Sink } from "../../run/sink.ts";
 import { openTrees } from "../../systems/tftp/tree.ts";
@@ -70,7 +70,7 @@ async function act(
   const { undo } = words;
   const seal = await sealOf(run, words.keyFile, header.key);
   await checkWindow(run, "boot");
-  await rememberGiven(run, "boot", words);
+  await saveOptions(run, "boot", words);
   await sink.confirm(
     `${undo ? "Take back boot files in" : "Stage boot files in"} ${place.tree.root}?`,
   );
@@ -114,8 +114,8 @@ function servedOf({ servedAs, verify, undo }: BootWords, root: string): string {
 async function noteTakeOver(release: string, words: BootWords, { note }: Sink): Promise<void> {
   const found = (await loadMappings()).releases.find(({ doc }) => doc.release === release);
   if (found?.doc.boot !== "deploy") return;
-  const again = nextCommand("boot", words);
-  const verify = nextCommand("verify", { run: words.run }, { ironicDb: "DB", takeover: true });
+  const again = nextCommand("boot", words, pick(words, TREE));
+  const verify = nextCommand("verify", words, { takeover: true });
   note(
     `Notice: each take-over by Ironic ${release} writes these files anew, and leaves them deploying. Once ${verify} ends with 0, and before a machine reboots, run ${again}`,
   );

@@ -17,7 +17,6 @@ import type { Lacking, Privileges } from "../../model/database.ts";
 import { createTextSet, index, type TextSet } from "../../model/rows.ts";
 import type { RestOptions } from "../../run/cloud.ts";
 import { closing, type Keep, openRole, ROLES } from "../../run/databases.ts";
-import { readGiven } from "../../run/files/given-file.ts";
 import { freeSpace, type RunFolder } from "../../run/files/run-folder.ts";
 import { rest } from "../../run/process-context.ts";
 import type { Sink } from "../../run/sink.ts";
@@ -36,7 +35,7 @@ import {
 } from "../../systems/nova-db/later.ts";
 import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
 import { readBeats } from "../../systems/nova-db/services.ts";
-import { paceOf, releaseWords } from "../handover/conductor-pace.ts";
+import { paceOf } from "../handover/conductor-pace.ts";
 import { askGlance, orWhy } from "./check-cloud.ts";
 import { oursByJournal, planFacts, runAt, snapshotIn } from "./check-run.ts";
 import { type CheckRow, checkAll } from "./rules/checks.ts";
@@ -142,10 +141,6 @@ async function gather(
     glance: asked.glance ? await askGlance(asked, plan, nova) : null,
     takeOver: {
       pace: await paceOf(asked.ironicConf ?? []),
-      // A conductor of an Ironic that stages nothing takes over all that it finds.
-      ...("refused" in ironic || ironic.facts.stages
-        ? releaseWords(run === null ? [] : await readGiven(run))
-        : {}),
     },
     run: { ...place, free: await spaceAt(place.path) },
   };

@@ -2,7 +2,6 @@ import { resolve } from "node:path";
 import { MigrationError } from "../../lib/error.ts";
 import { type OsloConfig, readOsloFiles } from "../../lib/files/oslo.ts";
 import { type TakeOverPace, USUAL_PACE } from "../../model/handover.ts";
-import { type Given, wordsFor } from "../../run/given.ts";
 import { surroundings } from "../../run/process-context.ts";
 
 /**
@@ -35,8 +34,9 @@ export async function paceOf(files: readonly string[]): Promise<TakeOverPace | n
 
 /** The same by what nova2ironic.yaml or the run's connections.yaml name; without, or unread, as Ironic sets it. */
 export async function paceOfRun(run: string): Promise<TakeOverPace> {
-  const { connections, kept, cwd } = surroundings();
-  const named = connections.get("ironic-conf") ?? kept.get(resolve(cwd(), run))?.get("ironic-conf");
+  const { connections, saved, cwd } = surroundings();
+  const named =
+    connections.get("ironic-conf") ?? saved.get(resolve(cwd(), run))?.get("ironic-conf");
   try {
     return (await paceOf([named ?? []].flat().map(String))) ?? USUAL_PACE;
   } catch (cause) {
@@ -45,11 +45,9 @@ export async function paceOfRun(run: string): Promise<TakeOverPace> {
   }
 }
 
-/** How handover releases machines, by what the run's commands were given. */
-export function releaseWords(given: readonly Given[]) {
-  const { perMinute, inFlight } = wordsFor("handover", given);
-  return {
-    perMinute: typeof perMinute === "number" ? perMinute : null,
-    ...(typeof inFlight === "number" && { inFlight }),
-  };
+/** Machines that handover releases a minute, if a command of the run was given it. */
+export function perMinuteOf(run: string): number | null {
+  const { saved, cwd } = surroundings();
+  const value = saved.get(resolve(cwd(), run))?.get("per-minute");
+  return typeof value === "number" ? value : null;
 }

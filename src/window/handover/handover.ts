@@ -14,10 +14,10 @@ import { loadable, nothingLoads } from "../../migrate/plan/empty-plan.ts";
 import { HAND_OVER, type Handover, type Trouble } from "../../model/handover.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import { failpoint } from "../../run/failpoint.ts";
-import { rememberGiven } from "../../run/files/given-file.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
 import { checkNotFinished } from "../../run/finished.ts";
 import { inRun, openPlan, PLAN } from "../../run/run.ts";
+import { saveOptions } from "../../run/saved-options.ts";
 import { wantedOf } from "../../run/scope.ts";
 import { logsAt } from "../../run/service-logs.ts";
 import { withLocked } from "../../run/session.ts";
@@ -75,7 +75,7 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
       for (const { path } of await logsAt(conductorLog)) logs.push(keep(await follow(path)));
       const handing = { handover: committing(createHandover(database, found)), logs };
       return withLocked(run, await lockTarget(database), HAND_OVER, identity, async (session) => {
-        if (!undo) await rememberGiven(run, "handover", words);
+        if (!undo) await saveOptions(run, "handover", words);
         const nodes = plannedNodes(plan.lines(), wanted);
         const made = await sink.during(
           undo ? "stage" : "handover",

@@ -9,16 +9,14 @@ import type { Finding } from "../../model/finding.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import { nodeOf, type Origins, type PlannedMachine } from "../../model/plan.ts";
-import { readGiven } from "../../run/files/given-file.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
 import { checkKind } from "../../run/files/run-kind.ts";
-import { backendOf, type Given, wordsFor } from "../../run/given.ts";
 import { nextCommand } from "../../run/next.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
 import { VERSION } from "../../run/version.ts";
-import { paceOfRun, releaseWords } from "../handover/conductor-pace.ts";
+import { paceOfRun, perMinuteOf } from "../handover/conductor-pace.ts";
 import { takeOversOf } from "../handover/hand-over.ts";
 import type { BackFirst } from "../runner/progress.ts";
 import { createHandover, runState } from "../runner/run-state.ts";
@@ -93,7 +91,6 @@ export async function report(
   const totals = tally.end(counts);
   const nova = await novaTotals(run, plan.footer);
   const measured = await measuredOf(run.path, entries);
-  const given = await readGiven(run);
   const { fields, next, left, standing, back } = await runState(run, { run: words.run }, () =>
     Promise.resolve(handover?.end() ?? null),
   );
@@ -110,10 +107,10 @@ export async function report(
       ...{ machines: loadable(counts), takeOvers },
       rows: counts.nodes + counts.ports + rowsOf(nova),
       stopped: nova?.counts.stopped ?? [],
-      ...{ ...releaseWords(given), pace: await paceOfRun(run.path) },
+      ...{ perMinute: perMinuteOf(run.path), pace: await paceOfRun(run.path) },
       ...{ ...(await takeOverOf(plan.header.target.release)), measured },
     }),
-    undo: undoOf(words.run, given, nova, back),
+    undo: undoOf(words.run, back),
   };
   return { facts, first: some.all() };
 }
@@ -157,21 +154,12 @@ function createFirst() {
  *
  * @param back what is to be taken back before a rollback
  */
-function undoOf(
-  run: string,
-  given: readonly Given[],
-  nova: NovaTotals | null,
-  back: readonly BackFirst[],
-): readonly string[] {
+function undoOf(run: string, back: readonly BackFirst[]): readonly string[] {
   const before = back.map(({ command, ...of }) =>
-    nextCommand(command, { run, ...wordsFor(command, given), ...of }, { undo: true }),
+    nextCommand(command, { run }, { ...of, undo: true }),
   );
-  const words = { run, ...wordsFor("rollback", given) };
-  const more = { ...backendOf(words), ...(nova !== null && { novaDb: "DB" }), all: true };
-  const rollback = [{ ...more, plan: true }, more].map((one) =>
-    nextCommand("rollback", words, one),
-  );
-  return [...before, ...rollback];
+  const rollback = [{ all: true, plan: true }, { all: true }];
+  return [...before, ...rollback.map((one) => nextCommand("rollback", { run }, one))];
 }
 
 async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>): Promise<NovaTotals | null> {

@@ -2,17 +2,15 @@ import { MigrationError } from "../../lib/error.ts";
 import { NAMED } from "../../lib/text.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { createdAgain, isThere } from "../../migrate/plan/loaded-plans.ts";
-import { novaOptions } from "../../migrate/rollback/way-back.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
-import { rememberGiven, withEarlier } from "../../run/files/given-file.ts";
 import type { RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import { type NextStep, newForPlan, wordsOf } from "../../run/given.ts";
-import { camel, FOR_STAGES, nextCommand, pick } from "../../run/next.ts";
+import { camel, FOR_STAGES, type NextStep, nextCommand, pick } from "../../run/next.ts";
 import { inRun } from "../../run/run.ts";
+import { changedOptions, saveOptions } from "../../run/saved-options.ts";
 import type { RunStage } from "../../run/stages.ts";
-import { PLAN } from "./pipeline.ts";
+import { lineOf, PLAN } from "./pipeline.ts";
 
 /** What run is given. */
 export interface RunWords {
@@ -46,94 +44,86 @@ export interface Hands {
   readonly perform: (command: string, options: object) => Promise<number>;
 }
 
-const PASSED = [...FOR_STAGES.power, ...FOR_STAGES.plan];
-
-/**
- * What was given for stages to come outlives whatever ends this walk.
- *
- * @param create the run begins with it
- * @returns whether anything was
- */
-export async function keepWords(words: RunWords, create = false): Promise<boolean> {
-  const given = pick(words, PASSED);
-  if (Object.keys(given).length === 0) return false;
-  await inRun(words.run, "run", { kind: "migration", create }, async (run) =>
-    rememberGiven(run, "run", pick(await withEarlier(run, "run", given), PASSED)),
+/** Saves the decisions for later stages, whatever ends this run of them. @param create whether the run begins with it */
+export async function saveDecisions(words: RunWords, create = false): Promise<void> {
+  const given = pick(words, Object.values(FOR_STAGES).flat());
+  if (Object.keys(given).length === 0) return;
+  await inRun(words.run, "run", { kind: "migration", create }, (run) =>
+    saveOptions(run, "run", given),
   );
-  return true;
+}
+
+/** The line that goes on with `run`, with its own options. */
+export function runAgain(words: RunWords): string {
+  const { hookTimeout } = words;
+  const choices = hookTimeout === HOOK_TIMEOUT ? {} : { hookTimeout };
+  return nextCommand("run", words, { ...pick(words, RUN_OPTIONS), ...choices });
+}
+
+const RUN_OPTIONS: readonly string[] = [
+  ...["until", "staged", "skip-blocked", "pause-file", "watch", "wait"],
+];
+/** Seconds that a hook may take by default, as the option declares it. */
+const HOOK_TIMEOUT = 300;
+
+/** The step that comes next, or plan if the run's plan is to be made again. @throws MigrationError N2I-E328 */
+export async function plannedStep(
+  run: RunFolder,
+  files: RunFiles | null,
+  step: NextStep | null,
+  words: RunWords,
+  hands: Hands,
+): Promise<NextStep | null> {
+  if (files === null || "missing" in files.plan) return step;
+  const given = pick(words, FOR_STAGES.plan);
+  const options: { readonly site?: string } = await hands.options("plan", {
+    run: words.run,
+    ...given,
+  });
+  const leftOut = [words.without ?? []].flat();
+  // A lost file is no decision: an option that is absent now has to be left out by the command line.
+  const changed = await changedOptions(
+    run,
+    options,
+    (name) => leftOut.includes(name) || camel(name) in given,
+  );
+  const { site = null } = files.plan;
+  const isOther =
+    options.site === undefined
+      ? site !== null && leftOut.includes("site")
+      : (await (await loadMappings()).site(options.site)).sha256 !== site;
+  return planAnew(step, files, words, isOther ? [...changed, "site"] : changed);
 }
 
 /**
- * A plan that nothing was done of is made again where it is wanted otherwise.
+ * A plan that was not applied is made again if its options are not those that it was made with.
  *
- * @throws MigrationError N2I-E328 where some of it was
+ * @param changed options that plan would be given now with another value
+ * @throws MigrationError N2I-E328 if some of it was applied
  */
 export function planAnew(
   step: NextStep | null,
-  files: RunFiles | null,
+  files: RunFiles,
   words: RunWords,
+  changed: readonly string[],
 ): NextStep | null {
-  // What is taken back, or read anew, comes before any plan; a plan that comes anyway has the words.
+  // What is taken back, or read again, comes before any plan; a plan that comes anyway has the options.
   if (["extract", "rollback", "plan"].includes(step?.command ?? "")) return step;
-  if (files === null || "missing" in files.plan) return step;
-  const wanted = newForPlan(words, files.said);
-  if (wanted.length === 0) return step;
-  const what = `made without ${wanted.map((name) => `--${name}`).join(", ")} as given now`;
+  const isGiven = Object.keys(pick(words, changed)).length > 0;
+  const isFirst = step?.command === "apply" && step.options === undefined;
   const { journal, plan } = files;
+  if (changed.length === 0 || !(isGiven || isFirst) || "missing" in plan) return step;
+  const names = changed.map((name) => (name === "site" ? "site document" : `--${name}`));
+  const what = `made with another ${names.join(", ")}`;
+  const same = `give the same options as before: ${runAgain(words)}`;
   if ("missing" in journal || plansOf(journal.entries, IRONIC).includes(plan.sha256))
-    throw gate(
-      `the plan was ${what}, and was applied`,
-      `Make a new plan with it, or leave it out: ${againWithout(words, wanted)}`,
-    );
+    throw gate(`the plan was ${what}, and was applied`, `Make a new plan with it, or ${same}`);
   if (changesNova(files))
     throw gate(
       `the plan was ${what}, and ${FLAVORS}`,
-      `Leave it out: ${againWithout(words, wanted)}; ${takenBackFirst(files)}`,
+      `To go on, ${same}; ${takenBackFirst(files)}`,
     );
   return { ...PLAN, again: `it was ${what}` };
-}
-
-/**
- * A plan that nothing was done of is made again where the site document, or the new compute host, is another by now:
- * whoever wrote that down expects it to be in what is loaded. One that is named nowhere any more is another only by
- * `--without`: a lost file of connections is no decision.
- *
- * @param options what plan would be given now
- * @throws MigrationError N2I-E328 where some of it was applied
- */
-export async function planAsNamed(
-  step: NextStep | null,
-  files: RunFiles | null,
-  { without }: Pick<RunWords, "without">,
-  options: () => Promise<{ readonly site?: string; readonly computeHost?: readonly string[] }>,
-): Promise<NextStep | null> {
-  if (step?.command !== "apply" || step.options !== undefined) return step;
-  if (files === null || "missing" in files.plan) return step;
-  const { plan, nova } = files;
-  const { site, computeHost } = await options();
-  const isLeftOut = (option: string): boolean => [without ?? []].flat().includes(option);
-  const planned = nova === undefined || "missing" in nova ? null : nova.plan;
-  const hosts = planned?.header?.compute_hosts;
-  const isOther =
-    site === undefined
-      ? isLeftOut("site") && (plan.site ?? null) !== null
-      : (await (await loadMappings()).site(site)).sha256 !== plan.site;
-  const isElsewhere =
-    hosts !== undefined &&
-    (computeHost === undefined
-      ? isLeftOut("compute-host") && hosts.length > 0
-      : JSON.stringify(computeHost) !== JSON.stringify(hosts));
-  if (!isOther && !isElsewhere) return step;
-  const named = isOther ? site : computeHost && "--compute-host";
-  const option = isOther ? "site" : "compute-host";
-  const which = `the ${isOther ? "site document" : "compute host"} that the plan was made with`;
-  const what =
-    named === undefined ? `--without ${option} leaves out ${which}` : `${named} is not ${which}`;
-  if (!changesNova(files)) return { ...PLAN, again: what };
-  throw gate(
-    `${what}, and ${FLAVORS}`,
-    `Have it as it was, and give the same command again; ${takenBackFirst(files)}`,
-  );
 }
 
 /**
@@ -158,15 +148,9 @@ function changesNova({ plan, journal }: RunFiles): boolean {
 }
 
 /** How a plan that was begun with Nova's rows is given up. */
-function takenBackFirst({ nova, said, handover }: RunFiles): string {
-  const api = nova === undefined || "missing" in nova ? undefined : nova.plan?.header?.api;
-  const back: NextStep = { command: "rollback", nova: { ...novaOptions(api), all: true } };
-  return `or take them back first: ${wordsOf(back, said, handover !== null)}`;
-}
-
-function againWithout(words: RunWords, options: readonly string[]): string {
-  const out = Object.fromEntries(options.map((name) => [camel(name), undefined]));
-  return nextCommand("run", { ...words, ...out });
+function takenBackFirst(files: RunFiles): string {
+  const back: NextStep = { command: "rollback", options: { all: true } };
+  return `or take them back first: ${lineOf(back, files)}`;
 }
 
 /**
@@ -179,8 +163,9 @@ export async function checkDeleted(
   step: NextStep,
   files: RunFiles | null,
 ): Promise<void> {
-  const { journal, handover = null, said } = files ?? {};
-  const entries = journal === undefined || "missing" in journal ? [] : journal.entries;
+  if (files === null) return;
+  const { journal } = files;
+  const entries = "missing" in journal ? [] : journal.entries;
   // Also of a second load that was cut short: the run is not finished then.
   if (!entries.some((entry) => entry.do === "close")) return;
   const { first, count } = await createdAgain(run, entries, NAMED);
@@ -189,7 +174,7 @@ export async function checkDeleted(
   const byHand = { ...step, options: { ...step.options, afterFinish: true } } as const;
   throw gate(
     `this run loaded them before, and they were deleted from Ironic since: ${first.join(", ")}${more}; the plan would load them again`,
-    `Leave them out with "skip" in the site document and plan again. If they are to come back: ${wordsOf(byHand, said, handover !== null)}`,
+    `Leave them out with "skip" in the site document and plan again. If they are to come back: ${lineOf(byHand, files)}`,
   );
 }
 

@@ -6,7 +6,7 @@ import { IRONIC } from "../../model/journal.ts";
 import type { RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { LOOKS, type RunStage } from "../../run/stages.ts";
-import { paceOfRun, releaseWords } from "../handover/conductor-pace.ts";
+import { paceOfRun, perMinuteOf } from "../handover/conductor-pace.ts";
 import { measuredOf } from "../report/history.ts";
 import type { Measured, WindowStep } from "../report/rules/facts.ts";
 import { stepOf } from "../report/rules/window.ts";
@@ -24,13 +24,13 @@ export function expected(
   watch = WATCH_SECONDS,
   pace = USUAL_PACE,
 ): WindowStep {
-  const { handover, said } = files;
+  const { handover } = files;
   const handed = handover === null || "missing" in handover ? null : handover;
   const asked = {
     machines: handed === null ? 0 : handed.staged - handed.released,
     takeOvers: handed?.takeOvers ?? 0,
     rows: rowsLeft(files),
-    ...{ ...releaseWords(said?.earlier ?? []), pace, measured },
+    ...{ perMinute: perMinuteOf(files.run ?? ""), pace, measured },
   };
   const step = stepOf(LOOKS[stage] ?? stage, asked);
   return stage === "apply" && step.seconds !== null && isWatched(files)

@@ -2,11 +2,10 @@ import { duration, shellWord } from "../../lib/text.ts";
 import type { RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { isWindowClosed } from "../../run/files/window-file.ts";
-import { type NextStep, wordsOf } from "../../run/given.ts";
-import { nextCommand } from "../../run/next.ts";
+import { type NextStep, nextCommand } from "../../run/next.ts";
 import { type RunStage, stageOf, UNDONE_BY, WHY } from "../../run/stages.ts";
 import { expectedIn } from "./expected.ts";
-import { isDecision, leftBehind, nextOf, nextStepOf } from "./pipeline.ts";
+import { isDecision, leftBehind, lineOf, nextOf, nextStepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
 
 /** The one next step of a run, in words. */
@@ -39,7 +38,7 @@ export async function advice(run: RunFolder): Promise<Advice> {
   const { seconds, source } = await expectedIn(run, files, stage);
   const undone = UNDONE_BY[stage];
   return within(undone !== null && closed, path, {
-    next: wordsOf(bare, files.said, files.handover !== null),
+    next: lineOf(bare, files),
     why: whyOf(step, stage),
     takes:
       seconds === null

@@ -1,7 +1,6 @@
 import { ownershipOf } from "../../engine/ownership.ts";
-import { NAMED, shellWord } from "../../lib/text.ts";
+import { shellWord } from "../../lib/text.ts";
 import { leavesNova } from "../../migrate/hosts/nova-rows-left.ts";
-import { stopped } from "../../migrate/order.ts";
 import {
   heldUpText,
   isHeldUp,
@@ -10,85 +9,14 @@ import {
   wantsPower,
 } from "../../migrate/plan/empty-plan.ts";
 import { plansThere } from "../../migrate/plan/loaded-plans.ts";
-import { givenUpText, goOnBack, novaOptions } from "../../migrate/rollback/way-back.ts";
+import { givenUpText, goOnBack } from "../../migrate/rollback/way-back.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
-import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import { awayOf, type RunFiles, type TakenBack } from "../../run/files/run-files.ts";
-import { backendOf, type NextStep, type Said, wordsOf } from "../../run/given.ts";
-import { type NextCommand, nextCommand } from "../../run/next.ts";
+import { type NextStep, nextCommand } from "../../run/next.ts";
 
-/** Where the flavors of a plan for Nova are; null where the plan is without. */
-type BesideNova = { readonly api: NovaIdentity | undefined } | null;
-
-/** The extract that adds the nova.conf of these hosts. */
-function withConf(given: { readonly novaConf?: readonly string[] }, hosts: readonly string[]) {
-  const added = hosts.slice(0, NAMED).map((host) => `${host}=FILE`);
-  return nextCommand("extract", { ...given, novaConf: [...(given.novaConf ?? []), ...added] });
-}
-
-/** What a command says at its end: what comes next, and what takes it back. `given` are its options. */
-export const AFTER = {
-  /**
-   * @param known what plan is to be given
-   * @param withoutConf hosts without a nova.conf
-   */
-  extract(given: object, known: object, withoutConf: readonly string[]) {
-    const power = nextCommand("power", given);
-    const plan = `then: ${nextCommand("plan", known, backendOf(known))}`;
-    if (withoutConf.length === 0) return `Next: ${power}\n${plan}`;
-    return `Next: ${withConf(given, withoutConf.toSorted())}\nor, if a site document names the power manager: ${power}\n${plan}`;
-  },
-  /**
-   * @param more options of plan where none was given
-   * @param failed options of power, where machines did not answer as they should
-   * @param noConf what extract was given, if it was given no nova.conf
-   */
-  power(known: object, more: object, failed: object | null, noConf: object | null) {
-    const plan = nextCommand("plan", known, { ...backendOf(known), ...more });
-    if (failed === null) return `Next: ${plan}`;
-    if (noConf !== null)
-      return `Without nova.conf the power manager of a machine is unknown.\nNext: ${withConf(noConf, ["HOST"])}\nor: ${plan}`;
-    const again = { ...failed, only: undefined, node: undefined, host: undefined };
-    const ask = nextCommand("power", again, { only: "failed" });
-    return `Once their cause is fixed, ask those again; --only VERDICT and --host HOST ask some of them. The plan goes without.\nNext: ${ask}\nor: ${plan}`;
-  },
-  stoppedPower: (given: object) => stopped(nextCommand("power", given)),
-  /** @param asked whether BMCs were asked for it */
-  plan(given: { readonly run: string }, nova: BesideNova, counts: PlanCounts, asked: boolean) {
-    const apply = (more: object) =>
-      nextCommand("apply", given, { ...besideOptions(nova), ...more });
-    const again = `Next: ${nextCommand(asked ? "plan" : "power", given)}`;
-    if (loadable(counts) === 0)
-      return `${upper(nothingText(counts))}: ${whyNot(given.run)}\n${again}  # once the causes are fixed, or accepted in the site document`;
-    if (!isHeldUp(counts)) return `Next: ${apply({})}`;
-    return `${upper(heldUpText(counts))}, and apply refuses the plan (N2I-E304): ${whyNot(given.run)}\nFix the causes, or accept them in the site document, and plan again; or load without them.\n${again}\nor: ${apply({ skipBlocked: true })}`;
-  },
-  apply(given: { readonly run: string }, nova: BesideNova) {
-    const undo = { ...besideOptions(nova), all: true, plan: true };
-    return `Next: ${nextCommand("status", { run: given.run })}\nUndo: ${nextCommand("rollback", given, undo)}`;
-  },
-  rehearse: ({ run }: { readonly run: string }) => `Next: ${nextCommand("status", { run })}`,
-  boot: (given: { readonly undo: boolean }) =>
-    given.undo
-      ? `Next: ${nextCommand("boot", given)}`
-      : `Next: ${nextCommand("boot", given, { verify: true })}\nUndo: ${nextCommand("boot", given, { undo: true })}`,
-  handover: (given: { readonly undo: boolean }) => otherWay("handover", given),
-  finish: (given: { readonly undo: boolean }) => otherWay("finish", given),
-} as const;
-
-function upper(text: string): string {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
-}
-
-function otherWay(command: NextCommand, given: { readonly undo: boolean }): string {
-  const undo = !given.undo;
-  return `${undo ? "Undo" : "Next"}: ${nextCommand(command, given, { undo })}`;
-}
-
-const NOVA = { novaDb: "DB" };
-export const EXTRACT: NextStep = { command: "extract", nova: NOVA };
-export const PLAN: NextStep = { command: "plan", nova: NOVA };
+export const EXTRACT: NextStep = { command: "extract" };
+export const PLAN: NextStep = { command: "plan" };
 const POWER: NextStep = { command: "power" };
 const VERIFY: NextStep = { command: "verify" };
 const GOES_ON: NextStep = {
@@ -110,28 +38,42 @@ const FINAL: NextStep = {
 const FINISH: NextStep = { command: "finish" };
 const DONE = "nothing; this run is done";
 
+/** Options of a step that choose what its command does; a load goes on as it was begun. */
+export function optionsOf({ command, options }: NextStep, { plan, handover }: RunFiles): object {
+  if (command !== "apply") return { ...options };
+  const skipBlocked = options !== undefined && !("missing" in plan) && isHeldUp(plan.counts);
+  return { ...options, skipBlocked, staged: handover !== null };
+}
+
+/** The line of a step, for people to copy. */
+export function lineOf(step: NextStep, files: RunFiles): string {
+  const { command, note } = step;
+  const line = nextCommand(command, { run: runOf(files) }, optionsOf(step, files));
+  return note === undefined ? line : `${line}  # ${note}`;
+}
+
+function runOf({ run = "RUN" }: RunFiles): string {
+  return run;
+}
+
 /** The command that comes next in a run, by its files alone. */
 export function nextOf(files: RunFiles): string {
-  const { said, handover } = files;
-  const words = (step: NextStep): string => wordsOf(step, said, handover !== null);
   const step = nextStepOf(files);
   if (step === null) return DONE;
-  return words(
-    step.after === undefined
-      ? step
-      : { ...step, note: `where it finds nothing: ${words(step.after)}` },
-  );
+  const { after } = step;
+  const note = after && `where it finds nothing: ${lineOf(after, files)}`;
+  return lineOf(note === undefined ? step : { ...step, note }, files);
 }
 
 /** Where a run is done and machines are not in Ironic: a line each, how a second night begins. */
 export function leftBehind(files: RunFiles): readonly string[] {
-  const { plan, said } = files;
+  const { plan } = files;
   if (stepOf(files) !== null || "missing" in plan) return [];
   const { blocked, conflict } = plan.counts.verdicts;
-  const { run = "RUN" } = said?.given ?? {};
+  const run = runOf(files);
   const told = (machines: number, what: string, verdict: string): string =>
     `${machines === 1 ? "1 machine is" : `${machines} machines are`} ${what}: nova2ironic show ${shellWord(`${run}/plan`)} --match Verdict=${verdict}`;
-  const again = [EXTRACT, POWER].map((step) => wordsOf(step, said, false));
+  const again = [EXTRACT, POWER].map((step) => lineOf(step, files));
   return [
     ...(blocked === 0
       ? []
@@ -149,19 +91,18 @@ export function leftBehind(files: RunFiles): readonly string[] {
 /** The step that a person takes next: a plan that apply would refuse is not applied as it is. */
 export function nextStepOf(files: RunFiles): NextStep | null {
   const step = stepOf(files);
-  const { plan, said } = files;
+  const { plan } = files;
   if (step?.command !== "apply" || step.options !== undefined || "missing" in plan) return step;
-  const isLeftOut = said?.earlier?.some((one) => one.options["skip-blocked"] === true) ?? false;
-  if (!isHeldUp(plan.counts) || isLeftOut) return step;
+  if (!isHeldUp(plan.counts)) return step;
   return {
-    ...(said?.asked === false ? POWER : PLAN),
+    ...(files.asked === false ? POWER : PLAN),
     note: `${heldUpText(plan.counts)}: fix the causes, or accept them in the site document; or apply with --skip-blocked`,
   };
 }
 
 /** What comes next in a run, by its files alone; null where it is done. */
 export function stepOf(files: RunFiles): NextStep | null {
-  const { snapshot, plan, journal, nova, said } = files;
+  const { snapshot, plan, journal, nova, asked } = files;
   if ("missing" in snapshot)
     return !("missing" in journal) && plansThere(journal.entries).length === 0
       ? doneAgain(EXTRACT, snapshot, plan)
@@ -173,7 +114,7 @@ export function stepOf(files: RunFiles): NextStep | null {
   if (stale || isBroken(nova))
     return (
       goOnBack(files) ??
-      ("missing" in plan && said?.asked === false
+      ("missing" in plan && asked === false
         ? POWER
         : doneAgain(PLAN, stale ? plan : (nova ?? plan), plan))
     );
@@ -183,7 +124,7 @@ export function stepOf(files: RunFiles): NextStep | null {
   if (back !== null) return back;
   const applied = withNovaRows(afterApply(files, journal.entries, plan), files, journal.entries);
   const isRepeated = loadable(plan.counts) === 0 || wantsPower(plan.counts);
-  if (isFirst(applied) && isRepeated) return beforeLoading(plan.counts, said);
+  if (isFirst(applied) && isRepeated) return beforeLoading(plan.counts, files);
   const loaded = afterVerify(afterLoad(applied, files), files);
   return withFinish(withNova(loaded, nova), files);
 }
@@ -198,10 +139,10 @@ function isFirst({ command, options }: NextStep): boolean {
  * is loaded. A machine that was taken back by its name is given up: the run is whole without it.
  */
 export function unfinished(files: RunFiles): Unfinished | null {
-  const { journal, plan, nova, said, handover } = files;
+  const { journal, plan, nova } = files;
   if ("missing" in journal || "missing" in plan) return null;
   const told = (step: NextStep, why: string, fix = APPLY_FIRST): Unfinished => ({
-    ...{ why, fix, next: wordsOf(step, said, handover !== null) },
+    ...{ why, fix, next: lineOf(step, files) },
   });
   const back = goOnBack(files);
   if (back !== null) return told(back, `its rollback is not through: ${back.note}`, BACK_FIRST);
@@ -247,31 +188,30 @@ export function isDecision({ command, note }: NextStep): boolean {
 }
 
 /** A plan that apply would refuse whatever is left out, or whose readings a new power check replaces. */
-function beforeLoading(counts: PlanCounts, said: Said | undefined): NextStep {
-  const { run = "RUN" } = said?.given ?? {};
+function beforeLoading(counts: PlanCounts, files: RunFiles): NextStep {
   // This is no decision: the readings must use the settings of the conductors.
   if (wantsPower(counts))
-    return said?.asked === false
+    return files.asked === false
       ? { ...POWER, again: "conductors will use other settings than the last power check" }
       : { ...PLAN, again: "power was checked again after the plan was made" };
   return {
-    ...(said?.asked === false ? POWER : PLAN),
-    note: `${nothingText(counts)}; ${whyNot(run)} says why`,
+    ...(files.asked === false ? POWER : PLAN),
+    note: `${nothingText(counts)}; ${whyNot(runOf(files))} says why`,
   };
 }
 
-function whyNot(run: string): string {
+export function whyNot(run: string): string {
   return `nova2ironic show ${shellWord(`${run}/plan`)} -c UUID -c Verdict -c Reason`;
 }
 
 /** Verify found nothing wrong: conductors take over, then nova-compute, then the run ends. */
-function afterVerify(step: NextStep, { verified, said }: RunFiles): NextStep {
+function afterVerify(step: NextStep, { verified, rest }: RunFiles): NextStep {
   if (step.command !== "verify" || verified === undefined) return step;
   if (verified.final) return FINISH;
   if (verified.takeover) return FINAL;
   if (step.options?.takeover === true || !verified.rows) return step;
   // Over REST a conductor has each machine already.
-  return said?.rest === true ? FINAL : TAKEOVER;
+  return rest === true ? FINAL : TAKEOVER;
 }
 
 /** How much of the plan is in Ironic, as far as the journal knows. */
@@ -329,17 +269,14 @@ function afterLoad(next: NextStep, { handover, compared = false }: RunFiles): Ne
     : { command: "verify", options: { takeover: true } };
 }
 
-/** Commands that look at Nova's rows too want its database; a plan without it loads by the operator's word alone. */
+/** A plan without Nova loads by the operator's word alone. */
 function withNova(step: NextStep, nova: RunFiles["nova"]): NextStep {
   const { command, options } = step;
-  const wants = command === "apply" || (command === "verify" && options?.takeover !== true);
-  if (!wants || (nova !== undefined && "missing" in nova)) return step;
-  if (nova !== undefined && nova.plan !== null)
-    return { ...step, nova: novaOptions(nova.plan.header?.api) };
-  if (command === "verify") return step;
+  if (command !== "apply" || (nova !== undefined && ("missing" in nova || nova.plan !== null)))
+    return step;
   return options?.yes === true
     ? { ...step, options: { ...options, leaveNova: true } }
-    : { ...PLAN, note: "Nova is not in the plan; or apply it with --leave-nova" };
+    : { ...PLAN, note: "Nova is not in the plan: give --nova-db; or apply it with --leave-nova" };
 }
 
 /** The last command of the window, once verify finds nothing. */
@@ -357,8 +294,4 @@ function withFinish(step: NextStep, files: RunFiles): NextStep | null {
 /** The plan's files of Nova cannot be read. */
 function isBroken(nova: RunFiles["nova"]): boolean {
   return nova !== undefined && "missing" in nova;
-}
-
-function besideOptions(nova: BesideNova): object {
-  return nova === null ? {} : novaOptions(nova.api);
 }

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { countBack } from "../../engine/back.ts";
 import { ownershipOf } from "../../engine/ownership.ts";
 import { MigrationError } from "../../lib/error.ts";
@@ -14,7 +13,6 @@ import type { FinishState } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_LEGS, NOVA_NAMES, type NovaStep } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { readGiven } from "../../run/files/given-file.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import {
   awayOf,
@@ -29,7 +27,6 @@ import {
 } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { endOfRun, knowsGuards } from "../../run/finished.ts";
-import type { Said } from "../../run/given.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
 import { nodesOf, stillReleased } from "../handover/hand-over.ts";
 import { readRehearsal, rehearsedText } from "../rehearse/rehearsal-file.ts";
@@ -88,8 +85,7 @@ async function stillOf(run: RunFolder, entries: Entries, machines: TakenBack): P
   for (const file of files)
     for (const leg of NOVA_LEGS)
       rows += await countBack(novaJournalled(leg, file), entries, { wants });
-  const api = files.map(({ header }) => header.api).find((one) => one !== undefined);
-  return { rows, machines, api };
+  return { rows, machines };
 }
 
 /** The plan's steps on Nova's rows, and what was done of any; null where there never was one. */
@@ -112,7 +108,7 @@ async function novaStateOf(
  */
 export async function filesOf(
   run: RunFolder,
-  given: NonNullable<Said["given"]>,
+  given: { readonly run: string },
   handover: typeof handoverOf = handoverOf,
 ) {
   const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
@@ -143,15 +139,9 @@ export async function filesOf(
     ...(verified !== undefined && { verified }),
     compared: now !== null && (await wasCompared(...now)),
     finish,
-    said: {
-      site: power?.header.asked_for?.site ?? null,
-      ...saidBy("missing" in plan ? null : plan.header),
-      asked: power !== null && ("missing" in plan || !isAskedOtherwise(plan, power)),
-      release: releaseOf("missing" in plan ? null : plan, power),
-      given,
-      earlier: await readGiven(run),
-      sealedElsewhere: sealedElsewhere(run, snapshot),
-    },
+    run: given.run,
+    rest: !("missing" in plan) && plan.header.target.engine === "rest",
+    asked: power !== null && ("missing" in plan || !isAskedOtherwise(plan, power)),
     ...{ ...(nova !== null && { nova }), ...(boot !== null && { boot }) },
     ...(held !== null && { held }),
     snapshot:
@@ -181,24 +171,15 @@ export async function filesOf(
   return { files, plan };
 }
 
-/** What a plan says of how it was made. */
-function saidBy(plan: Awaited<ReturnType<typeof openPlan>>["header"] | null) {
-  return {
-    allowPairing: plan?.pairing.allowed === "override",
-    besideOthers: plan?.beside_others === true,
-    rest: plan?.target.engine === "rest",
-  };
-}
-
 /**
  * What is true of a run by its files, and the next command.
  *
- * @param given options of status: databases to ask besides, and words for the next command
+ * @param given options of status: databases to ask besides
  * @param handover as `filesOf` takes it
  */
 export async function runState(
   run: RunFolder,
-  given: NonNullable<Said["given"]>,
+  given: { readonly run: string } & Places,
   handover: typeof handoverOf = handoverOf,
 ): Promise<RunState> {
   const { files, plan } = await filesOf(run, given, handover);
@@ -223,20 +204,6 @@ function isAskedOtherwise(
   power: Awaited<ReturnType<typeof openPower>>,
 ): boolean {
   return wantsPower(footer.footer) && header.made_from.power?.sha256 === power.footer.sha256;
-}
-
-/** The release a plan was made for, or BMCs were asked for by a word; juno is what nobody has to say. */
-function releaseOf(
-  plan: Awaited<ReturnType<typeof openPlan>> | null,
-  power: Awaited<ReturnType<typeof openPower>> | null,
-): string | undefined {
-  const release = plan?.header.target.release ?? power?.header.asked_for?.release;
-  return release === "juno" ? undefined : release;
-}
-
-/** Whether the run's secrets were sealed with a key of --key-file. */
-function sealedElsewhere({ path }: RunFolder, snapshot: object): boolean {
-  return !("missing" in snapshot) && !existsSync(`${path}/secret.key`);
 }
 
 interface RunState {

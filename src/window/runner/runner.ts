@@ -14,8 +14,8 @@ import {
   recordWindow,
   resultOf,
 } from "../../run/files/window-file.ts";
-import { decisionsOf, type NextStep } from "../../run/given.ts";
 import { runHook } from "../../run/hooks.ts";
+import type { NextStep } from "../../run/next.ts";
 import { paused } from "../../run/pause.ts";
 import type { Sink } from "../../run/sink.ts";
 import { type RunStage, STAGES, stageOf } from "../../run/stages.ts";
@@ -24,14 +24,13 @@ import {
   checkRenewable,
   gate,
   type Hands,
-  keepWords,
-  planAnew,
-  planAsNamed,
+  plannedStep,
   type RunWords,
+  saveDecisions,
   type Words,
 } from "./command-lines.ts";
 import { takes } from "./expected.ts";
-import { EXTRACT, isDecision, leftBehind, nextOf, stepOf } from "./pipeline.ts";
+import { EXTRACT, isDecision, leftBehind, nextOf, optionsOf, stepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
 import {
   computeStarted,
@@ -83,18 +82,17 @@ export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<R
     ...{ words, hands, sink, renewed: false, opened: false, applied: null, again: new Set() },
   };
   let before = "";
-  let kept = false;
+  let saved = false;
   for (;;) {
-    let { run, files, ...at } = await standing(words.run);
-    const wanted = planAnew(at.step, files, words);
-    const named = () => hands.options("plan", { run: words.run });
-    // Nobody who walks no further than before the plan is told of what it would read.
-    const step = isBeyond("plan", words.until)
-      ? wanted
-      : await planAsNamed(wanted, files, words, named);
-    // What was refused is not kept; what is kept is among the files.
-    if (!kept && run !== null && (await keepWords(words))) ({ files } = await standing(words.run));
-    kept = run !== null;
+    const { run, files, ...at } = await standing(words.run);
+    // A run that stops before the plan reads nothing for it.
+    const step =
+      run === null || isBeyond("plan", words.until)
+        ? at.step
+        : await plannedStep(run, files, at.step, words, hands);
+    // Options that are refused are not saved.
+    if (!saved && run !== null) await saveDecisions(words);
+    saved = run !== null;
     if (step === null) {
       if (run !== null && (await closeWindow(run))) sink.say("The window is closed.");
       for (const line of files === null ? [] : leftBehind(files)) sink.say(line);
@@ -121,11 +119,11 @@ async function standing(path: string) {
 /** What a stage changes when it gets on. */
 function placeOf(step: NextStep, files: RunFiles | null): string {
   if (files === null) return JSON.stringify([step]);
-  const { snapshot, plan, journal, verified, said } = files;
+  const { snapshot, plan, journal, verified, asked } = files;
   const entries = "missing" in journal ? journal.missing : journal.entries.length;
   const one = (of: typeof snapshot | typeof plan): string =>
     "missing" in of ? of.missing : of.sha256;
-  return JSON.stringify([step, one(snapshot), one(plan), entries, verified, said?.asked]);
+  return JSON.stringify([step, one(snapshot), one(plan), entries, verified, asked]);
 }
 
 /** @returns null where the walk goes on */
@@ -168,7 +166,7 @@ function planOf(files: RunFiles | null): string | null {
 
 /** What check asks is in Ironic's database. */
 function checkedFirst({ sink }: Walk, files: RunFiles | null): readonly RunStage[] {
-  if (files?.said?.rest !== true) return ["check", "apply"];
+  if (files?.rest !== true) return ["check", "apply"];
   sink.say(
     "Over REST there is no check: it reads Ironic's database. What apply needs it looks at itself.",
   );
@@ -214,7 +212,7 @@ async function walkStage(
 
 /** The stages that this run has. */
 function stagesOf(words: RunWords, files: RunFiles | null): readonly RunStage[] {
-  const rest = files?.said?.rest === true;
+  const rest = files?.rest === true;
   const staged = words.staged || files?.handover != null || wasEverStaged(files);
   return STAGES.filter((stage) =>
     stage === "handover" ? staged && !rest : !rest || (stage !== "check" && stage !== "takeover"),
@@ -264,8 +262,7 @@ async function performed(
 ): Promise<number> {
   const { words, hands, sink } = of;
   const { step, files } = at;
-  const own = files === null ? {} : decisionsOf(step, files.said, files.handover !== null);
-  const given: Words = { run: words.run, ...own };
+  const given: Words = { run: words.run, ...(files !== null && optionsOf(step, files)) };
   const patience: Waiting = {
     ...{ every: EVERY, sink },
     ...(words.wait !== undefined && { most: words.wait }),
@@ -295,9 +292,7 @@ async function performed(
       });
     }
     case "handover": {
-      const { perMinute } = words;
-      const paced = perMinute === undefined ? given : { ...given, "per-minute": perMinute };
-      const options = await hands.options("handover", paced);
+      const options = await hands.options("handover", given);
       await conductorAlive(options as TargetOptions & { run: string }, patience);
       return hands.perform("handover", options);
     }
@@ -319,7 +314,7 @@ async function performed(
     case "extract": {
       const options = await hands.options(stage, given);
       // A signal ends the process amid it: what was given is in the run before.
-      if (run === null) await keepWords(words, true);
+      if (run === null) await saveDecisions(words, true);
       return hands.perform(stage, options);
     }
     case "power":
@@ -376,12 +371,10 @@ async function renewed(of: Walk, files: RunFiles | null): Promise<number> {
   checkRenewable(files);
   await sink.confirm("The power readings are too old: ask every BMC and make the plan again?");
   of.renewed = true;
-  const [run, said] = [words.run, files?.said];
-  const how = decisionsOf({ command: "power" }, said, false);
-  const asked = await hands.perform("power", await hands.options("power", { run, ...how }));
+  const { run } = words;
+  const asked = await hands.perform("power", await hands.options("power", { run }));
   if (asked !== 0 && asked !== 3) return asked;
-  const own = decisionsOf({ command: "plan", nova: {} }, said, false);
-  return (await hands.perform("plan", await hands.options("plan", { run, ...own }))) || AGAIN;
+  return (await hands.perform("plan", await hands.options("plan", { run }))) || AGAIN;
 }
 
 /** Seconds between two looks at what a person does. */

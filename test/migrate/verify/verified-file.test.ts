@@ -75,7 +75,7 @@ test("verify keeps no note of rows that a rollback took meanwhile", async (t) =>
   // Nothing else of it is used.
   const sink = { list, say: () => 0, note: (text: string) => notes.push(text) } as unknown as Sink;
   const world = {
-    ...{ ...ioOf(process), connections: new Map(), kept: new Map(), window: {} },
+    ...{ ...ioOf(process), connections: new Map(), saved: new Map(), window: {} },
     ...{ tell: () => undefined, wait: () => undefined, onInterrupt },
   };
   const ironicDb = made.ironic[1] ?? "";

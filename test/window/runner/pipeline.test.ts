@@ -3,7 +3,6 @@ import { test } from "node:test";
 import { type Entry, IRONIC } from "../../../src/model/journal.ts";
 import { NOVA_NAMES } from "../../../src/model/nova/nova-plan.ts";
 import type { RunFiles } from "../../../src/run/files/run-files.ts";
-import { newForPlan, type Said } from "../../../src/run/given.ts";
 import { checkRenewable, planAnew } from "../../../src/window/runner/command-lines.ts";
 import { isDecision, leftBehind, nextOf, stepOf } from "../../../src/window/runner/pipeline.ts";
 import { COUNTS, PLAN, SHA, SNAPSHOT } from "../../support/run-files.ts";
@@ -16,9 +15,8 @@ const loaded = (nova: "follows" | "left"): readonly Entry[] => [
 ];
 const LOADED = loaded("follows");
 const GONE = { missing: "N2I-E111 it has no footer" };
-const SAID: Said = { site: null, asked: true, allowPairing: false, given: { run: "m1" } };
 const FILES = {
-  ...{ snapshot: SNAPSHOT, handover: null, said: SAID },
+  ...{ snapshot: SNAPSHOT, handover: null, run: "m1", asked: true },
   plan: PLAN,
   journal: { entries: LOADED, torn: false },
 } satisfies RunFiles;
@@ -42,12 +40,6 @@ test("a plan that is made again for its files of Nova says which of them it is",
   assert.equal(again, "it was made from another snapshot");
 });
 
-test("what a plan says of itself is not wanted otherwise where given.json is lost", () => {
-  const words = { allowPairing: true, besideOthers: true };
-  assert.deepEqual(newForPlan(words, SAID), ["allow-pairing", "beside-others"]);
-  assert.deepEqual(newForPlan(words, { ...SAID, ...words }), []);
-});
-
 test("a plan whose readings are too old is not made again once Nova's rows are changed by it", () => {
   const [name = ""] = NOVA_NAMES;
   const changed: readonly Entry[] = [
@@ -59,7 +51,7 @@ test("a plan whose readings are too old is not made again once Nova's rows are c
   assert.throws(() => checkRenewable({ ...FILES, journal: { entries: changed, torn: false } }), {
     code: "N2I-E328",
     message: /readings are too old, or not its own, and rows of Nova/,
-    fix: /--power-max-age; or take them back first: nova2ironic rollback --run m1 /,
+    fix: /--power-max-age; or take them back first: nova2ironic rollback --run m1 --all/,
   });
 });
 
@@ -105,8 +97,12 @@ test("a rollback under way comes before a plan that is wanted otherwise", () => 
   const files = { ...FILES, journal: { entries: [], torn: false } };
   const words = { run: "m1", hookTimeout: 1, staged: false, skipBlocked: false };
   const wanted = { ...words, besideOthers: true };
-  assert.equal(planAnew({ command: "apply" }, files, wanted)?.command, "plan");
-  assert.equal(planAnew(back, files, wanted), back);
+  const changed = ["beside-others"];
+  assert.equal(planAnew({ command: "apply" }, files, wanted, changed)?.command, "plan");
+  assert.equal(planAnew(back, files, wanted, changed), back);
+  // A saved decision that was changed after the plan was applied is for the next plan.
+  assert.equal(planAnew({ command: "verify" }, FILES, words, changed)?.command, "verify");
+  assert.throws(() => planAnew({ command: "verify" }, FILES, wanted, changed), /was applied/);
 });
 
 test("a run that is done names what it left, a line that can be pasted each, and conflicts apart", () => {
@@ -119,7 +115,7 @@ test("a run that is done names what it left, a line that can be pasted each, and
   assert.equal(nextOf(left(1, 2)), "nothing; this run is done");
   assert.deepEqual(leftBehind(left(1, 0)), [
     "1 machine is left behind: nova2ironic show m1/plan --match Verdict=blocked",
-    "Once the causes are fixed: nova2ironic extract --run m1 --nova-bm-db DB --nova-db DB",
+    "Once the causes are fixed: nova2ironic extract --run m1",
     "then: nova2ironic power --run m1",
     "then: nova2ironic run --run m1",
   ]);

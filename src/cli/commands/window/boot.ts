@@ -2,7 +2,7 @@ import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import { STOPPED } from "../../../migrate/order.ts";
 import { boot } from "../../../window/boot/boot.ts";
-import { AFTER } from "../../../window/runner/pipeline.ts";
+import { AFTER } from "../../../window/runner/after.ts";
 import type { BootArgs } from "../../options/window/boot.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { bootSummary, bootView } from "../../views/previews.ts";

@@ -1,7 +1,7 @@
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import { STOPPED } from "../../../migrate/order.ts";
 import { finishRun, previewFinish, RUN_DONE } from "../../../window/finish/finish.ts";
-import { AFTER } from "../../../window/runner/pipeline.ts";
+import { AFTER } from "../../../window/runner/after.ts";
 import type { FinishArgs } from "../../options/window/finish.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { statesView } from "../../views/previews.ts";

@@ -2,7 +2,7 @@ import { ONE_BY_ONE, type Pace } from "../../../engine/window-part.ts";
 import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import { handover } from "../../../window/handover/handover.ts";
-import { AFTER } from "../../../window/runner/pipeline.ts";
+import { AFTER } from "../../../window/runner/after.ts";
 import type { HandoverArgs } from "../../options/window/handover.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { statesView } from "../../views/previews.ts";

@@ -1,6 +1,6 @@
 import { endOf } from "../../../window/rehearse/rehearsal-file.ts";
 import { rehearse } from "../../../window/rehearse/rehearse.ts";
-import { AFTER } from "../../../window/runner/pipeline.ts";
+import { AFTER } from "../../../window/runner/after.ts";
 import type { RehearseArgs } from "../../options/window/rehearse.ts";
 import { printView } from "../../print/out.ts";
 import { rehearsalText, rehearsalView } from "../../views/rehearsal.ts";

@@ -1,13 +1,12 @@
 import { MigrationError } from "../../../lib/error.ts";
-import { nextCommand } from "../../../run/next.ts";
-import type { Hands } from "../../../window/runner/command-lines.ts";
+import { type Hands, runAgain } from "../../../window/runner/command-lines.ts";
 import { type RunEnd, walk } from "../../../window/runner/runner.ts";
 import type { RunArgs } from "../../options/window/run.ts";
 import { exitWith, say, sinkOf } from "../shared.ts";
 
 /** @param hands the other commands, to be called */
 export async function runCommand(args: RunArgs, hands: Hands): Promise<void> {
-  const again = nextCommand("run", args);
+  const again = runAgain(args);
   const walked = await walk(args, hands, sinkOf({ ...args, format: "table" })).catch(
     (cause: unknown) => {
       // A refusal of this command line says itself which one goes on.

@@ -47,7 +47,7 @@ export const runOptions: Declared = {
     ...of(planOptions, FOR_STAGES.plan),
   },
   epilogue:
-    "What is given for power and plan stays in the run until it is planned. Hooks are programs in RUN/hooks: before-STAGE and after-STAGE, with NOVA2IRONIC_RUN and NOVA2IRONIC_STAGE; one that fails stops the run.",
+    "The run saves what is given for its stages. Hooks are programs in RUN/hooks: before-STAGE and after-STAGE, with NOVA2IRONIC_RUN and NOVA2IRONIC_STAGE; one that fails stops the run.",
   examples: [
     "$0 run --run m1 --until check",
     "$0 run --run m1 --until check --allow-pairing --deploy-kernel ID --deploy-ramdisk ID",

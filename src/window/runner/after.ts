@@ -1,0 +1,75 @@
+import { NAMED } from "../../lib/text.ts";
+import { stopped } from "../../migrate/order.ts";
+import { heldUpText, isHeldUp, loadable, nothingText } from "../../migrate/plan/empty-plan.ts";
+import type { PlanCounts } from "../../model/artefact.ts";
+import { type NextCommand, nextCommand, pick, TREE } from "../../run/next.ts";
+import { whyNot } from "./pipeline.ts";
+
+/** The options of a command line. */
+interface Given {
+  readonly run: string;
+  readonly novaConf?: readonly string[];
+}
+
+/** The extract that adds the nova.conf of these hosts. */
+function withConf(given: Given, hosts: readonly string[]) {
+  const added = hosts.slice(0, NAMED).map((host) => `${host}=FILE`);
+  return nextCommand("extract", given, { novaConf: [...(given.novaConf ?? []), ...added] });
+}
+
+/** What a command says at its end: what comes next, and what takes it back. `given` are its options. */
+export const AFTER = {
+  /** @param withoutConf hosts without a nova.conf */
+  extract(given: Given, withoutConf: readonly string[]) {
+    const power = nextCommand("power", given);
+    const plan = `then: ${nextCommand("plan", given)}`;
+    if (withoutConf.length === 0) return `Next: ${power}\n${plan}`;
+    return `Next: ${withConf(given, withoutConf.toSorted())}\nor, if a site document names the power manager: ${power}\n${plan}`;
+  },
+  /**
+   * @param failed whether machines did not answer as they should
+   * @param noConf whether extract was given no nova.conf
+   */
+  power({ run }: Given, failed: boolean, noConf: boolean) {
+    const plan = nextCommand("plan", { run });
+    if (!failed) return `Next: ${plan}`;
+    if (noConf)
+      return `Without nova.conf the power manager of a machine is unknown.\nNext: ${withConf({ run }, ["HOST"])}\nor: ${plan}`;
+    const ask = nextCommand("power", { run }, { only: "failed" });
+    return `Once their cause is fixed, ask those again; --only VERDICT and --host HOST ask some of them. The plan goes without.\nNext: ${ask}\nor: ${plan}`;
+  },
+  stoppedPower: (given: Given) =>
+    stopped(nextCommand("power", given, pick(given, ["only", "node", "host"]))),
+  /** @param asked whether BMCs were asked for it */
+  plan(given: Given, counts: PlanCounts, asked: boolean) {
+    const again = `Next: ${nextCommand(asked ? "plan" : "power", given)}`;
+    if (loadable(counts) === 0)
+      return `${upper(nothingText(counts))}: ${whyNot(given.run)}\n${again}  # once the causes are fixed, or accepted in the site document`;
+    if (!isHeldUp(counts)) return `Next: ${nextCommand("apply", given)}`;
+    return `${upper(heldUpText(counts))}, and apply refuses the plan (N2I-E304): ${whyNot(given.run)}\nFix the causes, or accept them in the site document, and plan again; or load without them.\n${again}\nor: ${nextCommand("apply", given, { skipBlocked: true })}`;
+  },
+  apply: (given: Given) =>
+    `Next: ${nextCommand("status", given)}\nUndo: ${nextCommand("rollback", given, { all: true, plan: true })}`,
+  rehearse: (given: Given) => `Next: ${nextCommand("status", given)}`,
+  boot(given: Given & Way) {
+    const line = (way: object) => nextCommand("boot", given, { ...pick(given, TREE), ...way });
+    if (given.undo) return `Next: ${line({})}`;
+    return `Next: ${line({ verify: true })}\nUndo: ${line({ undo: true })}`;
+  },
+  handover: (given: Given & Way) => otherWay("handover", given),
+  finish: (given: Given & Way) => otherWay("finish", given),
+} as const;
+
+interface Way {
+  readonly undo: boolean;
+}
+
+function upper(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
+
+function otherWay(command: NextCommand, given: Given & Way): string {
+  const undo = !given.undo;
+  const line = nextCommand(command, given, { ...pick(given, ["node"]), undo });
+  return `${undo ? "Undo" : "Next"}: ${line}`;
+}

@@ -13,8 +13,7 @@ import { ID } from "./nova-ways.ts";
 import { BROKEN } from "./scene.ts";
 
 test("a conductor without fake-hardware is refused before any write", async (t) => {
-  const { cloud, at, how } = await place(t);
-  const before = cloud.dump();
+  const { cloud, at, how, before } = await place(t);
   const drivers = [{ name: "ipmi", hosts: ["c"] }];
   const conductor = { hostname: "c", conductor_group: "", alive: true, drivers: ["ipmi"] };
   cloud.fail(/^GET .v1.(drivers|conductors)/, instead(200, { drivers, conductors: [conductor] }));
@@ -117,8 +116,7 @@ for (const [speaks, release, status] of [
   ["1.56", "Stein", 0],
 ] as const)
   test(`an Ironic of ${release}, which speaks up to ${speaks}, is ${status === 0 ? "new enough" : "refused, before any write"}`, async (t) => {
-    const { cloud, at, how } = await place(t);
-    const before = cloud.dump();
+    const { cloud, at, how, before } = await place(t);
     cloud.rules.speaks = speaks;
     const why = /microversions up to 1\.46, and a driver is exchanged safely since 1\.47/;
     for (const more of status === 0 ? [["--dry-run"]] : [["--dry-run"], []]) {
@@ -241,8 +239,7 @@ for (const [what, makes, why] of REFUSED)
   });
 
 test("flavor and image are known by their names too, and the journal has their ids", async (t) => {
-  const { cloud, at, how } = await place(t);
-  const before = cloud.dump();
+  const { cloud, at, how, before } = await place(t);
   const env = { ...how.env, OS_IMAGE_ENDPOINT_OVERRIDE: cloud.url };
   const debian = { id: uuidOf(5, 7), name: "debian", status: "active" };
   const double = [1, 2].map((one) => ({ ...debian, id: uuidOf(5, one), name: "double" }));

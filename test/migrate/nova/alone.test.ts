@@ -132,8 +132,7 @@ test("Ctrl-C while flavors change ends the apply before the load, and the same c
   const there = await made.now();
   assert.deepEqual(changes(made.before.ironic, there.ironic), {});
   await ends(0, made.act(["apply"]));
-  await ends(0, made.act(["rollback", "--all"]));
-  await made.isAsBefore();
+  await made.undone();
 });
 
 test("a plan that is killed once it is whole, before it is the run's, leaves the old one, and is made again", async (t) => {
@@ -150,8 +149,7 @@ test("a plan that is killed once it is whole, before it is the run's, leaves the
   assert.equal(readlinkSync(`${folder}/plan`), first);
   assert.match((await runs(0, ["show", `${folder}/plan`, "--nova"])).out, /ironic-compute/);
   await ends(0, made.act(["apply"]));
-  await ends(0, made.act(["rollback", "--all"]));
-  await made.isAsBefore();
+  await made.undone();
 
   await runs(0, planning);
   assert.notEqual(readlinkSync(`${folder}/plan`), first);

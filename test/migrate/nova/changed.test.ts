@@ -59,8 +59,7 @@ for (const engine of engines("sqlite", "mysql")) {
       ]),
     );
     assert.match(again.out, /Nova: 0 rows .*; 0 extra specs/);
-    await ends(0, act(["rollback", "--all"]));
-    await made.isAsBefore();
+    await made.undone();
   });
 
   test(`on ${engine}, rollback leaves and lists a machine with a row somebody changed since, and restores all others`, async (t) => {
@@ -88,8 +87,7 @@ for (const engine of engines("sqlite", "mysql")) {
     );
     await nova.db("instances").where({ id: 2 }).update({ host: "ironic-compute" });
     await nova.db("instance_type_extra_specs").where({ id: 3 }).update({ value: "old-ramdisk" });
-    await ends(0, act(["rollback", "--all"]));
-    await made.isAsBefore();
+    await made.undone();
   });
 
   test(`on ${engine}, a machine whose node rollback leaves in Ironic keeps its host, and a refusal leaves all`, async (t) => {
@@ -113,8 +111,7 @@ for (const engine of engines("sqlite", "mysql")) {
       ["compute_nodes:1", "instances:1", "aggregate_hosts:3"],
     );
     await node().update({ maintenance: false });
-    await ends(0, act(["rollback", "--all"]));
-    await made.isAsBefore();
+    await made.undone();
   });
 
   test(`on ${engine}, verify names the machine of which Nova offers 1 MB too much, and one with two compute nodes`, async (t) => {

@@ -31,8 +31,7 @@ for (const engine of engines("mysql", "postgresql"))
     const after = await made.now();
     sameRows(after.nova, loaded.nova);
     sameRows(after.ironic, loaded.ironic);
-    await ends(0, act(["rollback", "--all"]));
-    await made.isAsBefore();
+    await made.undone();
   });
 
 testOnce("a journal of nova's rows that lost its last line is gone on with", async (t) => {
@@ -47,8 +46,7 @@ testOnce("a journal of nova's rows that lost its last line is gone on with", asy
   assert.match(status.out, /1 batch begun and not recorded as done/);
   const again = await ends(0, act(["apply"]));
   assert.match(again.out, /hosts: 0 rows changed, \d+ so already, 0 left/);
-  await ends(0, act(["rollback", "--all"]));
-  await made.isAsBefore();
+  await made.undone();
 });
 
 /** How many machines: with the tool's own batches a thousand are four of them, and once is enough. */

@@ -1,2 +1,2 @@
 import "../../lab/on-servers.ts";
-import "./shared.test.ts";
+import "./read.test.ts";

@@ -1,2 +1,2 @@
 import "../../lab/on-servers.ts";
-import "./perform.test.ts";
+import "./held.test.ts";

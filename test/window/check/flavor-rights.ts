@@ -1,65 +1,65 @@
-import { API, type CheckCases, MOVED, mayNot, nova, plan, SPEC } from "./view.ts";
+import {
+  API,
+  type CheckCases,
+  fails,
+  MOVED,
+  mayNot,
+  nova,
+  passes,
+  plan,
+  SPEC,
+  warns,
+} from "./view.ts";
 
 /** Of rights, and of what later Novas have elsewhere. */
 export const CASES_RIGHTS: CheckCases = {
   "Evacuation records": [
-    [
+    warns(
       nova({ version: 302, evacuations: null }),
-      "Warning",
       /none can be read.*GRANT SELECT on migrations/s,
-    ],
+    ),
   ],
-  "Attached volumes": [
-    [nova({ volumes: null }), "Warning", /GRANT SELECT on block_device_mapping/],
-  ],
+  "Attached volumes": [warns(nova({ volumes: null }), /GRANT SELECT on block_device_mapping/)],
   Aggregates: [
-    [
+    warns(
       { ...nova({ aggregates: null }), ...plan({ nova: MOVED }) },
-      "Warning",
       /aggregate_hosts cannot be read behind --nova-db\./,
-    ],
+    ),
   ],
   Flavors: [
-    [
+    warns(
       { ...nova({ version: 402 }), api: { ...API, flavors: null } },
-      "Warning",
       /flavor_extra_specs cannot be read behind --nova-api-db\./,
-    ],
-    [nova({ version: 402 }), "Warning", /in nova_api.*--nova-api-db/s],
-    [
+    ),
+    warns(nova({ version: 402 }), /in nova_api.*--nova-api-db/s),
+    passes(
       { ...nova({ version: 402, flavors: [SPEC] }), api: { ...API, flavorIds: new Set([3]) } },
-      "Success",
       /^0 flavors/,
-    ],
-    [
+    ),
+    warns(
       { ...nova({ version: 402 }), api: { ...API, flavors: [SPEC], flavorIds: new Set([3]) } },
-      "Warning",
       /baremetal.*--nova-api-db DB.*D230/s,
-    ],
+    ),
   ],
   Allocations: [
-    [
+    warns(
       { computes: null, placement: { allocated: new Map(), providers: [] } },
-      "Warning",
       /compute_nodes cannot be read/,
-    ],
+    ),
   ],
   Privileges: [
-    [
+    fails(
       { api: { ...API, forbidden: mayNot("DELETE flavor_extra_specs") } },
-      "Failure",
       /nova_api's database .*: DELETE flavor_extra_specs\..*GRANT DELETE ON/s,
-    ],
-    [
+    ),
+    fails(
       nova({ forbidden: { ...mayNot("UPDATE instances"), missing: ["services"] } }),
-      "Failure",
       /UPDATE instances\.\nFix: .*GRANT.*\n1 tables are missing behind --nova-db.*: services\.\nFix: /,
-    ],
-    [nova({ forbidden: mayNot("UPDATE instances") }), "Failure", /UPDATE instances.*GRANT/s],
-    [
+    ),
+    fails(nova({ forbidden: mayNot("UPDATE instances") }), /UPDATE instances.*GRANT/s),
+    warns(
       plan({ nova: { ...MOVED, api: new Map([["flavors", new Set()]]) } }),
-      "Warning",
       /Not looked at .*give --nova-api-db$/s,
-    ],
+    ),
   ],
 };

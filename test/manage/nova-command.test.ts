@@ -39,8 +39,7 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   await runs(0, ["verify", ...at], how);
   const { driver = null } = cloud.node;
   cloud.node.driver = "fake-hardware";
-  const found = await run(["verify", ...at], how);
-  assert.equal(found.status, 2, found.err);
+  const found = await runs(2, ["verify", ...at], how);
   assert.match(found.out, /it stands on fake hardware: nothing reaches its machine/);
   cloud.node.driver = driver;
   const added = { id: uuidOf(3, 2), device_id: String(row?.Server) };
@@ -103,8 +102,7 @@ for (const [when, call, reaches] of [
         Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
       }
     });
-    const ran = await run([...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
-    assert.equal(ran.status, 5, ran.err);
+    const ran = await runs(5, [...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
     const stands = [node.driver, node.maintenance, servers.size, reached];
     assert.deepEqual(stands, ["fake-hardware", true, 0, reaches], ran.out);
     cloud.use(() => null);
@@ -120,8 +118,7 @@ test("what a way back that broke off left is said to be ended by rollback", asyn
   cloud.fail(/^DELETE \/servers/, BROKEN);
   const back = ["rollback", ...at, "--all", "--yes"];
   assert.notEqual((await run(back, how)).status, 0);
-  const found = await run(["verify", ...at], how);
-  assert.equal(found.status, 2, found.err);
+  const found = await runs(2, ["verify", ...at], how);
   assert.match(found.out, /this run holds it in maintenance: run rollback again/);
   cloud.use(() => null);
   await runs(0, back, how);
@@ -141,8 +138,7 @@ test("a server whose machine keeps its mark is not taken back, and the same comm
   );
   const columns = ["-f", "value", "-c", "Result", "-c", "Server", "-c", "Why"];
   const words = [...manage, ...NOVA, ...at, ...columns];
-  const ran = await run(words, how);
-  assert.equal(ran.status, 3, ran.err);
+  const ran = await runs(3, words, how);
   const [server] = servers.keys();
   assert.match(ran.out, new RegExp(`${server}.*in service|in service.*${server}`));
   assert.match(ran.out, /its mark stays: PATCH of node 1\S+ is refused/);
@@ -164,8 +160,7 @@ test("another flavor after a death is refused by --dry-run too, and what is take
   assert.equal(node.driver, "fake-hardware");
   const other = words.map((word) => (word === "gold" ? "tin" : word));
   const begun = "it was begun with flavor gold: pass the same values, or it is taken back";
-  const dry = await run([...other, "--dry-run"], how);
-  assert.equal(dry.status, 4, dry.err);
+  const dry = await runs(4, [...other, "--dry-run"], how);
   assert.equal(dry.out, `left ${begun}\n`);
   assert.equal(node.driver, "fake-hardware");
   const ran = await run(other, how);

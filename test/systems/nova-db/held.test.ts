@@ -1,10 +1,26 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import type { Engine } from "../../../src/model/database.ts";
 import type { NovaStep } from "../../../src/model/nova/nova-plan.ts";
+import { identifyNova } from "../../../src/systems/nova-db/plan-open.ts";
+import { createNovaTarget } from "../../../src/systems/nova-db/target.ts";
 import { engines, testOnce } from "../../lab/engines.ts";
+import { withDatabase } from "../../lab/index.ts";
 import { HOOKS } from "../../support/hooks.ts";
-import { uuidOf } from "../../takeover/cloud.ts";
-import { hostsTarget } from "./hosts-target.ts";
+import { openedAt } from "../../support/opened.ts";
+import { loadHosts, uuidOf } from "../../takeover/cloud.ts";
+
+/** Machines with a tenant each on H1, in a Nova that is open to be written. */
+async function hostsTarget(engine: Engine, machines: number, t: TestContext) {
+  const place = await withDatabase(engine, t);
+  await loadHosts(place.db, engine, { machines, tenants: true });
+  const database = await openedAt(place.url, t);
+  return {
+    db: place.db,
+    database,
+    target: createNovaTarget(database, await identifyNova(database)),
+  };
+}
 
 function computeStep(id: number): NovaStep {
   const common = { hypervisor_hostname: uuidOf("node", id), deleted: 0, service_id: null };

@@ -2,9 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WINDOW_PACE } from "../../../src/model/handover.ts";
 import { CHECKS, checkAll, statusOfChecks } from "../../../src/window/check/rules/checks.ts";
-import { CASES_APPLIES } from "./applies.ts";
-import { CASES_RIGHTS } from "./flavor-rights.ts";
-import { LATER_CASES } from "./later.ts";
+import { CASES_APPLIES, CASES_RIGHTS, LATER_CASES } from "./cases.ts";
 import { CASES_PLACES } from "./places.ts";
 import {
   ALIVE,

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import yargs from "yargs";
 import { applyOptions } from "../../src/cli/options/apply.ts";
@@ -6,6 +8,8 @@ import { declare } from "../../src/cli/options/declared.ts";
 import { planOptions } from "../../src/cli/options/plan.ts";
 import { rollbackOptions } from "../../src/cli/options/rollback.ts";
 import { verifyOptions } from "../../src/cli/options/verify.ts";
+import { assertRefusal, refused, run, runs } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 
 for (const declared of [planOptions, applyOptions, verifyOptions, rollbackOptions])
   test(`help of ${declared.command} lists its own options first, then those of Nova, Ironic and the output`, async () => {
@@ -21,3 +25,104 @@ for (const declared of [planOptions, applyOptions, verifyOptions, rollbackOption
     ] as const)
       assert.match(help, new RegExp(`^${title}\\n(?:\\s+.*\\n)*?\\s+${option} `, "m"));
   });
+
+test("the script of completion asks this program, which offers commands, options and choices", async () => {
+  const { out } = await runs(0, ["completion"]);
+  assert.match(out, /nova2ironic.* --get-yargs-completions/);
+  for (const [words, offered] of [
+    [["hand"], "handover"],
+    [["apply", "--skip"], "--skip-blocked"],
+    [["show", "m1", "-f", "j"], "json"],
+  ] as const) {
+    const asked = ["--get-yargs-completions", "nova2ironic", ...words];
+    assert.match((await runs(0, asked)).out, new RegExp(`^${offered}`, "m"), words.join(" "));
+  }
+});
+
+test("a bare command and help show what there is, help of a command that command", async () => {
+  const bare = await runs(0, []);
+  assert.match(bare.out, /^nova2ironic <command>\n/);
+  assert.equal((await runs(0, ["help"])).out, bare.out);
+  const plan = await runs(0, ["plan", "--help"]);
+  assert.equal((await runs(0, ["help", "plan"])).out, plan.out);
+  // Nothing that stands behind it is done.
+  assert.equal((await runs(0, ["help", "plan", "--run", "m1", "--yes"])).out, plan.out);
+});
+
+test("codes are explained as many as are named, whichever way they are written", async () => {
+  const both = await runs(0, ["explain", "d600", "N2I-E304"]);
+  assert.deepEqual(both.out.match(/^N2I-[DE]\d+: /gm), ["N2I-D600: ", "N2I-E304: "]);
+  assert.equal((await runs(0, ["help", "D600", "e304"])).out, both.out);
+  assertRefusal(
+    await run(["explain", "d600", "d6666"]),
+    64,
+    "N2I-E100",
+    /no code or topic "d6666"/,
+  );
+});
+
+test("help and explain print pages of the manual, and name near ones", async () => {
+  const page = await runs(0, ["help", "runbook"]);
+  assert.match(page.out, /^# Runbook\n/);
+  const both = await runs(0, ["explain", "galera", "e304"]);
+  assert.match(both.out, /^# How to work with Galera[\s\S]*^N2I-E304: /m);
+  assertRefusal(await run(["help", "runbok"]), 64, "N2I-E100", /Did you mean runbook\?/);
+  assertRefusal(await run(["explain", "runbok"]), 64, "N2I-E100", /Did you mean runbook\?/);
+  assert.match((await runs(0, ["help"])).out, /^Manual: nova2ironic help TOPIC.*\brunbook\b/ms);
+});
+
+test("a demo without a place to play says so, and where to look", async (t) => {
+  const { TMPDIR: before } = process.env;
+  t.after(() => {
+    if (before === undefined) delete process.env.TMPDIR;
+    else process.env.TMPDIR = before;
+  });
+  process.env.TMPDIR = join(privateFolder(t), "gone");
+  const told = await run(["demo"]);
+  assertRefusal(told, 1, "N2I-E120", /cannot write \S+gone \(ENOENT\)/);
+  assert.match(told.err, /Fix: Free space there, or name another folder in TMPDIR\./);
+});
+
+test("what was mistyped is named, before what it made look missing", async () => {
+  const option = await run(["extract", "--rum", "m1"]);
+  assertRefusal(option, 64, "N2I-E100", /extract has no option --rum\./, /Did you mean --run\?/);
+  // One of another command.
+  const other = await run(["status", "--run", "m1", "--leave-nova"]);
+  assertRefusal(other, 64, "N2I-E100", /status has no option --leave-nova\./, /Run status with/);
+  const command = await run(["aply", "--run", "m1"]);
+  assertRefusal(command, 64, "N2I-E100", /no command "aply"\./, /Did you mean apply\?/);
+  assertRefusal(await run(["help", "aply"]), 64, "N2I-E100", /Did you mean apply\?/);
+  for (const [words, said, fix] of [
+    [["plan", "--run", "m1", "-f", "xml"], /plan has no option -f\./, /Run plan with --help/],
+    [["show", "m1", "-fjson"], /show has no option -fjson\./, /Did you mean -f json\?/],
+    [["apply", "-all"], /apply has no option -all\./, /Did you mean --all\?/],
+    [["-v", "plan"], /plan wants --run/, /plan --help/],
+    [["plan", "--run", "m1", "more"], /plan takes no argument more\./, /plan --help/],
+    [["--foo", "plan"], /no command is given before --foo\./, /nova2ironic help/],
+  ] as const)
+    assertRefusal(await run([...words]), 64, "N2I-E100", said, fix);
+  const camel = await run(["apply", "--run", "m1", "--novaDb", "DB", "--y"]);
+  assert.doesNotMatch(camel.err, /has no option --(novaDb|y)\b/);
+  const negated = await run(["rollback", "--run", "m1", "--no-window", "tried"]);
+  assert.doesNotMatch(negated.err, /has no option/);
+  // A word that only looks like an option is somebody's value.
+  const value = await run(["status", "--run", "m1", "--", "--rum"]);
+  assert.doesNotMatch(value.err, /has no option/);
+});
+
+test("a wrong choice, a missing word and a wrong folder are refused in words that help", async (t) => {
+  const folder = privateFolder(t);
+  const aply = await refused(["run", "--run", folder, "--until", "aply"], 64, "N2I-E100");
+  assert.match(aply.err, /--until takes no "aply".*\nFix: Did you mean apply\? It takes one of /s);
+  await refused(["window", "opn", "--run", folder], 64, "N2I-E100", [
+    /window knows no "opn"/,
+    /mean open/,
+  ]);
+  await refused(["show"], 64, "N2I-E100", [/show wants <file>/, /as in: show <file>/]);
+  await refused(["plan"], 64, "N2I-E100", [/plan wants --run/, /nova2ironic\.yaml/]);
+  await refused(["show", folder], 64, "N2I-E110", [/is no plan's folder/, /RUN\/plan/]);
+  writeFileSync(join(folder, "of somebody"), "");
+  chmodSync(folder, 0o755);
+  const open = await refused(["status", "--run", folder], 64, "N2I-E110", [/holds no run/]);
+  assert.doesNotMatch(open.err, /chmod/);
+});

@@ -7,7 +7,7 @@ import type { Walked } from "../../src/engine/runner.ts";
 import { MigrationError } from "../../src/lib/error.ts";
 import type { Change } from "../../src/model/change.ts";
 import type { Row } from "../../src/model/machine.ts";
-import { seeded } from "../support/seeded.ts";
+import { holdsLater } from "../support/seeded.ts";
 import {
   before,
   dies,
@@ -283,21 +283,18 @@ async function refused(work: Promise<unknown>): Promise<void> {
 }
 
 test("whatever happens to a run, a rollback leaves what was before, and of others' what they did", async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(happening, { maxLength: 12 }), async (story) => {
-      const { lines, of, first } = made(4);
-      const others = story.some(({ do: what }) => what === "theirs" || what === "touched");
-      for (const what of story) await happens(of, lines, what);
-      await rollback(of, lines);
-      const begun = new Map(first);
-      for (const [id, row] of there(of)) {
-        const was = begun.get(id);
-        if (was !== undefined) assert.deepEqual(row, was, id);
-        // Only a node that somebody else made or touched may be there still.
-        else assert.ok(others && id.startsWith("node:"), `${id} is there still`);
-      }
-      for (const [id] of first) assert.ok(of.rows.has(id), `${id} is lost`);
-    }),
-    seeded(400),
-  );
+  await holdsLater(400, fc.array(happening, { maxLength: 12 }), async (story) => {
+    const { lines, of, first } = made(4);
+    const others = story.some(({ do: what }) => what === "theirs" || what === "touched");
+    for (const what of story) await happens(of, lines, what);
+    await rollback(of, lines);
+    const begun = new Map(first);
+    for (const [id, row] of there(of)) {
+      const was = begun.get(id);
+      if (was !== undefined) assert.deepEqual(row, was, id);
+      // Only a node that somebody else made or touched may be there still.
+      else assert.ok(others && id.startsWith("node:"), `${id} is there still`);
+    }
+    for (const [id] of first) assert.ok(of.rows.has(id), `${id} is lost`);
+  });
 });

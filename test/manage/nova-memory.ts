@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { type Json, type JsonObject, objectOf } from "../../src/lib/json.ts";
 import { FAKE } from "../../src/model/ironic/fake-hardware.ts";
@@ -18,8 +19,8 @@ export interface NovaInMemory extends FaultyService {
   readonly rules: Rules;
   /** The machine itself, whatever is said of it. */
   readonly machine: { power_state: "power on" | "power off" };
-  /** What would have reached the machine, or switched it, had it been there. */
-  readonly heard: readonly string[];
+  /** What would have reached the machine, or switched it, had it been there: at the end of a test, nothing. */
+  readonly heard: string[];
   /** What all of it is, for a comparison. */
   readonly dump: () => string;
 }
@@ -82,6 +83,7 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
     ...{ "binding:profile": { physical_network: "rack" }, dns_name: "db", revision_number: 1 },
   };
   const heard: string[] = [];
+  t.after(() => assert.deepEqual(heard, []));
   const rules: Rules = {};
   const machine: NovaInMemory["machine"] = { power_state: "power on" };
   const held: Held = {

@@ -11,6 +11,8 @@ export interface Place {
   readonly cloud: NovaInMemory;
   readonly at: readonly string[];
   readonly how: { readonly env: { readonly [name: string]: string } };
+  /** The cloud as it was. */
+  readonly before: string;
 }
 
 export async function place(t: TestContext): Promise<Place> {
@@ -22,7 +24,7 @@ export async function place(t: TestContext): Promise<Place> {
     names.map((name) => [`OS_${name}_ENDPOINT_OVERRIDE`, cloud.url] as const),
   );
   const at = ["--run", join(privateFolder(t), "run"), "--ironic-url", cloud.url];
-  return { cloud, at, how: { env } };
+  return { cloud, at, how: { env }, before: cloud.dump() };
 }
 
 /** A token of Keystone for a login of this project. */

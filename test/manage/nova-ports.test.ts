@@ -4,7 +4,7 @@ import { managedIn } from "../../src/manage/manage-run.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
 import { instead } from "../support/faulty-service.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
-import { back, begun, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
+import { back, begun, forward, ID, OWN, type Scene, scene, undone } from "./nova-ways.ts";
 import { BROKEN, writes } from "./scene.ts";
 
 const NO_PORT = instead(404, { NeutronError: { message: "gone" } });
@@ -42,16 +42,14 @@ test("a port that is asked for once its driver is exchanged is not left out with
   const other = { ...at, hands: { ...at.hands, portsOf: () => [uuidOf(3, 1), uuidOf(3, 9)] } };
   assert.match((await forward(other)).join(), /made without port 3\S+9: run rollback/);
   assert.equal(at.cloud.servers.size, 0);
-  assert.deepEqual(await back(at), []);
-  assert.equal(at.cloud.dump(), at.before);
+  await undone(at);
 });
 
 test("a machine without a port gets a server without a network", async (t) => {
   const at = await scene(t);
   const alone = { ...at, hands: { ...at.hands, portsOf: () => [] } };
   assert.deepEqual(await forward(alone), []);
-  assert.deepEqual(await back(at), []);
-  assert.equal(at.cloud.dump(), at.before);
+  await undone(at);
 });
 
 for (const lines of [1, 2, 5])
@@ -70,8 +68,7 @@ for (const lines of [1, 2, 5])
       assert.equal(at.cloud.dump(), was);
     }
     assert.deepEqual(await forward(at), []);
-    assert.deepEqual(await back(at), []);
-    assert.equal(at.cloud.dump(), at.before);
+    await undone(at);
   });
 
 const Q = uuidOf(3, 2);
@@ -98,9 +95,7 @@ test("a port that its server got since is not deleted with it: nothing is writte
   assert.deepEqual([at.cloud.dump() === was, writes(at.cloud, from)], [true, []]);
   assert.equal(managedIn((await readJournal(at.run)).entries).size, 1);
   detach();
-  assert.deepEqual(await back(at), []);
-  assert.equal(at.cloud.dump(), at.before);
-  assert.deepEqual(at.cloud.heard, []);
+  await undone(at);
 });
 
 for (const [what, lines, when] of [
@@ -119,9 +114,7 @@ for (const [what, lines, when] of [
     assert.deepEqual(stands, ["fake-hardware", true, 1, 1]);
     at.cloud.use(() => null);
     others.clear();
-    assert.deepEqual(await back(at), []);
-    assert.equal(at.cloud.dump(), at.before);
-    assert.deepEqual(at.cloud.heard, []);
+    await undone(at);
   });
 
 for (const [what, device, named] of [
@@ -141,9 +134,7 @@ for (const [what, device, named] of [
     );
     assert.deepEqual([at.cloud.dump() === was, writes(at.cloud, from)], [true, []]);
     Object.assign(port, attached);
-    assert.deepEqual(await back(at), []);
-    assert.equal(at.cloud.dump(), at.before);
-    assert.deepEqual(at.cloud.heard, []);
+    await undone(at);
   });
 
 test("what its user changed of the port of a server in service stays, before and after its way back", async (t) => {
@@ -226,6 +217,5 @@ test("a login that does not see what Nova clears of a port is refused before any
   assert.match((await forward(at)).join(), why);
   assert.ok(writes(at.cloud, from).every((call) => !call.includes("/v2.0/")));
   at.cloud.use(() => null);
-  assert.deepEqual(await back(at), []);
-  assert.equal(at.cloud.dump(), at.before);
+  await undone(at);
 });

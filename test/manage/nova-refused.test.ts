@@ -13,13 +13,11 @@ import { ID } from "./nova-ways.ts";
 import { BROKEN } from "./scene.ts";
 
 test("a conductor without fake-hardware is refused before any write", async (t) => {
-  const { cloud, at, how } = await place(t);
-  const before = cloud.dump();
+  const { cloud, at, how, before } = await place(t);
   const drivers = [{ name: "ipmi", hosts: ["c"] }];
   const conductor = { hostname: "c", conductor_group: "", alive: true, drivers: ["ipmi"] };
   cloud.fail(/^GET .v1.(drivers|conductors)/, instead(200, { drivers, conductors: [conductor] }));
-  const ran = await run([...manage, ...NOVA, ...at], how);
-  assert.equal(ran.status, 4, ran.err);
+  const ran = await runs(4, [...manage, ...NOVA, ...at], how);
   assert.match(ran.err, /N2I-E370 .*hardware type fake-hardware is not enabled/);
   assert.deepEqual(writes(cloud), []);
   assert.equal(cloud.dump(), before);
@@ -65,8 +63,7 @@ test("an image that Nova makes no server of the flavor with is refused before an
     const fit = { ...image };
     Object.assign(image, what);
     for (const given of [[], ["--image", uuidOf(5, 7)]]) {
-      const ran = await run(words(...given), { env });
-      assert.equal(ran.status, 4, ran.err);
+      const ran = await runs(4, words(...given), { env });
       assert.match(ran.err, why);
       assert.match(ran.err, given.length > 0 ? new RegExp(`image ${uuidOf(5, 7)}`) : /./);
     }
@@ -117,8 +114,7 @@ for (const [speaks, release, status] of [
   ["1.56", "Stein", 0],
 ] as const)
   test(`an Ironic of ${release}, which speaks up to ${speaks}, is ${status === 0 ? "new enough" : "refused, before any write"}`, async (t) => {
-    const { cloud, at, how } = await place(t);
-    const before = cloud.dump();
+    const { cloud, at, how, before } = await place(t);
     cloud.rules.speaks = speaks;
     const why = /microversions up to 1\.46, and a driver is exchanged safely since 1\.47/;
     for (const more of status === 0 ? [["--dry-run"]] : [["--dry-run"], []]) {
@@ -142,8 +138,7 @@ test("a port of the machine that --port does not name is refused, before any wri
   cloud.others.set(other, { ...cloud.port, id: other, mac_address: macOf(2) });
   const before = cloud.dump();
   const words = [...manage, ...NOVA, "--port", own, ...at];
-  const ran = await run(words, how);
-  assert.equal(ran.status, 4, ran.err);
+  const ran = await runs(4, words, how);
   assert.match(ran.err, /N2I-E370 .*VIF 3\S+2 is attached to it, and is not named/);
   assert.deepEqual([writes(cloud), cloud.dump()], [[], before]);
   await runs(0, [...words, "--port", other, "--dry-run"], how);
@@ -231,8 +226,7 @@ for (const [what, makes, why] of REFUSED)
     cloud.fail(/^POST \/v3\//, { done: false, says: tokenFor("p") });
     for (const more of [["--dry-run"], []]) {
       const words = [...manage, ...NOVA, ...more, ...at.slice(0, 2)];
-      const ran = await run(words, loginAt(cloud, how));
-      assert.equal(ran.status, 4, ran.err);
+      const ran = await runs(4, words, loginAt(cloud, how));
       assert.match(ran.err, /N2I-E370/);
       assert.match(ran.err, why);
     }
@@ -241,8 +235,7 @@ for (const [what, makes, why] of REFUSED)
   });
 
 test("flavor and image are known by their names too, and the journal has their ids", async (t) => {
-  const { cloud, at, how } = await place(t);
-  const before = cloud.dump();
+  const { cloud, at, how, before } = await place(t);
   const env = { ...how.env, OS_IMAGE_ENDPOINT_OVERRIDE: cloud.url };
   const debian = { id: uuidOf(5, 7), name: "debian", status: "active" };
   const double = [1, 2].map((one) => ({ ...debian, id: uuidOf(5, one), name: "double" }));

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { type WindowSession, windowBack, windowForward } from "../../src/engine/window.ts";
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
@@ -96,6 +97,12 @@ export function forward(at: Scene, lines?: number): Promise<readonly string[]> {
 /** Takes its server away. @returns why it was not taken away; nothing of one that died */
 export function back(at: Scene, lines?: number): Promise<readonly string[]> {
   return acting(at.run, (session) => backIn(at, session), lines);
+}
+
+/** Takes its server away, and the cloud is as it was. */
+export async function undone(at: Scene, what?: string): Promise<void> {
+  assert.deepEqual(await back(at), []);
+  assert.equal(at.cloud.dump(), at.before, what);
 }
 
 async function acting(

@@ -10,7 +10,7 @@ import {
   unsealed,
 } from "../../src/model/secret.ts";
 import { anyText } from "../support/any-text.ts";
-import { seeded } from "../support/seeded.ts";
+import { holds } from "../support/seeded.ts";
 
 const WORDS = [
   "pass",
@@ -27,14 +27,11 @@ const name = fc.tuple(anyText, fc.constantFrom(...WORDS), anyText).map((parts) =
 const names = fc.oneof(name, fc.constantFrom("ssh_key_contents", "deploy_key", "key", "KEY"));
 
 test("JSON text with a key that names a secret is never taken for one without, however it is nested", () => {
-  fc.assert(
-    fc.property(names, fc.boolean(), (key, nested) => {
-      fc.pre(isSecretName(key));
-      const object = { [key]: "x" };
-      assert.ok(mayHoldSecret(JSON.stringify(nested ? { a: [object] } : object)));
-    }),
-    seeded(100),
-  );
+  holds(100, names, fc.boolean(), (key, nested) => {
+    fc.pre(isSecretName(key));
+    const object = { [key]: "x" };
+    assert.ok(mayHoldSecret(JSON.stringify(nested ? { a: [object] } : object)));
+  });
 });
 
 test("what an idle node holds is spared the look at every key", () => {
@@ -76,15 +73,12 @@ const secrets = fc.oneof(
 
 test("text of which it is said that its secrets are at home has none that is not", () => {
   let plain = 0;
-  fc.assert(
-    fc.property(fc.dictionary(anyText, fc.oneof(secrets, fc.array(secrets))), (line) => {
-      const text = JSON.stringify(line);
-      if (!isPlainlyHome(text, isHome)) return;
-      plain += 1;
-      assert.equal(strayed(JSON.parse(text), isHome), null, text);
-    }),
-    seeded(2000),
-  );
+  holds(2000, fc.dictionary(anyText, fc.oneof(secrets, fc.array(secrets))), (line) => {
+    const text = JSON.stringify(line);
+    if (!isPlainlyHome(text, isHome)) return;
+    plain += 1;
+    assert.equal(strayed(JSON.parse(text), isHome), null, text);
+  });
   assert.ok(plain > 20, `${plain} were taken for plain`);
 });
 

@@ -8,7 +8,7 @@ import type { Footer, PlanCounts, PlanHeader } from "../../src/model/artefact.ts
 import type { Entry } from "../../src/model/journal.ts";
 import type { PlannedMachine, Verdict } from "../../src/model/plan.ts";
 import { createdIn } from "../../src/window/check/check-run.ts";
-import { seeded } from "../support/seeded.ts";
+import { holdsLater } from "../support/seeded.ts";
 
 const SHA256 = "a".repeat(64);
 const target = { engine: "sqlite" } as const;
@@ -62,23 +62,20 @@ test("nodes that a plan creates are this run's own as the plan's lines are, read
   t.after(() => cutSmaller(before));
   const plans = fc.array(verdict, { minLength: 1, maxLength: 7 });
   const given = plans.chain((all) => fc.tuple(fc.constant(all), entriesOf(all.length)));
-  await fc.assert(
-    fc.asyncProperty(given, async ([verdicts, entries]) => {
-      const machines = verdicts.map((one, at) => line(at, one));
-      const header = { target } as PlanHeader & { readonly origins: [] };
-      const footer = { sha256: SHA256 } as Footer<PlanCounts>;
-      const created = createdIn({ header, footer });
-      for (const one of machines) created.add(one);
-      const lines = async function* () {
-        yield await Promise.resolve(machines);
-      };
-      const leg = ironicJournalled(target, { sha256: SHA256, lines });
-      const wanted: string[] = [];
-      for await (const batch of ownedLines(leg, entries, { wants: () => true }))
-        for (const { line: of, changes } of batch)
-          if (changes.some(({ resource }) => resource === "node")) wanted.push(of.uuid ?? "");
-      assert.deepEqual([...created.owned(entries)], wanted);
-    }),
-    seeded(400),
-  );
+  await holdsLater(400, given, async ([verdicts, entries]) => {
+    const machines = verdicts.map((one, at) => line(at, one));
+    const header = { target } as PlanHeader & { readonly origins: [] };
+    const footer = { sha256: SHA256 } as Footer<PlanCounts>;
+    const created = createdIn({ header, footer });
+    for (const one of machines) created.add(one);
+    const lines = async function* () {
+      yield await Promise.resolve(machines);
+    };
+    const leg = ironicJournalled(target, { sha256: SHA256, lines });
+    const wanted: string[] = [];
+    for await (const batch of ownedLines(leg, entries, { wants: () => true }))
+      for (const { line: of, changes } of batch)
+        if (changes.some(({ resource }) => resource === "node")) wanted.push(of.uuid ?? "");
+    assert.deepEqual([...created.owned(entries)], wanted);
+  });
 });

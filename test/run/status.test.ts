@@ -5,7 +5,7 @@ import type { Entry } from "../../src/model/journal.ts";
 import { type RunFiles, takenBack, wasStaged } from "../../src/run/files/run-files.ts";
 import { stillReleased } from "../../src/window/handover/hand-over.ts";
 import { unfinished } from "../../src/window/runner/pipeline.ts";
-import { statusOf } from "../../src/window/runner/run-state.ts";
+import { handoverOf, statusOf } from "../../src/window/runner/run-state.ts";
 import { COUNTS, PLAN, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const span = { part: "ironic", plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" };
@@ -168,4 +168,27 @@ test("a rollback that is not through goes on, and one of some machines says so",
   const one = told({}, { rows: 2, machines: 1, left: NOBODY });
   assert.match(one.next, /^nova2ironic plan .*# 1 of 2 machines was taken back: /);
   assert.equal(one.open, null);
+});
+
+/** A plan that finds machines of an earlier run in Ironic, and of which one more is loaded. */
+async function* lines() {
+  for (const [at, verdict] of ["unchanged", "unchanged", "create"].entries()) {
+    const row = { uuid: `n${at}`, provision_state: at === 2 ? "active" : "available" };
+    yield [{ verdict, bm_node_id: at, records: [{ resource: "node", row }] }];
+  }
+}
+
+/** What the run of these plans stages, and what of it is released. */
+function handed(...plans: readonly string[]) {
+  const entries = plans.map((plan) => ({
+    ...{ do: "begin", part: "ironic", plan, from: 0, to: 3, staged: true, at: "", by: "" },
+  }));
+  const plan = { footer: { sha256: plans.at(-1) }, lines };
+  // Nothing else of them is looked at.
+  return handoverOf(plan as never, entries as unknown as readonly Entry[]);
+}
+
+test("a run stages what it loads, and an earlier plan of it too, not what another run loaded before it", async () => {
+  assert.deepEqual(await handed("one"), { staged: 1, released: 0, takeOvers: 1 });
+  assert.deepEqual(await handed("one", "two"), { staged: 3, released: 0, takeOvers: 1 });
 });

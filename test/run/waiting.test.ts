@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import { cloudFor } from "../../src/run/cloud.ts";
+import { closing } from "../../src/run/databases.ts";
 import { surrounded, surroundings } from "../../src/run/process-context.ts";
 import { waitingFor } from "../../src/run/wait-message.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 
 test("what takes more than two seconds says what it is, again each half minute, and no more at its end", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
@@ -25,5 +30,54 @@ test("what takes more than two seconds says what it is, again each half minute, 
   assert.deepEqual(said, [
     "Still reading the plan: 2 s so far.",
     "Still reading the plan: 32 s so far.",
+  ]);
+});
+
+test("all that is kept is closed, the last first, though some fail; the first failure is told", async () => {
+  const closed: string[] = [];
+  const system = (name: string, fails: boolean) => ({
+    close: async () => {
+      closed.push(name);
+      if (fails) throw new Error(`${name} fails`);
+    },
+  });
+  const open = (work: () => string) =>
+    closing(async (keep) => {
+      for (const name of ["nova", "ironic", "journal"]) keep(system(name, name !== "nova"));
+      return work();
+    });
+  await assert.rejects(
+    open(() => "done"),
+    { message: "journal fails" },
+  );
+  assert.deepEqual(closed, ["journal", "ironic", "nova"]);
+  const broken = () => {
+    throw new Error("the work fails");
+  };
+  await assert.rejects(open(broken), { message: "the work fails" });
+  assert.deepEqual(closed.slice(3), ["journal", "ironic", "nova"]);
+});
+
+test("variables that name an endpoint beside a named cloud are told, as they are not read", (t) => {
+  const folder = privateFolder(t);
+  const auth = "{auth_url: 'http://keystone', username: u, password: p}";
+  writeFileSync(join(folder, "clouds.yaml"), `clouds: {c: {auth: ${auth}}}`);
+  const said: string[] = [];
+  const read = (env: { readonly [name: string]: string }) =>
+    surrounded(
+      {
+        ...surroundings(),
+        ...{ env: { HOME: folder, XDG_CONFIG_HOME: folder, ...env }, cwd: () => folder },
+        tell: (text: string) => void said.push(text),
+      },
+      () => cloudFor({ osCloud: "c" }),
+    );
+  const region = { OS_REGION_NAME: "two", OS_USERNAME: "other", OS_VOLUME_INTERFACE: "internal" };
+  assert.equal(read(region).catalog.compute.region, "two");
+  assert.deepEqual(said, []);
+  const faces = { OS_ENDPOINT_TYPE: "internalURL", OS_NETWORK_ENDPOINT_OVERRIDE: "http://n" };
+  assert.equal(read({ ...faces, OS_INTERFACE: "" }).catalog.network.interface, "public");
+  assert.deepEqual(said, [
+    `Warning: cloud "c" of ${folder}/clouds.yaml is read without OS_ENDPOINT_TYPE, OS_NETWORK_ENDPOINT_OVERRIDE: write them into the cloud.`,
   ]);
 });

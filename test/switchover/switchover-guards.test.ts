@@ -192,8 +192,7 @@ test("a rollback that leaves what somebody changed since names it, and ends with
     // The mark and the fields are written; the claim is not.
     return patches > 2 ? { done: false, says: refuses(500, "broken") } : null;
   });
-  const broken = await run(["node", "switchover", "n-1", "s-1", ...own], how);
-  assert.equal(broken.status, 5, broken.err);
+  await runs(5, ["node", "switchover", "n-1", "s-1", ...own], how);
   cloud.use(() => null);
   Object.assign(cloud.nodes.get(SPARE) ?? {}, { description: "mine now" });
   const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];

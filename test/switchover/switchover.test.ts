@@ -92,8 +92,7 @@ test("what a check refuses changes nothing", async (t) => {
     Object.assign(spare, kept[1]);
   }
   assert.equal(switchedDump(cloud), before);
-  const differs = await run(["node", "switchover", "n-1", "s-1", ...own, "--dry-run"], how);
-  assert.equal(differs.status, 0, differs.err);
+  await runs(0, ["node", "switchover", "n-1", "s-1", ...own, "--dry-run"], how);
   assert.equal(existsSync(join(path, "journal.jsonl")), false);
 });
 
@@ -124,8 +123,7 @@ test("what breaks once the nodes are marked leaves the switchover halfway, and t
   ] as const) {
     const { cloud, how, own } = await scene(t);
     cloud.fail(call, instead(200, text));
-    const ran = await run(["node", "switchover", "n-1", "s-1", ...own], how);
-    assert.equal(ran.status, 5, ran.err);
+    const ran = await runs(5, ["node", "switchover", "n-1", "s-1", ...own], how);
     assert.match(ran.err, why);
     assert.equal(cloud.nodes.get(SOURCE)?.provision_state, "active");
     cloud.use(() => null);
@@ -142,8 +140,7 @@ test("a spare that another switchover marked last is left to it, and the same co
       first.extra = { own: true, nova2ironic_switchover: "another's" };
     marked ||= call === `PATCH /v1/nodes/${SPARE}`;
   });
-  const ran = await run(["node", "switchover", "n-1", ...own], how);
-  assert.equal(ran.status, 11, ran.err);
+  const ran = await runs(11, ["node", "switchover", "n-1", ...own], how);
   assert.match(ran.err, /in switchover another's: /);
   assert.equal(ran.err.includes("It chooses a spare again"), true);
   const { out } = await runs(0, ["node", "switchover", "n-1", ...own], how);
@@ -157,11 +154,9 @@ test("the site's fence is given the source's uuid, and is asked only where its B
   writeFileSync(fence, `#!/bin/sh\necho "$1 $NOVA2IRONIC_NODE_NAME" >>${heard}\n`, { mode: 0o700 });
   Object.assign(cloud.machines.get(SOURCE) ?? {}, { dead: true, on: false });
   const words = ["--proof-timeout", "0", "--fence-command", fence, "--leave-nova"];
-  const ran = await run(["node", "switchover", "n-1", ...own, ...words], how);
-  assert.equal(ran.status, 0, ran.err);
+  await runs(0, ["node", "switchover", "n-1", ...own, ...words], how);
   assert.equal(readFileSync(heard, "utf8"), `${SOURCE} n-1\n`);
   // A finished one is not compared again, and still prints what it owes.
-  const again = await run(["node", "switchover", "n-1", ...own], how);
-  assert.equal(again.status, 0, again.err);
+  const again = await runs(0, ["node", "switchover", "n-1", ...own], how);
   assert.match(again.out, /UPDATE instances/);
 });

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
 import type { NovaStep } from "../../src/model/nova/nova-plan.ts";
 import { performFence } from "../../src/systems/nova-db/fence.ts";
-import { ends } from "../hostile/cli.ts";
+import { ends, pausedAt, run } from "../hostile/cli.ts";
 import { engines } from "../lab/engines.ts";
+import { changes, rowsOf, sameRows } from "../migrate/nova/rows.ts";
 import { open } from "../support/planned-case.ts";
 import {
   ago,
@@ -139,4 +141,54 @@ for (const engine of engines("sqlite", "mysql"))
       .where({ id: 1 })
       .update({ forced_down: false, disabled_reason: "kernel" });
     assert.equal(await fences(engine, cloud, 23, 101), "N2I-E316");
+  });
+
+for (const engine of engines("sqlite", "mysql"))
+  for (const bound of [false, true])
+    test(`on ${engine}, a move writes host${bound ? " and service_id" : ""} of compute nodes and host of instances, and nothing else of all tables`, async (t) => {
+      const { host, made } = await hostCloud(t, {
+        engine,
+        bound,
+        shape: bound ? "ab450ba04102" : 302,
+      });
+      const before = await rowsOf(made);
+      await ends(0, host(...PLAN));
+      sameRows(await rowsOf(made), before);
+      await ends(0, host(...MOVE));
+      const computes = bound ? "compute_nodes service_id host" : "compute_nodes host";
+      const written = changes(before, await rowsOf(made));
+      const sorted = Object.fromEntries(
+        Object.entries(written).map(([what, rows]) => [what.split(" ").toSorted().join(" "), rows]),
+      );
+      const wanted = computes.split(" ").toSorted().join(" ");
+      assert.deepEqual(sorted, { [wanted]: 4, "host instances": 2 });
+      await ends(0, host("rollback", "--all", "--yes"));
+      sameRows(await rowsOf(made), before);
+    });
+
+const NODE = uuidOf("node", 1);
+
+/** Two runs that would move one machine, each to another host; what moves it. */
+async function planned({ host, folder, nova }: HostCloud) {
+  const runs = ["H2", "H3"].map((to) => ({ to, at: ["--run", join(folder, "runs", `to-${to}`)] }));
+  for (const { to, at } of runs) {
+    await ends(0, host("host", "plan", "--node", NODE, "--to", to, ...QUICK, ...at));
+  }
+  return runs.map(({ at }) => ["host", "move", ...at, ...nova, "--yes"]);
+}
+
+for (const engine of engines())
+  test(`on ${engine}, of two processes on one machine the one that is there first moves it, and the other ends with 11`, async (t) => {
+    const cloud = await hostCloud(t, { engine });
+    const [one = [], other = []] = await planned(cloud);
+    const first = await pausedAt("nova.commit.before:1", one);
+    assert.equal((await cloud.owners())[0], "1 H1 NULL H1", "both rows, or none");
+    const second = await ends(11, run(other));
+    assert.match(second.err, /N2I-E302/);
+    first.signal("SIGUSR2");
+    await ends(0, first.ended);
+    assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
+    const stale = await ends(4, run(other));
+    assert.match(stale.err, /N2I-E300 nothing was moved: .*was changed since in host/);
+    assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
   });

@@ -1,10 +1,20 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
+import yargs from "yargs";
+import { formatOptions } from "../../../src/cli/options/format.ts";
+import { codesView, exitName, explain, sitePieces } from "../../../src/cli/views/explain.ts";
 import { novaStepsView } from "../../../src/cli/views/show.ts";
+import { REFUSALS } from "../../../src/lib/refusals.ts";
+import { type FormatOptions, tableLimit } from "../../../src/lib/table/format.ts";
 import { renderRows } from "../../../src/lib/table/table.ts";
+import { loadMappings } from "../../../src/migrate/open/documents.ts";
 import type { Finding } from "../../../src/model/finding.ts";
-import { FINDINGS, type FindingCode } from "../../../src/model/findings.ts";
+import { FINDINGS, type FindingCode, type FindingKind } from "../../../src/model/findings.ts";
 import type { NovaStep } from "../../../src/model/nova/nova-plan.ts";
+import { privateFolder } from "../../hostile/deployment.ts";
 
 async function* one<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
   yield items;
@@ -38,4 +48,115 @@ test("a plan's rows of Nova for 300 machines with every finding there is fit on 
   assert.ok(lines.length <= 60, String(lines.length));
   assert.match(text, /^ +300 {2}hosts {2}create$/m);
   assert.match(text, new RegExp(`^${2700 + findings.length} rows by Part, Change; `, "m"));
+});
+
+test("a refusal is explained with its reason, its exit status and the fix last", () => {
+  assert.equal(
+    explain("N2I-E300"),
+    `N2I-E300: the plan is stale
+
+Why:  The target no longer is as it was when the plan was made.
+Exit: 4 (refused)
+Fix:  Run plan again, look at the difference, then apply.
+`,
+  );
+});
+
+test("a finding is explained with its severity, its machines, and the piece of site document that accepts it", () => {
+  assert.equal(
+    explain("d100"),
+    `N2I-D100: deployment in flight
+
+Severity: blocks: the machine is not loaded
+Advice: Wait until the deployment ends. When nova-compute is long dead, accept it: the machine is loaded as the state table says.
+Machines: nova2ironic show RUN/plan --match Finding=D100
+
+In the site document:
+
+  machines:
+    - match: {uuid: UUID}
+      accept: [{finding: N2I-D100, reason: WHY}]
+`,
+  );
+  assert.doesNotMatch(explain("N2I-D004"), /site document/);
+  assert.match(explain("d629"), /set: \{driver_info: \{ipmi_priv_level: OPERATOR\}\}$/m);
+});
+
+test("each piece of a site document is one that the schema takes, and every acceptable finding has one", async (t) => {
+  const mappings = await loadMappings();
+  const file = join(privateFolder(t), "site.yaml");
+  for (const [code, { acceptable }] of Object.entries<FindingKind>(FINDINGS)) {
+    // The keys of the table are codes.
+    const pieces = sitePieces(code as FindingCode);
+    if (acceptable === true) assert.ok(pieces.length > 0, code);
+    for (const lines of pieces) {
+      const text = lines
+        .join("\n")
+        .replaceAll("ROOT-UUID", randomUUID())
+        .replace(/# or\n.*/, "");
+      writeFileSync(file, `format: nova2ironic/site@1\n${text}\n`);
+      await mappings.site(file);
+    }
+  }
+});
+
+test("every code is explained, and listed once", () => {
+  const codes = [...Object.keys(REFUSALS), ...Object.keys(FINDINGS)];
+  const { columns, rows } = codesView();
+  for (const code of codes) assert.match(explain(code), new RegExp(`^${code}: .`));
+  assert.deepEqual(
+    rows.map(([code]) => code),
+    codes,
+  );
+  assert.ok(rows.every((row) => row.length === columns.length));
+});
+
+test("an unknown code is refused and near ones are named", () => {
+  const refuses = (code: string, fix: RegExp): void =>
+    assert.throws(() => explain(code), { code: "N2I-E100", fix });
+  refuses("N2I-E30O", /^Did you mean N2I-E300 or /);
+  refuses("n2i-d5041", /N2I-D504/);
+  refuses("bogus", /^List all codes with: nova2ironic explain --all-rows$/);
+});
+
+test("every exit status of a refusal has a name", () => {
+  for (const { exit } of Object.values(REFUSALS)) assert.notEqual(exitName(exit), "unknown");
+  assert.equal(exitName(99), "unknown");
+});
+
+async function parsed(...argv: string[]): Promise<FormatOptions & { readonly _: unknown }> {
+  return yargs(argv).options(formatOptions).strictOptions().exitProcess(false).parseAsync();
+}
+
+test("the options parse to what printRows takes", async () => {
+  const { format, column, sortColumn, noindent, quote, maxWidth, fitWidth, printEmpty, _ } =
+    await parsed(
+      ..."-f csv -c UUID --column Name plan.jsonl --sort-column Name --noindent".split(" "),
+      ..."--quote all --max-width 99 --fit-width --print-empty".split(" "),
+    );
+  assert.deepEqual(
+    { format, column, sortColumn, noindent, quote, maxWidth, fitWidth, printEmpty, _ },
+    {
+      format: "csv",
+      column: ["UUID", "Name"],
+      sortColumn: ["Name"],
+      noindent: true,
+      quote: "all",
+      maxWidth: 99,
+      fitWidth: true,
+      printEmpty: true,
+      _: ["plan.jsonl"],
+    },
+  );
+});
+
+test("without options it is a table of all columns, csv would quote all but numbers", async () => {
+  const { format, column, quote, maxWidth } = await parsed();
+  assert.deepEqual([format, column ?? [], quote, maxWidth], ["table", [], "nonnumeric", undefined]);
+});
+
+test("a table that goes to a file is fitted to no screen", () => {
+  assert.equal(tableLimit({ format: "table" }, { columns: 80, env: {} }), undefined);
+  assert.equal(tableLimit({ format: "table" }, { columns: 80, env: { CLIFF_FIT_WIDTH: "1" } }), 80);
+  assert.equal(tableLimit({ format: "table", fitWidth: true }, { columns: 0, env: {} }), undefined);
 });

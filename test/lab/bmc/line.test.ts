@@ -68,12 +68,6 @@ test("garbage comes before an answer, and is never like it", async (t) => {
   assert.ok(new Set(came.map(({ bytes }) => bytes.length)).size > 2);
 });
 
-test("a BMC may answer from another place", async (t) => {
-  const farm = await withBmc(t, { answerFrom: "192.0.2.9" });
-  const [answer] = await answered(farm.address, [CAPABILITIES]);
-  assert.notEqual(answer?.port, farm.at(farm.address).port);
-});
-
 /** A line of seed 1. */
 function lineWith(options: Partial<BmcOptions>) {
   const bmc = newBmc("127.0.0.1", withOptions(HEALTHY, options), () => {});

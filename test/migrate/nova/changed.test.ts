@@ -1,13 +1,20 @@
 import assert from "node:assert/strict";
 import { renameSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { caseUuid } from "../../../src/demo/case.ts";
-import { ends, run } from "../../hostile/cli.ts";
+import { loadNova } from "../../../src/demo/load-case.ts";
+import { runningComputes } from "../../../src/migrate/hosts/rules/running.ts";
+import type { Engine } from "../../../src/model/database.ts";
+import { readBeats } from "../../../src/systems/nova-db/services.ts";
+import { ends, killedAt, refused, run, runs } from "../../hostile/cli.ts";
+import { deploy, extractAndPlan } from "../../hostile/deployment.ts";
+import { tenant } from "../../hostile/fleet.ts";
 import { engines } from "../../lab/engines.ts";
-import { IMAGES } from "./cloud.ts";
+import { withDatabase } from "../../lab/index.ts";
+import { cloud, IMAGES } from "./cloud.ts";
 import { plannedCloud } from "./planned.ts";
-import { differences, NOW, rowsOf, sameRows } from "./rows.ts";
+import { asDatabase, differences, NOW, rowsOf, sameRows } from "./rows.ts";
 
 const NODE = caseUuid("node", 1);
 
@@ -52,8 +59,7 @@ for (const engine of engines("sqlite", "mysql")) {
       ]),
     );
     assert.match(again.out, /Nova: 0 rows .*; 0 extra specs/);
-    await ends(0, act(["rollback", "--all"]));
-    await made.isAsBefore();
+    await made.undone();
   });
 
   test(`on ${engine}, rollback leaves and lists a machine with a row somebody changed since, and restores all others`, async (t) => {
@@ -81,8 +87,7 @@ for (const engine of engines("sqlite", "mysql")) {
     );
     await nova.db("instances").where({ id: 2 }).update({ host: "ironic-compute" });
     await nova.db("instance_type_extra_specs").where({ id: 3 }).update({ value: "old-ramdisk" });
-    await ends(0, act(["rollback", "--all"]));
-    await made.isAsBefore();
+    await made.undone();
   });
 
   test(`on ${engine}, a machine whose node rollback leaves in Ironic keeps its host, and a refusal leaves all`, async (t) => {
@@ -106,8 +111,7 @@ for (const engine of engines("sqlite", "mysql")) {
       ["compute_nodes:1", "instances:1", "aggregate_hosts:3"],
     );
     await node().update({ maintenance: false });
-    await ends(0, act(["rollback", "--all"]));
-    await made.isAsBefore();
+    await made.undone();
   });
 
   test(`on ${engine}, verify names the machine of which Nova offers 1 MB too much, and one with two compute nodes`, async (t) => {
@@ -162,3 +166,80 @@ for (const engine of engines("sqlite", "mysql")) {
     assert.ok(seen.length > rows.length + 8);
   });
 }
+
+for (const engine of engines())
+  test(`on ${engine}, a service row that somebody changed is no heartbeat since Liberty, and its report is`, async (t) => {
+    const { database, services } = await novaOf(engine, t, 302);
+    const change = (more: object) => services().where({ host: "compute-1" }).update(more);
+    const look = () => readBeats(database, ["compute-1"]);
+    const stale = { last_seen_up: "2014-12-01 00:00:00" };
+    await change({ ...stale, updated_at: database.knex.raw(NOW[engine]) });
+    const first = await look();
+    assert.deepEqual(runningComputes(first, first), []);
+    await change({ updated_at: "2014-12-01 00:00:10", disabled: true });
+    assert.deepEqual(runningComputes(first, await look()), []);
+    await change({ report_count: 11 });
+    assert.equal(runningComputes(first, await look()).length, 1);
+    await change({ report_count: 10, last_seen_up: database.knex.raw(NOW[engine]) });
+    assert.match(runningComputes(first, await look())[0] ?? "", /^compute-1 \d+ s ago$/);
+  });
+
+/** A nova database of a version, with one nova-compute. */
+async function novaOf(engine: Engine, t: TestContext, version: number) {
+  const made = await withDatabase(engine, t);
+  await loadNova(made.db, engine, cloud({ machines: 1, others: 1, version }));
+  return { database: asDatabase(made.db, engine), services: () => made.db("services") };
+}
+
+const FREE = 3;
+
+for (const engine of engines("sqlite", "mysql"))
+  test(`on ${engine}, a plan of yesterday loads no machine whose tenant came, went, moved or is worked on since, and goes on with those it began`, async (t) => {
+    const made = await deploy(
+      engine,
+      t,
+      cloud({
+        ...{ machines: FREE, others: 2 },
+        node: (id, place) => {
+          const here = { ...place, service_host: "compute-1" };
+          return id === FREE ? { id, ...here } : tenant(id, here);
+        },
+      }),
+    );
+    const { at, source, reader, writer, novaWriter, nova, ironic } = made;
+    const beside = source.slice(2, 4);
+    await extractAndPlan(made, ...beside, ...IMAGES);
+    const before = [await rowsOf(nova), await rowsOf(ironic)] as const;
+    const apply = ["apply", ...at, ...writer, ...novaWriter, "--yes", "-q"];
+    const instance = (id: number) => nova.db("instances").where({ id });
+    const stale = async (saying: RegExp): Promise<void> =>
+      void (await refused(apply, 4, "N2I-E300", [saying, /extract again/]));
+
+    const [row] = await instance(1);
+    const came = caseUuid("instance", 77);
+    const node = caseUuid("node", FREE).toUpperCase();
+    await nova.db("instances").insert({ ...row, id: 77, uuid: came, node });
+    await stale(/bm_nodes\.id=3 is planned with no instance, and instance b0+-.*77 is on it/);
+    await instance(77).delete();
+    await instance(1).update({ deleted: 1 });
+    await stale(/bm_nodes\.id=1 instance b0+-.*1 is deleted in nova/);
+    await instance(1).update({ deleted: 0, task_state: "rebuilding" });
+    await stale(/bm_nodes\.id=1 instance b0+-.*1 task_state is rebuilding/);
+    await instance(1).update({ task_state: null, host: "kvm-1" });
+    await stale(/bm_nodes\.id=1 instance b0+-.*1 host is "kvm-1", should be "compute-1"/);
+    await instance(1).update({ host: "compute-1" });
+    sameRows(await rowsOf(nova), before[0]);
+    sameRows(await rowsOf(ironic), before[1]);
+
+    await killedAt("commit.after:1", apply);
+    // Ironic has them by now, and so may their tenants.
+    await instance(1).update({ task_state: "rebuilding" });
+    await runs(0, apply);
+    await runs(0, ["verify", ...at, ...reader, ...beside, "-q"]);
+    await nova.db("instances").insert({ ...row, id: 77, uuid: came, node });
+    const found = await runs(2, ["verify", ...at, ...reader, ...beside, "-q"]);
+    assert.match(
+      found.out,
+      /a0+-.*3 .*instance b0+-.*77: names this node, which has another instance/,
+    );
+  });

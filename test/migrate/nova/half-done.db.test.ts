@@ -61,8 +61,7 @@ for (const [which, options, point, loads] of [
     for (const back of loads) {
       if (back) {
         await ends(0, made.act(["apply"]));
-        await ends(0, made.act(["rollback", "--all"]));
-        await made.isAsBefore();
+        await made.undone();
       }
       await ends(128, made.act(["apply"], point));
       await isCut(made);
@@ -100,8 +99,7 @@ test("rows that a rollback had to leave are counted, and remembered until they a
   assert.match(preview, /^Finish would not end this run: its rollback is not through: 2 rows /m);
   assert.match(finish, /^3 [\s\S]*This run is not done: its rollback is not through: 2 rows /);
   await instance("ironic-compute");
-  await ends(0, made.act(["rollback", "--all"]));
-  await made.isAsBefore();
+  await made.undone();
   assert.match(await nextOf(made), /^Next: nova2ironic plan .*# rolled back/);
 });
 

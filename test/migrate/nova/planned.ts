@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import type { Case } from "../../../src/demo/case.ts";
 import type { Engine } from "../../../src/model/database.ts";
-import { type Ran, run } from "../../hostile/cli.ts";
+import { ends, type Ran, run } from "../../hostile/cli.ts";
 import { type Deployment, deploy, extractAndPlan } from "../../hostile/deployment.ts";
 import { copyFolder } from "../../support/copy-folder.ts";
 import { cloud, IMAGES } from "./cloud.ts";
@@ -13,6 +13,8 @@ export interface PlannedCloud extends Deployment {
   /** Both databases, as they are now. */
   readonly now: () => Promise<PlannedCloud["before"]>;
   readonly isAsBefore: () => Promise<void>;
+  /** Rolls the run back; then it is as before. */
+  readonly undone: () => Promise<void>;
   /** A command on a copy of the planned run, or on the run itself; both databases to write to. */
   readonly act: (words: readonly string[], failpoint?: string, run?: string) => Promise<Ran>;
   /** Another run's folder, planned likewise. */
@@ -30,19 +32,22 @@ export async function plannedCloud(
   await extractAndPlan(made, ...source.slice(2, 4), ...options);
   const now = async () => ({ nova: await rowsOf(nova), ironic: await rowsOf(ironic) });
   const before = await now();
+  const isAsBefore = async (): Promise<void> => {
+    const found = await now();
+    sameRows(found.nova, before.nova);
+    sameRows(withoutIds(found.ironic), withoutIds(before.ironic));
+  };
+  const act: PlannedCloud["act"] = (words, failpoint, folder = made.run) =>
+    run([...words, "--run", folder, ...writer, ...novaWriter, "--yes", "-q"], {
+      env: failpoint === undefined ? {} : { NOVA2IRONIC_FAILPOINT: failpoint },
+    });
   return {
     ...made,
-    before,
-    now,
-    async isAsBefore() {
-      const found = await now();
-      sameRows(found.nova, before.nova);
-      sameRows(withoutIds(found.ironic), withoutIds(before.ironic));
+    ...{ before, now, isAsBefore, act },
+    async undone() {
+      await ends(0, act(["rollback", "--all"]));
+      await isAsBefore();
     },
-    act: (words, failpoint, folder = made.run) =>
-      run([...words, "--run", folder, ...writer, ...novaWriter, "--yes", "-q"], {
-        env: failpoint === undefined ? {} : { NOVA2IRONIC_FAILPOINT: failpoint },
-      }),
     copy(name) {
       const folder = `${made.folder}/${name}`;
       copyFolder(made.run, folder);

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
-import { ends, pausedAt, run } from "../../hostile/cli.ts";
+import { ends, pausedAt, refused, run, runs } from "../../hostile/cli.ts";
+import { deploy, extractAndPlan } from "../../hostile/deployment.ts";
 import { engines, testOnce } from "../../lab/engines.ts";
-import { IMAGES } from "./cloud.ts";
+import { smallBatches } from "../../support/batches.ts";
+import { cloud, IMAGES } from "./cloud.ts";
 import { plannedCloud } from "./planned.ts";
-import { sameRows } from "./rows.ts";
+import { changes, rowsOf, sameRows } from "./rows.ts";
 
 const HOST = ["--compute-host", "ironic-compute", ...IMAGES];
 
@@ -29,8 +31,7 @@ for (const engine of engines("mysql", "postgresql"))
     const after = await made.now();
     sameRows(after.nova, loaded.nova);
     sameRows(after.ironic, loaded.ironic);
-    await ends(0, act(["rollback", "--all"]));
-    await made.isAsBefore();
+    await made.undone();
   });
 
 testOnce("a journal of nova's rows that lost its last line is gone on with", async (t) => {
@@ -45,6 +46,49 @@ testOnce("a journal of nova's rows that lost its last line is gone on with", asy
   assert.match(status.out, /1 batch begun and not recorded as done/);
   const again = await ends(0, act(["apply"]));
   assert.match(again.out, /hosts: 0 rows changed, \d+ so already, 0 left/);
-  await ends(0, act(["rollback", "--all"]));
-  await made.isAsBefore();
+  await made.undone();
 });
+
+/** How many machines: with the tool's own batches a thousand are four of them, and once is enough. */
+const SIZES = { sqlite: 20, mysql: 1000, postgresql: 20 } as const;
+
+// PostgreSQL's load and rollback with rows of Nova.
+for (const engine of engines())
+  test(`on ${engine}, of ${10 * SIZES[engine]} instances ${SIZES[engine]} machines' rows change and nothing else, and rollback restores every byte`, async (t) => {
+    const machines: number = SIZES[engine];
+    if (machines < 1000) smallBatches(t);
+    const others = 9 * machines + machines / 10;
+    const made = await deploy(engine, t, cloud({ machines, others }));
+    const { at, source, reader, writer, novaWriter, nova, ironic } = made;
+    const [novaBefore, ironicBefore] = [await rowsOf(nova), await rowsOf(ironic)];
+    const novaReader = source.slice(2, 4);
+    const host = ["--compute-host", "ironic-compute"];
+    const said = await extractAndPlan(made, ...novaReader, ...host, ...IMAGES);
+    // Nine instances of ten machines, their compute nodes, two services, one aggregate.
+    const rows = 0.9 * machines + machines + 3;
+    assert.match(said.out, new RegExp(`Nova: ${rows} rows .* to change; 4 extra specs`));
+    sameRows(await rowsOf(nova), novaBefore);
+    const without = ["apply", ...at, ...writer, "--without", "nova-db", "--yes", "-q"];
+    await refused(without, 4, "N2I-E311", [], { bare: true });
+    const all = [...at, ...writer, ...novaWriter, "--yes", "-q"];
+    await runs(0, ["apply", ...all]);
+    const applied = await rowsOf(nova);
+    assert.deepEqual(changes(novaBefore, applied), {
+      "instances host": 0.9 * machines,
+      "compute_nodes deleted_at deleted": machines,
+      "services disabled disabled_reason": 2,
+      "aggregate_hosts new": 1,
+      "instance_type_extra_specs value": 4,
+    });
+    await runs(0, ["verify", ...at, ...reader, ...novaReader, "-q"]);
+    const again = await runs(0, ["apply", ...all]);
+    assert.match(again.out, /flavors: 0 rows changed, 4 so already/);
+    assert.match(again.out, new RegExp(`hosts: 0 rows changed, ${rows} so already`));
+    sameRows(await rowsOf(nova), applied);
+    // Ironic's rows first and alone; Nova's afterwards.
+    await ends(2, run(["rollback", ...at, ...writer, "--all", "--yes", "-q"]));
+    assert.deepEqual(changes(ironicBefore, await rowsOf(ironic)), {});
+    sameRows(await rowsOf(nova), applied);
+    await runs(0, ["rollback", ...all, "--all"]);
+    sameRows(await rowsOf(nova), novaBefore);
+  });

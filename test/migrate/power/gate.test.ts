@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { SITE } from "../../hostile/fleet.ts";
 import type { BmcOptions } from "../../support/bmc/index.ts";
 import { deployed, run, user } from "./deployed.ts";
 
@@ -20,16 +21,9 @@ const MACHINES: readonly (readonly [string, Partial<BmcOptions>])[] = [
 ];
 
 const site = (machines: readonly object[]) => ({
-  format: "nova2ironic/site@1",
+  ...SITE,
   machines: [
-    {
-      match: {},
-      set: {
-        deploy_kernel: "f0000000-0000-4000-8000-00000000000a",
-        deploy_ramdisk: "f0000000-0000-4000-8000-00000000000b",
-      },
-    },
-    { match: { uuid: "*0006" }, set: { power_manager: "fake" } },
+    ...[...SITE.machines, { match: { uuid: "*0006" }, set: { power_manager: "fake" } }],
     ...machines,
   ],
 });

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { compileSite } from "../../../src/migrate/transform/site.ts";
 import type { Machine } from "../../../src/model/machine.ts";
 import type { Site } from "../../../src/model/mapping.ts";
-import { seeded } from "../../support/seeded.ts";
+import { holds } from "../../support/seeded.ts";
 
 type Entry = Site["machines"][number];
 type Columns = { readonly [column: string]: string | number | null };
@@ -88,25 +88,22 @@ const NODE = fc.record({
 
 test("entries found by a text decide what asking each one in the order of the document decides", () => {
   const entries = fc.array(ENTRY, { maxLength: 9 });
-  fc.assert(
-    fc.property(entries, fc.array(NODE, { maxLength: 6 }), (document, nodes) => {
-      const { of, unmatched } = compileSite(site(document));
-      const { decided, missed } = plainly(document, nodes);
-      assert.deepEqual(
-        nodes.map((node) => of(machine(node))),
-        decided,
-      );
-      assert.deepEqual(
-        unmatched().map(({ code, place, message }) => {
-          assert.equal(code, "N2I-D310");
-          const [, at] = /machines\/(\d+)\/match$/.exec(place) ?? [];
-          return `${at} ${message.replace("no machine has ", "")}`;
-        }),
-        missed,
-      );
-    }),
-    seeded(2000),
-  );
+  holds(2000, entries, fc.array(NODE, { maxLength: 6 }), (document, nodes) => {
+    const { of, unmatched } = compileSite(site(document));
+    const { decided, missed } = plainly(document, nodes);
+    assert.deepEqual(
+      nodes.map((node) => of(machine(node))),
+      decided,
+    );
+    assert.deepEqual(
+      unmatched().map(({ code, place, message }) => {
+        assert.equal(code, "N2I-D310");
+        const [, at] = /machines\/(\d+)\/match$/.exec(place) ?? [];
+        return `${at} ${message.replace("no machine has ", "")}`;
+      }),
+      missed,
+    );
+  });
 });
 
 for (const [name, match] of [

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as turn } from "node:timers/promises";
 import { once } from "../../../src/lib/streams.ts";
 import { choiceOf } from "../../../src/migrate/hosts/rules/choice.ts";
 import { compareNova, type Inspected } from "../../../src/migrate/verify/rules/nova.ts";
 import { emptyNovaTally, emptyTally } from "../../../src/migrate/verify/rules/tally.ts";
 import type { Used } from "../../../src/migrate/verify/rules/used.ts";
-import { verify } from "../../../src/migrate/verify/rules/verify.ts";
+import { unsettled, verify } from "../../../src/migrate/verify/rules/verify.ts";
+import { STAGED } from "../../../src/model/handover.ts";
+import type { Verifier } from "../../../src/model/ironic/target.ts";
+import type { Row } from "../../../src/model/machine.ts";
 import type { RowState } from "../../../src/model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 
@@ -101,4 +105,97 @@ test("a row that its tenant's machine no longer has is used, though Nova is look
   const { told, tally } = await compared(2, 1, [row(1, "other", ["deleted"]), row(2, "after")]);
   assert.deepEqual(told, ["instances m-2"]);
   assert.equal(tally.used, 1);
+});
+
+const MACHINES = 2000;
+
+const plan = () => planOf(MACHINES, 1);
+
+async function* planOf(machines: number, rows: number): AsyncGenerator<readonly PlannedMachine[]> {
+  for (let at = 1; at <= machines; at++) {
+    const uuid = `n-${at}`;
+    const about = { service_host: null, reason: null, state: { row: "free", outcome: "free" } };
+    const record = { resource: "node", id: `node:${uuid}`, row: { uuid }, origins: [] } as const;
+    const records = Array.from({ length: rows }, () => ({ ...record, change: "create" as const }));
+    yield [{ bm_node_id: at, uuid, verdict: "create", ...about, records, findings: [] }];
+  }
+}
+
+/** Answers some turns later; tells how many questions are open, and how many were at most. */
+function slow() {
+  const told = { open: 0, most: 0, machines: 0 };
+  const verifier: Pick<Verifier, "rows" | "marked"> = {
+    async rows(uuids) {
+      told.open += 1;
+      told.most = Math.max(told.most, told.open);
+      told.machines = Math.max(told.machines, uuids.length);
+      for (let turns = 0; turns < 5; turns++) await turn();
+      told.open -= 1;
+      const nodes = new Map(uuids.map((uuid) => [uuid, { uuid }]));
+      return { nodes, ports: new Map(), unreadable: new Map() };
+    },
+    marked: () => Promise.resolve(0),
+  };
+  return {
+    told,
+    verifier: { ...verifier, markedUuids: () => assert.fail("no stranger is there") },
+  };
+}
+
+test("verify asks about the next batches while one is compared, and ends with no question open", async () => {
+  const same = (): never => assert.fail("no secret is there");
+  const whole = slow();
+  const tally = emptyTally();
+  for await (const _ of verify(plan, whole.verifier, same, tally, { all: false }));
+  assert.equal(tally.validated, MACHINES);
+  assert.deepEqual(whole.told, { open: 0, most: 2, machines: 128 });
+
+  const cut = slow();
+  const verdicts = verify(plan, cut.verifier, same, emptyTally(), { all: true });
+  assert.equal((await verdicts.next()).value.uuid, "n-1");
+  assert.ok(cut.told.open > 0);
+  await verdicts.return(undefined);
+  assert.equal(cut.told.open, 0);
+});
+
+test("verify asks about few machines at once where they have a thousand rows each", async () => {
+  const { told, verifier } = slow();
+  const tally = emptyTally();
+  const same = (): never => assert.fail("no secret is there");
+  for await (const _ of verify(() => planOf(20, 1000), verifier, same, tally, { all: false }));
+  assert.equal(tally.validated, 20_000);
+  assert.equal(told.machines, 2);
+});
+
+const PLANNED = { maintenance: false, power_state: null, last_error: null };
+const SYNC = "During sync_power_state, max retries exceeded for node n1";
+
+test("what hides a machine from Nova is told once Nova should have it", () => {
+  const cases: readonly (readonly [Row, Row, readonly string[]])[] = [
+    [PLANNED, { power_state: "power on" }, []],
+    [PLANNED, { power_state: null }, ["power_state"]],
+    // Its service does not tell of the power.
+    [PLANNED, {}, []],
+    [
+      PLANNED,
+      { maintenance: true, maintenance_reason: STAGED, power_state: null },
+      ["maintenance", "power_state"],
+    ],
+    [
+      PLANNED,
+      { maintenance: true, fault: "power failure", power_state: "power on" },
+      ["maintenance"],
+    ],
+    [{ ...PLANNED, maintenance: true }, { maintenance: true, power_state: null }, []],
+    [PLANNED, { power_state: "power on", last_error: "no route" }, ["last_error"]],
+    [PLANNED, { power_state: "power on", last_error: SYNC }, []],
+    [PLANNED, { power_state: null, last_error: SYNC }, ["power_state", "last_error"]],
+    [{ ...PLANNED, last_error: "old" }, { power_state: "power on", last_error: "old" }, []],
+  ];
+  for (const [planned, found, fields] of cases)
+    assert.deepEqual(
+      unsettled(planned, found).map(({ field }) => field),
+      fields,
+      JSON.stringify(found),
+    );
 });

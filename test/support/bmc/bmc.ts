@@ -41,7 +41,7 @@ export type OnOther = (
   request: SimRequest,
 ) => SimAnswer | undefined;
 
-/** A 2.0 session from Open Session on, or a 1.5 session from its challenge on. */
+/** A session from Open Session on. */
 export interface SimSession {
   readonly id: number;
   stage: "opened" | "challenged" | "active";
@@ -50,11 +50,6 @@ export interface SimSession {
   privilege: number;
   /** Milliseconds; by the clock `handle` is given. */
   usedAt: number;
-  readonly protocol: Rmcpp | Legacy;
-}
-
-export interface Rmcpp {
-  readonly kind: "2.0";
   readonly suite: SimSuite;
   readonly theirId: Buffer;
   readonly ourId: Buffer;
@@ -68,14 +63,6 @@ export interface Rmcpp {
   last: Buffer | null;
   seen: SeenSequences;
   sent: number;
-}
-
-export interface Legacy {
-  readonly kind: "1.5";
-  readonly challenge: Buffer;
-  authType: number;
-  inbound: number;
-  outbound: number;
 }
 
 /** Sequence numbers that came in: the highest, and a bit for each of the 16 up to it. */
@@ -130,10 +117,13 @@ export function passwordOf(user: User | null): Buffer {
   return Buffer.from(user?.password ?? "").subarray(0, 20);
 }
 
+/** Milliseconds after which a session nobody used is forgotten. */
+const IDLE_MS = 30_000;
+
 /** Forgets idle sessions, and tells whether there is room for one more. */
 export function hasRoom(bmc: Bmc, now: number): boolean {
   for (const session of bmc.sessions.values())
-    if (now - session.usedAt > bmc.options.idleMs) bmc.sessions.delete(session.id);
+    if (now - session.usedAt > IDLE_MS) bmc.sessions.delete(session.id);
   return bmc.sessions.size < bmc.options.sessionLimit;
 }
 

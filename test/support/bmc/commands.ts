@@ -59,17 +59,17 @@ export function nameOf({ netFn, command }: SimRequest): string {
 function authCapabilities({ options }: Bmc, data: Buffer): SimAnswer {
   const [channel, privilege] = data;
   if (channel === undefined || privilege === undefined) return [BAD_LENGTH];
-  if (options.silent38) return null;
   const extended = (channel & 0x80) !== 0;
   if (extended && options.refuse38 !== null) return [options.refuse38];
   const version2 = extended && options.version2;
-  const types = options.legacy.reduce((bits, type) => bits | (1 << type), version2 ? 0x80 : 0);
+  // Of sessions of 1.5 it says that it has those with MD5.
+  const types = version2 ? 0x84 : 0x04;
   const nullUser = options.users.find(({ name }) => name === "");
   const status =
     (options.users.some(({ name }) => name !== "") ? 0x04 : 0) |
     (nullUser === undefined ? 0 : nullUser.password === "" ? 0x01 : 0x02) |
     (options.kg === "" || !version2 ? 0 : 0x20);
-  const versions = version2 ? (options.legacy.length === 0 ? 0x02 : 0x03) : 0;
+  const versions = version2 ? 0x03 : 0;
   return [OK, 0x01, types, status, versions, 0, 0, 0, 0];
 }
 
@@ -78,7 +78,7 @@ function cipherSuites({ options }: Bmc, data: Buffer): SimAnswer {
   if (index === undefined) return [BAD_LENGTH];
   if (options.silent54) return null;
   const at = (index & 0x3f) * 16;
-  return [OK, 0x01, ...suiteRecords(options.advertised ?? options.suites).subarray(at, at + 16)];
+  return [OK, 0x01, ...suiteRecords(options.suites).subarray(at, at + 16)];
 }
 
 function setPrivilege(session: SimSession, data: Buffer): SimAnswer {

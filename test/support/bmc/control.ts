@@ -1,16 +1,11 @@
-import type { Counts, OtherCommand } from "./bmc.ts";
-import type { BmcPlace, Farm } from "./farm.ts";
+import type { OtherCommand } from "./bmc.ts";
+import type { Farm } from "./farm.ts";
 import type { BmcOptions } from "./options.ts";
 
 /** One line to the farm's process; its answer is `{"ok": result}` or `{"error": message}`. */
 export type Control =
-  | { readonly do: "at"; readonly address: string }
-  | { readonly do: "power"; readonly address: string }
-  | { readonly do: "set-power"; readonly address: string; readonly on: boolean }
   | { readonly do: "change"; readonly address: string; readonly options: Partial<BmcOptions> }
   | { readonly do: "commands" }
-  | { readonly do: "counts"; readonly address?: string }
-  | { readonly do: "sessions"; readonly address: string }
   | { readonly do: "usage" };
 
 /** What the farm's process has used. */
@@ -21,13 +16,8 @@ export interface Usage {
 
 /** Type of the result by what is to be done. */
 export interface Result {
-  readonly at: BmcPlace;
-  readonly power: boolean;
-  readonly "set-power": null;
   readonly change: null;
   readonly commands: readonly OtherCommand[];
-  readonly counts: Counts;
-  readonly sessions: number;
   readonly usage: Usage;
 }
 
@@ -43,22 +33,11 @@ export function reply(farm: Farm, line: string): string {
 
 function perform(farm: Farm, control: Control): Result[Control["do"]] {
   switch (control.do) {
-    case "at":
-      return farm.at(control.address);
-    case "power":
-      return farm.power(control.address);
-    case "set-power":
-      farm.setPower(control.address, control.on);
-      return null;
     case "change":
       farm.change(control.address, control.options);
       return null;
     case "commands":
       return farm.commands();
-    case "counts":
-      return farm.counts(control.address);
-    case "sessions":
-      return farm.sessions(control.address);
     case "usage":
       return usage();
   }

@@ -1,7 +1,6 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHash,
   createHmac,
   randomBytes,
   timingSafeEqual,
@@ -133,28 +132,6 @@ export function decrypt(key: Buffer, payload: Buffer): Buffer | null {
 
 export function same(one: Buffer, other: Buffer): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
-}
-
-/** The code of an IPMI 1.5 packet. @param password 16 bytes, padded with zeros */
-export function legacyCode(
-  authType: number,
-  password: Buffer,
-  session: number,
-  sequence: number,
-  message: Buffer,
-): Buffer {
-  if (authType === 0) return NONE;
-  if (authType === 4) return password;
-  const numbers = Buffer.alloc(8);
-  numbers.writeUInt32LE(session, 0);
-  numbers.writeUInt32LE(sequence, 4);
-  return createHash("md5")
-    .update(password)
-    .update(numbers.subarray(0, 4))
-    .update(message)
-    .update(numbers.subarray(4))
-    .update(password)
-    .digest();
 }
 
 function encrypt(key: Buffer, message: Buffer): Buffer {

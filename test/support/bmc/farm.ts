@@ -36,9 +36,7 @@ export interface Farm {
   /** Where its datagrams go: its own address and port unless the farm is local. */
   readonly at: (address: string) => BmcPlace;
   readonly power: (address: string) => boolean;
-  /** As a hand on the button does: no command is logged. */
-  readonly setPower: (address: string, on: boolean) => void;
-  /** Changes some options from now on; `busy` counts again from there. Not port, `closed` or `answerFrom`. */
+  /** Changes some options from now on; `busy` counts again from there. Not port or `closed`. */
   readonly change: (address: string, options: Partial<BmcOptions>) => void;
   /** Every command since the start that does more than read or open and close a session. */
   readonly commands: () => readonly OtherCommand[];
@@ -89,9 +87,6 @@ export async function startFarm(
       return { address: own ?? address, port: bound ?? port };
     },
     power: (address) => at(address).power,
-    setPower: (address, on) => {
-      at(address).power = on;
-    },
     change: (address, options) => {
       const bmc = at(address);
       bmc.options = withOptions(bmc.options, options);
@@ -108,18 +103,16 @@ export async function startFarm(
 }
 
 /**
- * One socket for each BMC that has its port open, and for each address others answer from. Of a local
- * farm a BMC with a closed port has one, too, so that no other process gets its port.
+ * One socket for each BMC that has its port open. Of a local farm a BMC with a closed port has one,
+ * too, so that no other process gets its port.
  */
 async function openAll(bmcs: readonly Bmc[], local: boolean): Promise<Map<string, Socket>> {
   const own = bmcs.filter(({ options: { closed } }) => local || !closed);
   const places = new Map(
-    [
-      ...own.map(({ address, options: { port } }) => ({ address, port })),
-      ...bmcs.flatMap(({ options: { answerFrom, port } }) =>
-        answerFrom === null ? [] : [{ address: answerFrom, port }],
-      ),
-    ].map((place) => [key(place.address, place.port), place]),
+    [...own.map(({ address, options: { port } }) => ({ address, port }))].map((place) => [
+      key(place.address, place.port),
+      place,
+    ]),
   );
   needsFiles(places.size);
   const sockets = new Map<string, Socket>();
@@ -146,16 +139,14 @@ async function hearNobody(socket: Socket | undefined): Promise<void> {
 
 function answer(bmc: Bmc, sockets: ReadonlyMap<string, Socket>, seed: number, clock: Timers): void {
   const { address } = bmc;
-  const { port, answerFrom } = bmc.options;
-  const socket = sockets.get(key(address, port));
-  const from = key(answerFrom ?? address, port);
+  const place = key(address, bmc.options.port);
   const line = newLine(bmc, seeded(seedFor(seed, address)), clock);
-  socket?.on("message", (datagram, peer) => {
+  sockets.get(place)?.on("message", (datagram, peer) => {
     if (bmc.options.dead || !line.lets()) return;
     bmc.counts.received++;
     const reply = handle(bmc, datagram, clock.now());
     // The farm may have been closed when a delayed answer goes out.
-    const send = (bytes: Buffer): void => sockets.get(from)?.send(bytes, peer.port, peer.address);
+    const send = (bytes: Buffer): void => sockets.get(place)?.send(bytes, peer.port, peer.address);
     if (reply !== null) line.carry(reply, send);
   });
 }

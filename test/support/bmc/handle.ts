@@ -1,10 +1,18 @@
 import { accept, type Bmc, next } from "./bmc.ts";
 import { openCommand, sessionCommand } from "./commands.ts";
 import { decrypt, isSigned, seal } from "./crypto.ts";
-import { handle15 } from "./legacy.ts";
 import { openSession, rakp1, rakp3 } from "./login.ts";
-import { plain20, pong, readPacket, readRequest, type SimPacket, writeAnswer } from "./packet.ts";
+import {
+  packet15,
+  plain20,
+  pong,
+  readPacket,
+  readRequest,
+  type SimPacket,
+  writeAnswer,
+} from "./packet.ts";
 
+type Packet15 = Extract<SimPacket, { readonly kind: "1.5" }>;
 type Packet20 = Extract<SimPacket, { readonly kind: "2.0" }>;
 
 /**
@@ -19,10 +27,17 @@ export function handle(bmc: Bmc, datagram: Buffer, now: number): Buffer | null {
     case "ping":
       return pong(packet.tag);
     case "1.5":
-      return handle15(bmc, packet, now);
+      return handle15(bmc, packet);
     case "2.0":
       return bmc.options.version2 ? handle20(bmc, packet, now) : null;
   }
+}
+
+/** A question of the 1.5 format in nobody's session: of sessions of 1.5 it has none to give. */
+function handle15(bmc: Bmc, { message }: Packet15): Buffer | null {
+  const request = readRequest(message);
+  const answer = request && openCommand(bmc, request);
+  return request && answer && packet15(writeAnswer(request, answer));
 }
 
 function handle20(bmc: Bmc, packet: Packet20, now: number): Buffer | null {
@@ -50,24 +65,22 @@ function outside(bmc: Bmc, { payload }: Packet20): Buffer | null {
 
 function inSession(bmc: Bmc, packet: Packet20, now: number): Buffer | null {
   const session = bmc.sessions.get(packet.session);
-  if (session === undefined || session.protocol.kind !== "2.0" || session.stage !== "active")
-    return null;
-  const { protocol } = session;
-  const { suite, keys } = protocol;
+  if (session?.stage !== "active") return null;
+  const { suite, keys } = session;
   if (packet.authenticated !== (suite.integrity !== 0)) return null;
   if (packet.encrypted !== (suite.confidentiality !== 0)) return null;
   if (packet.authenticated && !isSigned(suite, keys, packet.whole)) return null;
-  const seen = accept(protocol.seen, packet.sequence);
+  const seen = accept(session.seen, packet.sequence);
   if (seen === null) return null;
   const message = packet.encrypted ? decrypt(keys.cipher, packet.payload) : packet.payload;
   const request = message && readRequest(message);
   if (request === null) return null;
-  protocol.seen = seen;
+  session.seen = seen;
   session.usedAt = now;
   const answer = sessionCommand(bmc, session, request);
   if (answer === null) return null;
-  protocol.sent = next(protocol.sent);
+  session.sent = next(session.sent);
   const wrong = bmc.options.wrongChecksums && suite.integrity !== 0;
   const written = writeAnswer(request, answer, wrong);
-  return seal(suite, keys, written, protocol.theirId.readUInt32LE(0), protocol.sent);
+  return seal(suite, keys, written, session.theirId.readUInt32LE(0), session.sent);
 }

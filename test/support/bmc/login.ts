@@ -1,13 +1,5 @@
 import { randomBytes, randomInt } from "node:crypto";
-import {
-  type Bmc,
-  hasRoom,
-  limitOf,
-  passwordOf,
-  type Rmcpp,
-  type SimSession,
-  userOf,
-} from "./bmc.ts";
+import { type Bmc, hasRoom, limitOf, passwordOf, type SimSession, userOf } from "./bmc.ts";
 import { code, NO_KEYS, same, sessionKeys, suiteOf } from "./crypto.ts";
 import { plain20 } from "./packet.ts";
 
@@ -32,8 +24,10 @@ export function openSession(bmc: Bmc, request: Buffer, now: number): Buffer | nu
   if (suite === undefined || !options.suites.includes(suite.id)) return refuse(0x11);
   if (!hasRoom(bmc, now)) return refuse(0x01);
   const ourId = newId(bmc);
-  const protocol: Rmcpp = {
-    kind: "2.0",
+  const id = ourId.readUInt32LE(0);
+  const session: SimSession = {
+    id,
+    ...{ stage: "opened", user: null, privilege: 2, usedAt: now },
     suite,
     theirId: Buffer.from(request.subarray(4, 8)),
     ourId,
@@ -42,21 +36,11 @@ export function openSession(bmc: Bmc, request: Buffer, now: number): Buffer | nu
     ...{ consoleRandom: NOTHING, random: NOTHING, identity: NOTHING, last: null },
     ...{ seen: { highest: 0, bits: 1 }, sent: 0 },
   };
-  const id = ourId.readUInt32LE(0);
-  const session: SimSession = {
-    id,
-    stage: "opened",
-    user: null,
-    privilege: 2,
-    usedAt: now,
-    protocol,
-  };
   bmc.sessions.set(id, session);
-  const granted =
-    protocol.openPrivilege === 0 && !options.echoPrivilege ? 4 : protocol.openPrivilege;
+  const granted = session.openPrivilege === 0 && !options.echoPrivilege ? 4 : session.openPrivilege;
   const head = [request.readUInt8(0), 0, granted, 0];
   const algorithms = request.subarray(8, OPEN.request);
-  return plain20(0x11, Buffer.concat([Buffer.from(head), protocol.theirId, ourId, algorithms]));
+  return plain20(0x11, Buffer.concat([Buffer.from(head), session.theirId, ourId, algorithms]));
 }
 
 /** RAKP1 to RAKP2. */
@@ -65,13 +49,12 @@ export function rakp1(bmc: Bmc, request: Buffer, now: number): Buffer | null {
   if (nameLength === undefined || request.length < 28 + nameLength) return null;
   bmc.counts.rakp1++;
   const session = bmc.sessions.get(request.readUInt32LE(4));
-  if (session === undefined || session.protocol.kind !== "2.0")
+  if (session === undefined)
     return refusal(bmc, { type: 0x13, full: 40 }, request, BAD_SESSION, NO_ID);
-  const { protocol } = session;
-  const { suite } = protocol;
+  const { suite } = session;
   const refuse = (status: number): Buffer =>
-    refusal(bmc, { type: 0x13, full: 40 + suite.fullCode }, request, status, protocol.theirId);
-  if (session.stage !== "opened") return again(bmc, protocol, () => refuse(BAD_SESSION));
+    refusal(bmc, { type: 0x13, full: 40 + suite.fullCode }, request, status, session.theirId);
+  if (session.stage !== "opened") return again(bmc, session, () => refuse(BAD_SESSION));
   session.usedAt = now;
   if (nameLength > 16) return refuse(0x0c);
   const name = request.subarray(28, 28 + nameLength);
@@ -83,16 +66,16 @@ export function rakp1(bmc: Bmc, request: Buffer, now: number): Buffer | null {
   const role = request.readUInt8(24);
   const { roleStatus, openPrivilege } = bmc.options;
   if (roleStatus !== null && (role & 0x0f) > limitOf(session.user)) return refuse(roleStatus);
-  const hashed = openPrivilege ? (role & 0x10) | protocol.openPrivilege : role;
-  protocol.identity = Buffer.concat([Buffer.from([hashed, nameLength]), name]);
-  protocol.consoleRandom = Buffer.from(request.subarray(8, 24));
-  protocol.random = randomBytes(16);
+  const hashed = openPrivilege ? (role & 0x10) | session.openPrivilege : role;
+  session.identity = Buffer.concat([Buffer.from([hashed, nameLength]), name]);
+  session.consoleRandom = Buffer.from(request.subarray(8, 24));
+  session.random = randomBytes(16);
   session.stage = "challenged";
-  const { theirId: theirs, ourId, consoleRandom, random, identity } = protocol;
+  const { theirId: theirs, ourId, consoleRandom, random, identity } = session;
   const over = [theirs, ourId, consoleRandom, random, bmc.guid, identity];
   const mac = code(suite, passwordOf(session.user), ...over);
-  protocol.last = plain20(0x13, Buffer.concat([start(request, 0), theirs, random, bmc.guid, mac]));
-  return protocol.last;
+  session.last = plain20(0x13, Buffer.concat([start(request, 0), theirs, random, bmc.guid, mac]));
+  return session.last;
 }
 
 /** RAKP3 to RAKP4. A login that fails is forgotten at once. */
@@ -100,38 +83,36 @@ export function rakp3(bmc: Bmc, request: Buffer, now: number): Buffer | null {
   if (request.length < 8) return null;
   bmc.counts.rakp3++;
   const session = bmc.sessions.get(request.readUInt32LE(4));
-  if (session === undefined || session.protocol.kind !== "2.0")
+  if (session === undefined)
     return refusal(bmc, { type: 0x15, full: 8 }, request, BAD_SESSION, NO_ID);
-  const { protocol } = session;
-  const { suite, random, consoleRandom, identity } = protocol;
+  const { suite, random, consoleRandom, identity } = session;
   const refuse = (status: number): Buffer =>
-    refusal(bmc, { type: 0x15, full: 8 + suite.shortCode }, request, status, protocol.theirId);
-  if (session.stage !== "challenged") return again(bmc, protocol, () => refuse(BAD_SESSION));
+    refusal(bmc, { type: 0x15, full: 8 + suite.shortCode }, request, status, session.theirId);
+  if (session.stage !== "challenged") return again(bmc, session, () => refuse(BAD_SESSION));
   session.usedAt = now;
   const password = passwordOf(session.user);
-  const expected = code(suite, password, random, protocol.theirId, identity);
+  const expected = code(suite, password, random, session.theirId, identity);
   const good = same(request.subarray(8), expected);
-  const status = bmc.options.rakp3Status ?? (good ? 0 : BAD_CODE);
-  if (request[1] !== 0 || status !== 0) {
+  if (request[1] !== 0 || !good) {
     bmc.sessions.delete(session.id);
     bmc.counts.badLogins++;
-    return request[1] === 0 ? refuse(status) : null;
+    return request[1] === 0 ? refuse(BAD_CODE) : null;
   }
   const kg = Buffer.from(bmc.options.kg, "hex");
   const secret = kg.length === 0 ? password : kg;
-  protocol.keys = sessionKeys(suite, secret, consoleRandom, random, identity);
+  session.keys = sessionKeys(suite, secret, consoleRandom, random, identity);
   session.stage = "active";
   bmc.counts.logins++;
-  const check = code(suite, protocol.keys.session, consoleRandom, protocol.ourId, bmc.guid);
+  const check = code(suite, session.keys.session, consoleRandom, session.ourId, bmc.guid);
   const icv = check.subarray(0, suite.shortCode);
-  protocol.last = plain20(0x15, Buffer.concat([start(request, 0), protocol.theirId, icv]));
-  return protocol.last;
+  session.last = plain20(0x15, Buffer.concat([start(request, 0), session.theirId, icv]));
+  return session.last;
 }
 
 const NOTHING = Buffer.alloc(0);
 const NO_ID = Buffer.alloc(4);
 
-function again(bmc: Bmc, { last }: Rmcpp, refuse: () => Buffer): Buffer | null {
+function again(bmc: Bmc, { last }: SimSession, refuse: () => Buffer): Buffer | null {
   return bmc.options.repeats === "answered" && last !== null ? last : refuse();
 }
 

@@ -29,29 +29,20 @@ export interface BmcOptions {
   readonly kg: string;
   /** Cipher suites it opens sessions with, of 0-3 and 15-17. */
   readonly suites: readonly number[];
-  /** Cipher suites it says it has; null when it tells the truth. */
-  readonly advertised: readonly number[] | null;
-  /** Authentication types of IPMI 1.5 sessions: 0 none, 2 MD5, 4 password. */
-  readonly legacy: readonly number[];
 
   /** False: it knows IPMI 1.5 alone, and is silent to any RMCP+ packet. */
   readonly version2: boolean;
   /** Completion code when Get Channel Authentication Capabilities asks for 2.0 data; null: answers. */
   readonly refuse38: number | null;
-  readonly silent38: boolean;
   readonly silent54: boolean;
   /** Open Session status by suite, as `{"17": 4}`; `"*"` is every suite. Others not in `suites`: 0x11. */
   readonly openStatus: { readonly [suite: string]: number };
   /** Sessions at one time, half open ones too; the next is refused with status 01. */
   readonly sessionLimit: number;
-  /** Milliseconds after which a session nobody used is forgotten. */
-  readonly idleMs: number;
   /** RAKP2 status for a name it does not know. */
   readonly unknownUser: number | "silent";
   /** RAKP2 status for a role above the user's limit, 9 or 10; null: opens, and 3B answers 81. */
   readonly roleStatus: number | null;
-  /** RAKP4 status for every RAKP3; null: decides by its hash. */
-  readonly rakp3Status: number | null;
   /** Payload bytes of an answer with a status other than 0; null: as long as a good one. */
   readonly errorLength: number | null;
   /** A RAKP message that comes again: status 02, or the same answer again. */
@@ -82,8 +73,6 @@ export interface BmcOptions {
   readonly delayMs: number;
   /** Answers so much later, with this probability. */
   readonly late: { readonly probability: number; readonly ms: number } | null;
-  /** Sends its answers from this address instead, same port. */
-  readonly answerFrom: string | null;
 }
 
 export const HEALTHY: BmcOptions = {
@@ -95,18 +84,13 @@ export const HEALTHY: BmcOptions = {
   users: [{ name: "admin", password: "s3cret-Passw0rd" }],
   kg: "",
   suites: [1, 2, 3, 15, 16, 17],
-  advertised: null,
-  legacy: [2],
   version2: true,
   refuse38: null,
-  silent38: false,
   silent54: false,
   openStatus: {},
   sessionLimit: 63,
-  idleMs: 30_000,
   unknownUser: 0x0d,
   roleStatus: null,
-  rakp3Status: null,
   errorLength: 8,
   repeats: "refused",
   echoPrivilege: false,
@@ -122,7 +106,6 @@ export const HEALTHY: BmcOptions = {
   garbage: 0,
   delayMs: 0,
   late: null,
-  answerFrom: null,
 };
 
 /** @throws Error for an option that does not exist: a mistyped fault would be none at all */

@@ -3,10 +3,6 @@ export type SimPacket =
   | { readonly kind: "ping"; readonly tag: number }
   | {
       readonly kind: "1.5";
-      readonly authType: number;
-      readonly sequence: number;
-      readonly session: number;
-      readonly authCode: Buffer;
       readonly message: Buffer;
     }
   | {
@@ -46,18 +42,10 @@ export function header20(type: number, length: number, session: number, sequence
   return header;
 }
 
-/** @param authCode 16 bytes, or none when the type is 0 */
-export function packet15(
-  authType: number,
-  sequence: number,
-  session: number,
-  authCode: Buffer,
-  message: Buffer,
-): Buffer {
-  const header = Buffer.from([...RMCP, authType, ...new Array<number>(8).fill(0)]);
-  header.writeUInt32LE(sequence, 5);
-  header.writeUInt32LE(session, 9);
-  return Buffer.concat([header, authCode, Buffer.from([message.length]), message]);
+/** A packet of the 1.5 format without a session. */
+export function packet15(message: Buffer): Buffer {
+  const header = Buffer.from([...RMCP, ...new Array<number>(9).fill(0)]);
+  return Buffer.concat([header, Buffer.from([message.length]), message]);
 }
 
 /** The answer to a presence ping: IPMI is spoken here. */
@@ -89,19 +77,12 @@ function read20(datagram: Buffer): SimPacket | null {
   };
 }
 
+/** Null of one in a session. */
 function read15(datagram: Buffer): SimPacket | null {
-  const authType = datagram.readUInt8(4);
-  const at = authType === 0 ? 13 : 29;
-  const length = datagram[at];
-  if (length === undefined || at + 1 + length > datagram.length) return null;
-  return {
-    kind: "1.5",
-    authType,
-    sequence: datagram.readUInt32LE(5),
-    session: datagram.readUInt32LE(9),
-    authCode: datagram.subarray(13, at),
-    message: datagram.subarray(at + 1, at + 1 + length),
-  };
+  const length = datagram.readUInt8(13);
+  if (datagram.subarray(4, 13).some((byte) => byte !== 0) || 14 + length > datagram.length)
+    return null;
+  return { kind: "1.5", message: datagram.subarray(14, 14 + length) };
 }
 
 /** A request to the BMC, out of whichever packet it came in. */

@@ -6,7 +6,7 @@ import { MigrationError } from "../../../src/lib/error.ts";
 import type { DatabaseAddress } from "../../../src/model/database.ts";
 import { toAddress } from "../../../src/systems/database/database-url.ts";
 import { anyText } from "../../support/any-text.ts";
-import { seeded } from "../../support/seeded.ts";
+import { holds } from "../../support/seeded.ts";
 import { refusal } from "./temp-file.ts";
 
 const fault = (what: string): MigrationError => new MigrationError("N2I-E102", `--x: ${what}`);
@@ -129,31 +129,25 @@ for (const url of [
 
 test("every user and password comes through percent-encoding as it was", () => {
   const text = fc.string({ unit: "grapheme", maxLength: 60 });
-  fc.assert(
-    fc.property(text, text, (user, password) => {
-      const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`;
-      const address = read(`mysql://${login}@[::1]:3307/db`);
-      assert.deepEqual([address.user ?? "", address.password()], [user, password]);
-      assert.deepEqual([address.host, address.port, address.database], ["::1", 3307, "db"]);
-    }),
-    seeded(100),
-  );
+  holds(100, text, text, (user, password) => {
+    const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}`;
+    const address = read(`mysql://${login}@[::1]:3307/db`);
+    assert.deepEqual([address.user ?? "", address.password()], [user, password]);
+    assert.deepEqual([address.host, address.port, address.database], ["::1", 3307, "db"]);
+  });
 });
 
 test("a password not encoded at all comes through whole, or is refused, and is never shown", () => {
   const password = fc.string({ unit: fc.constantFrom(..."ab12#:/@$&+?=[] "), maxLength: 12 });
-  fc.assert(
-    fc.property(password, (text) => {
-      try {
-        const address = read(`mysql://u:${text}@h/db`);
-        assert.deepEqual([address.password(), address.shown], [text, "mysql://u@h/db"]);
-      } catch (error) {
-        if (!(error instanceof MigrationError)) throw error;
-        assert.match(error.message, /two ways/);
-      }
-    }),
-    seeded(3000),
-  );
+  holds(3000, password, (text) => {
+    try {
+      const address = read(`mysql://u:${text}@h/db`);
+      assert.deepEqual([address.password(), address.shown], [text, "mysql://u@h/db"]);
+    } catch (error) {
+      if (!(error instanceof MigrationError)) throw error;
+      assert.match(error.message, /two ways/);
+    }
+  });
 });
 
 test("whatever the text, it is an address or a MigrationError", () => {
@@ -182,14 +176,11 @@ test("whatever the text, it is an address or a MigrationError", () => {
     likely,
     likely.map((rest) => `postgresql://${rest}`),
   );
-  fc.assert(
-    fc.property(any, (text) => {
-      try {
-        JSON.stringify(read(text));
-      } catch (error) {
-        assert.ok(error instanceof MigrationError && error.code === "N2I-E102", String(error));
-      }
-    }),
-    seeded(5000),
-  );
+  holds(5000, any, (text) => {
+    try {
+      JSON.stringify(read(text));
+    } catch (error) {
+      assert.ok(error instanceof MigrationError && error.code === "N2I-E102", String(error));
+    }
+  });
 });

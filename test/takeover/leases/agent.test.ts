@@ -8,7 +8,7 @@ import { MigrationError } from "../../../src/lib/error.ts";
 import type { Engine } from "../../../src/model/database.ts";
 import { type AgentAsked, type OpenedAgent, withAgent } from "../../../src/takeover/host-agent.ts";
 import { extendSchema } from "../../../src/takeover/leases/schema.ts";
-import { refused, run, runs } from "../../hostile/cli.ts";
+import { refused, runs } from "../../hostile/cli.ts";
 import { type Deployment, deploy, privateFolder } from "../../hostile/deployment.ts";
 import { SMALL } from "../../hostile/fleet.ts";
 import { connect } from "../../lab/connect.ts";
@@ -288,8 +288,7 @@ testOnce(
     // It hears so at its first look.
     const lease = { host: "A", epoch: 4, heartbeat_ms: now, ttl_ms: 60_000, fenced_by: "B" };
     await bm.db("bm_service_leases").insert(lease);
-    const { status, err } = await run([...words, "--on-fenced", program]);
-    assert.equal(status, 5, err);
+    const { err } = await runs(5, [...words, "--on-fenced", program]);
     assert.match(err, /N2I-E363/);
     assert.match(err, /--on-fenced \S+: ended with 3\./);
     assert.equal(readFileSync(join(folder, "told"), "utf8"), "A\n");

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import type { Lease } from "../../../src/model/nova/leases.ts";
 import { shareOf } from "../../../src/takeover/rules/destination.ts";
 import { isLive, judgeLeases, takersOf } from "../../../src/takeover/rules/successors.ts";
-import { seeded } from "../../support/seeded.ts";
+import { holds } from "../../support/seeded.ts";
 
 const TTL = 60_000;
 
@@ -92,38 +92,32 @@ const hosts = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), {
 const nodes = fc.uniqueArray(fc.uuid(), { maxLength: 60 });
 
 test("each machine is in the share of exactly one taker, in any order of the takers, in upper or lower case", () => {
-  fc.assert(
-    fc.property(hosts, nodes, (takers, machines) => {
-      const other = takers.toReversed();
-      const shares = takers.map((host) => shareOf(host, machines, takers));
-      assert.deepEqual(shares.flat().toSorted(), machines.toSorted());
-      assert.deepEqual(
-        takers.map((host) => shareOf(host, machines, other)),
-        shares,
-      );
-      const upper = machines.map((node) => node.toUpperCase());
-      assert.deepEqual(
-        takers.map((host) => shareOf(host, upper, takers)),
-        shares.map((share) => share.map((node) => node.toUpperCase())),
-      );
-      assert.deepEqual(shareOf("nobody of them, as its name is too long", machines, takers), []);
-    }),
-    seeded(100),
-  );
+  holds(100, hosts, nodes, (takers, machines) => {
+    const other = takers.toReversed();
+    const shares = takers.map((host) => shareOf(host, machines, takers));
+    assert.deepEqual(shares.flat().toSorted(), machines.toSorted());
+    assert.deepEqual(
+      takers.map((host) => shareOf(host, machines, other)),
+      shares,
+    );
+    const upper = machines.map((node) => node.toUpperCase());
+    assert.deepEqual(
+      takers.map((host) => shareOf(host, upper, takers)),
+      shares.map((share) => share.map((node) => node.toUpperCase())),
+    );
+    assert.deepEqual(shareOf("nobody of them, as its name is too long", machines, takers), []);
+  });
 });
 
 test("a taker that dies leaves its share to the others, who keep theirs", () => {
-  fc.assert(
-    fc.property(hosts, nodes, fc.nat(), (takers, machines, at) => {
-      const gone = takers[at % takers.length] ?? "";
-      const left = takers.filter((host) => host !== gone);
-      for (const host of left) {
-        const now = new Set(shareOf(host, machines, left));
-        for (const node of shareOf(host, machines, takers)) assert.ok(now.has(node));
-      }
-    }),
-    seeded(100),
-  );
+  holds(100, hosts, nodes, fc.nat(), (takers, machines, at) => {
+    const gone = takers[at % takers.length] ?? "";
+    const left = takers.filter((host) => host !== gone);
+    for (const host of left) {
+      const now = new Set(shareOf(host, machines, left));
+      for (const node of shareOf(host, machines, takers)) assert.ok(now.has(node));
+    }
+  });
 });
 
 test("shares are alike: of 600 machines each of three takers has between 150 and 250", () => {

@@ -2,15 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { WINDOW_PACE } from "../../../src/model/handover.ts";
 import { CHECKS, checkAll, statusOfChecks } from "../../../src/window/check/rules/checks.ts";
-import { CASES_APPLIES } from "./applies.ts";
-import { CASES_RIGHTS } from "./flavor-rights.ts";
-import { LATER_CASES } from "./later.ts";
+import { CASES_APPLIES, CASES_RIGHTS, LATER_CASES } from "./cases.ts";
 import { CASES_PLACES } from "./places.ts";
 import {
   ALIVE,
   BEAT,
   CASES_MORE,
   type CheckCases,
+  fails,
   GRANT,
   HEAD,
   HERE,
@@ -22,10 +21,12 @@ import {
   NODE,
   node,
   nova,
+  passes,
   plan,
   READY,
   server,
   TENANT,
+  warns,
 } from "./view.ts";
 
 const WHOLE = {
@@ -38,143 +39,116 @@ const FLEET = Array.from({ length: 5001 }, () => LINE);
 
 const OWN_CASES: CheckCases = {
   "Databases and schema heads": [
-    [HEAD ? { ironic: HEAD } : {}, "Failure", /E204 the reason\nFix: the way out/],
-    [{ nova: null }, "Warning", /give --nova-db/],
-    [
+    fails(HEAD ? { ironic: HEAD } : {}, /E204 the reason\nFix: the way out/),
+    warns({ nova: null }, /give --nova-db/),
+    warns(
       plan({ madeFor: new Map([["--nova-db", { ...HERE, database: "nova_cell1" }]]) }),
-      "Warning",
       /^1 databases .*: --nova-db, database was nova_cell1, is nova\.\nFix: .*--run another's\?$/,
-    ],
-    [
+    ),
+    warns(
       server(0, {}, true),
-      "Warning",
       /^1 databases are spoken to in clear, .*: --nova-db mysql:\/\/nova@db1\/nova\./,
-    ],
+    ),
   ],
   "Pairing of releases": [
-    [
+    fails(
       { pairing: { allowed: "override", why: "nova 233", wanted: false } },
-      "Failure",
       /nova 233.*--allow-pairing/s,
-    ],
-    [{ pairing: { allowed: "override", why: "nova 233", wanted: true } }, "Warning", /nova 233/],
+    ),
+    warns({ pairing: { allowed: "override", why: "nova 233", wanted: true } }, /nova 233/),
   ],
   Privileges: [
-    [GRANT ? { bm: GRANT } : {}, "Failure", /E206 the reason/],
-    [ironic({ forbidden: mayNot("INSERT nodes") }), "Failure", /INSERT nodes.*GRANT/s],
+    fails(GRANT ? { bm: GRANT } : {}, /E206 the reason/),
+    fails(ironic({ forbidden: mayNot("INSERT nodes") }), /INSERT nodes.*GRANT/s),
   ],
-  "Clock skew": [
-    [server(-2500), "Warning", /--nova-db by -2\.5 s/],
-    [server(31_000), "Failure", /chronyc/],
-  ],
+  "Clock skew": [warns(server(-2500), /--nova-db by -2\.5 s/), fails(server(31_000), /chronyc/)],
   "Galera state": [
-    [server(0, WHOLE), "Success", /^null$/],
-    [server(0, { ...WHOLE, wsrep_local_state_comment: "Donor/Desynced" }), "Failure", /Donor/],
+    passes(server(0, WHOLE), /^null$/),
+    fails(server(0, { ...WHOLE, wsrep_local_state_comment: "Donor/Desynced" }), /Donor/),
   ],
-  "Disk space of the run": [
-    [{ run: { path: "/srv/m1", is: "run", free: 1000 } }, "Failure", /df -h/],
-  ],
+  "Disk space of the run": [fails({ run: { path: "/srv/m1", is: "run", free: 1000 } }, /df -h/)],
   "nova-compute stopped": [
-    [
+    fails(
       nova({ later: [{ ...BEAT, report_count: 11 }] }),
-      "Failure",
       /c-1 \(report_count 11.*systemctl stop nova-compute/s,
-    ],
-    [nova({ later: [{ ...BEAT, host: "kvm-1", report_count: 11 }] }), "Success", /60 s/],
-    [{ watched: 5 }, "Warning", /proves nothing/],
+    ),
+    passes(nova({ later: [{ ...BEAT, host: "kvm-1", report_count: 11 }] }), /60 s/),
+    warns({ watched: 5 }, /proves nothing/),
   ],
   "Deployments in flight": [
-    [
-      node({ instance_uuid: "b-2", task_state: "deploying" }),
-      "Failure",
-      /bm_nodes\.id=2 deploying/,
-    ],
-    [nova({ instances: [{ ...TENANT, task_state: "spawning" }] }), "Failure", /b-1 spawning/],
+    fails(node({ instance_uuid: "b-2", task_state: "deploying" }), /bm_nodes\.id=2 deploying/),
+    fails(nova({ instances: [{ ...TENANT, task_state: "spawning" }] }), /b-1 spawning/),
   ],
   "Duplicate instances": [
-    [
+    fails(
       node({ instance_uuid: "B-1" }),
-      "Failure",
       /b-1 by bm_nodes\.id 1 and 2.*UPDATE bm_nodes SET instance_uuid=NULL WHERE/s,
-    ],
+    ),
   ],
   "Unmatched instances": [
-    [
+    fails(
       nova({ instances: [] }),
-      "Failure",
       /b-1 is unknown to nova.*UPDATE bm_nodes SET .*UPDATE instances SET node=/s,
-    ],
-    [nova({ instances: [{ ...TENANT, node: "a-2" }] }), "Failure", /is on node a-2 in nova/],
-    [
-      nova({ instances: [TENANT, { ...TENANT, uuid: "b-9" }] }),
-      "Failure",
-      /b-9 is on a-1 in nova alone/,
-    ],
+    ),
+    fails(nova({ instances: [{ ...TENANT, node: "a-2" }] }), /is on node a-2 in nova/),
+    fails(nova({ instances: [TENANT, { ...TENANT, uuid: "b-9" }] }), /b-9 is on a-1 in nova alone/),
   ],
   "Deleted instances": [
-    [nova({ instances: [{ ...TENANT, deleted: true }] }), "Failure", /bm_nodes\.id=1 b-1/],
-    [
+    fails(nova({ instances: [{ ...TENANT, deleted: true }] }), /bm_nodes\.id=1 b-1/),
+    warns(
       nova({ instances: [{ ...TENANT, vm_state: "soft-delete" }] }),
-      "Warning",
       /bm_nodes\.id=1 b-1\.\nFix: nova restore INSTANCE/,
-    ],
+    ),
   ],
   "Evacuation records": [
-    [
+    fails(
       nova({ evacuations: [{ instance_uuid: INSTANCE, source: "c-9" }] }),
-      "Failure",
       /b-1 from c-9.*UPDATE migrations/s,
-    ],
+    ),
   ],
-  "Attached volumes": [[nova({ volumes: [INSTANCE] }), "Failure", /volume-detach/]],
+  "Attached volumes": [fails(nova({ volumes: [INSTANCE] }), /volume-detach/)],
   "Target empty or ours": [
-    [
+    passes(
       { ...ironic({ nodes: [LOADED] }), ours: new Set([NODE]) },
-      "Success",
       /1 nodes, all loaded by this run/,
-    ],
-    [ironic({ nodes: [LOADED] }), "Failure", /1 .*: a-1 with our mark\./],
-    [
+    ),
+    fails(ironic({ nodes: [LOADED] }), /1 .*: a-1 with our mark\./),
+    fails(
       { ...ironic({ nodes: [{ ...LOADED, marked: false, uuid: "z-9" }] }), ours: new Set([NODE]) },
-      "Failure",
       /z-9\./,
-    ],
+    ),
   ],
   "Conductors stopped or staged": [
-    [ironic({ conductors: [ALIVE] }), "Failure", /stop ironic-conductor$/],
-    [ironic({ conductors: [ALIVE], stages: true }), "Warning", /apply --staged/],
-    [
+    fails(ironic({ conductors: [ALIVE] }), /stop ironic-conductor$/),
+    warns(ironic({ conductors: [ALIVE], stages: true }), /apply --staged/),
+    passes(
       ironic({ conductors: [ALIVE], stages: true, nodes: [{ ...LOADED, staged: true }] }),
-      "Success",
       /every node is staged/,
-    ],
+    ),
   ],
   "Power state in maintenance": [
-    [
+    fails(
       ironic({ nodes: [{ ...LOADED, maintenance: true, power_state: "power off" }] }),
-      "Failure",
       /a-1 power off.*power_state=NULL/s,
-    ],
-    [ironic({ nodes: [{ ...LOADED, maintenance: true, power_state: null }] }), "Success", /^null$/],
+    ),
+    passes(ironic({ nodes: [{ ...LOADED, maintenance: true, power_state: null }] }), /^null$/),
   ],
   "Time of the hand-over": [
-    [
+    warns(
       { ...plan({ takeOvers: 300 }), takeOver: { pace: null, inFlight: 8 } },
-      "Warning",
       /: 1 h 54 min, 8 machines every 180 s, by Ironic's .*window: 6 min, 8 .*\nFix: .* --ironic-conf .* --in-flight 40$/,
-    ],
-    [plan({ takeOvers: 80 }), "Success", /: 30 min, .*window: 40 s, 40 machines every 10 s, /],
-    [{ ...plan({ takeOvers: 300 }), takeOver: { pace: WINDOW_PACE } }, "Success", /: 2 min, 40 /],
-    [{ takeOver: { pace: { ...WINDOW_PACE, interval: 0 } } }, "Warning", /interval is 0/],
-    [{ plan: null }, "Success", /^Take-over of 1 machine in use: 3 min, /],
+    ),
+    passes(plan({ takeOvers: 80 }), /: 30 min, .*window: 40 s, 40 machines every 10 s, /),
+    passes({ ...plan({ takeOvers: 300 }), takeOver: { pace: WINDOW_PACE } }, /: 2 min, 40 /),
+    warns({ takeOver: { pace: { ...WINDOW_PACE, interval: 0 } } }, /interval is 0/),
+    passes({ plan: null }, /^Take-over of 1 machine in use: 3 min, /),
   ],
   "Time of a rollback": [
-    [
+    warns(
       { ...ironic({ keys: [KEY] }), ...plan({ machines: FLEET, ports: 10_000 }) },
-      "Warning",
       /^Rolling back 5001 nodes .*\nFix: before a rollback the owner .*: CREATE INDEX nova2ironic_ports_node_id/,
-    ],
-    [ironic({ keys: [KEY] }), "Success", /^Nothing slows it down\.$/],
+    ),
+    passes(ironic({ keys: [KEY] }), /^Nothing slows it down\.$/),
   ],
 };
 const CASES = [

@@ -2,6 +2,7 @@ import {
   BEAT,
   BM,
   type CheckCases,
+  fails,
   INSTANCE,
   ironic,
   LATER,
@@ -12,8 +13,10 @@ import {
   NODE,
   nova,
   PLAN,
+  passes,
   plan,
   TENANT,
+  warns,
 } from "./view.ts";
 
 const MOVE = { nova: { ...MOVED, places: new Map([[INSTANCE, { host: "c-9", node: NODE }]]) } };
@@ -32,148 +35,125 @@ const TWO = nova({
 /** Of the rows about where instances are. */
 export const CASES_PLACES: CheckCases = {
   "Hosts of instances": [
-    [{}, "Success", /^1 instances name/],
-    [
+    passes({}, /^1 instances name/),
+    fails(
       nova({ instances: [{ ...TENANT, host: "c-9" }] }),
-      "Failure",
       /^1 .*b-1 under c-9, its nova-compute is c-1\.\nFix: nova2ironic plan .*--compute-host/s,
-    ],
-    [
-      nova({ instances: [{ ...TENANT, node: null }] }),
-      "Failure",
-      /b-1 on node none, its machine is a-1/,
-    ],
-    [nova({ beats: [] }), "Failure", /b-1 under c-1, which is no nova-compute/],
-    [{ ...TWO, ...PAIR }, "Failure", /^1 .*b-2 under c-2, others under c-1/],
-    [{ ...TWO, ...PAIR, ironic: LATER }, "Success", /^2 instances name/],
-    [
+    ),
+    fails(nova({ instances: [{ ...TENANT, node: null }] }), /b-1 on node none, its machine is a-1/),
+    fails(nova({ beats: [] }), /b-1 under c-1, which is no nova-compute/),
+    fails({ ...TWO, ...PAIR }, /^1 .*b-2 under c-2, others under c-1/),
+    passes({ ...TWO, ...PAIR, ironic: LATER }, /^2 instances name/),
+    passes(
       {
         ...nova({ instances: [{ ...TENANT, host: "x", node: null }] }),
         ...plan({ machines: [GOES], ...MOVE }),
       },
-      "Success",
       /^1 instances name/,
-    ],
-    [plan({ machines: [GOES], nova: MOVED }), "Failure", /b-1 under c-1, its nova-compute is c-9/],
-    [
+    ),
+    fails(plan({ machines: [GOES], nova: MOVED }), /b-1 under c-1, its nova-compute is c-9/),
+    warns(
       { ...nova({ beats: [] }), ...line({ findings: new Map([["N2I-D225", true]]) }) },
-      "Warning",
       /as you accepted/,
-    ],
-    [{ ...OLD_NOVA, ...plan({ machines: [], skipped: new Set([1]) }) }, "Success", /^0 instances/],
-    [{ ...OLD_NOVA, ...line({ blocked: true }) }, "Success", /^0 instances/],
-    [
+    ),
+    passes({ ...OLD_NOVA, ...plan({ machines: [], skipped: new Set([1]) }) }, /^0 instances/),
+    passes({ ...OLD_NOVA, ...line({ blocked: true }) }, /^0 instances/),
+    fails(
       { ...OLD_NOVA, ...line({ blocked: true, findings: new Map([["N2I-D225", false]]) }) },
-      "Failure",
       /b-1 under c-9/,
-    ],
+    ),
   ],
   "Queued requests": [
-    [
+    fails(
       nova({ queued: [{ instance: "b-1", text: "stop of some time waits" }] }),
-      "Failure",
       /^1 requests wait in message queues: instance b-1 stop of some time waits/,
-    ],
-    [
+    ),
+    fails(
       nova({ instances: [{ ...TENANT, task_state: "powering-off" }] }),
-      "Failure",
       /^1 .*instance b-1 task_state powering-off is set.*rabbitmqctl purge_queue compute\.c-1/,
-    ],
-    [
+    ),
+    warns(
       {
         ...nova({ instances: [{ ...TENANT, task_state: "powering-off" }] }),
         ...line({ findings: new Map([["N2I-D206", true]]) }),
       },
-      "Warning",
       /as you accepted/,
-    ],
-    [
+    ),
+    passes(
       nova({
         instances: [{ ...TENANT, task_state: "powering-off" }],
         later: [{ ...BEAT, report_count: 11 }],
       }),
-      "Success",
       /^null$/,
-    ],
-    [
+    ),
+    warns(
       nova({ unqueued: { tables: ["instance_actions"], grants: ["GRANT SELECT ON x TO y"] } }),
-      "Warning",
       /may not read instance_actions\.\nFix: GRANT SELECT ON x TO y/,
-    ],
-    [
+    ),
+    warns(
       {
         ...nova({ queued: [{ instance: "b-1", text: "stop of some time waits" }] }),
         ...line({ findings: new Map([["N2I-D243", true]]) }),
       },
-      "Warning",
       /as you accepted/,
-    ],
+    ),
   ],
   "Evacuation records": [
-    [
+    fails(
       OLD_NOVA,
-      "Failure",
       /every instance on its machines whose host is not its own\. 1 .*b-1 under c-9.*--compute-host/s,
-    ],
-    [nova({ evacuations: null }), "Success", /keeps no records .*There will be none/],
+    ),
+    passes(nova({ evacuations: null }), /keeps no records .*There will be none/),
   ],
   "nova-compute stopped": [
-    [
+    fails(
       { ...nova({ later: [{ ...BEAT, host: "c-9", report_count: 11 }] }), ...plan(MOVE) },
-      "Failure",
       /c-9 \(report_count 11/,
-    ],
-    [
+    ),
+    fails(
       nova({
         instances: [{ ...TENANT, host: "c-7" }],
         later: [{ ...BEAT, host: "c-7", report_count: 11 }],
       }),
-      "Failure",
       /c-7 \(report_count 11/,
-    ],
+    ),
   ],
   "Unmatched instances": [
-    [
+    fails(
       nova({ instances: [TENANT, { ...TENANT, uuid: "b-8", node: null }] }),
-      "Failure",
       /b-8 is on host c-1 in nova alone/,
-    ],
-    [
+    ),
+    passes(
       {
         ...nova({ instances: [TENANT, { ...TENANT, uuid: "b-8", node: "z-1" }] }),
         ...ironic({ nodes: [{ ...LOADED, uuid: "z-1", instance_uuid: "B-8" }] }),
       },
-      "Success",
       /^null$/,
-    ],
+    ),
   ],
   "Instances planned and loaded": [
-    [
+    fails(
       ironic({ nodes: [{ ...LOADED, uuid: "z-1" }] }),
-      "Failure",
       /bm_nodes\.id=1 has b-1, and so has node z-1 in Ironic/,
-    ],
-    [
+    ),
+    fails(
       {
         ...ironic({ nodes: [{ ...LOADED, uuid: "a-9", instance_uuid: null }] }),
         ours: new Set(["a-9"]),
       },
-      "Failure",
       /node a-9 is ours in Ironic, and no more in nova_bm/,
-    ],
-    [
+    ),
+    fails(
       {
         ...ironic({ nodes: [LOADED] }),
         ...nova({ instances: [{ ...TENANT, deleted: true }] }),
         ours: new Set([NODE]),
       },
-      "Failure",
       /node a-1 has b-1 in Ironic, which nova has no more/,
-    ],
-    [
+    ),
+    fails(
       plan({ machines: [...PLAN.machines, { ...LINE, uuid: "a-9" }] }),
-      "Failure",
       /node a-9 is planned, and no more in nova_bm/,
-    ],
+    ),
   ],
 };

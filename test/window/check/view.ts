@@ -15,6 +15,23 @@ export interface CheckCases {
   readonly [title: string]: readonly (readonly [Partial<CheckView>, CheckVerdict, RegExp])[];
 }
 
+type CheckCase = CheckCases[string][number];
+export const fails = (change: Partial<CheckView>, says: RegExp): CheckCase => [
+  change,
+  "Failure",
+  says,
+];
+export const warns = (change: Partial<CheckView>, says: RegExp): CheckCase => [
+  change,
+  "Warning",
+  says,
+];
+export const passes = (change: Partial<CheckView>, says: RegExp): CheckCase => [
+  change,
+  "Success",
+  says,
+];
+
 const MAY = { statements: [], grants: [], missing: [] };
 /** A user who may not make a statement, and what is said against that. */
 export const mayNot = (statement: string) => ({
@@ -145,66 +162,61 @@ const TWO_HOSTS = node({ service_host: "c-2" });
 /** Of the rows about the cloud around the machines. */
 export const CASES_MORE: CheckCases = {
   "Instances planned and loaded": [
-    [line({ instance_uuid: "b-7" }), "Failure", /b-7 in the plan/],
-    [line({ instance_uuid: null }), "Failure", /none in the plan/],
-    [line({ blocked: true }), "Success", /1 in nova_bm, 0 in the plan/],
-    [plan({ machines: [] }), "Failure", /b-1, and is not in the plan/],
-    [plan({ machines: [], skipped: new Set([1]) }), "Success", /0 in the plan/],
-    [{ plan: null }, "Warning", /no plan/],
-    [ironic({ nodes: [{ ...LOADED, instance_uuid: null }] }), "Failure", /has b-1, none in Ironic/],
+    fails(line({ instance_uuid: "b-7" }), /b-7 in the plan/),
+    fails(line({ instance_uuid: null }), /none in the plan/),
+    passes(line({ blocked: true }), /1 in nova_bm, 0 in the plan/),
+    fails(plan({ machines: [] }), /b-1, and is not in the plan/),
+    passes(plan({ machines: [], skipped: new Set([1]) }), /0 in the plan/),
+    warns({ plan: null }, /no plan/),
+    fails(ironic({ nodes: [{ ...LOADED, instance_uuid: null }] }), /has b-1, none in Ironic/),
   ],
   "Target empty or ours": [
-    [
+    warns(
       { ...ironic({ nodes: [LOADED] }), ...plan({ besideOthers: true }) },
-      "Warning",
       /plan --beside-others/,
-    ],
+    ),
   ],
   Flavors: [
-    [nova({ flavors: [SPEC] }), "Warning", /baremetal.*D230/s],
-    [nova({ flavors: [{ ...SPEC, value: "new" }] }), "Success", /1 flavors/],
-    [{ ...nova({ flavors: [SPEC] }), ...plan({ nova: MOVED }) }, "Success", /apply changes/],
-    [{ ...nova({ flavors: [SPEC] }), plan: null }, "Warning", /no plan says/],
-    [{ ...nova({ flavors: [SPEC] }), ironic: LATER }, "Success", /zed ignores/],
+    warns(nova({ flavors: [SPEC] }), /baremetal.*D230/s),
+    passes(nova({ flavors: [{ ...SPEC, value: "new" }] }), /1 flavors/),
+    passes({ ...nova({ flavors: [SPEC] }), ...plan({ nova: MOVED }) }, /apply changes/),
+    warns({ ...nova({ flavors: [SPEC] }), plan: null }, /no plan says/),
+    passes({ ...nova({ flavors: [SPEC] }), ironic: LATER }, /zed ignores/),
   ],
   Images: [
-    [nova({ instances: [{ ...TENANT, image: null }] }), "Warning", /b-1 names no image/],
-    [line({ findings: new Map([["N2I-D402", false]]) }), "Failure", /a-1 lacks one/],
-    [{ glance: new Map([["new", "active"]]) }, "Success", /^1 images are active/],
-    [{ glance: new Map([["new", "queued"]]) }, "Failure", /new is queued/],
-    [{ glance: new Map([["i-1", ""]]) }, "Warning", /i-1 is not there/],
-    [HEAD ? { glance: HEAD } : {}, "Warning", /E204 the reason/],
+    warns(nova({ instances: [{ ...TENANT, image: null }] }), /b-1 names no image/),
+    fails(line({ findings: new Map([["N2I-D402", false]]) }), /a-1 lacks one/),
+    passes({ glance: new Map([["new", "active"]]) }, /^1 images are active/),
+    fails({ glance: new Map([["new", "queued"]]) }, /new is queued/),
+    warns({ glance: new Map([["i-1", ""]]) }, /i-1 is not there/),
+    warns(HEAD ? { glance: HEAD } : {}, /E204 the reason/),
   ],
   Aggregates: [
-    [{ ...nova(RACK), ...TWO_HOSTS }, "Warning", /c-1 in rack7.*--compute-host/s],
-    [{ ...nova(RACK), ...plan({ nova: MOVED }) }, "Warning", /c-9 will not be/],
-    [
+    warns({ ...nova(RACK), ...TWO_HOSTS }, /c-1 in rack7.*--compute-host/s),
+    warns({ ...nova(RACK), ...plan({ nova: MOVED }) }, /c-9 will not be/),
+    passes(
       { ...nova(RACK), ...plan({ nova: { ...MOVED, joins: [{ host: "c-9", id: 3 }] } }) },
-      "Success",
       /^null$/,
-    ],
-    [
+    ),
+    warns(
       {
         ...nova(RACK),
         ...plan({ nova: { ...MOVED, moves: new Map([["c-1", new Set(["c-9", "c-8"])]]) } }),
       },
-      "Warning",
       /^2 .*c-9 will not be, .*c-8 will not be/,
-    ],
-    [nova(RACK), "Success", /No host/],
+    ),
+    passes(nova(RACK), /No host/),
   ],
   "Boot from the network": [
-    [{ ironic: { ...LATER, local: true }, plan: null }, "Failure", /a-1/],
-    [
+    fails({ ironic: { ...LATER, local: true }, plan: null }, /a-1/),
+    fails(
       { ironic: { ...LATER, local: true }, ...line({ findings: gate(false) }) },
-      "Failure",
       /bm_nodes\.id=1 a-1.*N2I-D403/s,
-    ],
-    [
+    ),
+    warns(
       { ironic: { ...LATER, local: true }, ...line({ findings: gate(true) }) },
-      "Warning",
       /as you accepted/,
-    ],
-    [{ ironic: { ...LATER, local: true } }, "Success", /^null$/],
+    ),
+    passes({ ironic: { ...LATER, local: true } }, /^null$/),
   ],
 };

@@ -4,7 +4,7 @@ import { applyPatch, parsePatch, reversePatch } from "diff";
 import fc from "fast-check";
 import { osloConfig } from "../../../src/lib/files/oslo.ts";
 import { type Edit, settingsPatch, withEdits } from "../../../src/window/config/patch.ts";
-import { seeded } from "../../support/seeded.ts";
+import { holds } from "../../support/seeded.ts";
 
 const SECRET = "hunter2";
 const EDITS: readonly Edit[] = [
@@ -49,21 +49,18 @@ const FILE = fc
   .chain((lines) => fc.constantFrom("\n", "").map((end) => `${lines.join("\n")}${end}`));
 
 test("a patch shows no secret, can be applied, and leaves every value in force", () => {
-  fc.assert(
-    fc.property(FILE, (text) => {
-      const patch = settingsPatch("nova.conf", text, EDITS);
-      assert.ok(!patch.includes(SECRET), patch);
-      const whole = patch.includes("\n\\ ") ? text : `${text.replace(/\n$/, "")}\n`;
-      const changed = patch === "" ? text : applyPatch(whole, patch);
-      assert.equal(changed, withEdits(patch === "" ? text : whole, EDITS), patch);
-      for (const edit of EDITS) assert.equal(inForce(String(changed), edit), edit.value);
-      assert.equal(settingsPatch("nova.conf", String(changed), EDITS), "");
-      const [parsed] = parsePatch(patch);
-      if (parsed !== undefined && patch !== "" && !patch.includes("(masked)"))
-        assert.equal(applyPatch(String(changed), reversePatch(parsed)), whole, patch);
-    }),
-    seeded(300),
-  );
+  holds(300, FILE, (text) => {
+    const patch = settingsPatch("nova.conf", text, EDITS);
+    assert.ok(!patch.includes(SECRET), patch);
+    const whole = patch.includes("\n\\ ") ? text : `${text.replace(/\n$/, "")}\n`;
+    const changed = patch === "" ? text : applyPatch(whole, patch);
+    assert.equal(changed, withEdits(patch === "" ? text : whole, EDITS), patch);
+    for (const edit of EDITS) assert.equal(inForce(String(changed), edit), edit.value);
+    assert.equal(settingsPatch("nova.conf", String(changed), EDITS), "");
+    const [parsed] = parsePatch(patch);
+    if (parsed !== undefined && patch !== "" && !patch.includes("(masked)"))
+      assert.equal(applyPatch(String(changed), reversePatch(parsed)), whole, patch);
+  });
 });
 
 test("lines that end with a carriage return alone make no patch", () => {

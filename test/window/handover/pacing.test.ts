@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { ONE_BY_ONE, type Pace } from "../../../src/engine/window-part.ts";
 import type { Progress } from "../../../src/run/sink.ts";
 import { release } from "../../../src/window/handover/handover.ts";
-import { seeded } from "../../support/seeded.ts";
+import { holdsLater } from "../../support/seeded.ts";
 import { CONDUCTOR, ironic } from "./world.ts";
 
 const PACE: Pace = { ...ONE_BY_ONE, inFlight: null, deadline: 900_000, maxFailures: 1 };
@@ -77,24 +77,21 @@ test("as many are released as the conductors take in a pass, whatever their sett
     // A slow Glance or Neutron makes take-overs last longer than passes.
     lasts: fc.constantFrom(0, 1, 25, 60),
   });
-  await fc.assert(
-    fc.asyncProperty(settings, async ({ late, phases, ...given }) => {
-      const { machines, interval, workers } = given;
-      const first = phases.map((phase) => phase % interval);
-      const spread = Math.min(late, interval - 4);
-      const { world, run } = conductors({ ...given, phases: first, spread });
-      const { done, trouble } = await run();
-      assert.deepEqual([done, trouble], [machines, []]);
-      const all = phases.length * Math.max(WORKERS, workers);
-      assert.ok(world.most() <= 2 * all, `${world.most()} stood released`);
-      // Doubled from eight to what they take, and a ring that is not quite even.
-      const growing = Math.max(0, Math.ceil(Math.log2(workers / WORKERS)));
-      const passes = 1.25 * Math.ceil(machines / (phases.length * workers)) + growing + 3;
-      const most = passes * (interval + 3) + given.lasts;
-      assert.ok(world.now() <= most * 1000, `${world.now()} ms, ${passes}`);
-    }),
-    seeded(20),
-  );
+  await holdsLater(20, settings, async ({ late, phases, ...given }) => {
+    const { machines, interval, workers } = given;
+    const first = phases.map((phase) => phase % interval);
+    const spread = Math.min(late, interval - 4);
+    const { world, run } = conductors({ ...given, phases: first, spread });
+    const { done, trouble } = await run();
+    assert.deepEqual([done, trouble], [machines, []]);
+    const all = phases.length * Math.max(WORKERS, workers);
+    assert.ok(world.most() <= 2 * all, `${world.most()} stood released`);
+    // Doubled from eight to what they take, and a ring that is not quite even.
+    const growing = Math.max(0, Math.ceil(Math.log2(workers / WORKERS)));
+    const passes = 1.25 * Math.ceil(machines / (phases.length * workers)) + growing + 3;
+    const most = passes * (interval + 3) + given.lasts;
+    assert.ok(world.now() <= most * 1000, `${world.now()} ms, ${passes}`);
+  });
 });
 
 test("with tuned conductors the hand-over takes minutes, and with those as shipped no more stand released", async () => {

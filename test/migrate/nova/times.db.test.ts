@@ -1,2 +1,0 @@
-import "../../lab/on-servers.ts";
-import "./times.test.ts";

@@ -44,7 +44,7 @@ function refusals(made: Whole): readonly Refused[] {
   const { at, planning, reader, writer, novaReader, novaWriter, source } = made;
   const both = [...writer, ...novaWriter];
   return [
-    [/N2I-E205/, planning.filter((word) => word !== "--allow-pairing")],
+    [/N2I-E205/, [...planning, "--allow-pairing=false"]],
     [/N2I-E107/, [...planning, "--compute-host", "compute-9=x"]],
     [/N2I-E107/, [...planning, "--flavor", "none of them"]],
     [/N2I-E208/, [...planning, "--ironic-release", "juno"]],

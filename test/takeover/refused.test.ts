@@ -126,6 +126,7 @@ test("a run that carries machines over is none that moves them between hosts", a
   assert.match(mixed.err, /N2I-E315 \S+ carries machines over to Ironic/);
   // A run is of no kind without the file that says it.
   rmSync(join(path, "run.json"));
+  assert.match((await cloud.host("status")).err, /N2I-E110 \S+ is not a run: it has no run\.json/);
   writeFileSync(join(path, "snapshot.jsonl"), "", { mode: 0o600 });
   assert.match((await cloud.host(...PLAN)).err, /N2I-E110 \S+run\.json is missing/);
   writeFileSync(join(path, "run.json"), '{"format": "nova2ironic/run@1", "kind": "other"}');

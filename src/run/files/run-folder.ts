@@ -65,12 +65,7 @@ export async function openRun(
 }
 
 /** What a run has; a folder of other things, such as /tmp, is not to be closed to others. */
-export const OF_RUN: readonly string[] = [
-  "snapshot.jsonl",
-  "run.lock",
-  "journal.jsonl",
-  "secret.key",
-];
+const OF_RUN: readonly string[] = ["snapshot.jsonl", "run.lock", "journal.jsonl", "secret.key"];
 
 async function mayBeRun(path: string): Promise<boolean> {
   const names = await readdir(path).catch(() => []);

@@ -5,7 +5,7 @@ import { notRead } from "../../lib/files/failure.ts";
 import { writeWhole } from "../../lib/files/temp-file.ts";
 import { isObject, parsedJson } from "../../lib/json.ts";
 import { VERSION } from "../version.ts";
-import { OF_RUN, type RunFolder } from "./run-folder.ts";
+import type { RunFolder } from "./run-folder.ts";
 
 /** What a run does, from its first command to its last. */
 export interface RunAbout {
@@ -36,25 +36,30 @@ const KINDS: { readonly [kind in RunAbout["kind"]]: readonly [does: string, comm
 export async function kindOf(run: Pick<RunFolder, "path">): Promise<RunAbout> {
   const about = await readAbout(run);
   if (about !== null) return about;
-  const hasRun = (await namesIn(run)).some((name) => OF_RUN.includes(name));
+  if (!(await isInUse(run)))
+    throw new MigrationError("N2I-E110", `${run.path} is not a run: it has no ${RUN_FILE}`, {
+      fix: "Name the folder of a run, or begin one with: nova2ironic extract",
+    });
   throw new MigrationError("N2I-E110", `${join(run.path, RUN_FILE)} is missing`, {
-    fix: hasRun
-      ? `Put it back from a copy of the run. For a migration its content is {"format": "${FORMAT}", "kind": "migration"}.`
-      : "Name the folder of a run, or begin one with: nova2ironic extract",
+    fix: `Put it back from a copy of the run. For a migration its content is {"format": "${FORMAT}", "kind": "migration"}.`,
   });
 }
 
 /** Writes the kind of a run that is new; refuses a run of another kind. @throws MigrationError N2I-E110, N2I-E113, N2I-E315, N2I-E120 */
 export async function markKind(run: RunFolder, about: RunAbout, command: string): Promise<void> {
-  const isNew = !(await namesIn(run)).some((name) => name === RUN_FILE || IN_USE.includes(name));
-  if (!isNew) return checkKind(run, about, command);
+  if ((await namesIn(run)).includes(RUN_FILE) || (await isInUse(run)))
+    return checkKind(run, about, command);
   const made_at = new Date().toISOString();
   const text = JSON.stringify({ format: FORMAT, ...about, tool: VERSION, made_at }, null, 2);
   await writeWhole(run.path, RUN_FILE, `${text}\n`);
 }
 
-/** What a command wrote of which the kind must be known; a key may be there before the first command. */
+/** Files that belong to a run of a certain kind; a key or a hook may be there before the first command. */
 const IN_USE: readonly string[] = ["snapshot.jsonl", "journal.jsonl", "plan"];
+
+async function isInUse(run: Pick<RunFolder, "path">): Promise<boolean> {
+  return (await namesIn(run)).some((name) => IN_USE.includes(name));
+}
 
 /** @throws MigrationError N2I-E110, N2I-E113, N2I-E315 for a run of another kind */
 export async function checkKind(

@@ -4,6 +4,7 @@ import {
   BACKENDS,
   BESIDE,
   CALLED,
+  CONNECTIONS,
   camel,
   FOR_ALL,
   IMAGES,
@@ -122,9 +123,11 @@ function fill(
     args[camel(option)] = value;
   }
   if (args.quiet === true || (found.length === 0 && without === "")) return;
-  const words = [named ? namesOf(found) : "", without].filter((text) => text !== "");
+  // A decision that a command uses again is always named.
+  const listed = named ? found : found.filter(([option]) => !CONNECTIONS.includes(option));
+  const words = [namesOf(listed), without].filter((text) => text !== "");
   const text = [`Connections: ${file}`, words.join("; ")].filter((one) => one !== "").join(": ");
-  const once = without === "" ? file : text;
+  const once = words.length === 0 ? file : text;
   if (reported.get(io())?.has(once)) return;
   reported.set(io(), new Set([...(reported.get(io()) ?? []), once]));
   aside(text);

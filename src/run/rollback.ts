@@ -5,6 +5,7 @@ import { closing, type Keep } from "./databases.ts";
 import { readJournal } from "./files/journal.ts";
 import { openRun, type RunFolder } from "./files/run-folder.ts";
 import { checkKind, type RunAbout } from "./files/run-kind.ts";
+import { refuseCopy } from "./files/run-place.ts";
 import { checkWindow } from "./files/window-file.ts";
 import { inRun } from "./run.ts";
 import { checkScope } from "./scope.ts";
@@ -92,7 +93,9 @@ export function rollbackOf<Found, Job>(
       return inRun(path, "rollback", about, async (run) => {
         const one = await found(run, steps, sink);
         if (one === null) return null;
-        await checkWindow(run, "rollback");
+        // What a service does comes after the window, and disturbs no tenant.
+        if (SERVED.includes(about.kind)) await refuseCopy(run);
+        else await checkWindow(run, "rollback");
         return closing(async (keep) => {
           const job = await steps.open(one, keep);
           await sink.confirm(await steps.question(job));

@@ -1,15 +1,17 @@
 import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { MigrationError } from "../lib/error.ts";
+import { MigrationError, orNull } from "../lib/error.ts";
 import { writeWhole } from "../lib/files/temp-file.ts";
 import { isObject, type Json, parsedJson } from "../lib/json.ts";
+import { readJournal } from "./files/journal.ts";
 import { MANIFEST, PLAN } from "./files/plan-folder.ts";
 import { type RunFolder, readNote, writeNote } from "./files/run-folder.ts";
 import { readDocument } from "./files/yaml-file.ts";
 import {
   ALL_DECISIONS,
   BACKENDS,
+  BESIDE,
   CALLED,
   CONNECTIONS,
   camel,
@@ -32,7 +34,7 @@ export type Saved = ReadonlyMap<string, Connection>;
 
 const FILE = "connections.yaml";
 const FORMAT = "nova2ironic/connections@1";
-const HEAD = `# What commands of this run were given, for later commands: a command line overrides it. Edit it as nova2ironic.yaml.\nformat: ${FORMAT}\n`;
+const HEAD = `# Options of earlier commands of this run. The command line overrides them. Edit this file as nova2ironic.yaml.\nformat: ${FORMAT}\n`;
 const SECTION = "decisions:\n";
 /** The options that the run's plan was made with. */
 const PLANNED = "planned.json";
@@ -102,9 +104,13 @@ export async function saveOptions(
   const isElsewhere = !PLANNED_FOR.includes(command) && isOtherPlace(now, before);
   const isSource = (option: string): boolean =>
     command !== "extract" && ["nova-conf", "tftp-root"].includes(option);
+  // A rollback of what is loaded needs Nova's databases, whatever database is read now.
+  const journal = await orNull(readJournal(run));
+  const isBegun = journal === null || journal.entries.length > 0;
+  const isNeededBack = (option: string): boolean => isBegun && BESIDE.includes(option);
   const stays = [...before].filter(
     ([option]) =>
-      (!isElsewhere || FOR_ALL.includes(option) || isSource(option)) &&
+      (!isElsewhere || FOR_ALL.includes(option) || isSource(option) || isNeededBack(option)) &&
       !(IMAGES.includes(option) && IMAGES.some((name) => now.has(name))),
   );
   const saved = new Map(overlaid(new Map(stays), fileFor(command, now)));

@@ -35,7 +35,8 @@ interface BackWords extends RestOptions, RollbackOptions {
  * @throws MigrationError N2I-E305, N2I-E391 once the destination's deploy was begun
  */
 export function switchoverBack(words: BackWords): Rollback {
-  return rollbackOf({ kind: "switchover" }, words, (sink, preview) => ({
+  const scope = { ...words, all: words.node === undefined };
+  return rollbackOf({ kind: "switchover" }, scope, (sink, preview) => ({
     nothing: "this run did not switch a machine over",
     async find(run, entries) {
       const switched = switchedIn(entries);

@@ -29,7 +29,7 @@ interface Support {
 
 /** What this tool writes into a run, its secrets sealed. */
 const OURS =
-  /^((rehearsal\/)?(snapshot|power|journal|log|window)\.jsonl|(rehearsal\/)?(planned\.json|connections\.yaml|verified\.json|inner-run|run\.place)|report\.html|rehearsal\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
+  /^((rehearsal\/)?(snapshot|power|journal|log|window)\.jsonl|(rehearsal\/)?(run\.json|planned\.json|connections\.yaml|verified\.json|inner-run|run\.place)|report\.html|rehearsal\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
 const IS_KEY = /(^|\/)secret\.key$/;
 
 /** Milliseconds tar may take: a fleet of 100,000 machines is a few hundred megabytes. */

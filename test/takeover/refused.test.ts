@@ -110,7 +110,7 @@ test("a run is of one kind: what is for Ironic refuses it, and leaves its plan w
   const { next: command, undo } = JSON.parse(next.out) as { next: string; undo: string };
   assert.match(command, /^nova2ironic verify --run /);
   assert.match(undo, /^nova2ironic rollback .*--all/);
-  // Without its plan it is the journal that says what the run is.
+  // Without its plan the run is still of its kind.
   renameSync(join(folder, "plan"), join(folder, "lost"));
   await refuse();
   renameSync(join(folder, "lost"), join(folder, "plan"));
@@ -121,16 +121,20 @@ test("a run is of one kind: what is for Ironic refuses it, and leaves its plan w
 test("a run that carries machines over is none that moves them between hosts", async (t) => {
   const cloud = await hostCloud(t);
   const path = join(cloud.folder, "runs", "h1");
-  await markKind(await openRun(path, { create: true }), { kind: "migration" }, "extract");
-  const mixed = await cloud.host(...PLAN);
-  assert.match(mixed.err, /N2I-E315 \S+ carries machines over to Ironic/);
-  // A run is of no kind without the file that says it.
-  rmSync(join(path, "run.json"));
-  assert.match((await cloud.host("status")).err, /N2I-E110 \S+ is not a run: it has no run\.json/);
-  writeFileSync(join(path, "snapshot.jsonl"), "", { mode: 0o600 });
-  assert.match((await cloud.host(...PLAN)).err, /N2I-E110 \S+run\.json is missing/);
-  writeFileSync(join(path, "run.json"), '{"format": "nova2ironic/run@1", "kind": "other"}');
-  assert.match((await cloud.host(...PLAN)).err, /N2I-E113 \S+run\.json/);
+  const folder = await openRun(path, { create: true });
+  await markKind(folder, { kind: "migration" }, "extract");
+  // A command that failed before it wrote anything does not decide the kind.
+  await ends(0, cloud.host(...PLAN));
+  const about = join(path, "run.json");
+  writeFileSync(about, '{"format": "nova2ironic/run@1", "kind": "migration"}');
+  assert.match((await cloud.host(...PLAN)).err, /N2I-E315 \S+ carries machines over to Ironic/);
+  const missing = /run\.json is missing[\s\S]*"kind":"takeover","variant":"ironic"/;
+  rmSync(about);
+  assert.match((await cloud.host("status")).err, missing);
+  for (const text of ["", '{"format": "nova2ironic/run@1", "kind": "takeover"}']) {
+    writeFileSync(about, text);
+    assert.match((await cloud.host(...PLAN)).err, /N2I-E113 \S+run\.json[\s\S]*"variant":"ironic"/);
+  }
 });
 
 test("an option that an action has not is named, and so is one it wants", async (t) => {

@@ -151,19 +151,14 @@ function journalOn(
     },
     async close() {
       await last.catch(() => undefined);
-      const now = await handle.stat({ bigint: true });
+      lastRead = null;
+      const now = await handle.stat({ bigint: true }).catch(() => null);
       await handle.close();
       // A failed append, or another writer, makes the file differ from what is known of it.
-      const isExpected = now.size === BigInt(bytes);
-      // As they would be read from the file.
-      const appended = entries.slice(before).map((entry) => parseEntry({ ...entry }, path));
-      const found = {
-        entries: [...entries.slice(0, before), ...appended],
-        torn: false,
-        bytes,
-        prev,
-      };
-      lastRead = isExpected ? { path, mark: markOf(now), found } : null;
+      if (now?.size !== BigInt(bytes)) return;
+      const read = (entry: Entry): Entry => parseEntry(JSON.parse(JSON.stringify(entry)), path);
+      const all = [...entries.slice(0, before), ...entries.slice(before).map(read)];
+      lastRead = { path, mark: markOf(now), found: { entries: all, torn: false, bytes, prev } };
     },
   };
 }

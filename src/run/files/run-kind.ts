@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { notRead } from "../../lib/files/failure.ts";
@@ -41,21 +41,59 @@ export async function kindOf(run: Pick<RunFolder, "path">): Promise<RunAbout> {
       fix: "Name the folder of a run, or begin one with: nova2ironic extract",
     });
   throw new MigrationError("N2I-E110", `${join(run.path, RUN_FILE)} is missing`, {
-    fix: `Put it back from a copy of the run. For a migration its content is {"format": "${FORMAT}", "kind": "migration"}.`,
+    fix: await putBack(run),
   });
+}
+
+/** Whether a folder is a run: an empty one, or one with a hook or a key alone, is none yet. */
+export async function isRun(run: Pick<RunFolder, "path">): Promise<boolean> {
+  return (await namesIn(run)).includes(RUN_FILE) || isInUse(run);
+}
+
+/** How a lost run.json is put back: its content, by what the run's other files begin with. */
+async function putBack(run: Pick<RunFolder, "path">): Promise<string> {
+  const [journal, plan] = await Promise.all(
+    ["journal.jsonl", "plan/plan.json"].map((name) => beginningOf(join(run.path, name))),
+  );
+  const found = SIGNS.find(([sign]) => sign.test(`${journal}${plan}`));
+  const content = JSON.stringify({ format: FORMAT, ...(found?.[1] ?? { kind: "migration" }) });
+  return `Put it back from a copy of the run. By the other files its content is: ${content}`;
+}
+
+/** Entries of a journal, and keys of a plan, that only one kind of run has. */
+const SIGNS: readonly (readonly [sign: RegExp, about: RunAbout])[] = [
+  [
+    /"part":"host-machines"|"nova_bm":.*"kind":"hosts"|"kind":"hosts".*"nova_bm":/s,
+    { kind: "takeover", variant: "baremetal" },
+  ],
+  [/"part":"host-(?:rows|fence)"|"kind":"hosts"/, { kind: "takeover", variant: "ironic" }],
+  [/"system":"manage"/, { kind: "manage" }],
+  [/"system":"switchover"/, { kind: "switchover" }],
+];
+
+/** At most 64 KiB; nothing of a file that cannot be read. */
+async function beginningOf(path: string): Promise<string> {
+  const file = await open(path, "r").catch(() => null);
+  if (file === null) return "";
+  try {
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(65_536) });
+    return buffer.toString("utf8", 0, bytesRead).replaceAll(/": +/g, '":');
+  } finally {
+    await file.close();
+  }
 }
 
 /** Writes the kind of a run that is new; refuses a run of another kind. @throws MigrationError N2I-E110, N2I-E113, N2I-E315, N2I-E120 */
 export async function markKind(run: RunFolder, about: RunAbout, command: string): Promise<void> {
-  if ((await namesIn(run)).includes(RUN_FILE) || (await isInUse(run)))
-    return checkKind(run, about, command);
+  // A command that failed before it wrote anything does not decide what the run is.
+  if (await isInUse(run)) return checkKind(run, about, command);
   const made_at = new Date().toISOString();
   const text = JSON.stringify({ format: FORMAT, ...about, tool: VERSION, made_at }, null, 2);
   await writeWhole(run.path, RUN_FILE, `${text}\n`);
 }
 
 /** Files that belong to a run of a certain kind; a key or a hook may be there before the first command. */
-const IN_USE: readonly string[] = ["snapshot.jsonl", "journal.jsonl", "plan"];
+const IN_USE: readonly string[] = ["snapshot.jsonl", "journal.jsonl", "plan", "switchover.json"];
 
 async function isInUse(run: Pick<RunFolder, "path">): Promise<boolean> {
   return (await namesIn(run)).some((name) => IN_USE.includes(name));
@@ -71,7 +109,7 @@ export async function checkKind(
   if (found.kind !== kind) {
     const [does, commands] = KINDS[found.kind];
     throw new MigrationError("N2I-E315", `${run.path} ${does}`, {
-      fix: `With this run work ${commands}; give ${command} a --run of its own.`,
+      fix: `Use this run with ${commands}; give ${command} a --run of its own.`,
     });
   }
   if (variant === undefined || found.variant === variant) return;
@@ -90,12 +128,16 @@ async function readAbout({ path }: Pick<RunFolder, "path">): Promise<RunAbout | 
   });
   if (text === null) return null;
   const found = parsedJson(text);
-  if (isObject(found) && found.format === FORMAT && Object.hasOwn(KINDS, String(found.kind))) {
-    const kind = found.kind as RunAbout["kind"]; // one of KINDS
+  if (isObject(found) && found.format === FORMAT) {
     const { variant } = found;
-    return variant === "ironic" || variant === "baremetal" ? { kind, variant } : { kind };
+    if (found.kind === "migration" || found.kind === "switchover" || found.kind === "manage")
+      return { kind: found.kind };
+    if (found.kind === "takeover" && (variant === "ironic" || variant === "baremetal"))
+      return { kind: found.kind, variant };
   }
-  throw new MigrationError("N2I-E113", `${file} is not a ${FORMAT}`);
+  throw new MigrationError("N2I-E113", `${file} is not a ${FORMAT}`, {
+    fix: await putBack({ path }),
+  });
 }
 
 function namesIn({ path }: Pick<RunFolder, "path">): Promise<readonly string[]> {

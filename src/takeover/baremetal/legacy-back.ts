@@ -19,6 +19,8 @@ import { begunMachines, LEGACY, type LegacyMachine } from "./steps/legacy-begun.
 export function legacyBack(words: LegacyPlaces & RollbackOptions): Rollback {
   const { all, node = [] } = words;
   const about = { kind: "takeover", variant: "baremetal" } as const;
+  /** Machines of a preview; a fence is a row of it, and no machine. */
+  const counts = { restore: 0, leave: 0 };
   return rollbackOf(about, words, (sink, preview) => ({
     nothing: "this run has changed nothing",
     async find(run, entries) {
@@ -66,9 +68,14 @@ export function legacyBack(words: LegacyPlaces & RollbackOptions): Rollback {
         return stopped ? null : ENDED;
       });
     },
-    previews: previewsOf,
-    summary: (_job, { restore, leave }) =>
-      sink.result(`Rollback would give ${restore} machines back and leave ${leave}.`),
+    async *previews(job) {
+      for await (const row of previewsOf(job)) {
+        if (row.resource === "machine") counts[row.action === "leave" ? "leave" : "restore"] += 1;
+        yield row;
+      }
+    },
+    summary: () =>
+      sink.result(`Rollback would give ${counts.restore} machines back and leave ${counts.leave}.`),
   }));
 }
 

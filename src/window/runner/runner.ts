@@ -6,7 +6,7 @@ import type { VerifyAsked } from "../../migrate/verify/verify.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import { type RunFiles, wasStaged } from "../../run/files/run-files.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
-import { checkKind } from "../../run/files/run-kind.ts";
+import { checkKind, isRun } from "../../run/files/run-kind.ts";
 import {
   closeWindow,
   isWindowOpen,
@@ -111,6 +111,7 @@ export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<R
 async function standing(path: string) {
   if (!existsSync(path)) return { run: null, step: EXTRACT, files: null };
   const run = await openRun(path, { create: false });
+  if (!(await isRun(run))) return { run: null, step: EXTRACT, files: null };
   await checkKind(run, { kind: "migration" }, "run");
   const { files } = await filesOf(run, { run: path });
   return { run, step: stepOf(files), files };

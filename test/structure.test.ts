@@ -32,33 +32,34 @@ const CEILINGS: Readonly<Record<string, number>> = {
   run: 4395,
   serving: 1402,
   switchover: 4624,
-  systems: 16446,
+  systems: 16450,
   takeover: 7999,
-  window: 10343,
+  window: 10348,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2902;
+const EXPORTED = 2899;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
-const PRIVATE = 530;
+const PRIVATE = 521;
 const PRIVATE_WORDS =
   /^(?:words|place|asked|why|lefts?|known|own|wanted|named|seen|word|held|hold|given|said|begun|kept|whole|there|shown|way|walk|far|sofar|looked|met|twice|aside|goes|came|became|sight|book|others|hands|gone|told|ours|stands?|standing|beside|tell|say|stays|leaves?|world|still|patience|wants|needs|surroundings|behind|together|strangers?|keeper|nobody|takers|cards|spoken|ahead|fits|reach|lacks|objections|hindrances|bring|dark)$/;
 
-/** Files of src with more than 300 lines, by length. The list may only shrink, and so may the files. */
+/**
+ * Files of src with more than 300 lines. The list may only shrink, and so may the files. Those of lib/ipmi are one
+ * exchange or one table each, those of systems one reader, writer or client of a service; the others are to be divided.
+ */
 const LONG: Readonly<Record<string, number>> = {
   "src/cli/commands/shared.ts": 321,
   "src/lib/ipmi/fleet.ts": 345,
   "src/lib/ipmi/policy.ts": 384,
   "src/lib/ipmi/session.ts": 386,
   "src/run/files/artefact-reader.ts": 319,
-  "src/systems/database/database-url.ts": 319,
   "src/systems/database/write.ts": 344,
   "src/systems/ironic-api/fake-hardware.ts": 341,
   "src/systems/nova-api/servers.ts": 338,
   "src/systems/nova-db/read.ts": 342,
   "src/systems/openstack/session.ts": 338,
-  "src/window/runner/run-state.ts": 319,
   "src/window/runner/runner.ts": 382,
 };
 

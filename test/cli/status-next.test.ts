@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../src/model/journal.ts";
 import type { RunFiles } from "../../src/run/files/run-files.ts";
-import { statusOf } from "../../src/window/runner/run-state.ts";
+import { statusOf } from "../../src/window/runner/status-text.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const SPAN = { part: "ironic", plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" } as const;

@@ -3,7 +3,8 @@ import { MigrationError } from "../../lib/error.ts";
 import { OSLO_FILE_LIMIT, type OsloFile, osloConfig } from "../../lib/files/oslo.ts";
 import { readSmallFile } from "../../lib/files/text-file.ts";
 import type { DatabaseAddress } from "../../model/database.ts";
-import { type Fault, toAddress } from "./database-url.ts";
+import type { Fault } from "./database-tls.ts";
+import { toAddress } from "./database-url.ts";
 
 /** Which database an address is for, and where a service's configuration has it. */
 interface DatabaseRole {

@@ -74,7 +74,7 @@ test("help, completion and errors of the command line load no stage, no system a
 });
 
 test("status loads colours alone of packages, and of the systems outside only the run's folder", () => {
-  const { files, packages } = loadedWith("cli/commands/status.js");
+  const { files, packages } = loadedWith("cli/kinds/migration.js");
   const systems = files.filter((file) => file.startsWith("systems/"));
   assert.deepEqual([systems, packages], [[], ["picocolors"]]);
   assert.ok(!files.includes("migrate/open/documents.js"), "nor the mapping documents");

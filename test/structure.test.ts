@@ -16,20 +16,17 @@ const LAYERS: readonly (readonly string[])[] = [
   ["cli"],
 ];
 
-/** Imports against the layers. The list may only shrink. */
-const AGAINST: readonly string[] = [];
-
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6842,
+  cli: 6833,
   demo: 749,
   engine: 1577,
   lib: 6192,
   manage: 4779,
-  migrate: 13390,
+  migrate: 13388,
   model: 5668,
   proxy: 728,
-  run: 4395,
+  run: 4388,
   serving: 1402,
   switchover: 4624,
   systems: 16450,
@@ -38,7 +35,7 @@ const CEILINGS: Readonly<Record<string, number>> = {
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2899;
+const EXPORTED = 2898;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
 const PRIVATE = 521;
@@ -66,14 +63,14 @@ const LONG: Readonly<Record<string, number>> = {
 /** Packages that a folder may import besides Node's own; no row: none. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   lib: ["picocolors", "yaml"],
-  model: ["ajv", "ajv-formats"],
-  systems: ["knex", "mysql2", "pg", "pg-copy-streams", "libsql", "yaml"],
+  model: ["ajv"],
+  systems: ["knex", "pg", "pg-copy-streams", "libsql", "yaml"],
   run: ["ajv", "yaml"],
   serving: ["yaml"],
-  migrate: ["ajv", "ajv-formats", "diff", "yaml", "knex"],
-  window: ["diff", "yaml"],
+  migrate: ["ajv", "diff", "knex"],
+  window: ["diff"],
   demo: ["knex", "libsql"],
-  cli: ["yargs", "listr2", "picocolors", "yaml"],
+  cli: ["yargs", "listr2"],
 };
 
 const EXPORT = /^export (?:async )?(?:function\*?|const|let|class|interface|type)\s+(\w+)/gm;
@@ -86,7 +83,7 @@ test("a file imports its own folder and the layers before it", () => {
       .filter((other) => layerOf(other) >= layerOf(file) && folderOf(other) !== folderOf(file))
       .map((other) => `${file} -> ${other}`),
   );
-  assert.deepEqual(against, AGAINST);
+  assert.deepEqual(against, []);
 });
 
 test("a file imports the packages of its folder alone", () => {

@@ -11,7 +11,7 @@ import { inRun } from "./run.ts";
 import { checkScope } from "./scope.ts";
 import type { Sink } from "./sink.ts";
 
-/** What a rollback is given, whatever the kind of run. */
+/** The options of a rollback of any kind of run. */
 export interface RollbackOptions {
   readonly run: string;
   readonly all: boolean;
@@ -19,12 +19,12 @@ export interface RollbackOptions {
   readonly node?: readonly string[];
 }
 
-/** Is given what stays as it is, because it was changed since. */
+/** Is given the rows that stay as they are, because they were changed since. */
 type Leave = (rows: readonly Left[]) => void;
 
-/** How a rollback ended. */
+/** The end of a rollback. */
 interface Ended {
-  /** About what stays because it is not part of this rollback. */
+  /** About rows and files that stay because they are not part of this rollback. */
   readonly notes: readonly string[];
   /** Rows of Nova stay, because its database is not given. */
   readonly untold: boolean;
@@ -41,8 +41,8 @@ interface PreviewCounts {
 }
 
 /**
- * What a kind of run does to take back what it did. `Found` is read from the run's files; `Job` has the
- * systems opened as well.
+ * The steps that take back a run of one kind. `Found` is read from the run's files; `Job` has the systems opened
+ * as well.
  */
 interface RollbackSteps<Found, Job> {
   /** Null if there is nothing to take back. @throws MigrationError N2I-E306 for a machine that is not of the run */
@@ -58,13 +58,16 @@ interface RollbackSteps<Found, Job> {
 }
 
 export interface Rollback {
-  /** Shows what the same options would take back; writes nothing. */
+  /** Lists the rows that the same options would take back; writes nothing. */
   readonly preview: (sink: Sink) => Promise<void>;
   /** Null if there was nothing to take back, or it was stopped on request. */
   readonly back: (sink: Sink, leave: Leave) => Promise<Ended | null>;
 }
 
-/** Runs of these kinds are locked while their service runs, for days: a preview does not wait for its end. */
+/**
+ * Kinds with a service, which holds the lock of its run for days: a preview takes no lock. They have no window: their
+ * work comes after the migration.
+ */
 const SERVED: readonly RunAbout["kind"][] = ["manage", "switchover"];
 
 /**
@@ -93,7 +96,6 @@ export function rollbackOf<Found, Job>(
       return inRun(path, "rollback", about, async (run) => {
         const one = await found(run, steps, sink);
         if (one === null) return null;
-        // What a service does comes after the window, and disturbs no tenant.
         if (SERVED.includes(about.kind)) await refuseCopy(run);
         else await checkWindow(run, "rollback");
         return closing(async (keep) => {

@@ -30,7 +30,7 @@ import { absolute } from "./paths.ts";
 import { type Connection, surroundings } from "./process-context.ts";
 
 /** Options of a run by their names. */
-export type Saved = ReadonlyMap<string, Connection>;
+type Saved = ReadonlyMap<string, Connection>;
 
 const FILE = "connections.yaml";
 const FORMAT = "nova2ironic/connections@1";

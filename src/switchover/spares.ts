@@ -18,7 +18,7 @@ export interface SparesWords extends RestOptions {
 }
 
 /**
- * Machines that are active and boot from a volume, by what they are made of, and the spares of each. Seven
+ * Active machines that boot from a volume, grouped by their hardware, and the spares of each group. Seven
  * listings whatever their number: cards, bonds, connectors, volumes, nodes in three states.
  *
  * @param show is given the classes, those with the fewest spares first

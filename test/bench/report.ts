@@ -20,7 +20,7 @@ const RSS = 400;
 /**
  * Processor of the tool, in that of its peer, as it was at 100,000 machines when the goal of half of it
  * was set (12ef1b1): microseconds are this machine's, and what else runs on it changes them. It was taken from a profile,
- * which makes it half as large again: see src/README.md. PostgreSQL's peer takes twice what it took then, so it says nothing.
+ * which makes it half as large again: see RESULTS.md. PostgreSQL's peer takes twice what it took then, so it says nothing.
  */
 const CPU_BEFORE: { readonly [engine: string]: { readonly [stage: string]: number } } = {
   mysql: { extract: 1.52, plan: 1.9, load: 1.3, verify: 1.67 },

@@ -11,7 +11,7 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
   const how = { ...args, every: EVERY.rollback(args) };
   const sink = sinkOf(how);
   const kind = await kindFor(await openRun(args.run, { create: false }));
-  const rollback = kind.rollback(args);
+  const rollback = await kind.rollback(args, sink.say);
   if (args.plan) return rollback.preview(sink);
   const left = gatherLeft(args);
   const ended = await rollback.back(sink, left.add).catch(async (cause: unknown) => {

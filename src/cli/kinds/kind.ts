@@ -1,12 +1,17 @@
 import type { JsonObject } from "../../lib/json.ts";
+import type { FormatOptions } from "../../lib/table/format.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { Rollback } from "../../run/rollback.ts";
+import type { Sink } from "../../run/sink.ts";
 import type { Advice } from "../../window/runner/next-step.ts";
+import { sinkOf, type Voice } from "../commands/shared.ts";
 import type { RollbackArgs } from "../options/rollback.ts";
 import type { StatusArgs } from "../options/status.ts";
 import type { VerifyArgs } from "../options/verify.ts";
+import { EVERY } from "../views/every-row.ts";
+import { hostVerifiedText } from "../views/hosts.ts";
 
-/** The commands that every kind of run has: what is true of it, what comes next, whether it holds, and the way back. */
+/** The commands that every kind of run has. */
 export interface RunKind {
   readonly status: (
     run: RunFolder,
@@ -20,10 +25,19 @@ export interface RunKind {
   /** @throws MigrationError N2I-E100 for an option that this kind does not have */
   readonly verify: (args: VerifyArgs) => Promise<RunVerified>;
   /** @throws MigrationError N2I-E100 for an option that this kind does not have */
-  readonly rollback: (args: RollbackArgs) => Rollback;
+  readonly rollback: (args: RollbackArgs, say: Sink["say"]) => Promise<Rollback>;
 }
 
 export interface RunVerified {
   readonly texts: readonly string[];
   readonly equal: boolean;
+}
+
+/** Verifies a run that is no migration, and lists its rows. */
+export async function verifiedBy<A extends Voice & FormatOptions & { readonly run: string }>(
+  args: A,
+  verify: (args: A, sink: Sink) => Promise<{ readonly validated: number; readonly wrong: number }>,
+): Promise<RunVerified> {
+  const counts = await verify(args, sinkOf({ ...args, every: EVERY.verify(args) }));
+  return { texts: [hostVerifiedText(counts)], equal: counts.wrong === 0 };
 }

@@ -16,17 +16,11 @@ export const migration: RunKind = {
     checkOptions(args);
     return args.takeover ? takenOver(args) : compared(args);
   },
-  rollback(args) {
+  async rollback(args, say) {
     for (const name of ["nova-bm-db", "fence-command"]) notOption("rollback of this run", name);
-    const work = async (say: (text: string) => void) => {
-      const { migrationBack } = await import("../../migrate/rollback/rollback.ts");
-      const { watchingOf } = await import("../commands/node/nova-options.ts");
-      return migrationBack(args, watchingOf(args, say));
-    };
-    return {
-      preview: async (sink) => (await work(sink.say)).preview(sink),
-      back: async (sink, leave) => (await work(sink.say)).back(sink, leave),
-    };
+    const { migrationBack } = await import("../../migrate/rollback/rollback.ts");
+    const { watchingOf } = await import("../commands/node/nova-options.ts");
+    return migrationBack(args, watchingOf(args, say));
   },
 };
 

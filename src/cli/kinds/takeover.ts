@@ -4,12 +4,10 @@ import { hostState } from "../../takeover/host-status.ts";
 import type { HostVerifyWords } from "../../takeover/host-verify.ts";
 import { adviceOf } from "../../window/runner/next-step.ts";
 import { onlyOptions } from "../commands/said.ts";
-import { sinkOf, type Voice } from "../commands/shared.ts";
+import type { Voice } from "../commands/shared.ts";
 import { HOST_ACTIONS, HOSTS_BACK } from "../options/host/actions.ts";
 import { NOVA_BM } from "../options/host/leases.ts";
-import { EVERY } from "../views/every-row.ts";
-import { hostVerifiedText } from "../views/hosts.ts";
-import type { RunKind, RunVerified } from "./kind.ts";
+import { type RunKind, type RunVerified, verifiedBy } from "./kind.ts";
 
 export function takeover({ variant }: RunAbout): RunKind {
   return {
@@ -22,17 +20,12 @@ export function takeover({ variant }: RunAbout): RunKind {
       onlyOptions("verify of a run between hosts", HOST_ACTIONS.verify.options);
       return verifyTakeoverRun(args);
     },
-    rollback(args) {
+    async rollback(args) {
       const options = variant === "baremetal" ? { ...HOSTS_BACK, ...NOVA_BM } : HOSTS_BACK;
       onlyOptions("rollback of a run between hosts", options);
-      const work = async () =>
-        variant === "baremetal"
-          ? (await import("../../takeover/baremetal/legacy-back.ts")).legacyBack(args)
-          : (await import("../../takeover/host-back.ts")).hostsBack(args);
-      return {
-        preview: async (sink) => (await work()).preview(sink),
-        back: async (sink, leave) => (await work()).back(sink, leave),
-      };
+      return variant === "baremetal"
+        ? (await import("../../takeover/baremetal/legacy-back.ts")).legacyBack(args)
+        : (await import("../../takeover/host-back.ts")).hostsBack(args);
     },
   };
 }
@@ -40,7 +33,5 @@ export function takeover({ variant }: RunAbout): RunKind {
 export async function verifyTakeoverRun(
   args: Voice & FormatOptions & HostVerifyWords,
 ): Promise<RunVerified> {
-  const { verifyHosts } = await import("../../takeover/host-verify.ts");
-  const counts = await verifyHosts(args, sinkOf({ ...args, every: EVERY.verify(args) }));
-  return { texts: [hostVerifiedText(counts)], equal: counts.wrong === 0 };
+  return verifiedBy(args, (await import("../../takeover/host-verify.ts")).verifyHosts);
 }

@@ -1,7 +1,6 @@
 import { besideMachines, type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { readJournal } from "../../run/files/journal.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { checkNotFinished, endOfRun } from "../../run/finished.ts";
@@ -67,7 +66,7 @@ export function migrationBack(words: RollbackWords, watching: Watching): Rollbac
       }
       const still =
         "Rows of nova that this run changed are as they are; --nova-db takes them back too.";
-      return { notes: [...(untold ? [still] : []), ...(await treesOf(run))], untold };
+      return { notes: [...(untold ? [still] : []), ...treesOf(job)], untold };
     },
     previews: previewBack,
     async summary({ run, backend, untold }, { remove, restore, leave, nodes }) {
@@ -151,8 +150,7 @@ async function backendOf(
 }
 
 /** Boot files are on each conductor's host, and taken back there: a rollback names the command. */
-async function treesOf(run: RunFolder): Promise<readonly string[]> {
-  const { entries } = await readJournal(run);
+function treesOf({ run, entries }: { readonly run: RunFolder; readonly entries: Entries }) {
   const undo = (tftpRoot: string): string =>
     nextCommand("boot", { run: run.path }, { tftpRoot, undo: true });
   return [...stagedTrees(entries)].flatMap(([tree, machines]) =>

@@ -4,10 +4,9 @@ import { MigrationError, systemCode } from "../../lib/error.ts";
 import { notWritten } from "../../lib/files/failure.ts";
 import { openManifest, PLAN } from "./plan-folder.ts";
 import { INNER, type RunFolder } from "./run-folder.ts";
-import { RUN_FILE } from "./run-kind.ts";
 
 /** Files that a run inside a run shares with it, in addition to its plan. */
-const SHARED = [RUN_FILE, "snapshot.jsonl", "power.jsonl", "secret.key"];
+const SHARED = ["run.json", "snapshot.jsonl", "power.jsonl", "secret.key"];
 
 const ABOUT = "The journal here describes copies of databases: give --run the folder above.\n";
 

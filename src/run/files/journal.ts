@@ -48,8 +48,8 @@ export async function openJournal(run: RunFolder): Promise<Journal> {
     handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
     await syncFolder(run.path);
     const mark = markOf(await handle.stat({ bigint: true }));
-    const isCached = lastRead?.path === path && lastRead.mark === mark;
-    const found = isCached && lastRead !== null ? lastRead.found : await parseJournal(handle, path);
+    const cached = lastRead?.path === path && lastRead.mark === mark ? lastRead.found : null;
+    const found = cached ?? (await parseJournal(handle, path));
     await checkPlace(run);
     if (found.torn) {
       await handle.truncate(found.bytes);
@@ -71,8 +71,8 @@ interface Read {
 }
 
 /**
- * The journal that this process read last, or has open: a command reads it once. `mark` is of the file as it was
- * then; null while the journal is open here, and nothing else writes to it.
+ * The journal that this process read last, or has open, so that a command reads it once. `mark` is of the file as it
+ * was then; null while the journal is open here: the lock of the run keeps other writers out.
  */
 let lastRead: {
   readonly path: string;
@@ -118,8 +118,7 @@ function journalOn(
   begun: () => Promise<void>,
 ): Journal {
   const { entries } = found;
-  let { prev, bytes } = found;
-  const before = entries.length;
+  let { prev } = found;
   let last: Promise<void> = Promise.resolve();
   lastRead = { path, mark: null, found: { ...found, torn: false } };
 
@@ -136,7 +135,6 @@ function journalOn(
       throw notWritten(path, cause);
     }
     prev = digest(line);
-    bytes += Buffer.byteLength(line) + 1;
     entries.push(entry);
     if (entries.length === 1) await begun();
   };
@@ -152,13 +150,7 @@ function journalOn(
     async close() {
       await last.catch(() => undefined);
       lastRead = null;
-      const now = await handle.stat({ bigint: true }).catch(() => null);
       await handle.close();
-      // A failed append, or another writer, makes the file differ from what is known of it.
-      if (now?.size !== BigInt(bytes)) return;
-      const read = (entry: Entry): Entry => parseEntry(JSON.parse(JSON.stringify(entry)), path);
-      const all = [...entries.slice(0, before), ...entries.slice(before).map(read)];
-      lastRead = { path, mark: markOf(now), found: { entries: all, torn: false, bytes, prev } };
     },
   };
 }

@@ -7,17 +7,17 @@ import { isObject, parsedJson } from "../../lib/json.ts";
 import { VERSION } from "../version.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-/** What a run does, from its first command to its last. */
+/** The kind of a run, from its first command to its last. */
 export interface RunAbout {
   readonly kind: "migration" | "takeover" | "switchover" | "manage";
   /** Of a takeover: whose machines are moved. */
   readonly variant?: "ironic" | "baremetal";
 }
 
-export const RUN_FILE = "run.json";
+const RUN_FILE = "run.json";
 const FORMAT = "nova2ironic/run@1";
 
-/** What a run of a kind does, and the commands that work with it. */
+/** The purpose of each kind of run, and the commands that work with it. */
 const KINDS: { readonly [kind in RunAbout["kind"]]: readonly [does: string, commands: string] } = {
   migration: ["carries machines over to Ironic", "extract, plan, apply and those that follow them"],
   takeover: ["moves machines between compute hosts", "host move, show, status, verify, rollback"],
@@ -50,14 +50,14 @@ export async function isRun(run: Pick<RunFolder, "path">): Promise<boolean> {
   return (await namesIn(run)).includes(RUN_FILE) || isInUse(run);
 }
 
-/** How a lost run.json is put back: its content, by what the run's other files begin with. */
+/** The advice for a lost run.json: its content, as the run's other files show it. */
 async function putBack(run: Pick<RunFolder, "path">): Promise<string> {
   const [journal, plan] = await Promise.all(
     ["journal.jsonl", "plan/plan.json"].map((name) => beginningOf(join(run.path, name))),
   );
   const found = SIGNS.find(([sign]) => sign.test(`${journal}${plan}`));
   const content = JSON.stringify({ format: FORMAT, ...(found?.[1] ?? { kind: "migration" }) });
-  return `Put it back from a copy of the run. By the other files its content is: ${content}`;
+  return `Put it back from a copy of the run, or write the content that the other files of the run show: ${content}`;
 }
 
 /** Entries of a journal, and keys of a plan, that only one kind of run has. */
@@ -85,14 +85,14 @@ async function beginningOf(path: string): Promise<string> {
 
 /** Writes the kind of a run that is new; refuses a run of another kind. @throws MigrationError N2I-E110, N2I-E113, N2I-E315, N2I-E120 */
 export async function markKind(run: RunFolder, about: RunAbout, command: string): Promise<void> {
-  // A command that failed before it wrote anything does not decide what the run is.
+  // A command that failed before it wrote anything does not decide the kind.
   if (await isInUse(run)) return checkKind(run, about, command);
   const made_at = new Date().toISOString();
   const text = JSON.stringify({ format: FORMAT, ...about, tool: VERSION, made_at }, null, 2);
   await writeWhole(run.path, RUN_FILE, `${text}\n`);
 }
 
-/** Files that belong to a run of a certain kind; a key or a hook may be there before the first command. */
+/** Files of a run whose kind is decided. A key or a hook may be there before the first command. */
 const IN_USE: readonly string[] = ["snapshot.jsonl", "journal.jsonl", "plan", "switchover.json"];
 
 async function isInUse(run: Pick<RunFolder, "path">): Promise<boolean> {

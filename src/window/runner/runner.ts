@@ -111,8 +111,8 @@ export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<R
 async function standing(path: string) {
   if (!existsSync(path)) return { run: null, step: EXTRACT, files: null };
   const run = await openRun(path, { create: false });
-  if (!(await isRun(run))) return { run: null, step: EXTRACT, files: null };
-  await checkKind(run, { kind: "migration" }, "run");
+  // A folder with hooks alone becomes a run by extract.
+  if (await isRun(run)) await checkKind(run, { kind: "migration" }, "run");
   const { files } = await filesOf(run, { run: path });
   return { run, step: stepOf(files), files };
 }

@@ -139,6 +139,12 @@ test("hooks run before and after a stage; one that fails, hangs or is others' st
     writeFileSync(join(hooks, name), `#!/bin/sh\n${text}\n`);
     chmodSync(join(hooks, name), mode);
   };
+  // A folder with a hook alone is not a run yet, and begins with extract.
+  const fresh = join(made.folder, "fresh");
+  mkdirSync(join(fresh, "hooks"), { recursive: true, mode: 0o700 });
+  writeFileSync(join(fresh, "hooks", "before-extract"), "#!/bin/sh\nexit 7\n", { mode: 0o700 });
+  const begun = await walk({ ...made, at: ["--run", fresh] });
+  isRefused(begun, /hooks\/before-extract ended with 7/, "N2I-E329");
   const until = ["--until", "check"];
   hook("before-check", 'echo "at $NOVA2IRONIC_STAGE"; test "$NOVA2IRONIC_RUN" && env | wc -l');
   hook("after-check", "echo it is done; set -x; : mysqldump -u root -phunter2 nova");

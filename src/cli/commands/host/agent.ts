@@ -29,10 +29,10 @@ export async function hostAgentCommand(
 }
 
 /**
- * A unit of systemd that keeps a host's agent running. Once fenced it is not started again: whoever lets the
- * host come back starts it.
+ * A systemd unit that keeps the agent of a host running. After a fence it does not start again by itself: start it
+ * when the host is readmitted.
  *
- * @param command its program and words
+ * @param command its program and arguments
  * @param writes folders it writes to
  */
 function unitText(host: string, command: readonly string[], writes: readonly string[]): string {

@@ -28,7 +28,7 @@ const SPARES: Columns<SpareClass> = {
   Candidates: ({ candidates }) => candidates.map(nodeName).join(", "),
 };
 
-/** Machines that boot from volumes by what they are made of, with the spares of each; with `all` what is missing too. */
+/** Machines that boot from volumes, grouped by their hardware, with the spares of each group; `all` lists missing properties as well. */
 function sparesView(classes: readonly SpareClass[], all: boolean): View {
   if (!all) return viewOf(SPARES, classes);
   const whole: Columns<SpareClass> = {

@@ -61,8 +61,8 @@ export const REFUSALS = {
   // The run folder and its artefacts.
   "N2I-E110": usage(
     "the run folder cannot be used",
-    "A run is a private folder that holds the artefacts of one migration.",
-    "Name a folder this user owns, or run the stage that makes the missing file.",
+    "A run is a private folder with the files of one migration, takeover, switchover or set of managed machines.",
+    "Name the folder of a run that this user owns, or run the command that makes the missing file.",
   ),
   "N2I-E111": refused(
     "an artefact is truncated",

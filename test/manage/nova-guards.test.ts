@@ -59,9 +59,15 @@ function meanwhile(
 /** What somebody does on the way there. */
 const MEANWHILE: readonly Meanwhile[] = [
   ...meanwhile("while Nova is waited for", [FREED, OFFER], ASKED, {
-    "its real driver is back": [set({ driver: "ipmi" }), /not free on .*: driver is ipmi/],
-    "its cleaning is on again": [set({ automated_clean: null }), /not free on .*: automated_clean/],
-    "another has it": [set({ instance_uuid: RIVAL }), /not free on .*: it has instance/],
+    "its real driver is back": [
+      set({ driver: "ipmi" }),
+      /not free on fake hardware: driver is ipmi/,
+    ],
+    "its cleaning is on again": [
+      set({ automated_clean: null }),
+      /not free on fake hardware: automated_clean/,
+    ],
+    "another has it": [set({ instance_uuid: RIVAL }), /not free on fake hardware: it has instance/],
   }),
   ...meanwhile("once it is free", [FREED, NODE], RELEASED, {
     "its real driver is back, and it is off,": [
@@ -71,10 +77,13 @@ const MEANWHILE: readonly Meanwhile[] = [
   }),
   ...meanwhile("once it is held", [HOLD, NODE], FREED, {
     "another has it": [set({ instance_uuid: RIVAL }), /changed meanwhile: it has instance/],
-    "it has an allocation": [set({ allocation_uuid: RIVAL }), /changed meanwhile: it has alloc/],
+    "it has an allocation": [
+      set({ allocation_uuid: RIVAL }),
+      /changed meanwhile: it has allocation/,
+    ],
     "it is protected": [
       set({ protected: true }),
-      /changed meanwhile: protected is true, and was f/,
+      /changed meanwhile: protected is true, and was false/,
     ],
     "it is rescued": [set({ provision_state: "rescue" }), /changed meanwhile: it is rescue/],
     "its instance_info is other": [set({ instance_info: {} }), /changed meanwhile: instance_info/],
@@ -90,10 +99,16 @@ const MEANWHILE: readonly Meanwhile[] = [
     ],
   }),
   ...meanwhile("once it is on fake hardware", [/reset_interfaces/], FREED, {
-    "another has it": [set({ instance_uuid: RIVAL }), /it has instance .*this run did not make/],
+    "another has it": [
+      set({ instance_uuid: RIVAL }),
+      /it has instance .*which this run did not make/,
+    ],
   }),
   ...meanwhile("right before its driver is back", [ASKED, HOLD, NODE], /^PATCH .*nodes\/[^?]*$/, {
-    "its maintenance is ended": [set({ maintenance: false }), /not in the maint.*it is held/],
+    "its maintenance is ended": [
+      set({ maintenance: false }),
+      /not in the maintenance of this run.*it is held/,
+    ],
   }),
   ...meanwhile("right before its maintenance ends", [ASKED, PORT], RELEASED, {
     "it is off": [
@@ -151,7 +166,7 @@ for (const [[what, change, why, never], rules] of [
       since.filter((call) => never.test(call)),
       [],
     );
-    // What was changed behind its back has Nova, or a conductor, switch it.
+    // After such a change Nova or a conductor powers the machine, not this tool.
     at.cloud.heard.splice(0);
   });
 

@@ -78,8 +78,8 @@ export const MOVES = {
   ),
   "N2I-E315": refused(
     "the run is of another kind",
-    "A run carries machines over to Ironic, moves them between compute hosts, or gives them their server record.",
-    "Give each its own --run: host plan, move and takeover have one, node manage another, extract to retire a third.",
+    "Its run.json names one kind: migration, takeover, switchover or manage. This command works with another kind.",
+    "Give the command a --run of its own.",
   ),
   "N2I-E316": refused(
     "the host is not dead, or not fenced",

@@ -7,7 +7,7 @@ import { removeLeftovers, writeWhole } from "../../lib/files/temp-file.ts";
 import { type Json, parsedJson } from "../../lib/json.ts";
 import { shellWord } from "../../lib/text.ts";
 
-/** A private folder that holds the artefacts of one migration. */
+/** A private folder with the files of one run. */
 export interface RunFolder {
   /** Absolute. */
   readonly path: string;

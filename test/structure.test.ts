@@ -26,12 +26,12 @@ const CEILINGS: Readonly<Record<string, number>> = {
   migrate: 13388,
   model: 5668,
   proxy: 728,
-  run: 4388,
+  run: 4386,
   serving: 1402,
-  switchover: 4624,
+  switchover: 4623,
   systems: 16450,
-  takeover: 7999,
-  window: 10348,
+  takeover: 7996,
+  window: 10347,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */

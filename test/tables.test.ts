@@ -5,12 +5,7 @@ import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Engine } from "../src/model/database.ts";
 import type { Column, Table } from "../src/model/tables.ts";
-import {
-  loadTables,
-  type TablesName,
-  type TablesVersion,
-  tablesVersions,
-} from "../src/run/files/load-tables.ts";
+import { loadTables, tablesVersions } from "../src/run/files/load-tables.ts";
 import { packageRoot } from "../src/run/files/package-root.ts";
 import { createTables } from "../src/systems/database/create-tables.ts";
 import { ASKED_BY } from "../src/systems/database/rights.ts";
@@ -18,7 +13,7 @@ import { engines, testOnce } from "./lab/engines.ts";
 import { type TestDatabase, withDatabase } from "./lab/index.ts";
 
 const MAPPINGS = join(packageRoot(), "mappings");
-const VERSIONS: readonly (readonly [TablesName, TablesVersion])[] = [
+const VERSIONS: readonly Readonly<Parameters<typeof loadTables>>[] = [
   ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((version) => ["nova_bm", version] as const),
   ...tablesVersions("nova").map((version) => ["nova", version] as const),
   ...tablesVersions("nova_api").map((version) => ["nova_api", version] as const),

@@ -24,3 +24,15 @@ export function stopsOnceMore(cause: Error): string {
   if (/: 409 .* in task_state |UnexpectedTaskStateError/.test(cause.message)) return cause.message;
   throw cause;
 }
+
+/**
+ * Nova reserves a node by one PATCH, and does not repeat it. If Ironic's power sync has the node locked at that moment
+ * (409), the new server is in ERROR. The tenant deletes it, and asks for a server again.
+ *
+ * @returns the reason; @throws any other fault, and this one the third time
+ * @source nova 26.2 virt/ironic/driver.py: _set_instance_id, with retry_on_conflict=False
+ */
+export function reservesOnceMore(cause: Error, times: number): string {
+  if (times < 3 && /Failure prepping block device/.test(cause.message)) return cause.message;
+  throw cause;
+}

@@ -1,6 +1,6 @@
 import { TENANT } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
-import { stopsOnceMore } from "./nova-races.ts";
+import { reservesOnceMore, stopsOnceMore } from "./nova-races.ts";
 import { until } from "./wait.ts";
 import { working } from "./working.ts";
 
@@ -123,7 +123,7 @@ async function attachVif({ stack, tell }: Deployment, node: string): Promise<voi
 async function make(deployment: Deployment, phase: string, node: string): Promise<void> {
   const { stack, disk: image, network, acts, fleet, tell } = deployment;
   const began = Date.now();
-  const work = async (): Promise<void> => {
+  const work = async (times: number): Promise<void> => {
     await until("the machine is free again", async () => {
       const all = await stack.asks<{ readonly allocation_requests: readonly object[] }>(
         ...(["placement", "GET", "/allocation_candidates?resources=CUSTOM_BM:1"] as const),
@@ -138,7 +138,7 @@ async function make(deployment: Deployment, phase: string, node: string): Promis
       ...(["nova", "POST", "/servers", { server }] as const),
     );
     const id = made?.server.id ?? "";
-    await until("the new server is ACTIVE", async () => {
+    const active = until("the new server is ACTIVE", async () => {
       const busy = await working(stack, id);
       if (busy !== null) return busy;
       const now = await stack.asks<{ readonly server: Shown }>(
@@ -148,8 +148,20 @@ async function make(deployment: Deployment, phase: string, node: string): Promis
       if (status === "ERROR") throw new Error(`it is in ERROR: ${fault?.message}`);
       return status === "ACTIVE" ? null : `it is ${status}`;
     });
+    const lost = await active.then(
+      () => null,
+      (cause: Error) => reservesOnceMore(cause, times),
+    );
+    if (lost === null) return;
+    tell(`new server: ${lost} It is deleted, and asked for again`);
+    await stack.asks("nova", "DELETE", `/servers/${id}`);
+    await until("the server in ERROR is gone", async () => {
+      const left = await stack.asks("nova", "GET", `/servers/${id}`);
+      return left === null ? null : "Nova still has it";
+    });
+    await work(times + 1);
   };
-  const fault = await work().then(
+  const fault = await work(1).then(
     () => null,
     (cause: Error) => cause.message,
   );

@@ -243,7 +243,7 @@ function checkRepeated(program: object, given: { readonly [option: string]: unkn
 }
 
 /** `://user:password@`; what looks like a port and is followed by a path is no password. */
-const LOGIN = /:\/\/[^:/@\s]*:(?!\d{1,5}(?:[/?]|$))[^@]+@/s;
+const LOGIN = /:\/\/[^:/@\s]*:(?!\d{1,5}(?:[/?]|$))[^@]+@|\bhttps?:\/\/[^/@?#\s]+@/s;
 const QUERY = /:\/\/.*[?&][\w-]*(?:pass|pwd)[\w-]*=[^&]/is;
 
 /** What is said of addresses that are no database's. */

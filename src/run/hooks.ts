@@ -54,7 +54,7 @@ export async function runHook(
   }
 }
 
-/** What runs as the operator is written by nobody else. */
+/** Other users must not be able to change a program that runs as the operator. */
 function checkOwn(path: string, name: string): void {
   const { uid, mode } = statSync(path);
   if (uid !== 0 && uid !== (process.getuid?.() ?? uid))

@@ -19,7 +19,7 @@ export interface MovePlan {
  * @throws MigrationError N2I-E110 to N2I-E114, N2I-E315 for a plan of another kind
  */
 export async function openMovePlan(path: string): Promise<MovePlan> {
-  const opened = await openManifest(path);
+  const opened = await openManifest(path, "moves");
   const manifest = opened.manifest as object as MoveManifest; // its kind says so
   if (!isOfHosts(manifest))
     throw new MigrationError("N2I-E315", `${path}/${MANIFEST} carries machines over to Ironic`);

@@ -152,7 +152,9 @@ function optionWords(name: string, value: unknown): readonly string[] {
 
 /** An address with a password is refused before any command runs; if one gets here, it is not printed. */
 export function withoutSecret(word: string): string {
-  return /:\/\/(?:[^/@]*:[^@]*@|.*[?&][^=]*(?:pass|pwd))/is.test(word) ? "DB" : word;
+  return /:\/\/(?:[^/@]*:[^@]*@|.*[?&][^=]*(?:pass|pwd))|\bhttps?:\/\/[^/@?#]+@/is.test(word)
+    ? "DB"
+    : word;
 }
 
 /** The options among these that have a value, by yargs's names. @param names of options */

@@ -7,7 +7,7 @@ import { isUuid } from "../lib/uuid.ts";
 import type { Entries } from "../model/journal.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { openRun, type RunFolder, readNote, writeNote } from "../run/files/run-folder.ts";
-import { markKind } from "../run/files/run-kind.ts";
+import { checkKind, markKind } from "../run/files/run-kind.ts";
 import type { ShownSwitchover } from "./rules/served.ts";
 import { SWITCH_STATES, type Switchover } from "./rules/switching.ts";
 import { planIn, stateOf, switchedIn } from "./switchover-run.ts";
@@ -72,7 +72,7 @@ function digestOf(decided: Json): string {
 /**
  * Every switchover that was accepted there, the oldest first.
  *
- * @throws MigrationError N2I-E110, N2I-E113 for one that is not as it was written
+ * @throws MigrationError N2I-E110 for one without run.json, N2I-E113 for one that is not as it was written
  */
 export async function acceptedIn(state: string): Promise<readonly Accepted[]> {
   const found: Accepted[] = [];
@@ -82,6 +82,7 @@ export async function acceptedIn(state: string): Promise<readonly Accepted[]> {
     const { entries } = await readJournal(run);
     // Its process died before it was written, and so before it was answered.
     if (Object.keys(note).length === 0 && entries.length === 0) continue;
+    await checkKind(run, { kind: "switchover" }, "serve switchover");
     const decided = objectOf(note.decided);
     if (note.format !== FORMAT || note.sha256 !== digestOf(decided) || decided.id !== name)
       throw new MigrationError("N2I-E113", `${join(run.path, NOTE)} is not as it was written`, {
@@ -112,7 +113,7 @@ export async function writeOutcome({ run }: InRun, outcome: Outcome | null): Pro
   await writeNote(run, OUTCOME, outcome === null ? null : { ...outcome });
 }
 
-/** Closes what a service accepted and somebody takes back: from then on it goes on with it no more. */
+/** Closes an accepted switchover that is rolled back: the service does not continue it. */
 export async function closeTakenBack(run: Accepted["run"], at: string): Promise<void> {
   if (Object.keys(objectOf(await readNote(run, NOTE))).length === 0) return;
   await writeOutcome({ run }, { state: "FAILED", error: TAKEN_BACK, at });
@@ -176,11 +177,9 @@ export async function shownOf(
   const reached = stateOf(switched);
   if (isDone(reached))
     return working === undefined
-      ? // Whatever stopped a service before, somebody went on with it since.
-        { ...common, state: "DONE", step: null, error: null }
-      : // It is looked at once more.
-        { ...common, state: SWITCH_STATES["switchover-clear"], step: "DONE", error };
-  // What is begun first is that nobody else begins.
+      ? { ...common, state: "DONE", step: null, error: null }
+      : { ...common, state: SWITCH_STATES["switchover-clear"], step: "DONE", error };
+  // The first step only reserves the machine for this switchover.
   const state = outcome?.state ?? (reached.state === "begun" ? "CHECKED" : reached.state);
   return { ...common, state, step: reached.at, error };
 }

@@ -170,15 +170,18 @@ export async function askedOf(
   if (to.length === 0) throw usage("--to wants the name of a host");
   if ((from === undefined) === (node.length === 0))
     throw usage("give --from or --node: whose machines, or which, and not both");
-  const known = [...hosts.map(({ host }) => host), ...types.keys()];
-  for (const name of [...to, from ?? []].flat()) {
-    const other = known.find((one) => one.toLowerCase() === name.toLowerCase());
-    if (other !== undefined && !known.includes(name))
-      throw usage(`Nova spells ${name} as ${other}`);
-  }
+  const known = [...hosts, ...Array.from(types.keys(), (host) => ({ host }))];
+  for (const name of [...to, from ?? []].flat()) checkSpelling(name, known);
   if (from !== undefined && to.includes(from)) throw usage(`--from and --to are both ${from}`);
   const down = await downTime(words);
   return { mode, to, down, forceAggregates, reason: `nova2ironic ${basename(run.path)}` };
+}
+
+/** @throws MigrationError N2I-E100 for a name that differs from a known one in case alone */
+export function checkSpelling(name: string, known: readonly { readonly host: string }[]): void {
+  const alike = known.filter(({ host }) => host.toLowerCase() === name.toLowerCase());
+  if (alike.length > 0 && !alike.some(({ host }) => host === name))
+    throw new MigrationError("N2I-E100", `Nova spells ${name} as ${alike[0]?.host}`);
 }
 
 /** The site document, and its digest. */

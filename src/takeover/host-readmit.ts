@@ -14,6 +14,7 @@ import { servedElsewhere } from "../systems/nova-db/machines.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
 import { hasLifted, lifting } from "./baremetal/legacy-journal.ts";
 import { withHosts } from "./host-moves.ts";
+import { checkSpelling } from "./host-plan.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
 import { fenceJournalled, fenceLeg } from "./steps/host-move.ts";
@@ -36,6 +37,7 @@ export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
     const { entries } = await readJournal(run);
     const plans: MovePlan[] = [];
     for (const plan of await movePlans(run, entries)) {
+      checkSpelling(host, plan.manifest.from);
       const leg = fenceJournalled({ ...plan, fence: plan.manifest.fence });
       const fences = await countBack(leg, entries, { wants: ofHost(host) });
       if (fences > 0 || tookUnfenced(plan, host)) plans.push(plan);

@@ -40,8 +40,7 @@ interface HostVerified {
 }
 
 /**
- * Compares Nova with the plans of a run: who serves each machine, whoever moved it there; whether hosts that
- * machines left stay quiet, and their queues empty.
+ * Compares the host of each machine with the plans of a run, and checks that the old hosts are silent and their queues empty.
  *
  * @throws MigrationError N2I-E326 where the plan moves no machine
  */
@@ -119,7 +118,7 @@ async function* judged(
     const planned = plans
       .flatMap(({ manifest }) => manifest.from)
       .filter(({ host }) => host === left.host);
-    // Whoever starts a nova-compute whose service record was deleted makes a new one, which nothing fences.
+    // A nova-compute whose service record was deleted makes a new record when it starts, which is not fenced.
     const isNew =
       planned.length > 0 && service !== undefined && planned.every(({ id }) => id !== service.id);
     // Who readmitted it looked at the rest before.
@@ -244,20 +243,11 @@ function orphaned(instance: string | null, tenant: NodeTenant): string | null {
 function judgeHost(
   { host, id, report_count }: LeftHost,
   service: ComputeHost | undefined,
-  {
-    fenced,
-    runs,
-    started,
-  }: { readonly fenced: boolean; readonly runs: boolean; readonly started: boolean },
+  { fenced, runs, started }: Record<"fenced" | "runs" | "started", boolean>,
 ): RowVerdict {
   const row = (reason: string | null): RowVerdict => ({
-    ...{
-      resource: `services:${service?.id ?? id ?? host}`,
-      uuid: null,
-      bm_node_id: null,
-      differs: [],
-      reason,
-    },
+    ...{ resource: `services:${service?.id ?? id ?? host}`, uuid: null, bm_node_id: null },
+    ...{ differs: [], reason },
     state: reason === null ? "validated" : "mismatched",
   });
   // Its record was deleted, before it was taken over or since: nova-compute makes a new one when it starts.

@@ -44,6 +44,9 @@ testOnce(
       `mysql://127.0.0.1:1/nova_bm?ssl_key_passwd=${secret.text}`,
     ])
       await triedWith(made, spec, secret, [64, "N2I-E101"]);
+    const token = `https://${secret.text}@ironic:6385`;
+    const asked = await run(["plan", ...made.at, "--ironic-url", token]);
+    assertRefusal(asked, 64, "N2I-E101", /--ironic-url/);
     for (const spec of [`file:${url}`, `env:${url}`, `conf:${url}`])
       await triedWith(made, spec, secret, [64, "N2I-E101"]);
     for (const spec of [`env:nova:${secret.text}@h/d`, `nova:${secret.text}@h/d`])

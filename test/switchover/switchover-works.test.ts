@@ -222,5 +222,7 @@ test("what was accepted and never begun is decided anew, and what somebody edite
     const note = join(folder, id, "switchover.json");
     writeFileSync(note, readFileSync(note, "utf8").replaceAll(SPARE, uuidOf(1, 12)));
     await assert.rejects(again(), /N2I-E113|is not as it was written/);
+    rmSync(join(folder, id, "run.json"));
+    await assert.rejects(again(), /run\.json is missing/);
   }
 });

@@ -3,10 +3,10 @@ import { join } from "node:path";
 import type { Column, ForeignKey, Key, Table, Tables } from "../../model/tables.ts";
 import { packageRoot } from "./package-root.ts";
 
-export type TablesName = "nova_bm" | "nova" | "nova_api" | "ironic";
+type TablesName = "nova_bm" | "nova" | "nova_api" | "ironic";
 
 /** A number of migrate_version, a head of Nova's alembic, or a release of Ironic. */
-export type TablesVersion = number | string;
+type TablesVersion = number | string;
 
 /** First and last version that has a thing; without them, every version of the document. */
 interface Span {

@@ -28,7 +28,7 @@ function folderOf({ path }: RunFolder, sha256: string): string {
   return join(path, `${PLAN}-${sha256.slice(0, 12)}`);
 }
 
-/** A plan that is being written; nobody reads of it until it is whole. */
+/** A plan that is being written. No command reads it until it is complete. */
 export interface PlanWriter {
   /** Begins a file of it, without `.jsonl`. */
   readonly begin: (name: string, header: { readonly format: string }) => Promise<ArtefactWriter>;
@@ -93,11 +93,7 @@ export async function createPlan(run: RunFolder): Promise<PlanWriter> {
   };
 }
 
-/**
- * Gives a whole plan its name. The same one made before stays, unless somebody damaged it.
- *
- * @returns whether this one has the name now
- */
+/** Gives a complete plan its name. An undamaged plan with that name stays. @returns whether this one has the name now */
 async function moveTo(folder: string, temp: string): Promise<boolean> {
   try {
     if (await isWhole(folder)) {
@@ -124,7 +120,6 @@ async function isWhole(folder: string): Promise<boolean> {
   }
 }
 
-/** Away at once: a folder of this name is whole, or was damaged by others. */
 async function setAside(folder: string): Promise<void> {
   const aside = `${folder}.${randomBytes(4).toString("hex")}${TEMPORARY}`;
   try {
@@ -188,13 +183,16 @@ export interface OpenedPlan {
   readonly sha256: string;
 }
 
+type Stage = "plan" | "moves";
+
 /**
  * @param path of a plan's folder, or a link to one
+ * @param of the plan whose command is named if there is none
  * @throws MigrationError N2I-E110 to N2I-E113
  */
-export async function openManifest(path: string): Promise<OpenedPlan> {
+export async function openManifest(path: string, of: Stage = "plan"): Promise<OpenedPlan> {
   const folder = await resolved(path);
-  const { manifest, sha256 } = await readManifest(join(folder, MANIFEST));
+  const { manifest, sha256 } = await readManifest(join(folder, MANIFEST), of);
   // The format and the digest were checked; they stand for a check of each field.
   return { folder, manifest: manifest as unknown as PlanManifest, sha256 };
 }
@@ -270,8 +268,9 @@ const LARGEST_MANIFEST = LONGEST_LINE;
  */
 async function readManifest(
   path: string,
+  of: Stage,
 ): Promise<{ readonly manifest: JsonObject; readonly sha256: string }> {
-  const text = await textOf(path);
+  const text = await textOf(path, of);
   if (!isOf(FORMAT, text, path) && !`{\n  "format": "${FORMAT}"`.startsWith(text))
     throw refusal("N2I-E113", path, "is not the manifest of a plan");
   const manifest = parseObject(text);
@@ -283,8 +282,8 @@ async function readManifest(
   return { manifest, sha256 };
 }
 
-async function textOf(path: string): Promise<string> {
-  const file = await openFile(path, "plan");
+async function textOf(path: string, of: Stage): Promise<string> {
+  const file = await openFile(path, of);
   try {
     const content = await contentOf(file, path, "the manifest of a plan", LARGEST_MANIFEST);
     return content.toString("utf8");

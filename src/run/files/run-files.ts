@@ -119,10 +119,7 @@ export function cutBack(journal: Entries): ReadonlySet<string> {
   return new Set([...open.values()].flatMap((uuids) => [...uuids]));
 }
 
-/**
- * Machines a rollback since the last load took back, or is to. One that was asked for by its uuid and left is in Ironic
- * as if nobody had asked.
- */
+/** Machines that a rollback since the last load removed, or has to remove. Machines that it left in Ironic are not among them. */
 export function awayOf({ journal, held }: Pick<RunFiles, "journal" | "held">): TakenBack | null {
   const asked = "missing" in journal ? null : takenBack(journal.entries);
   if (asked === null || asked === "all" || held === undefined || "missing" in held) return asked;

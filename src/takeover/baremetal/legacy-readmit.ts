@@ -9,6 +9,7 @@ import { presentMoves } from "../../run/host-files.ts";
 import { inRun } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
 import { instancesOn } from "../../systems/nova-db/legacy.ts";
+import { checkSpelling } from "../host-plan.ts";
 import { mayComeBack, type ReadmitWords } from "../host-readmit.ts";
 import { liftFence, readLeases } from "../leases/leases.ts";
 import { nodesOf, takenNodes } from "../leases/nodes.ts";
@@ -39,6 +40,7 @@ export function readmitLegacy(
       await checkWindow(run, "host readmit");
       const plan = await presentMoves(run);
       const plans = [plan];
+      checkSpelling(host, plan.manifest.from);
       const { entries } = await readJournal(run);
       if (!(await isAbout(host, plan, entries)))
         throw new MigrationError("N2I-E319", `this run took no machine of ${host}`, {

@@ -1,5 +1,5 @@
 import { createReadStream, readFileSync } from "node:fs";
-import type { FileHandle } from "node:fs/promises";
+import { type FileHandle, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { notRead, notWritten } from "../../lib/files/failure.ts";
@@ -36,10 +36,7 @@ export async function writeReport(
   return write(path, text);
 }
 
-/**
- * Keeps what is packed of machines beside the report, until what stands before it is known: it comes of
- * the same pass over them. Nobody but this process reads it.
- */
+/** Keeps the packed machines in a temporary file beside the report until the text before them is known. */
 export function openParts(output: string | undefined) {
   let temp: Awaited<ReturnType<typeof createTemp>> | null = null;
   return {
@@ -97,6 +94,8 @@ async function checkName(path: string): Promise<void> {
 async function beginningOf(path: string): Promise<string | null> {
   let head = "";
   try {
+    // To read a pipe would wait for its writer.
+    if (!(await stat(path)).isFile()) return "";
     for await (const piece of createReadStream(path, { encoding: "utf8", end: 99 })) head += piece;
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return null;

@@ -18,20 +18,20 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6833,
-  demo: 749,
+  cli: 6820,
+  demo: 743,
   engine: 1577,
   lib: 6192,
-  manage: 4779,
-  migrate: 13388,
+  manage: 4763,
+  migrate: 13380,
   model: 5668,
   proxy: 728,
-  run: 4386,
-  serving: 1402,
-  switchover: 4623,
+  run: 4381,
+  serving: 1399,
+  switchover: 4604,
   systems: 16450,
-  takeover: 7996,
-  window: 10347,
+  takeover: 7994,
+  window: 10341,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */

@@ -18,7 +18,7 @@ import {
 import { absolute } from "../run/paths.ts";
 import { type Connection, surroundings } from "../run/process-context.ts";
 import { type Io, io } from "./io.ts";
-import type { Declared, OptionTable } from "./options/declared.ts";
+import { type Declared, nameOf, type OptionTable } from "./options/declared.ts";
 import { aside } from "./print/events.ts";
 
 const NAME = "nova2ironic.yaml";
@@ -50,8 +50,8 @@ export function addConnections(
   declared: Declared,
   usual: object = {},
 ): Promise<void> | undefined {
-  // What has no run has no connections either.
-  if (!("run" in (declared.options ?? {}))) return undefined;
+  const options = Object.keys(declared.options ?? {});
+  if (!options.some((name) => name === "run" || CONNECTIONS.includes(name))) return undefined;
   const path = fileOf(args);
   if (path === null && savedAt(args) === null) return undefined;
   return addFrom(path, args, declared, (option) => args[option] === undefined || option in usual);
@@ -75,7 +75,7 @@ async function addFrom(
     if (isVerify && connections.has("nova-db") && without("nova-db"))
       aside("The plan was made without Nova: verify does not look at it.");
     const wants = (option: string) =>
-      may(option) && !without(option) && !kindOf(args, declared)(option);
+      may(option) && !without(option) && !decidesKind(declared)(option);
     fill(args, path, named, fillable(declared, { connections, wants }, isSilent));
   }
   const run = savedAt(args);
@@ -139,12 +139,12 @@ function namesOf(found: readonly Filled[]): string {
 
 /** What a file says of options that the command has, that were not given, and that it may fill. */
 function fillable(
-  { command, options = {} }: Declared,
+  declared: Declared,
   { connections, wants }: Layer,
   isSilent: (option: string) => boolean,
 ): readonly Filled[] {
-  const [name = ""] = command.split(" ");
-  return Object.entries(options).flatMap(([option, is]) => {
+  const name = nameOf(declared);
+  return Object.entries(declared.options ?? {}).flatMap(([option, is]) => {
     const word = connections.get(CALLED[name]?.[option] ?? option);
     const value = word === undefined ? null : asDeclared(is, word);
     return value === null || !isSilent(option) || !wants(option) ? [] : [[option, value] as const];
@@ -190,10 +190,10 @@ function leftOut({ without }: Args): readonly string[] {
 /** Which options of a command a file may fill: what is said as a whole is said by one of the two. */
 function wanted(
   args: Args,
-  { command: declared }: Declared,
+  declared: Declared,
   connections: ReadonlyMap<string, Connection>,
 ): (option: string) => boolean {
-  const [command = ""] = declared.split(" ");
+  const command = nameOf(declared);
   // To check a cloud is no other way to Ironic: images are asked for there.
   const elsewhere =
     command !== "check" && [...BACKENDS, "from-catalog"].some((name) => isSaid(args, name));
@@ -233,10 +233,10 @@ function wanted(
 function leftOfRun(
   args: Args,
   said: readonly string[],
-  { command: declared }: Declared,
+  declared: Declared,
   connections: ReadonlyMap<string, Connection>,
 ): { readonly why: string; readonly leaves: (option: string) => boolean } {
-  const [command = ""] = declared.split(" ");
+  const command = nameOf(declared);
   if (command === "rollback") {
     // Without Ironic it takes back Nova's rows, when Ironic is gone.
     const [by] = said.filter((name) => BESIDE.includes(name));
@@ -257,9 +257,10 @@ function leftOfRun(
 }
 
 /** Of `host`: whether machines of Ironic or of nova-baremetal move is decided by who names nova_bm, not by a file. */
-function kindOf({ action }: Args, { command }: Declared): (option: string) => boolean {
-  const names = ["list", "schema", "agent"].includes(String(action));
-  return (option) => command.startsWith("host ") && option === "nova-bm-db" && !names;
+function decidesKind(declared: Declared): (option: string) => boolean {
+  const name = nameOf(declared);
+  const names = ["host list", "host schema", "host agent"].includes(name);
+  return (option) => name.startsWith("host ") && option === "nova-bm-db" && !names;
 }
 
 /** A plan without Nova is applied and verified without. */

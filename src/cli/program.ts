@@ -6,11 +6,18 @@ import { topics } from "../run/files/manual.ts";
 import { ALL_DECISIONS, CONNECTIONS, kebab } from "../run/next.ts";
 import { setDatabaseTimeout } from "../run/patience.ts";
 import { VERSION } from "../run/version.ts";
-import { addCommands, commandNames, declaredCommands, isCommand } from "./commands/load.ts";
+import { bare } from "./bare.ts";
+import {
+  actionsOf,
+  addCommands,
+  commandIn,
+  commandNames,
+  declaredCommands,
+} from "./commands/load.ts";
 import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
 import { log } from "./log.ts";
-import { everyCommand } from "./options/every.ts";
+import { nameOf } from "./options/declared.ts";
 import { emitExit, errorText, exitStatus, outOfFiles, refusalOf } from "./print/error.ts";
 import { aside, createEvents, waiting } from "./print/events.ts";
 import { onLost } from "./print/out.ts";
@@ -52,21 +59,21 @@ export function run(world: Io, stalled?: Promise<never>): Promise<number> {
 
 async function work(world: Io): Promise<void> {
   const lost = onLost(world.stdout);
-  await command(asked(world.words));
+  const words = asked(world.words);
+  if (words !== null) await command(words);
   await lost();
 }
 
-/**
- * A bare command asks for help, `help plan` for that of plan, `help d600` for a code, and `help runbook`
- * for a page of the manual.
- */
-function asked(words: readonly string[]): readonly string[] {
+/** The command line in full: `help plan` is `plan --help`, `help runbook` is `explain runbook`; null if all is done. */
+function asked(words: readonly string[]): readonly string[] | null {
   const [first, ...rest] = words;
-  if (first === undefined) return ["--help"];
+  if (first === undefined) return bare();
   if (first !== "help") return words;
   const [topic] = rest;
   // Whatever stands behind it is not done.
-  if (topic === undefined || isCommand(topic)) return [...rest.slice(0, 1), "--help"];
+  if (topic === undefined) return ["--help"];
+  const found = commandIn(rest);
+  if (found !== null) return [...found.split(" "), "--help"];
   const pages = topics();
   if (rest.every((word) => isCode(word) || pages.includes(word))) return ["explain", ...rest];
   const near = nearest(topic, [...commandNames(), ...pages]);
@@ -75,15 +82,30 @@ function asked(words: readonly string[]): readonly string[] {
   });
 }
 
+/** @throws MigrationError N2I-E100 for a group without a command of it */
+function checkAction([group = "", action = "", ...words]: readonly string[]): void {
+  const actions = actionsOf(group);
+  const isHelp = [action, ...words].some((word) => ["--help", "-h"].includes(word));
+  if (actions.length === 0 || actions.includes(action) || isHelp) return;
+  const near = nearest(action, actions);
+  const asked = near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
+  throw new MigrationError(
+    "N2I-E100",
+    action === "" || action.startsWith("-")
+      ? `${group} wants a command`
+      : `${group} knows no ${JSON.stringify(action)}`,
+    { fix: `${asked}It takes one of ${actions.join(", ")}.` },
+  );
+}
+
 async function command(words: readonly string[]): Promise<void> {
   checkWords(words);
+  checkAction(words);
   const program = yargs([...words])
     .scriptName("nova2ironic")
     // Half a sentence in the language of the terminal helps nobody, and the bundle has no other.
     .locale("en")
-    .usage(
-      "$0 <command>\n\nCarries a nova-baremetal deployment to Ironic: planned, shown, applied, verified, undone.",
-    )
+    .usage("$0 <command>\n\nMoves a nova-baremetal deployment to OpenStack Ironic.")
     .parserConfiguration({
       "boolean-negation": false, // --no-window takes a reason
       "dot-notation": false,
@@ -94,8 +116,6 @@ async function command(words: readonly string[]): Promise<void> {
     });
   keepNoHelp(program);
   await addCommands(program)
-    .options(everyCommand)
-    .group(["help", "version"], "Every command:")
     .check((args) => checkNumbers(program, args))
     .epilogue(`Manual: nova2ironic help TOPIC, which is one of\n  ${topics().join(", ")}`)
     .completion("completion", "Print a completion script for bash, or for zsh if SHELL is zsh")
@@ -106,6 +126,8 @@ async function command(words: readonly string[]): Promise<void> {
     .check(checkWithout)
     .version(VERSION)
     .alias("help", "h")
+    .hide("help")
+    .hide("version")
     .fail((message, error) => usage(message, error))
     .wrap(Math.min(100, io().stdout.columns || 100))
     .parseAsync()
@@ -131,7 +153,8 @@ function usage(message: string | null, error: Error | undefined): never {
   const said = message ?? error?.message ?? "the command line is wrong";
   const { words } = io();
   const begins = words.find((word) => word !== "help") ?? "";
-  const first = words.find(isCommand) ?? begins;
+  const at = words.findIndex((word) => commandIn([word]) !== null);
+  const first = (at < 0 ? null : commandIn(words.slice(at))) ?? begins;
   if (said === NO_COMMAND)
     throw new MigrationError(
       "N2I-E100",
@@ -177,7 +200,7 @@ function inOurWords(command: string, said: string): MigrationError | null {
 }
 
 function declarationOf(name: string): string {
-  return declaredCommands().find(({ command }) => command.split(" ")[0] === name)?.command ?? name;
+  return declaredCommands().find((one) => nameOf(one) === name)?.command ?? name;
 }
 
 function isPositional(command: string, name: string): boolean {

@@ -1,11 +1,21 @@
 import { spawn } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import {
+  closeSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { MigrationError } from "../lib/error.ts";
 import { atExit } from "../lib/files/at-exit.ts";
+import { shellWord } from "../lib/text.ts";
+import { openRole } from "../run/databases.ts";
 import { packageRoot } from "../run/files/package-root.ts";
-import { openDatabase } from "../systems/database/open.ts";
+import { surroundings } from "../run/process-context.ts";
 import { digestDatabase } from "../systems/ironic-db/digest.ts";
 import type { Case } from "./case.ts";
 import { writeCase } from "./write-case.ts";
@@ -22,21 +32,7 @@ function readCase(name: string): Case {
 
 /** Digest of a SQLite database, ids included: two equal digests are two equal databases. */
 async function digest(path: string): Promise<string> {
-  const database = await openDatabase(
-    {
-      engine: "sqlite",
-      host: null,
-      port: null,
-      socket: null,
-      user: null,
-      database: path,
-      filename: path,
-      password: () => null,
-      tls: null,
-      shown: path,
-    },
-    { readOnly: true },
-  );
+  const database = await openRole("ironic-db", `sqlite:///${path}`, { readOnly: true });
   try {
     return await digestDatabase(database, true);
   } finally {
@@ -49,21 +45,23 @@ async function digest(path: string): Promise<string> {
  * operator would, and proves after each what it promises.
  *
  * @param main path of the program to run
+ * @param keep a folder that stays, with the report of the run; a temporary one is removed
  * @returns whether everything held
- * @throws MigrationError N2I-E120 where its folder cannot be written
+ * @throws MigrationError N2I-E120 if its folder cannot be written, N2I-E100 if the one to keep is not empty
  */
-export async function demo(main: string, say: Say): Promise<boolean> {
-  const folder = folderIn(tmpdir());
-  const gone = atExit(() => rmSync(folder, { recursive: true, force: true }));
+export async function demo(main: string, say: Say, keep?: string): Promise<boolean> {
+  const folder = folderOf(keep);
+  const remove = (): void => {
+    if (keep === undefined) rmSync(folder, { recursive: true, force: true });
+  };
+  const gone = atExit(remove);
   const proofs: (readonly [string, boolean])[] = [];
   const run = async (
     status: number,
     what: string,
     ...words: readonly string[]
   ): Promise<string> => {
-    say(
-      `\n$ nova2ironic ${words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word}'`)).join(" ")}`,
-    );
+    say(`\n$ nova2ironic ${words.map(shellWord).join(" ")}`);
     const { code, out } = await command(main, folder, words);
     say(out.trimEnd());
     if (code !== status) say(`(exit ${code}, expected ${status})`);
@@ -72,21 +70,30 @@ export async function demo(main: string, say: Say): Promise<boolean> {
   };
   try {
     await play({ folder, run, say, prove: (what, held) => void proofs.push([what, held]) });
+    if (keep !== undefined) await run(0, "writes the report", "report", "--run", "run");
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    remove();
     gone();
   }
   say("\nProved:");
   for (const [what, held] of proofs) say(`  ${held ? "yes" : "NO "}  ${what}`);
+  const kept = join(folder, "run");
+  if (keep !== undefined) say(`\nThe run is in ${kept}. Its report:\n${join(kept, "report.html")}`);
   return proofs.every(([, held]) => held);
 }
 
-function folderIn(root: string): string {
+/** @throws MigrationError N2I-E100, N2I-E120 */
+function folderOf(keep: string | undefined): string {
+  const folder = resolve(surroundings().cwd(), keep ?? tmpdir());
   try {
-    return mkdtempSync(join(root, "nova2ironic-demo-"));
+    if (keep === undefined) return mkdtempSync(join(folder, "nova2ironic-demo-"));
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (readdirSync(folder).length === 0) return folder;
   } catch (cause) {
-    return unwritable(root)(cause);
+    return unwritable(folder)(cause);
   }
+  const fix = "Name a new folder with --keep.";
+  throw new MigrationError("N2I-E100", `${folder} is not empty`, { fix });
 }
 
 /** Says of what cannot be written where that is, and what to do; the sample's databases are files, too. */
@@ -126,30 +133,17 @@ async function play({ folder, run, say, prove }: Scene): Promise<void> {
   const empty = await digest(target);
   say(`A nova-baremetal deployment of 20 machines, some of them traps, in ${folder}`);
   await run(0, "reads nova_bm, nova and nova.conf", "extract", ...at, ...sample.extract);
-  await run(
-    0,
-    "shows what Ironic would hold",
-    "plan",
-    ...at,
-    ...sample.ironic,
-    ...nova,
-    ...sample.plan,
-  );
+  const planning = [...at, ...sample.ironic, ...nova, ...sample.plan];
+  await run(0, "shows what Ironic would hold", "plan", ...planning);
   await run(0, "shows one machine field by field, with origins", "show", "run/plan", "--diff", "1");
   prove("plan wrote nothing to Ironic", (await digest(target)) === empty);
   await run(4, "refuses while machines are blocked", "apply", ...to, "--yes");
   prove("the refused apply wrote nothing", (await digest(target)) === empty);
-  await run(
-    3,
-    "loads the rest and lists who is left out",
-    "apply",
-    ...to,
-    "--yes",
-    "--skip-blocked",
-  );
+  const skips = ["apply", ...to, "--yes", "--skip-blocked"];
+  await run(3, "loads the rest and lists who is left out", ...skips);
   const loaded = await digest(target);
   await run(0, "finds every row as planned", "verify", ...at, ...sample.ironic, ...nova);
-  const again = await run(3, "runs again", "apply", ...to, "--yes", "--skip-blocked");
+  const again = await run(3, "runs again", ...skips);
   const unchanged = again.includes("Apply: 0 rows created") && (await digest(target)) === loaded;
   prove("a second apply changes nothing", unchanged);
   await run(0, "says what is true and what comes next", "status", ...at);

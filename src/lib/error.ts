@@ -9,8 +9,8 @@ import { REFUSALS, type RefusalCode } from "./refusals.ts";
 export class MigrationError extends Error {
   override readonly name = "MigrationError";
   readonly code: RefusalCode;
-  /** The rule behind it: one sentence. The code's own unless this place knows a nearer one. */
-  readonly why: string;
+  /** The reason if the message is not enough: one sentence. `explain` has the general one of the code. */
+  readonly why: string | null;
   /** The next step: one sentence. The code's own advice unless something better is known here. */
   readonly fix: string;
 
@@ -21,7 +21,7 @@ export class MigrationError extends Error {
   ) {
     super(message, { cause: options.cause });
     this.code = code;
-    this.why = options.why ?? REFUSALS[code].why;
+    this.why = options.why ?? null;
     this.fix = options.fix ?? REFUSALS[code].fix;
   }
 

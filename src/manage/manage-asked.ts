@@ -23,17 +23,13 @@ export interface ManageWords extends RestOptions {
 }
 
 /** @throws MigrationError N2I-E100 naming every fault, before anything is opened */
-export function checkAsked(
-  all: readonly ManageAsked[],
-  { inFlight: most, nova }: ManageWords,
-): void {
+export function checkAsked(all: readonly ManageAsked[], { nova }: ManageWords): void {
   const keeper = nova === undefined ? "allocation" : "nova";
   const faults = [
     ...all.flatMap((asked) =>
       requestFaults(asked, keeper).map((why) => `${asked.node || "a machine"}: ${why}`),
     ),
     ...repeatedFaults(all),
-    ...inFlightFaults(most),
   ];
   if (faults.length > 0) throw new MigrationError("N2I-E100", listed(faults, MOST_TOLD, "; "));
 }
@@ -47,10 +43,6 @@ async function checkZones(all: readonly ManageAsked[], zones: Adapter["zones"]):
   if (known === null) return;
   const faults = [...named].flatMap((zone) => noZone(zone, known) ?? []);
   if (faults.length > 0) throw new MigrationError("N2I-E100", listed(faults, MOST_TOLD, "; "));
-}
-
-export function inFlightFaults(most: number): readonly string[] {
-  return Number.isInteger(most) && most > 0 ? [] : ["--in-flight takes a whole number, 1 or more"];
 }
 
 /**

@@ -19,7 +19,6 @@ import { inFlight } from "../systems/ironic-api/pool.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
 import { checkPlace } from "./manage.ts";
 import { type Adapter, openAdapter } from "./manage-adapter.ts";
-import { inFlightFaults } from "./manage-asked.ts";
 import { changeBack, managedIn, openManaged } from "./manage-run.ts";
 import { bindsOf, type ManageChange, recordOf, unseenNode } from "./steps/manage-acts.ts";
 import { heldFor } from "./steps/manage-nova-marks.ts";
@@ -41,8 +40,6 @@ export function managedBack(words: UnmanageWords): Rollback {
   return rollbackOf({ kind: "manage" }, words, (sink) => ({
     nothing: "this run did not manage a machine",
     async find(run, entries) {
-      const [fault] = inFlightFaults(most);
-      if (fault !== undefined) throw new MigrationError("N2I-E100", fault);
       const managed = managedIn(entries);
       return all && managed.size === 0 ? null : { run, entries, managed };
     },

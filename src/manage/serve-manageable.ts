@@ -22,7 +22,8 @@ import { allocationKeeper } from "./record-keeper.ts";
 import { MANAGEABLE, MANAGEABLE_RULES } from "./rules/served.ts";
 
 /** What `serve manageable` is told: what any service here is, and the login that writes. */
-type ManageableAsked = Omit<ProxyAsked, "novaCompat"> & Omit<RestOptions, "apiTimeout">;
+type ManageableAsked = Omit<ProxyAsked, "novaCompat" | "run"> &
+  Omit<RestOptions, "apiTimeout"> & { readonly run: string };
 
 interface ManageableTold {
   readonly say: (text: string) => void;
@@ -39,13 +40,7 @@ interface ManageableTold {
  * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E116 to N2I-E118, N2I-E315
  */
 export function serveManageable(asked: ManageableAsked, told: ManageableTold): Promise<void> {
-  const { run: path } = asked;
-  if (path === undefined)
-    throw new MigrationError(
-      "N2I-E100",
-      "serve manageable wants --run: its journal is the way back",
-    );
-  return inRun(path, "node manage", { kind: "manage", create: true }, (run) =>
+  return inRun(asked.run, "node manage", { kind: "manage", create: true }, (run) =>
     closing(async (keep) => {
       const { entries } = await readJournal(run);
       const place = await openManagePlace(asked, keep, told.say, true);

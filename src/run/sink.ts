@@ -3,11 +3,7 @@ import type { RowVerdict } from "../model/artefact.ts";
 import type { Trouble } from "../model/handover.ts";
 import type { GuardPreview, UndoPreview } from "../model/preview.ts";
 
-/**
- * Machines behind us, and what else there is to say of them.
- *
- * @param rate machines a second, where the stage measures it: its machines come in groups; null: not known yet
- */
+/** Machines that are done. @param rate machines a second, if the stage measures it; null if it is not known yet */
 export type Progress = (machines: number, more?: string, rate?: number | null) => void;
 
 /** What there is to do, once it is known; machines an earlier run did say nothing of the rate. */
@@ -21,6 +17,8 @@ export interface Lists {
   readonly undos: UndoPreview;
   readonly faults: LogFault & { readonly path: string };
 }
+
+type Things = AsyncIterable<One> | Iterable<One>;
 
 /** One of several things that something became of. */
 export interface One {
@@ -51,8 +49,8 @@ export interface Sink {
     items: AsyncIterable<Lists[K]>,
     step?: { readonly title: string; readonly machines: number; readonly summary: () => string },
   ) => Promise<void>;
-  /** Lines of the result, `Failed: ...` each; many are told by cause. */
-  readonly several: (what: string, things: AsyncIterable<One> | Iterable<One>) => Promise<void>;
+  /** Lines of the result, `Failed: ...` each; many are grouped by cause. */
+  readonly several: (what: string, things: Things, every?: string) => Promise<void>;
   /** Runs a step whose progress is shown, and what came of it in a few words. */
   readonly during: <T>(
     title: string,

@@ -43,7 +43,7 @@ function placeOf({ listen: place }: Pick<ProxyAsked, "listen">): {
 export function checkAsked(asked: ProxyAsked): void {
   const refuse = (why: string): MigrationError => new MigrationError("N2I-E100", why);
   const { auth, keystoneUrl, ironicUrl, fromCatalog, interface: face, region } = asked;
-  const { tlsCert, tlsKey, maxConnections, apiTimeout } = asked;
+  const { tlsCert, tlsKey } = asked;
   const { host } = placeOf(asked);
   if (auth === "none" && !LOOPBACK.test(host))
     throw refuse("--auth none asks nobody for a token: it wants a loopback --listen");
@@ -59,9 +59,6 @@ export function checkAsked(asked: ProxyAsked): void {
     throw refuse("--tls-cert and --tls-key go together");
   if (!fromCatalog && (region !== undefined || face !== "public"))
     throw refuse("--interface and --region choose an endpoint of a catalog: --from-catalog");
-  if (!Number.isInteger(maxConnections) || maxConnections < 1)
-    throw refuse("--max-connections takes a whole number, 1 or more");
-  if (apiTimeout <= 0) throw refuse("--api-timeout takes seconds, more than 0");
 }
 
 /** Listens where it was told, with this behind it. @param fault words errors of the listener's own */

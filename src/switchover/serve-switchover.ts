@@ -15,7 +15,7 @@ import { openHttp } from "../systems/openstack/http.ts";
 import { KEYSTONE } from "../systems/openstack/kinds.ts";
 import { serviceUrl } from "../systems/openstack/session.ts";
 import { SWITCH_RULE, SWITCHED } from "./rules/served.ts";
-import { checkWords, type SwitchWords } from "./switchover.ts";
+import type { SwitchWords } from "./switchover.ts";
 import { openSwitchNova } from "./switchover-nova.ts";
 import type { SwitchPlace } from "./switchover-perform.ts";
 import { decide, sameInstance } from "./switchover-plan.ts";
@@ -56,7 +56,6 @@ const STOPPING =
  * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E112, N2I-E113, N2I-E116 to N2I-E118, N2I-E302
  */
 export function serveSwitchover(asked: ServeSwitchAsked, told: ServeSwitchTold): Promise<void> {
-  checkWords(asked);
   return closing(async (keep) => {
     const state = await openRun(asked.state, { create: true });
     const lock = await lockRun(state, "serve switchover");

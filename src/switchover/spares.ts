@@ -33,8 +33,6 @@ export function listSpares(
 ): Promise<boolean> {
   return closing(async (keep) => {
     const { need } = words;
-    if (need !== undefined && !(Number.isInteger(need) && need >= 0))
-      throw new MigrationError("N2I-E100", "--need takes a whole number from 0 on");
     const doc = await loadIdentical(words.identical);
     const { service } = await openManagePlace(words, keep, say);
     const hanging = await readHanging(service);

@@ -38,7 +38,6 @@ interface SwitchShows {
  * @throws MigrationError N2I-E100, N2I-E306, N2I-E315, N2I-E380 to N2I-E391
  */
 export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): Promise<boolean> {
-  checkWords(words);
   if (words.dryRun) return closing((keep) => preview(words, keep, shows, sink));
   return inRun(words.run, "node switchover", { kind: "switchover", create: true }, (run) =>
     closing(async (keep) => {
@@ -61,21 +60,6 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
       );
     }),
   );
-}
-
-/** @throws MigrationError N2I-E100 */
-export function checkWords(
-  words: Pick<SwitchWords, "fenceCommand" | "leaveNova" | "novaDb" | "placement"> & {
-    readonly sourceConfirmedOff?: boolean;
-  },
-): void {
-  const { fenceCommand, sourceConfirmedOff = false, leaveNova, novaDb, placement = false } = words;
-  const refuse = (why: string): MigrationError => new MigrationError("N2I-E100", why);
-  if (fenceCommand !== undefined && sourceConfirmedOff)
-    throw refuse("--fence-command and --source-confirmed-off exclude each other");
-  if (leaveNova && novaDb !== undefined)
-    throw refuse("--nova-db and --leave-nova exclude each other");
-  if (placement && novaDb === undefined) throw refuse("--placement wants --nova-db");
 }
 
 /** @throws MigrationError N2I-E100 where a run that began is given other nodes */

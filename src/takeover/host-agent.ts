@@ -71,7 +71,6 @@ function checkAsked({ host, interval, ttl, take, run, fenceCommand }: AgentAsked
   const usage = (text: string): MigrationError => new MigrationError("N2I-E100", text);
   if (host === "" || /[^\x21-\x7e]/.test(host))
     throw usage("--host wants the name of a compute host");
-  if (!(interval > 0)) throw usage("--interval wants seconds, more than none");
   if (!(ttl >= 3 * interval))
     throw usage("--ttl is at least three times --interval: a heartbeat may be late, or lost");
   if (take && run === undefined) throw usage("--take wants --run: a folder of this agent's own");

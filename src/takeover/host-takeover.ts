@@ -85,11 +85,10 @@ export function takeOver(
 
 /** @throws MigrationError N2I-E100 */
 export function checkWords(words: TakeoverWords): void {
-  const { settle = 0, from } = words;
+  const { from } = words;
   // Said before the host is watched for a minute.
   if (hostsIn(words).includes(from))
     throw new MigrationError("N2I-E100", `--from and --to are both ${from}`);
-  if (!(settle >= 0)) throw new MigrationError("N2I-E100", "--settle is 0 or more seconds");
 }
 
 /** A takeover of this host that was begun, and left something to do or nothing at all: its plan goes on. */

@@ -3,28 +3,65 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import yargs from "yargs";
+import { declaredCommands } from "../../src/cli/commands/load.ts";
 import { applyOptions } from "../../src/cli/options/apply.ts";
-import { declare } from "../../src/cli/options/declared.ts";
+import { declare, isCommon } from "../../src/cli/options/declared.ts";
 import { planOptions } from "../../src/cli/options/plan.ts";
 import { rollbackOptions } from "../../src/cli/options/rollback.ts";
 import { verifyOptions } from "../../src/cli/options/verify.ts";
+import { openRun } from "../../src/run/files/run-folder.ts";
+import { markKind } from "../../src/run/files/run-kind.ts";
 import { assertRefusal, refused, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 
 for (const declared of [planOptions, applyOptions, verifyOptions, rollbackOptions])
-  test(`help of ${declared.command} lists its own options first, then those of Nova, Ironic and the output`, async () => {
+  test(`help of ${declared.command} lists its own options first, then those of Nova and Ironic`, async () => {
     const help = await declare(yargs([]).group([], "Options:"), declared).getHelp();
     const titles = [...help.matchAll(/^[A-Z][\w ]+:$/gm)].map(String);
     assert.equal(titles[0], "Options:");
-    assert.ok(titles.includes("Nova:") && titles.includes("Ironic:"), titles.join(" "));
-    const at = (text: string) => help.indexOf(text);
-    assert.ok(at("--run") < Math.min(at("\nNova:"), at("\nIronic:")));
     for (const [title, option] of [
+      ["Options:", "--run"],
       ["Nova:", "--nova-db"],
       ["Ironic:", "--ironic-db"],
     ] as const)
       assert.match(help, new RegExp(`^${title}\\n(?:\\s+.*\\n)*?\\s+${option} `, "m"));
   });
+
+test("help of a command has at most 25 options, and names the common ones at its end", async () => {
+  for (const declared of declaredCommands()) {
+    const own = Object.values(declared.options ?? {}).filter((is) => !isCommon(is));
+    assert.ok(own.length <= 25, `${declared.command} has ${own.length}`);
+  }
+  const { out } = await runs(0, ["host", "plan", "--help"]);
+  assert.match(
+    out,
+    /\nCommon options: --os-cloud [^:]* -f -c [^:]*--version\nThey are explained by: nova2ironic help common-options\n$/,
+  );
+  assert.doesNotMatch(out, /^ +-q, --quiet/m);
+  assert.match((await runs(0, ["help", "common-options"])).out, /`-q`, `--quiet`/);
+});
+
+test("the commands of a group have help of their own, and a missing or wrong one is named", async () => {
+  const group = await runs(0, ["help", "host"]);
+  assert.match(group.out, /^nova2ironic host <command>\n[\s\S]* host readmit <compute> /);
+  const plan = await runs(0, ["host", "plan", "--help"]);
+  assert.match(plan.out, /^nova2ironic host plan\n/);
+  assert.equal((await runs(0, ["help", "host", "plan"])).out, plan.out);
+  for (const [words, why] of [
+    [["host"], /host wants a command\.[\s\S]*one of list, plan, move/],
+    [["host", "--run", "h1", "move"], /host wants a command/],
+    [["host", "lst"], /host knows no "lst"\.[\s\S]*Did you mean list\?/],
+    [["node", "list"], /node list wants --adoptable or --spares/],
+    [["node", "list", "--adoptable", "--spares"], /--adoptable and --spares exclude each other/],
+    [["node", "list", "--adoptable", "--need", "1"], /--need needs --spares/],
+    [["node", "manage", "n-1", "--from", "x", "--run", "m"], /--from and <machine> exclude/],
+    [["host", "readmit", "--run", "h"], /host readmit wants <compute>/],
+    [["serve", "switchover"], /serve switchover wants --state/],
+    [["serve", "proxy", "--state", "x"], /serve proxy has no option --state/],
+    [["node-switchover", "--run", "o1"], /node-switchover wants <machine>/],
+  ] as const)
+    await refused(words, 64, "N2I-E100", [why]);
+});
 
 test("the script of completion asks this program, which offers commands, options and choices", async () => {
   const { out } = await runs(0, ["completion"]);
@@ -39,10 +76,16 @@ test("the script of completion asks this program, which offers commands, options
   }
 });
 
-test("a bare command and help show what there is, help of a command that command", async () => {
+test("a bare command says what there is, or shows the run of its folder; help of a command is that command's", async (t) => {
   const bare = await runs(0, []);
-  assert.match(bare.out, /^nova2ironic <command>\n/);
-  assert.equal((await runs(0, ["help"])).out, bare.out);
+  assert.match(bare.out, /^nova2ironic \S+ moves [\s\S]*nova2ironic demo/);
+  assert.ok(bare.out.split("\n").length <= 25);
+  assert.match((await runs(0, ["help"])).out, /^nova2ironic <command>\n/);
+  const cwd = privateFolder(t);
+  const made = await openRun(join(cwd, "m1"), { create: true });
+  await markKind(made, { kind: "migration" }, "extract");
+  const shown = await runs(0, [], { cwd });
+  assert.equal(shown.out, (await runs(0, ["status", "--run", made.path])).out);
   const plan = await runs(0, ["plan", "--help"]);
   assert.equal((await runs(0, ["help", "plan"])).out, plan.out);
   // Nothing that stands behind it is done.

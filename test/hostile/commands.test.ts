@@ -41,7 +41,7 @@ function wrong(made: Whole): readonly Wrong[] {
     ],
     [64, "N2I-E306", /"" is not in the plan/, [...release, "--node", ""]],
     [4, "N2I-E303", /--yes/, ["handover", ...at, ...writer]],
-    [64, "N2I-E100", /at least 1/, [...release, "--in-flight", "0"]],
+    [64, "N2I-E100", /--in-flight takes a number, 1 or more/, [...release, "--in-flight", "0"]],
     [64, "N2I-E100", /--deadline takes a number/, [...release, "--deadline", "-1"]],
     [64, "N2I-E105", /ENOENT/, [...release, "--conductor-log", "/nowhere/log"]],
     [64, "N2I-E105", /not a regular file/, [...release, "--conductor-log", "/dev/zero"]],

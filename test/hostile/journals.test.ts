@@ -73,13 +73,7 @@ const DAMAGES: readonly Damage[] = [
     ["apply"],
   ],
   ["journal.jsonl", edit('"do":"end"', '"do":"End"'), "N2I-E112", /journal\.jsonl:\d/, JOURNALS],
-  [
-    "journal.jsonl",
-    edit('"from":0', '"from":1'),
-    "N2I-E112",
-    /:\d.*Why: Each line of a journal.*from a copy/s,
-    ["rollback"],
-  ],
+  ["journal.jsonl", edit('"from":0', '"from":1'), "N2I-E112", /:\d.*from a copy/s, ["rollback"]],
   [
     "journal.jsonl",
     edit("journal@2", "journal@1"),
@@ -95,7 +89,7 @@ const DAMAGES: readonly Damage[] = [
     "plan/nova-hosts.jsonl",
     edit("ironic-compute", "ironic-Compute"),
     "N2I-E112",
-    /nova-hosts\.jsonl.*Why: .* digest in its footer.*Run the stage/s,
+    /nova-hosts\.jsonl.*Run the stage/s,
     ["apply"],
   ],
   ["plan/nova-hosts.jsonl", edit("nova@2", "nova@7"), "N2I-E113", /nova-hosts\.jsonl/, ["verify"]],

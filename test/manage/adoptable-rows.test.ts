@@ -111,5 +111,5 @@ test("what is no database of Ironic, and what is said twice, is refused", async 
   assertRefusal(await run(at(`sqlite:///${file}`)), 4, "N2I-E204", /no resource classes/);
   assertRefusal(await run([...at(rows), ...cloud.words]), 64, "N2I-E100", /give one/);
   const spares = ["node", "list", "--spares", "--ironic-db", rows];
-  assertRefusal(await run(spares), 64, "N2I-E100", /of node list --adoptable/);
+  assertRefusal(await run(spares), 64, "N2I-E100", /--ironic-db needs --adoptable/);
 });

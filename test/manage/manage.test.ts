@@ -216,8 +216,8 @@ test("what the command line says wrong is told before anything is opened", async
     [["n", "web", "--description", long], /description: at most 255/],
     [["n", "web", "--in-flight", "0"], /--in-flight takes a whole number/],
     [["n"], /wants a node and a name, or --from FILE/],
-    [["n", "web", "--nova"], /--nova wants --flavor/],
-    [["n", "web", "--flavor", "bm"], /--flavor wants --nova: it is for a server of Nova's/],
+    [["n", "web", "--nova"], /--nova needs --flavor/],
+    [["n", "web", "--flavor", "bm"], /--flavor needs --nova/],
     [["n", "web", "--adoptable"], /node manage has no option --adoptable/],
   ] as const)
     assertRefusal(await run(["node", "manage", ...words, ...at]), 64, "N2I-E100", why);

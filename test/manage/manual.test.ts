@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { blocks, commands, page, readmeUnder } from "../support/manual.ts";
+import { blocks, commands, page } from "../support/manual.ts";
 import { addRunning, dumped, inMemory, uuidOf } from "./in-memory.ts";
 
 /** Runs command lines of a page in a folder of their own, against machines in memory. */
@@ -29,20 +29,6 @@ async function place(t: TestContext) {
   };
   return { cloud, says, before: dumped(cloud) };
 }
-
-test("README's commands of machines that run already do what it says", async (t) => {
-  const { cloud, says, before } = await place(t);
-  const lines = commands(readmeUnder("Before you manage"));
-  assert.equal(lines.length, 3);
-  const told: string[] = [];
-  for (const words of lines) told.push(await says(words));
-  assert.match(told[0] ?? "", /Why not/);
-  assert.match(told[1] ?? "", /\| managed +\|/);
-  assert.match(told[2] ?? "", /restore/);
-  assert.equal(cloud.allocations.size, 1);
-  await says(["rollback", "--run", "s1", "--all", "--yes"]);
-  assert.equal(dumped(cloud), before);
-});
 
 test("the manual's commands of spares list them, and end with 2 where one is missing", async (t) => {
   const { cloud, says } = await place(t);

@@ -1,6 +1,13 @@
 import type { Options } from "yargs";
-import type { Declared, OptionTable } from "../../src/cli/options/declared.ts";
+import {
+  type Declared,
+  isCommon,
+  nameOf,
+  type OptionTable,
+} from "../../src/cli/options/declared.ts";
 import { everyCommand } from "../../src/cli/options/every.ts";
+import { listOptions } from "../../src/cli/options/format.ts";
+import { SHARED } from "../../src/cli/options/shared.ts";
 import { exitName } from "../../src/cli/views/explain.ts";
 import { EXIT_STATUS } from "../../src/lib/exit-status.ts";
 import { REFUSALS } from "../../src/lib/refusals.ts";
@@ -10,37 +17,45 @@ import { FINDINGS, type FindingKind } from "../../src/model/findings.ts";
 const OWN = "Options";
 
 /** A command's page of the manual. */
-export function commandPage({
-  command,
-  describe,
-  positional = [],
-  options = {},
-  epilogue,
-  examples = [],
-}: Declared): string {
-  const all: OptionTable = { ...options, ...everyCommand };
-  const titles = new Set([OWN, ...Object.values(all).map(titleOf)]);
+export function commandPage(declared: Declared): string {
+  const { command, describe, positional = [], options = {}, epilogue, examples = [] } = declared;
   const lines = examples.map((example) => example.replaceAll("$0", "nova2ironic"));
   return [
-    `# nova2ironic ${command.split(" ")[0]}\n`,
+    `# nova2ironic ${nameOf(declared)}\n`,
     `${describe === false ? "" : describe}.\n`,
     `\`\`\`sh\nnova2ironic ${command} [options]\n\`\`\`\n`,
     ...section(
-      "Words",
+      "Arguments",
       positional.map(([name, option]) => row(`\`${name.toUpperCase()}\``, option)),
     ),
-    ...[...titles].flatMap((title) =>
-      section(
-        title,
-        Object.entries(all)
-          .filter(([, option]) => titleOf(option) === title)
-          .map(([name, option]) => row(flagsOf(name, option), option)),
-      ),
-    ),
+    ...sections(options, (option) => !isCommon(option)),
     ...(epilogue === undefined ? [] : [`${epilogue.replace(/\.$/, "")}.\n`]),
     ...(lines.length === 0 ? [] : [`## Examples\n\n\`\`\`sh\n${lines.join("\n")}\n\`\`\`\n`]),
-    "This page is made from the command's options.\n",
+    "The other options are those of [every command](../common-options.md). This page is made from the command's options.\n",
   ].join("\n");
+}
+
+/** The page of the options that many commands have. */
+export function commonPage(): string {
+  return [
+    "# Common options\n",
+    "Every command has the last options below. A command that calls an API of OpenStack has the first ones, and a command that prints a list those of the output. All have the names that they have in OpenStack's clients.\n",
+    ...sections({ ...SHARED, ...listOptions, ...everyCommand }, isCommon),
+    "This page is made from the options.\n",
+  ].join("\n");
+}
+
+function sections(options: OptionTable, wants: (option: Options) => boolean): readonly string[] {
+  const all = Object.entries(options).filter(([, option]) => wants(option));
+  const titles = new Set([OWN, ...all.map(([, option]) => titleOf(option))]);
+  return [...titles].flatMap((title) =>
+    section(
+      title,
+      all
+        .filter(([, option]) => titleOf(option) === title)
+        .map(([name, option]) => row(flagsOf(name, option), option)),
+    ),
+  );
 }
 
 function section(title: string, rows: readonly string[]): readonly string[] {

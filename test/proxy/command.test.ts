@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { serveOptions } from "../../src/cli/options/serve.ts";
+import { SERVE } from "../../src/cli/options/serve.ts";
 import { refused, start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { PATH, running } from "./running.ts";
@@ -93,7 +93,7 @@ test("SIGHUP reads the policy file again and ends nothing; with --json everythin
 });
 
 test("no option, and so no key of nova2ironic.yaml, takes what one could log in with", () => {
-  const names = Object.keys(serveOptions.options ?? {});
+  const names = Object.keys(SERVE.proxy.options);
   assert.ok(names.includes("keystone-url"));
   assert.deepEqual(
     names.filter((name) => /pass|secret|user|cloud|token(?!-cache)|credential/.test(name)),
@@ -115,10 +115,10 @@ test("a command line that cannot be meant is refused before anything is opened",
   await says(/HOST:PORT/, ...WHERE, "--listen", "8785");
   for (const most of ["0", "1.5"])
     await says(/--max-connections takes a whole number/, ...WHERE, "--max-connections", most);
-  await says(/--api-timeout takes seconds, more than 0/, ...WHERE, "--api-timeout", "0");
+  await says(/--api-timeout takes a number above 0/, ...WHERE, "--api-timeout", "0");
   await says(/of a catalog: --from-catalog/, ...WHERE, "--region", "one");
   await says(/of a catalog: --from-catalog/, ...WHERE, "--interface", "internal");
-  await says(/serve has no option --password/, ...WHERE, "--password", "x");
+  await says(/serve proxy has no option --password/, ...WHERE, "--password", "x");
   const login = ["--keystone-url", "http://u:p@keystone:5000"];
   await refused(["serve", "proxy", ...login], 64, "N2I-E101", [/each caller's own token/]);
   const authorities = ["--os-cacert", "/nonexistent/ca.pem"];

@@ -16,14 +16,6 @@ export function page(name: string): string {
   return readFileSync(join(FOLDER, `${name}.md`), "utf8");
 }
 
-/** What README says under a heading, to the next one. */
-export function readmeUnder(heading: string): string {
-  const text = readFileSync(join(packageRoot(), "README.md"), "utf8");
-  const [, section] = text.split(`\n## ${heading}\n`);
-  if (section === undefined) throw new Error(`README.md has no "## ${heading}"`);
-  return section.split("\n## ")[0] ?? "";
-}
-
 /** The fenced blocks of one language; of none: those with commands to run as they stand. */
 export function blocks(text: string, language: string): readonly string[] {
   return [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)]

@@ -156,10 +156,10 @@ test("what is no list of spares is refused before anything is asked", async (t) 
   const refused = async (words: readonly string[], saying: RegExp) =>
     assertRefusal(await run(["node", "list", ...words, ...cloud.words]), 64, "N2I-E100", saying);
   await refused([], /wants --adoptable or --spares/);
-  await refused(["--spares", "--adoptable"], /one of them/);
-  await refused(["--adoptable", "--need", "1"], /--need and --identical are of node list --spares/);
+  await refused(["--spares", "--adoptable"], /--adoptable and --spares exclude each other/);
+  await refused(["--adoptable", "--need", "1"], /--need needs --spares/);
   await refused(["--spares", "--need", "1.5"], /--need takes a whole number/);
-  await refused(["n-1", "--spares"], /takes no node/);
+  await refused(["n-1", "--spares"], /node list takes no argument n-1/);
   assert.deepEqual(cloud.calls, []);
   const old = await inMemory(t, 46);
   assertRefusal(

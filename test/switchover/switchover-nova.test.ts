@@ -213,7 +213,7 @@ testOnce(
 testOnce("words about Nova that do not go together are refused", async (t) => {
   const { cloud, goes } = await cloudOf(t);
   for (const [words, code, why] of [
-    [["--placement"], 64, /--placement wants --nova-db/],
+    [["--placement"], 64, /--placement needs --nova-db/],
     [["--nova-db", "env:X", "--leave-nova"], 64, /exclude each other/],
     [[], 4, /N2I-E385 .*a server of Nova/],
   ] as const) {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { HOST_ACTIONS } from "../../src/cli/options/host/actions.ts";
+import { HOST } from "../../src/cli/options/host/actions.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { ago, DOWN, type HostCloud, hostCloud, MOVE, PLAN } from "./cloud.ts";
 
@@ -32,7 +32,7 @@ test("what a file of connections has for a load to Ironic keeps nobody from his 
 });
 
 test("nothing can be forced but other aggregates", () => {
-  const names = Object.values(HOST_ACTIONS).flatMap(({ options }) => Object.keys(options));
+  const names = Object.values(HOST).flatMap(({ options }) => Object.keys(options));
   const forced = new Set(names.filter((name) => name.startsWith("force")));
   assert.deepEqual([...forced], ["force-aggregates"]);
 });
@@ -40,7 +40,6 @@ test("nothing can be forced but other aggregates", () => {
 test("a run between hosts takes no word of a load to Ironic", async (t) => {
   const { host } = await moved(t);
   for (const [command, ...words] of [
-    ["verify", "--takeover"],
     ["verify", "--final"],
     ["verify", "--placement-db", "sqlite:////nowhere"],
     ["rollback", "--all", "--in-flight", "3"],

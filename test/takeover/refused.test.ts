@@ -147,7 +147,7 @@ test("an option that an action has not is named, and so is one it wants", async 
   assert.match(ran.err, /N2I-E100 host move has no option --from/);
   assert.equal(ran.status, 64);
   assert.match((await run(["host", "move", ...cloud.at])).err, /host move wants --nova-db/);
-  assert.match((await cloud.host("host", "readmit")).err, /wants the name of a host/);
+  assert.match((await cloud.host("host", "readmit")).err, /host readmit wants <compute>/);
 });
 
 test("list says who owns what", async (t) => {

@@ -1,57 +1,38 @@
-import { MigrationError } from "../../lib/error.ts";
 import { serveManageable } from "../../manage/serve-manageable.ts";
 import { serveProxy } from "../../proxy/serve-proxy.ts";
 import type { Served } from "../../serving/serving.ts";
 import { type ServeSwitchAsked, serveSwitchover } from "../../switchover/serve-switchover.ts";
 import { io } from "../io.ts";
-import { OF_SERVICE, type ServeArgs } from "../options/serve.ts";
+import type { ServeArgs } from "../options/serve.ts";
 import { createEvents } from "../print/events.ts";
-import { notOption } from "./said.ts";
 import { note } from "./shared.ts";
 
-export async function serveCommand(args: ServeArgs): Promise<void> {
-  for (const [service, own] of Object.entries(OF_SERVICE))
-    if (service !== args.service) for (const name of own) notOption(`serve ${args.service}`, name);
-  if (args.service === "manageable") return manageableCommand(args);
-  if (args.service === "switchover") return switchoverCommand(args as ServeSwitchArgs);
-  const asked = { ...args, listen: args.listen ?? "127.0.0.1:8785" };
-  await serveProxy(asked, {
-    say: (text) => note(args, text),
-    served: requestLines(args),
-  });
+/** Callers of a service that writes find Ironic by the service's own login. */
+const OWN = { fromCatalog: false, interface: "public", novaCompat: false } as const;
+
+export function proxyCommand(args: ServeArgs): Promise<void> {
+  return serveProxy(args, told(args));
 }
 
-type ServeSwitchArgs = ServeArgs &
-  Omit<ServeSwitchAsked, "listen" | "state"> & {
-    readonly state?: string;
-  };
-
-/** @throws MigrationError N2I-E100 */
-async function switchoverCommand(args: ServeSwitchArgs): Promise<void> {
-  const { state, run, listen = "127.0.0.1:6386" } = args;
-  if (run !== undefined)
-    throw new MigrationError("N2I-E100", "serve switchover has no option --run");
-  if (state === undefined)
-    throw new MigrationError(
-      "N2I-E100",
-      "serve switchover wants --state: what is accepted is written down there",
-    );
-  const asked = { ...args, listen, state };
-  await serveSwitchover(asked, { say: (text) => note(args, text), served: requestLines(args) });
+export function switchoverCommand(args: ServeArgs & ServeSwitchAsked): Promise<void> {
+  return serveSwitchover({ ...args, ...OWN }, told(args));
 }
 
-async function manageableCommand(args: ServeArgs): Promise<void> {
+export function manageableCommand(args: ServeArgs & { readonly run: string }): Promise<void> {
   const emit = createEvents(io().stderr, Date.now);
-  await serveManageable(
-    { ...args, listen: args.listen ?? "127.0.0.1:6388" },
+  return serveManageable(
+    { ...args, ...OWN },
     {
-      say: (text) => note(args, text),
-      served: requestLines(args),
+      ...told(args),
       notify(event) {
         if (args.json) emit("item", { ...event });
       },
     },
   );
+}
+
+function told(args: ServeArgs) {
+  return { say: (text: string) => note(args, text), served: requestLines(args) };
 }
 
 /** A line for each request; it goes to no file, whatever run was named. */

@@ -33,6 +33,9 @@ export interface Voice {
   readonly walked?: boolean;
 }
 
+/** Of a command that lists. */
+export type ListArgs = Voice & FormatOptions;
+
 /** Progress of a stage on stderr, as the global options want it. */
 function progressOf(stage: string, total: number | undefined, voice: Voice) {
   const { quiet, json, progressInterval } = voice;
@@ -67,10 +70,7 @@ async function pulsing<T>(title: string, pulse: () => void, work: () => Promise<
   }
 }
 
-/**
- * Runs one stage: drawn by listr2 on a terminal, as dated lines or events elsewhere. Nothing else
- * may print while it runs.
- */
+/** Runs one stage: drawn by listr2 on a terminal, as dated lines or events elsewhere. Nothing else may print meanwhile. */
 async function inStage<T>(
   title: string,
   total: number | undefined,
@@ -164,7 +164,7 @@ export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
       await (step && progress ? pulsing(step.title, progress.pulse, print) : print());
       progress?.done(step?.summary() ?? "");
     },
-    several: (what, things) => several(args, what, things),
+    several: (...list) => several(args, ...list),
     during: (title, machines, work, summary) => inStage(title, machines, args, work, summary),
   };
 }
@@ -172,14 +172,14 @@ export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
 /** How results are wanted, and of which run. */
 type At = FormatOptions & { readonly run?: string };
 
-/** Lines of several things; programs read them all. */
-async function several(args: Voice & At, what: string, things: Parameters<Sink["several"]>[1]) {
+/** Lines of several things; programs read them all. @param listing the command that lists them all */
+async function several(
+  args: Voice & At,
+  ...[what, things, listing]: Parameters<Sink["several"]>
+): Promise<void> {
   const all = args.allRows === true || args.format !== "table";
-  // To do it all again is no way to read what became of it.
-  const every =
-    args.run === undefined
-      ? undefined
-      : `grep -F '"text":"${what}: ' ${shellWord(`${args.run}/log.jsonl`)}`;
+  const logged = `grep -F '"text":"${what}: ' ${shellWord(`${args.run ?? ""}/log.jsonl`)}`;
+  const every = listing ?? (args.run === undefined ? undefined : logged);
   const keep = (text: string): void => log("said", { text });
   const how = { all, width: widthOf(args), keep, every };
   const lines = await knowing(args.run, (find) => severalLines(what, things, find, how));

@@ -22,7 +22,8 @@ export async function showCommand(args: ShowArgs): Promise<void> {
       );
     return printDiff(shown, diff, allRows);
   }
-  const how = { ...args, every: EVERY.show(args) };
+  const match = args.skipped ? [...(args.match ?? []), ...SKIPPED] : args.match;
+  const how = { ...args, every: EVERY.show(args), ...(match && { match }) };
   const at = { ...how, run: shown.run };
   switch (shown.kind) {
     case "snapshot":
@@ -43,6 +44,9 @@ export async function showCommand(args: ShowArgs): Promise<void> {
       return printView(windowView(shown.entries), how);
   }
 }
+
+/** Verdicts of machines that apply does not load. */
+const SKIPPED = ["blocked", "conflict", "skipped"].map((verdict) => `Verdict=${verdict}`);
 
 async function* each<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
   for await (const batch of batches) yield* batch;

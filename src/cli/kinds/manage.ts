@@ -1,7 +1,7 @@
 import { managedBack, verifyManaged } from "../../manage/manage-back.ts";
 import { managedState } from "../../manage/manage-run.ts";
 import { adviceOf } from "../../window/runner/next-step.ts";
-import { notOption } from "../commands/said.ts";
+import { refuseOptions } from "../commands/said.ts";
 import { type RunKind, verifiedBy } from "./kind.ts";
 
 export const manage: RunKind = {
@@ -11,11 +11,11 @@ export const manage: RunKind = {
     return adviceOf(run, state, `${state.fields.managed}; ${state.fields.open}`);
   },
   verify(args) {
-    notOption("verify of this run", "nova-bm-db");
+    refuseOptions("verify of this run", ["nova-bm-db"]);
     return verifiedBy(args, verifyManaged);
   },
   async rollback(args) {
-    for (const name of ["nova-bm-db", "fence-command"]) notOption("rollback of this run", name);
+    refuseOptions("rollback of this run", ["nova-bm-db", "fence-command"]);
     return managedBack(args);
   },
 };

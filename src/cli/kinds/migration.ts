@@ -1,7 +1,6 @@
-import { MigrationError } from "../../lib/error.ts";
 import { advice } from "../../window/runner/next-step.ts";
 import { runState } from "../../window/runner/run-state.ts";
-import { notOption } from "../commands/said.ts";
+import { refuseOptions } from "../commands/said.ts";
 import { sinkOf } from "../commands/shared.ts";
 import type { VerifyArgs } from "../options/verify.ts";
 import { EVERY } from "../views/every-row.ts";
@@ -12,30 +11,16 @@ export const migration: RunKind = {
   status: (run, args) => runState(run, args),
   advice,
   verify(args) {
-    notOption("verify of this run", "nova-bm-db");
-    checkOptions(args);
+    refuseOptions("verify of this run", ["nova-bm-db", "queue-purged"]);
     return args.takeover ? takenOver(args) : compared(args);
   },
   async rollback(args, say) {
-    for (const name of ["nova-bm-db", "fence-command"]) notOption("rollback of this run", name);
+    refuseOptions("rollback of this run", ["nova-bm-db", "fence-command"]);
     const { migrationBack } = await import("../../migrate/rollback/rollback.ts");
     const { watchingOf } = await import("../commands/node/nova-options.ts");
     return migrationBack(args, watchingOf(args, say));
   },
 };
-
-/** @throws MigrationError N2I-E100 */
-function checkOptions(args: VerifyArgs): void {
-  const { takeover, final, novaDb, placementDb, conductorLog, computeLog, queuePurged } = args;
-  const usage = (text: string) => new MigrationError("N2I-E100", text);
-  if (takeover && (novaDb !== undefined || final))
-    throw usage(`--takeover and ${final ? "--final" : "--nova-db"} exclude each other`);
-  if (placementDb !== undefined && novaDb === undefined)
-    throw usage("--placement-db needs --nova-db");
-  if (queuePurged) throw usage("--queue-purged is of a run that moves machines between hosts");
-  if (conductorLog !== undefined && !takeover) throw usage("--conductor-log needs --takeover");
-  if (computeLog !== undefined && !final) throw usage("--compute-log needs --final");
-}
 
 async function compared(args: VerifyArgs): Promise<RunVerified> {
   const { verifyRun } = await import("../../migrate/verify/verify.ts");

@@ -1,7 +1,7 @@
 import { switchoverBack, verifySwitched } from "../../switchover/switchover-back.ts";
 import { switchState } from "../../switchover/switchover-run.ts";
 import { adviceOf } from "../../window/runner/next-step.ts";
-import { notOption } from "../commands/said.ts";
+import { refuseOptions } from "../commands/said.ts";
 import { type RunKind, verifiedBy } from "./kind.ts";
 
 export const switchover: RunKind = {
@@ -11,11 +11,11 @@ export const switchover: RunKind = {
     return adviceOf(run, state, `${state.fields.source}: ${state.fields.state}`);
   },
   verify(args) {
-    notOption("verify of this run", "nova-bm-db");
+    refuseOptions("verify of this run", ["nova-bm-db"]);
     return verifiedBy(args, verifySwitched);
   },
   async rollback(args) {
-    notOption("rollback of this run", "nova-bm-db");
+    refuseOptions("rollback of this run", ["nova-bm-db"]);
     return switchoverBack(args);
   },
 };

@@ -3,10 +3,12 @@ import type { RunAbout } from "../../run/files/run-kind.ts";
 import { hostState } from "../../takeover/host-status.ts";
 import type { HostVerifyWords } from "../../takeover/host-verify.ts";
 import { adviceOf } from "../../window/runner/next-step.ts";
-import { onlyOptions } from "../commands/said.ts";
+import { refuseOptions } from "../commands/said.ts";
 import type { Voice } from "../commands/shared.ts";
-import { HOST_ACTIONS, HOSTS_BACK } from "../options/host/actions.ts";
-import { NOVA_BM } from "../options/host/leases.ts";
+import type { Declared, OptionTable } from "../options/declared.ts";
+import { HOST, HOSTS_BACK } from "../options/host/actions.ts";
+import { rollbackOptions } from "../options/rollback.ts";
+import { verifyOptions } from "../options/verify.ts";
 import { type RunKind, type RunVerified, verifiedBy } from "./kind.ts";
 
 export function takeover({ variant }: RunAbout): RunKind {
@@ -17,13 +19,14 @@ export function takeover({ variant }: RunAbout): RunKind {
       return adviceOf(run, state, `${state.fields.move}; fenced: ${state.fields.fence}`);
     },
     verify(args) {
-      onlyOptions("verify of a run between hosts", HOST_ACTIONS.verify.options);
+      refuseOptions("verify of a run between hosts", unused(verifyOptions, HOST.verify.options));
       return verifyTakeoverRun(args);
     },
     async rollback(args) {
-      const options = variant === "baremetal" ? { ...HOSTS_BACK, ...NOVA_BM } : HOSTS_BACK;
-      onlyOptions("rollback of a run between hosts", options);
-      return variant === "baremetal"
+      const isLegacy = variant === "baremetal";
+      const used = isLegacy ? { ...HOSTS_BACK, "nova-bm-db": {} } : HOSTS_BACK;
+      refuseOptions("rollback of a run between hosts", unused(rollbackOptions, used));
+      return isLegacy
         ? (await import("../../takeover/baremetal/legacy-back.ts")).legacyBack(args)
         : (await import("../../takeover/host-back.ts")).hostsBack(args);
     },
@@ -34,4 +37,8 @@ export async function verifyTakeoverRun(
   args: Voice & FormatOptions & HostVerifyWords,
 ): Promise<RunVerified> {
   return verifiedBy(args, (await import("../../takeover/host-verify.ts")).verifyHosts);
+}
+
+function unused({ options = {} }: Declared, used: OptionTable): readonly string[] {
+  return Object.keys(options).filter((name) => !(name in used));
 }

@@ -28,6 +28,7 @@ export const applyOptions: Declared = {
     ...common("after-finish", "no-window", "yes", "key-file"),
     ...listOptions,
   },
+  exclude: [["nova-db", "leave-nova"]],
   examples: [
     "$0 apply --run m1 --ironic-db conf:/etc/ironic/ironic.conf --yes",
     "$0 apply --run m1 --os-cloud admin --in-flight 8 --yes",

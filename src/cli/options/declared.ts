@@ -1,18 +1,33 @@
 import type { Argv, Options } from "yargs";
 
+/** Of a number: the smallest and the largest that it may be, or the one that it is above. */
+interface Limits {
+  readonly least?: number;
+  readonly above?: number;
+  readonly most?: number;
+  readonly whole?: boolean;
+}
+
+type Option = Options & Limits;
+
 /** Options by name, in the order help lists them. */
-export type OptionTable = { readonly [name: string]: Options };
+export type OptionTable = { readonly [name: string]: Option };
 
 export type Positional = readonly [name: string, is: Options & { readonly type: "string" }];
 
 /** A command as help and completion know it: nothing here loads what the command does. */
 export interface Declared {
+  /** Its words and its arguments: `host readmit <compute>`. */
   readonly command: string;
   /** False: help does not list it. */
   readonly describe: string | false;
   /** Words that stand without an option, by their names in `command`. */
   readonly positional?: readonly Positional[];
   readonly options?: OptionTable;
+  /** Options of which a command line has at most one. */
+  readonly exclude?: readonly (readonly string[])[];
+  /** Options that need another one, any of these. */
+  readonly want?: { readonly [option: string]: readonly string[] };
   /** What serves others only reads the run it names: it is not written down there. */
   readonly serves?: true;
   readonly epilogue?: string;
@@ -20,33 +35,68 @@ export interface Declared {
   readonly examples?: readonly string[];
 }
 
-/** The program with what a command declares. */
-export function declare(program: Argv, command: Declared): Argv {
+/** Options that many commands have alike. Help names them, and a page of the manual explains them. */
+const COMMON: readonly string[] = [
+  "OpenStack:",
+  "Output:",
+  "Every command:",
+] satisfies readonly Group[];
+
+/**
+ * The program with what a command declares.
+ *
+ * @param every the options of every command
+ * @param hide false for completion, which offers the common options too
+ */
+export function declare(
+  program: Argv,
+  command: Declared,
+  { every = {}, hide = true }: { readonly every?: OptionTable; readonly hide?: boolean } = {},
+): Argv {
   const { positional = [], options = {}, epilogue, examples = [] } = command;
   for (const one of positional) program.positional(...one);
-  program.options(options);
-  if (epilogue !== undefined) program.epilogue(epilogue);
+  program.options(hide ? hidden(options) : options);
   for (const example of examples) program.example(example, "");
-  return program;
+  const common = Object.entries({ ...options, ...every }).flatMap(([name, is]) =>
+    isCommon(is)
+      ? [typeof is.alias === "string" && is.alias.length === 1 ? `-${is.alias}` : `--${name}`]
+      : [],
+  );
+  return program.epilogue(
+    [
+      ...(epilogue === undefined ? [] : [epilogue]),
+      `Common options: ${common.join(" ")} -h --version\nThey are explained by: nova2ironic help common-options`,
+    ].join("\n\n"),
+  );
 }
 
-/** What the first word of a command may be, by that word. */
-interface Actions {
-  readonly [action: string]: { readonly describe: string; readonly options: OptionTable };
+/** Options as help lists them: the common ones are hidden. */
+export function hidden(options: OptionTable): OptionTable {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, is]) => [
+      name,
+      isCommon(is) ? { ...is, hidden: true } : is,
+    ]),
+  );
 }
 
-/** The options of every action, each once. Which of them want a run the command says. */
-export function optionsOf(actions: Actions): OptionTable {
-  const all: OptionTable = Object.assign({}, ...Object.values(actions).map((one) => one.options));
-  const { run = {} } = all;
-  return { ...all, run: { ...run, demandOption: false } };
+export function isCommon({ group = "" }: Options): boolean {
+  return COMMON.includes(group);
 }
 
-/** A line of help for each action. */
-export function epilogueOf(actions: Actions): string {
-  return Object.entries(actions)
-    .map(([action, { describe }]) => `${action}: ${describe}.`)
-    .join("\n");
+/** The words of a command: `host readmit`. */
+export function nameOf({ command }: Pick<Declared, "command">): string {
+  return command.replace(/ [<[].*$/s, "");
+}
+
+/** What a number has to be; null if it is. @param value a number */
+export function outOfLimits({ least, above, most, whole }: Limits, value: unknown): string | null {
+  const is = Number(value);
+  const fits = is >= (least ?? is) && is <= (most ?? is) && (above === undefined || is > above);
+  if (fits && (whole !== true || Number.isInteger(is))) return null;
+  const what = whole === true ? "a whole number" : "a number";
+  if (above !== undefined) return `${what} above ${above}`;
+  return most === undefined ? `${what}, ${least} or more` : `${what} from ${least ?? 0} to ${most}`;
 }
 
 /** An option with a word of its own. */
@@ -63,12 +113,12 @@ export function flag(describe: string, more: Options = {}): Options {
   return { type: "boolean", default: false, describe, ...more };
 }
 
-export function number(describe: string, more: Options = {}): Options {
+export function number(describe: string, more: Option = {}): Option {
   return { type: "number", describe, ...more };
 }
 
 /** Titles of help: what is a command's own comes first, under yargs' own `Options:`. */
-type Group = "Stages:" | "Nova:" | "Ironic:" | "Output:" | "Every command:";
+type Group = "Stages:" | "Nova:" | "Ironic:" | "OpenStack:" | "Output:" | "Every command:";
 
 /** Options that help lists under one title. */
 export function grouped<T extends OptionTable>(group: Group, options: T) {

@@ -8,7 +8,7 @@ export const everyCommand = grouped("Every command:", {
   }),
   json: flag("Progress as JSON lines on stderr"),
   "progress-interval": number("Seconds between progress lines without a terminal", { default: 30 }),
-  "db-timeout": number("Seconds a database may take for one statement", { default: 120 }),
+  "db-timeout": number("Seconds a database may take for one statement", { default: 120, least: 1 }),
   config: word("File of connections; else NOVA2IRONIC_CONFIG, or nova2ironic.yaml in this folder"),
   without: words("Without what that file or the run says of this option, as nova-db. Repeatable"),
   debug: flag("With an error, where it came from"),

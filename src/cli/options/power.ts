@@ -24,11 +24,15 @@ export const powerOptions: Declared = {
     site: word("Your decisions, as plan gets them; kept for the next power of this run"),
     ...meaning("ironic-release", "Whose conductors will ask; by default the plan's, or juno"),
     ...common("conductor-ipmitool"),
-    "in-flight": number("BMCs asked at the same time, at most 512", { default: PACE.inFlight }),
-    rate: number("Sessions begun a second", { default: PACE.rate }),
+    "in-flight": number("BMCs asked at the same time", {
+      default: PACE.inFlight,
+      least: 1,
+      most: 512,
+    }),
+    rate: number("Sessions begun a second", { default: PACE.rate, above: 0 }),
     deadline: number(
       "Seconds for one BMC, both times it is asked; for a host of virtual machines, too",
-      { default: PACE.deadline },
+      { default: PACE.deadline, above: 0 },
     ),
     list: flag("List every machine, not only those in trouble"),
     ...common("key-file"),

@@ -31,5 +31,6 @@ export const rollbackOptions: Declared = {
     ...common("after-finish", "no-window", "yes", "key-file"),
     ...listOptionsWithoutAll,
   },
+  exclude: [["nova-db", "leave-nova"]],
   examples: ["$0 rollback --run m1 --ironic-db conf:/etc/ironic/ironic.conf --all --plan"],
 };

@@ -3,6 +3,8 @@ import { releaseNames } from "../../run/files/load-tables.ts";
 import { flag, grouped, number, type OptionTable, word, words } from "./declared.ts";
 
 const WANT_NOVA = "With --nova-db";
+/** Seconds that heartbeats may be watched. */
+const LONGEST_WATCH = 3600;
 
 /** Where Nova is, and how its nova-computes are watched. */
 const NOVA = grouped("Nova:", {
@@ -10,8 +12,7 @@ const NOVA = grouped("Nova:", {
   // Flavors are there since Newton.
   "nova-api-db": word("nova_api's database, given the same way: it has the flavors since Newton"),
   watch: number(`${WANT_NOVA}: seconds that nova-compute's heartbeats are watched standing still`, {
-    default: WATCH_SECONDS,
-    requiresArg: true,
+    ...{ default: WATCH_SECONDS, requiresArg: true, most: LONGEST_WATCH },
   }),
   "allow-running-compute": flag(`${WANT_NOVA}: go on though a nova-compute still reports`),
   "allow-queued-requests": flag(
@@ -40,15 +41,19 @@ const IRONIC = grouped("Ironic:", {
     describe: "Backend: rows into the database, or adoption over REST",
   },
   "ironic-url": word("REST: URL of the bare metal service; OS_* say how to log in"),
-  "os-cloud": word("REST: cloud of clouds.yaml and secure.yaml; OS_CLOUD without it"),
-  "os-cacert": word("REST: file of authorities (PEM)"),
-  insecure: { type: "boolean", describe: "REST: do not check certificates" },
-  "api-timeout": number("REST: seconds a call may take (60)", { requiresArg: true }),
   // How many machines are adopted or deleted at once.
-  "in-flight": number("REST: machines under way at once (8)", { requiresArg: true }),
+  "in-flight": number("REST: machines under way at once (8)", { requiresArg: true, least: 1 }),
   "lock-wait": number("Seconds to wait for conductors that have reserved machines", {
     ...{ default: 60, requiresArg: true },
   }),
+});
+
+/** How a cloud's APIs are called. */
+const CLOUD = grouped("OpenStack:", {
+  "os-cloud": word("Cloud of clouds.yaml and secure.yaml; OS_CLOUD without it"),
+  "os-cacert": word("File of authorities (PEM)"),
+  insecure: { type: "boolean", describe: "Do not check certificates" },
+  "api-timeout": number("Seconds that a call may take (60)", { requiresArg: true, above: 0 }),
 });
 
 /** What `--all-rows` means where `--diff` is. */
@@ -56,8 +61,8 @@ export const ALL_ROWS =
   "Every row; without it, a long list is grouped by cause. With --diff, fields left NULL too";
 
 /** What means the same to every command that has it. */
-const COMMON = {
-  ...{ ...NOVA, ...IRONIC },
+export const SHARED = {
+  ...{ ...NOVA, ...IRONIC, ...CLOUD },
   run: word("The run's folder", { demandOption: true }),
   "key-file": word("Key that seals the run's secrets; RUN/secret.key without it"),
   "nova-bm-db": word("nova_bm: URL without password, file:PATH, env:NAME or conf:PATH", {
@@ -78,7 +83,7 @@ const COMMON = {
 /** Where Ironic is, for commands that take both backends. */
 export const TARGET = [
   ...["ironic-db", "via", "ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout"],
-] as const satisfies readonly (keyof typeof COMMON)[];
+] as const satisfies readonly (keyof typeof SHARED)[];
 
 /** Where Nova's flavors are too. */
 export const NOVA_DATABASES = ["nova-db", "nova-api-db"] as const;
@@ -86,24 +91,24 @@ export const NOVA_DATABASES = ["nova-db", "nova-api-db"] as const;
 /** What becomes of Nova's rows. */
 export const NOVA_ROWS = [
   ...["compute-host", "flavor-images", "deploy-kernel", "deploy-ramdisk", "flavor"],
-] as const satisfies readonly (keyof typeof COMMON)[];
+] as const satisfies readonly (keyof typeof SHARED)[];
 
 /** For commands that change Nova's rows. */
 export const WATCH = ["watch", "allow-running-compute", "allow-queued-requests"] as const;
 
 /** Options that several commands have, in the order they are named. */
-export function common(...names: readonly (keyof typeof COMMON)[]): OptionTable {
-  return Object.fromEntries(names.map((name) => [name, COMMON[name]]));
+export function common(...names: readonly (keyof typeof SHARED)[]): OptionTable {
+  return Object.fromEntries(names.map((name) => [name, SHARED[name]]));
 }
 
 /** One of them that means something of its own here. */
-export function meaning(name: keyof typeof COMMON, describe: string): OptionTable {
-  return { [name]: { ...COMMON[name], describe } };
+export function meaning(name: keyof typeof SHARED, describe: string): OptionTable {
+  return { [name]: { ...SHARED[name], describe } };
 }
 
 /** One of them that this command does not do without. */
-export function needed(name: keyof typeof COMMON): OptionTable {
-  return { [name]: { ...COMMON[name], demandOption: true } };
+export function needed(name: keyof typeof SHARED): OptionTable {
+  return { [name]: { ...SHARED[name], demandOption: true } };
 }
 
 /** Machines by name. @param which what becomes of them: `Only this machine` */

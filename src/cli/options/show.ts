@@ -9,6 +9,7 @@ export interface ShowArgs extends Voice, FormatOptions {
   readonly diff?: string;
   readonly allRows: boolean;
   readonly nova: boolean;
+  readonly skipped: boolean;
 }
 
 export const showOptions: Declared = {
@@ -28,8 +29,10 @@ export const showOptions: Declared = {
     ...listOptions,
     ...common("diff"),
     "all-rows": { ...listOptions["all-rows"], describe: ALL_ROWS },
+    skipped: flag("Of a plan: only the machines that apply does not load, with the reason"),
     nova: flag("Of a plan: its rows of Nova and what was found of them"),
   },
+  exclude: [["skipped", "nova"]],
   examples: [
     "$0 show m1/plan -f csv -c UUID -c Verdict",
     "$0 show m1/plan --diff 7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001",

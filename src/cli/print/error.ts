@@ -33,7 +33,7 @@ export function refusalOf(error: unknown): JsonObject {
   const code = error instanceof MigrationError ? error.code : "N2I-E900";
   const message = error instanceof MigrationError ? error.message : safeMessage(error);
   const { why, fix } = error instanceof MigrationError ? error : REFUSALS[code];
-  return { severity: "error", code, message, why, fix };
+  return { severity: "error", code, message, ...(why !== null && { why }), fix };
 }
 
 /** The last line of stderr under `--json`. Consumers take a name they do not know as a failure. */
@@ -48,7 +48,7 @@ export function emitExit(
 function refusalLines(error: MigrationError): readonly string[] {
   return [
     `ERROR ${error.code} ${sentence(error.message)}`,
-    `Why: ${error.why}`,
+    ...(error.why === null ? [] : [`Why: ${error.why}`]),
     `More: nova2ironic explain ${error.code}`,
     `Fix: ${error.fix}`,
   ];

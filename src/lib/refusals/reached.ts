@@ -14,7 +14,7 @@ export const REACHED = {
   ),
   "N2I-E202": refused(
     "a database is not the one that is wanted here",
-    "The tables found there belong to another service: two addresses may be swapped.",
+    "The database lacks tables that this command reads or writes, or has those of another service.",
     "Compare --nova-bm-db, --nova-db and --ironic-db.",
   ),
   "N2I-E203": refused(

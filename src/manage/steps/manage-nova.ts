@@ -90,8 +90,8 @@ async function madeOrHeld(at: ServerMaking, step: ServerStep): Promise<string | 
   } catch (cause) {
     const held = await heldAfter(at);
     if (held === null || !(cause instanceof MigrationError)) throw cause;
-    const { code, message, why, fix } = cause;
-    throw new MigrationError(code, `${message}; ${held}`, { cause, why, fix });
+    const { code, message, fix } = cause;
+    throw new MigrationError(code, `${message}; ${held}`, { cause, fix });
   }
 }
 

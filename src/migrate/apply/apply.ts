@@ -1,5 +1,6 @@
 import { execute } from "../../engine/execute.ts";
 import type { Walked } from "../../engine/runner.ts";
+import { shellWord } from "../../lib/text.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import type { Entries } from "../../model/journal.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -97,7 +98,8 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       );
       if (loaded === null) return null;
       const partial = leaves && (loaded.equal || loaded.failed > 0);
-      if (partial && blocked > 0) await sink.several("Left out", leftOutOf(lines()));
+      const skipped = `nova2ironic show ${shellWord(`${words.run}/plan`)} --skipped`;
+      if (partial && blocked > 0) await sink.several("Left out", leftOutOf(lines()), skipped);
       return { ...loaded, again, partial: partial || loaded.failed > 0 };
     }),
   );

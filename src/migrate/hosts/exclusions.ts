@@ -80,8 +80,6 @@ export async function leavingOf(
 
 /** @throws MigrationError N2I-E311 when instances use what is to be removed, and nobody looks at nova */
 export function checkStill({ machines }: Leaving, { novaDb, leaveNova }: NovaWords): void {
-  if (novaDb !== undefined && leaveNova)
-    throw new MigrationError("N2I-E100", "--nova-db and --leave-nova exclude each other");
   let used = 0;
   for (const machine of machines) if (machine.used) used += 1;
   if (novaDb !== undefined || leaveNova || used === 0) return;

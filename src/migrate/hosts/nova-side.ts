@@ -99,8 +99,6 @@ export async function besideNova<T>(
     if (!leaveNova) checkUnasked(file);
     return work(null);
   }
-  if (leaveNova)
-    throw new MigrationError("N2I-E100", "--nova-db and --leave-nova exclude each other");
   if (file === null)
     throw new MigrationError("N2I-E114", `${run.path}/plan was made without Nova`, {
       fix: "Run plan again, with --nova-db.",

@@ -1,4 +1,3 @@
-import { MigrationError } from "../../lib/error.ts";
 import type { PowerCounts } from "../../model/artefact.ts";
 import { ipmitoolOf, type MachineOf, type PowerReading } from "../../model/power.ts";
 import { surroundings } from "../../run/process-context.ts";
@@ -53,11 +52,6 @@ interface Power {
  */
 export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null> {
   const { run: path, inFlight, rate, deadline, site, ironicRelease: release } = asked;
-  if (!(inFlight >= 1 && inFlight <= 512 && rate > 0 && deadline > 0))
-    throw new MigrationError(
-      "N2I-E100",
-      "--in-flight is from 1 to 512, --rate and --deadline more than 0",
-    );
   const ipmitool = ipmitoolOf(asked.conductorIpmitool);
   return inRun(path, "power", { kind: "migration" }, async (run) => {
     const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);

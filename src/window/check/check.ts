@@ -1,5 +1,4 @@
 import { dirname, resolve } from "node:path";
-import { MigrationError } from "../../lib/error.ts";
 import { readQueued, unreadQueues } from "../../migrate/hosts/queued.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { pair } from "../../migrate/plan/rules/pairing.ts";
@@ -61,9 +60,6 @@ export interface CheckAsked extends RestOptions {
   readonly ironicConf?: readonly string[];
 }
 
-/** Seconds a look at heartbeats may take. */
-const LONGEST = 3600;
-
 /**
  * Says whether the window can begin: a row for each thing that was looked at. Writes nothing.
  *
@@ -76,8 +72,6 @@ export async function check(
   const { place, run } = await runAt(asked.run);
   if (run === null) say(`${asked.run} is no run's folder yet: what needs a plan is not looked at.`);
   const { novaDb, watch } = asked;
-  if (watch > LONGEST)
-    throw new MigrationError("N2I-E100", `--watch takes at most ${LONGEST} seconds`);
   if (novaDb !== undefined && watch > 0) say(`Watching heartbeats for ${watch} s.`);
   return checkAll(await closing((keep) => gather(asked, place, run, keep)));
 }

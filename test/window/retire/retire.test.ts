@@ -73,7 +73,7 @@ for (const engine of engines("sqlite", "mysql"))
     );
     assert.match((await runs(0, [...schema, "extend", ...place])).out, /^Nothing to add/m);
     assert.match((await runs(0, [...schema, "status", ...place])).out, /^There: .*bm_locks/m);
-    await refused([...schema, "widen", ...place], 64, "N2I-E100", [/extend, status or revert/]);
+    await refused([...schema, "widen", ...place], 64, "N2I-E100", [/extend, status, revert/]);
     await refused([...schema, "extend"], 64, "N2I-E100", [/--nova-bm-db/]);
 
     // What an agent and a move wrote is nothing of the machine, and nothing that changed since.

@@ -1,19 +1,15 @@
-import { MigrationError } from "../../../lib/error.ts";
 import { program } from "../../../run/files/package-root.ts";
 import { type AgentAsked, runAgent } from "../../../takeover/host-agent.ts";
 import { io } from "../../io.ts";
-import type { HostArgs } from "../../options/host/host.ts";
-import { AGENT_WORDS } from "../../options/host/leases.ts";
-import { note } from "../shared.ts";
+import { AGENT } from "../../options/host/leases.ts";
+import { type ListArgs, note } from "../shared.ts";
 
 export async function hostAgentCommand(
-  args: HostArgs & AgentAsked & { readonly printUnit: boolean },
+  args: ListArgs & AgentAsked & { readonly printUnit: boolean },
 ): Promise<void> {
-  if (args.compute !== undefined)
-    throw new MigrationError("N2I-E100", "host agent takes its host as --host");
   if (args.printUnit) {
     const given = new Map<string, unknown>(Object.entries(args));
-    const words = AGENT_WORDS.flatMap((name) => {
+    const words = Object.keys(AGENT).flatMap((name) => {
       const value = given.get(name);
       if (typeof value === "boolean") return value ? [`--${name}`] : [];
       const all = value === undefined ? [] : [value].flat();

@@ -7,18 +7,17 @@ import { nextCommand } from "../../../run/next.ts";
 import { type LegacyMoveWords, moveLegacy } from "../../../takeover/baremetal/legacy-move.ts";
 import { moveHosts } from "../../../takeover/host-move.ts";
 import type { HostMoved } from "../../../takeover/host-moves.ts";
-import type { HostArgs } from "../../options/host/host.ts";
 import { checkMode } from "../said.ts";
-import { exitWith, note, printResult, say, sinkOf } from "../shared.ts";
+import { exitWith, type ListArgs, note, printResult, say, sinkOf } from "../shared.ts";
 
-export async function hostMoveCommand(args: HostArgs & LegacyMoveWords): Promise<void> {
+export async function hostMoveCommand(args: ListArgs & LegacyMoveWords): Promise<void> {
   const legacy = (await kindOf(await openRun(args.run, { create: false }))).variant === "baremetal";
   checkMode("move", legacy);
   endOfMove(args, await (legacy ? moveLegacy : moveHosts)(args, sinkOf(args)));
 }
 
 /** What was done, what is to be done at the broker, and what comes next. */
-export function endOfMove(args: HostArgs & { readonly run: string }, moved: HostMoved): void {
+export function endOfMove(args: ListArgs & { readonly run: string }, moved: HostMoved): void {
   const { unit, fenced, rows, found, blocked, left: changed, stopped, hosts } = moved;
   const fence = fenced === 0 ? "" : `${fenced} hosts fenced, `;
   const out = blocked + changed.length;

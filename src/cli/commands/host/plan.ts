@@ -2,14 +2,13 @@ import { movesOf } from "../../../run/host-files.ts";
 import { nextCommand } from "../../../run/next.ts";
 import { type LegacyWords, planLegacy } from "../../../takeover/baremetal/legacy-plan.ts";
 import { type PlannedMoves, planMoves } from "../../../takeover/host-plan.ts";
-import type { HostArgs } from "../../options/host/host.ts";
 import { printView } from "../../print/out.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { hostsText, movesText, movesView } from "../../views/hosts.ts";
 import { checkMode } from "../said.ts";
-import { printLines, say, sinkOf } from "../shared.ts";
+import { type ListArgs, printLines, say, sinkOf } from "../shared.ts";
 
-type PlanArgs = HostArgs & LegacyWords;
+type PlanArgs = ListArgs & LegacyWords;
 
 export async function hostPlanCommand(args: PlanArgs): Promise<void> {
   const legacy = args.novaBmDb !== undefined;

@@ -3,12 +3,11 @@ import { kindOf } from "../../../run/files/run-kind.ts";
 import type { LegacyPlaces } from "../../../takeover/baremetal/legacy-place.ts";
 import { readmitLegacy } from "../../../takeover/baremetal/legacy-readmit.ts";
 import { type ReadmitWords, readmit } from "../../../takeover/host-readmit.ts";
-import type { HostArgs } from "../../options/host/host.ts";
-import { notOption } from "../said.ts";
-import { printResult, sinkOf } from "../shared.ts";
+import { refuseOptions } from "../said.ts";
+import { type ListArgs, printResult, sinkOf } from "../shared.ts";
 
 export async function hostReadmitCommand(
-  args: HostArgs & ReadmitWords & LegacyPlaces,
+  args: ListArgs & ReadmitWords & LegacyPlaces,
 ): Promise<void> {
   const { compute } = args;
   const none = `${compute} is not fenced any more.`;
@@ -20,7 +19,7 @@ export async function hostReadmitCommand(
     printResult(args, lasts === null ? none : `${may}${within}.`);
     return;
   }
-  notOption("host readmit of this run", "nova-bm-db");
+  refuseOptions("host readmit of this run", ["nova-bm-db"]);
   const lifted = await readmit(args, sinkOf(args));
   printResult(args, lifted === 0 ? none : `${may}.`);
 }

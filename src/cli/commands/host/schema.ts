@@ -1,26 +1,25 @@
-import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import {
   extendNovaBm,
   leaseSchemaStatus,
   revertNovaBm,
 } from "../../../takeover/baremetal/lease-schema.ts";
-import type { HostArgs } from "../../options/host/host.ts";
-import { exitWith, sinkOf } from "../shared.ts";
+import { exitWith, type ListArgs, sinkOf } from "../shared.ts";
 
 export async function hostSchemaCommand(
-  args: HostArgs & { readonly novaBmDb: string; readonly yes: boolean },
+  args: ListArgs & {
+    readonly change: "extend" | "status" | "revert";
+    readonly novaBmDb: string;
+    readonly yes: boolean;
+  },
 ): Promise<void> {
   const sink = sinkOf(args);
-  switch (args.compute) {
+  switch (args.change) {
     case "extend":
       return extendNovaBm(args, sink);
     case "revert":
       return revertNovaBm(args, sink);
     case "status":
       if (!(await leaseSchemaStatus(args, sink))) exitWith(EXIT_STATUS.differs.status);
-      return;
-    default:
-      throw new MigrationError("N2I-E100", "host schema wants extend, status or revert");
   }
 }

@@ -4,14 +4,13 @@ import { kindOf } from "../../../run/files/run-kind.ts";
 import type { LegacyPlaces } from "../../../takeover/baremetal/legacy-place.ts";
 import { takeOverLegacy } from "../../../takeover/baremetal/legacy-takeover.ts";
 import { type TakeoverWords, takeOver } from "../../../takeover/host-takeover.ts";
-import type { HostArgs } from "../../options/host/host.ts";
 import { checkMode } from "../said.ts";
-import { sinkOf } from "../shared.ts";
+import { type ListArgs, sinkOf } from "../shared.ts";
 import { endOfMove } from "./move.ts";
 import { printMoves } from "./plan.ts";
 
 export async function hostTakeoverCommand(
-  args: HostArgs & TakeoverWords & LegacyPlaces,
+  args: ListArgs & TakeoverWords & LegacyPlaces,
 ): Promise<void> {
   const about = await orNull(openRun(args.run, { create: false }).then(kindOf));
   const legacy = args.novaBmDb !== undefined || about?.variant === "baremetal";

@@ -37,7 +37,7 @@ interface ManageArgs
 export async function manageCommand(args: ManageArgs): Promise<void> {
   const { nova: _, ...given } = args;
   const nova = novaOf(args);
-  const all = args.from === undefined ? [askedOf(args)] : manyOf(args, args.from);
+  const all = args.from === undefined ? [askedOf(args)] : readMachines(args.from);
   const emit = createEvents(io().stderr, Date.now);
   const { rows, stopped, broke, stays, inUse } = await manageMachines(
     all,
@@ -82,43 +82,20 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
   if (left.length + marked.length > 0 || stopped) exitWith(EXIT_STATUS.partial.status);
 }
 
-export async function unmanageCommand(args: ManageArgs & { readonly yes: boolean }): Promise<void> {
+export async function unmanageCommand(
+  args: ManageArgs & { readonly machine: string; readonly yes: boolean },
+): Promise<void> {
   const left = gatherLeft(args);
-  const { machine = "" } = args;
-  await managedBack({ ...args, all: false, node: [machine] }).back(sinkOf(args), left.add);
+  await managedBack({ ...args, all: false, node: [args.machine] }).back(sinkOf(args), left.add);
   await printView(left.view(), args);
   if (left.any()) exitWith(EXIT_STATUS.differs.status);
 }
 
-/**
- * What is wanted of Nova; null where records are allocations of Ironic.
- *
- * @throws MigrationError N2I-E100
- */
-function novaOf({
-  nova,
-  flavor,
-  port,
-  image,
-  acceptNetworkCut: cut,
-  watch,
-  from,
-}: ManageArgs): ServerWishes | null {
-  const only = { flavor, port, image, watch, "accept-network-cut": cut || undefined };
-  const said = Object.entries(only).filter(([, value]) => value !== undefined);
-  if (!nova && said.length > 0)
-    throw new MigrationError(
-      "N2I-E100",
-      `${said.map(([name]) => `--${name}`).join(", ")} wants --nova: it is for a server of Nova's`,
-    );
+/** What is wanted of Nova; null if records are allocations of Ironic. */
+function novaOf({ nova, flavor = "", port, image, acceptNetworkCut: cut, watch }: ManageArgs) {
   if (!nova) return null;
-  if (flavor === undefined) throw new MigrationError("N2I-E100", "--nova wants --flavor");
-  if (port !== undefined && from !== undefined)
-    throw new MigrationError("N2I-E100", "--port is of one machine, and --from has many");
-  if (watch !== undefined && !(watch >= 0))
-    throw new MigrationError("N2I-E100", "--watch takes 0 or more");
   const ports = port?.map((one) => one.toLowerCase()) ?? null;
-  return { flavor, image: image ?? null, ports, cut, watch: watch ?? WATCH };
+  return { flavor, image: image ?? null, ports, cut, watch: watch ?? WATCH } satisfies ServerWishes;
 }
 
 /** Seconds: two looks of Ironic at the power of its machines, as it ships. */
@@ -147,15 +124,4 @@ function askedOf({
     ...{ node: machine, name, description: description ?? null },
     ...{ availability_zone: availabilityZone ?? null, metadata: Object.fromEntries(pairs) },
   };
-}
-
-/** @throws MigrationError N2I-E100, N2I-E103 */
-function manyOf(
-  { machine, description, availabilityZone, property }: ManageArgs,
-  file: string,
-): readonly ManageAsked[] {
-  const one = [machine, description, availabilityZone, property].some((word) => word !== undefined);
-  if (one)
-    throw new MigrationError("N2I-E100", "--from has the machines, and all that is said of each");
-  return readMachines(file);
 }

@@ -19,19 +19,11 @@ export interface NovaArgs extends Reach, Pick<TargetOptions, "deployKernel" | "d
   readonly flavor?: readonly string[];
 }
 
-/** Seconds a look at heartbeats may take. */
-const LONGEST = 3600;
-
-/**
- * How nova-compute is watched.
- *
- * @throws MigrationError N2I-E100
- */
+/** How nova-compute is watched. */
 export function watchingOf(
   { watch, allowRunningCompute, allowQueuedRequests: queued }: WatchArgs,
   tell: (text: string) => void,
 ): Watching {
-  if (!(watch >= 0 && watch <= LONGEST)) throw usage(`--watch takes 0 to ${LONGEST} seconds`);
   return { seconds: watch, allowed: allowRunningCompute, queued, tell };
 }
 

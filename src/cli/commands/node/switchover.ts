@@ -9,17 +9,17 @@ import { type SwitchWords, switchOver } from "../../../switchover/switchover.ts"
 import { printView } from "../../print/out.ts";
 import { exitWith, note, say, sinkOf, type Voice } from "../shared.ts";
 
-interface SwitchoverArgs
+export interface SwitchoverArgs
   extends Voice,
     Omit<FormatOptions, "allRows">,
     Omit<SwitchWords, "source"> {
-  readonly machine?: string;
+  readonly machine: string;
   /** The second node on the command line: the destination. */
   readonly name?: string;
 }
 
 export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
-  const { machine: source = "", name, dryRun } = args;
+  const { machine: source, name, dryRun } = args;
   if (name !== undefined && args.destination !== undefined && name !== args.destination)
     throw new MigrationError(
       "N2I-E100",

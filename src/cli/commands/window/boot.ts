@@ -1,4 +1,3 @@
-import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import { STOPPED } from "../../../migrate/order.ts";
 import { boot } from "../../../window/boot/boot.ts";
@@ -10,10 +9,6 @@ import { exitWith, printDone, printResult, say, sinkOf } from "../shared.ts";
 
 export async function bootCommand(args: BootArgs): Promise<void> {
   const { plan, verify, undo } = args;
-  if (Array.isArray(args.tftpRoot))
-    throw new MigrationError("N2I-E100", "--tftp-root is given more than once");
-  if (Number(plan) + Number(verify) + Number(undo) > 1)
-    throw new MigrationError("N2I-E100", "--plan, --verify and --undo exclude each other");
   const { rows, stopped, elsewhere, dhcp } = await boot(args, sinkOf(args));
   if (stopped) say(args, STOPPED);
   const has = (wanted: string): boolean => rows.some(({ state }) => state === wanted);

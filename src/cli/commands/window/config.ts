@@ -10,8 +10,6 @@ import { settingsJson, settingsText, settingsView } from "../../views/settings.t
 import { exitWith, print, say } from "../shared.ts";
 
 export async function configCommand(args: ConfigArgs): Promise<void> {
-  if (args.check && args.novaConf === undefined && args.ironicConf === undefined)
-    throw new MigrationError("N2I-E100", "--check needs --nova-conf or --ironic-conf");
   if (args.part !== undefined && args.novaConf === undefined && args.ironicConf !== undefined)
     throw new MigrationError("N2I-E100", `--part ${args.part} needs --nova-conf`);
   const { wanted, inspected } = await config(args);

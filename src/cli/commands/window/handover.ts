@@ -1,5 +1,4 @@
 import { ONE_BY_ONE, type Pace } from "../../../engine/window-part.ts";
-import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import { handover } from "../../../window/handover/handover.ts";
 import { AFTER } from "../../../window/runner/after.ts";
@@ -19,13 +18,7 @@ export async function handoverCommand(args: HandoverArgs): Promise<void> {
   say(args, AFTER.handover(args));
 }
 
-/** @throws MigrationError N2I-E100 */
 function paceOf({ inFlight, perMinute, deadline, maxFailures }: HandoverArgs): Pace {
-  if (!((inFlight ?? 1) >= 1 && maxFailures >= 1 && deadline > 0 && (perMinute ?? 1) > 0))
-    throw new MigrationError(
-      "N2I-E100",
-      "--in-flight and --max-failures are at least 1, --deadline and --per-minute more than 0",
-    );
   const every = perMinute === undefined ? 0 : 60_000 / perMinute;
   const limits = { every, deadline: deadline * 1000, maxFailures };
   return { ...ONE_BY_ONE, inFlight: inFlight ?? null, ...limits };

@@ -1,41 +1,36 @@
-import { flag, number, type OptionTable, word, words } from "../declared.ts";
+import { type Declared, flag, number, type OptionTable, word, words } from "../declared.ts";
 import { listOptions, listOptionsWithoutAll } from "../format.ts";
-import { common, meaning } from "../shared.ts";
-import { DOWN, LEASE_ACTIONS, NOVA_BM, NOVA_CONF } from "./leases.ts";
+import { common, needed } from "../shared.ts";
+import { AGENT, DOWN, NOVA_BM, NOVA_CONF } from "./leases.ts";
 
-/** What `host` does by one of its words. */
-interface HostAction {
-  readonly describe: string;
-  /** Options it does not do without. */
-  readonly needs: readonly string[];
-  readonly options: OptionTable;
-}
-
-const NOVA = common("nova-db", "nova-api-db");
-/** Where nodes can be asked for the instance they name. */
+const NOVA = { ...needed("nova-db"), ...common("nova-api-db") };
+/** To ask nodes for the instance that they name. */
 const IRONIC = common(
   ...(["ironic-db", "ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout"] as const),
 );
-const RUN = meaning("run", "The run's folder; all but list want it");
+const RUN = common("run");
 const WHERE = {
-  from: word("Compute host whose machines go"),
-  to: words("Compute host that takes them; several, by a comma or repeated, share them"),
+  from: word("Compute host whose machines move"),
+  to: words("Compute host that takes them. With several, by a comma or repeated, they share them", {
+    demandOption: true,
+  }),
 };
 const PLANNING = {
   site: word("Site document: findings it accepts"),
-  "force-aggregates": flag("Move though the hosts are in other aggregates"),
+  "force-aggregates": flag("Move although the hosts are in different aggregates"),
 };
-/** Of machines of nova-baremetal: what boots them on their new host, which is this one. */
+/** Of machines of nova-baremetal: their boot on the new host, which is this one. */
 const BOOT = {
-  "tftp-root": word("With --nova-bm-db: TFTP tree of this host, which machines go to"),
-  "tftp-from": words("HOST=DIR: a copy of the TFTP tree of the host they leave. Repeatable"),
+  "tftp-root": word("With --nova-bm-db: TFTP tree of this host, which takes the machines"),
+  "tftp-from": words("HOST=DIR: a copy of the TFTP tree of the old host. Repeatable"),
   "root-uuid": words("NODE=UUID: root filesystem of a machine whose boot file is lost. Repeatable"),
-  "my-ip": word("Address of this host that machines boot from: what Neutron's ports are told"),
+  "my-ip": word("Address of this host that machines boot from, for Neutron's ports"),
 };
 const PURGED = {
   "queue-purged": flag("The operator's word that compute.HOST was emptied by hand"),
 };
 const ACTING = common("no-window", "yes");
+const EXAMPLE = "--nova-db conf:/etc/nova/nova.conf";
 
 /** What rollback has a use for in a run of `host`. */
 export const HOSTS_BACK: OptionTable = {
@@ -43,62 +38,81 @@ export const HOSTS_BACK: OptionTable = {
   ...{ all: {}, node: {}, plan: {} },
 };
 
-/** Every word of `host`, in the order help tells them. */
-export const HOST_ACTIONS = {
+/** The commands of `host`, in the order of help. */
+export const HOST = {
   list: {
-    describe: "which compute host owns which machine, and how it is",
-    needs: ["nova-db"],
-    options: { ...common("nova-db"), ...NOVA_BM, ...DOWN, ...listOptions },
+    command: "host list",
+    describe: "List the machines of each compute host, and whether the host is up",
+    options: { ...needed("nova-db"), ...NOVA_BM, ...DOWN, ...listOptions },
+    examples: [`$0 host list ${EXAMPLE}`],
   },
   plan: {
-    describe: "say what a move would change, and what stands against it; writes nothing to Nova",
-    needs: ["run", "nova-db", "to"],
+    command: "host plan",
+    describe: "Plan a move of machines to other hosts; writes nothing to Nova",
     options: {
       ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC },
-      ...{
-        node: words("Move this machine: its uuid. Repeatable"),
-        ...WHERE,
-        ...{ ...PLANNING, ...DOWN },
-        ...BOOT,
-      },
-      ...listOptions,
+      node: words("Move this machine: its uuid. Repeatable"),
+      ...{ ...WHERE, ...PLANNING, ...DOWN, ...BOOT, ...listOptions },
     },
+    examples: [`$0 host plan --run h1 ${EXAMPLE} --from A --to B`],
   },
   move: {
-    describe: "perform the plan; the same command goes on where it stopped",
-    needs: ["run", "nova-db"],
+    command: "host move",
+    describe: "Perform the plan, or resume it",
     options: { ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC, ...BOOT, ...NOVA_CONF, ...ACTING },
+    examples: ["$0 host move --run h1"],
   },
-  ...LEASE_ACTIONS,
+  schema: {
+    command: "host schema <change>",
+    describe: "Add the tables and columns of leases to nova_bm, remove them, or show them",
+    positional: [
+      [
+        "change",
+        {
+          ...{ type: "string", choices: ["extend", "status", "revert"] },
+          describe: "extend adds them, revert removes them",
+        },
+      ],
+    ],
+    options: { ...needed("nova-bm-db"), ...common("yes") },
+    examples: ["$0 host schema extend --nova-bm-db conf:/etc/nova/nova.conf"],
+  },
+  agent: {
+    command: "host agent",
+    describe: "Keep the lease of a compute host while its nova-compute reports",
+    options: { ...AGENT, "print-unit": flag("Only print a unit of systemd that runs it") },
+    examples: [
+      "$0 host agent --host A --nova-bm-db conf:/etc/nova/nova.conf --nova-db conf:/etc/nova/nova.conf",
+    ],
+  },
   takeover: {
-    describe: "fence a dead host, and move all its machines",
-    needs: ["run", "nova-db", "from", "to"],
+    command: "host takeover",
+    describe: "Fence a dead host, and move all its machines",
     options: {
-      ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC, ...WHERE, ...PLANNING, ...DOWN },
-      ...BOOT,
+      ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC },
+      ...{ ...WHERE, from: { ...WHERE.from, demandOption: true } },
+      ...{ ...PLANNING, ...DOWN, ...BOOT },
       "fence-command": word("Program that keeps the dead host from coming back; 0 is yes"),
-      "confirmed-down": flag(
-        "The operator's word that this host is down, and stays so: asks nothing",
-      ),
-      settle: number("Seconds to wait for requests that are under way", { requiresArg: true }),
+      "confirmed-down": flag("The operator's word that this host is down and stays down"),
+      settle: number("Seconds to wait for requests in progress", { requiresArg: true }),
       plan: flag("Only show what would be done"),
-      ...ACTING,
-      ...listOptions,
+      ...{ ...ACTING, ...listOptions },
     },
+    examples: [`$0 host takeover --run h2 ${EXAMPLE} --from A --to B`],
   },
   readmit: {
-    describe: "let a fenced host come back",
-    needs: ["run", "nova-db", "compute"],
+    command: "host readmit <compute>",
+    describe: "Let a fenced host come back",
+    positional: [["compute", { type: "string", describe: "the compute host that comes back" }]],
     options: {
-      ...{ ...RUN, ...NOVA_BM, ...common("nova-db") },
-      ...PURGED,
-      ...ACTING,
+      ...{ ...RUN, ...NOVA_BM, ...needed("nova-db"), ...PURGED, ...ACTING },
     },
+    examples: ["$0 host readmit A --run h2 --queue-purged"],
   },
   verify: {
-    describe:
-      "as verify --run: who serves each machine, and whether a host that was left stays quiet",
-    needs: ["run", "nova-db"],
+    command: "host verify",
+    describe: "Compare the host of each machine with the plan, and check that old hosts are silent",
     options: { ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC, ...PURGED, ...listOptions },
+    examples: ["$0 host verify --run h1"],
   },
-} as const satisfies { readonly [action: string]: HostAction };
+} as const satisfies { readonly [action: string]: Declared };

@@ -1,5 +1,5 @@
 import { flag, number, type OptionTable, word, words } from "../declared.ts";
-import { common } from "../shared.ts";
+import { common, needed } from "../shared.ts";
 
 export const NOVA_BM = {
   "nova-bm-db": word("nova_bm: URL without password, file:PATH, env:NAME or conf:PATH"),
@@ -13,16 +13,18 @@ export const NOVA_CONF = {
 export const DOWN = {
   ...NOVA_CONF,
   "service-down-time": number("Seconds without a report after which a nova-compute is down (60)", {
-    requiresArg: true,
+    ...{ requiresArg: true, above: 0 },
   }),
 };
 
-/** What the agent of a host is told, and its unit with it. */
-const AGENT: OptionTable = {
-  host: word("Compute host whose lease is kept, as [DEFAULT]host of its nova.conf"),
-  ...NOVA_BM,
-  ...common("nova-db"),
-  interval: number("Seconds between two heartbeats", { default: 10, requiresArg: true }),
+/** The options of an agent, which its systemd unit has too. */
+export const AGENT: OptionTable = {
+  host: word("Compute host whose lease is kept, as [DEFAULT]host of its nova.conf", {
+    demandOption: true,
+  }),
+  ...needed("nova-bm-db"),
+  ...needed("nova-db"),
+  interval: number("Seconds between two heartbeats", { default: 10, requiresArg: true, above: 0 }),
   ttl: number("Seconds without one after which others may fence this host", {
     ...{ default: 60, requiresArg: true },
   }),
@@ -39,22 +41,3 @@ const AGENT: OptionTable = {
   // For Glance's images and Neutron's ports; OS_* say the rest.
   ...common("os-cloud", "os-cacert", "insecure", "api-timeout"),
 };
-
-export const AGENT_WORDS: readonly string[] = Object.keys(AGENT);
-
-/** Words of `host` that work on leases in nova_bm, in the order help tells them. */
-export const LEASE_ACTIONS = {
-  schema: {
-    describe: "extend, status or revert: what leases add to nova_bm",
-    needs: ["nova-bm-db"],
-    options: { ...NOVA_BM, ...common("yes") },
-  },
-  agent: {
-    describe: "keep the lease of a compute host while its nova-compute reports",
-    needs: ["host", "nova-bm-db", "nova-db"],
-    options: {
-      ...AGENT,
-      "print-unit": flag("Only print a unit of systemd that runs it"),
-    },
-  },
-} as const;

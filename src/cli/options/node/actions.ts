@@ -1,77 +1,86 @@
-import { flag, number, type OptionTable, word, words } from "../declared.ts";
+import { type Declared, flag, number, type Positional, word, words } from "../declared.ts";
 import { listOptionsWithoutAll } from "../format.ts";
 import { common, meaning } from "../shared.ts";
 
-/** What `node` does by one of its words. */
-interface NodeAction {
-  readonly describe: string;
-  /** Options it does not do without. */
-  readonly needs: readonly string[];
-  readonly options: OptionTable;
-}
-
 const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout");
 
-const RUN = meaning("run", "Folder of the run, by which it is taken back; list does without");
+const RUN = meaning("run", "The run's folder: rollback undoes what it recorded");
 const ARG = { requiresArg: true };
 const PACE = {
-  "in-flight": number("Machines under way at once (4)", {
-    requiresArg: true,
-  }),
+  "in-flight": number("Machines in progress at once (4)", { ...ARG, least: 1, whole: true }),
 };
 const NOVA = {
   nova: flag("A server of Nova rather than an allocation of Ironic"),
-  flavor: word("With --nova: id or name of the flavor; it asks for the machine's resource class"),
+  flavor: word("With --nova: id or name of the flavor; it requests the machine's resource class"),
   image: word(
-    "With --nova: id or name of an image (image_source of instance_info, where that is an id)",
+    "With --nova: id or name of an image (image_source of instance_info, if that is an id)",
   ),
-  port: words("With --nova: uuid of a Neutron port, for each that its cards have. Repeatable"),
+  port: words("With --nova: uuid of a Neutron port, for each port of the machine. Repeatable"),
   "accept-network-cut": flag(
     "With --nova: machines with network_interface neutron too, cut off until their ports are bound again",
   ),
-  watch: number("With --nova: seconds to look at each machine afterwards (120)", {
-    requiresArg: true,
-  }),
+  watch: number("With --nova: seconds to watch each machine afterwards (120)", ARG),
 };
+/** Of what is an allocation unless --nova is given. */
+const WITH_NOVA = ["flavor", "image", "port", "accept-network-cut", "watch"];
 
 /** What a list of machines that run already takes. */
-export const ADOPTABLE = {
+const ADOPTABLE = {
   adoptable: flag("Machines that are active, free, of a resource class, and in service"),
-  all: flag("The others too, each with why not; of spares: the nearest that does not fit"),
+  all: flag("The others too, each with the reason; of spares: the nearest that does not fit"),
   ...meaning("ironic-db", "With --adoptable: Ironic's database, in place of its API"),
   ...IRONIC,
   ...listOptionsWithoutAll,
 };
 
-/** How a switchover is done, whoever asks for it. */
+/** How a switchover is done, by the command or the service. */
 export const SWITCHING = {
-  "soft-timeout": number("Seconds for the source's system to shut down (600)", ARG),
-  "proof-interval": number("Seconds between two reads that prove it is off (65)", ARG),
-  "proof-timeout": number("Seconds for that proof, from the first hard power off (300)", ARG),
-  "fence-command": word("A program that ends with 0 once the source, its argument, is off"),
-  identical: word("A document in place of mappings/identical.json"),
-  ...meaning("nova-db", "The instance is Nova's: change its row here"),
-  placement: flag("With --nova-db: move its allocation in Placement too"),
-  "leave-nova": flag("The instance is Nova's: show the commands for its rows at the end"),
+  options: {
+    "soft-timeout": number("Seconds for the source's system to shut down (600)", ARG),
+    "proof-interval": number("Seconds between two reads that prove it is off (65)", ARG),
+    "proof-timeout": number("Seconds for that proof, from the first hard power off (300)", ARG),
+    "fence-command": word("A program that exits with 0 once the source, its argument, is off"),
+    identical: word("A document in place of mappings/identical.json"),
+    ...meaning("nova-db", "The instance is Nova's: change its row here"),
+    placement: flag("With --nova-db: move its allocation in Placement too"),
+    "leave-nova": flag("The instance is Nova's: show the commands for its rows at the end"),
+  },
+  exclude: [
+    ["fence-command", "source-confirmed-off"],
+    ["nova-db", "leave-nova"],
+  ],
+  want: { placement: ["nova-db"] },
+} as const satisfies Partial<Declared>;
+
+const MACHINE: Positional = ["machine", { type: "string", describe: "uuid or name of the node" }];
+
+const LIST = {
+  spares: flag("Nodes in manageable or enroll, by the active machines they are identical to"),
+  need: number("With --spares: exit 2 if a machine has fewer", { ...ARG, least: 0, whole: true }),
+  identical: word("With --spares: a document in place of mappings/identical.json"),
+  ...ADOPTABLE,
 };
 
-/** Every word of `node`, in the order help tells them. */
-export const NODE_ACTIONS = {
+/** The commands of `node`, in the order of help. */
+export const NODE = {
   list: {
+    command: "node list",
     describe:
-      "with --adoptable: which machines run already and have no server record; with --spares: which nodes can take the place of machines that boot from volumes",
-    needs: [],
-    options: {
-      spares: flag("Nodes in manageable or enroll, by the active machines they are identical to"),
-      need: number("With --spares: exit 2 where a machine has fewer", { requiresArg: true }),
-      identical: word("With --spares: a document in place of mappings/identical.json"),
-      ...ADOPTABLE,
-    },
+      "List machines that run already and have no server record (--adoptable), or spares of machines that boot from volumes (--spares)",
+    options: LIST,
+    exclude: [["adoptable", "spares"]],
+    want: { need: ["spares"], identical: ["spares"], "ironic-db": ["adoptable"] },
+    examples: [
+      "$0 node list --adoptable --os-cloud lab",
+      "$0 node list --adoptable --all -f json",
+      "$0 node list --spares --need 1 --os-cloud lab",
+    ],
   },
   manage: {
+    command: "node manage [machine] [name]",
     describe:
-      "give a machine, or those of --from, its server record: an allocation of Ironic, or a server of Nova",
-    needs: ["run"],
+      "Give a machine that runs already, or those of --from, its server record: an allocation of Ironic, or a server of Nova",
+    positional: [MACHINE, ["name", { type: "string", describe: "name of the server" }]],
     options: {
       ...RUN,
       from: word("Machines: CSV with node,name on its first line, or a list in YAML"),
@@ -81,28 +90,65 @@ export const NODE_ACTIONS = {
       "dry-run": flag("Only show what would be done"),
       ...{ ...PACE, ...NOVA, ...IRONIC, ...listOptionsWithoutAll },
     },
+    exclude: [
+      ["from", "machine"],
+      ["from", "description"],
+      ["from", "availability-zone"],
+      ["from", "property"],
+      ["from", "port"],
+    ],
+    want: {
+      nova: ["flavor"],
+      ...Object.fromEntries(WITH_NOVA.map((name) => [name, ["nova"]])),
+    },
+    examples: [
+      "$0 node manage n-1 web-1 --run s1 --os-cloud lab",
+      "$0 node manage --from machines.csv --run s2 --os-cloud lab --dry-run",
+    ],
   },
   unmanage: {
+    command: "node unmanage <machine>",
     describe:
-      "delete the allocation, or the server of Nova, that this run made; the machine stays active, on or off as it is",
-    needs: ["run", "machine"],
-    options: {
-      ...{ ...RUN, ...PACE, ...IRONIC },
-      ...{ ...common("yes"), ...listOptionsWithoutAll },
-    },
+      "Delete the allocation or the server of Nova that this run made; the machine stays active, on or off as it is",
+    positional: [MACHINE],
+    options: { ...RUN, ...PACE, ...IRONIC, ...common("yes"), ...listOptionsWithoutAll },
+    examples: ["$0 node unmanage n-1 --run s1 --os-cloud lab"],
   },
   switchover: {
+    command: "node switchover <machine> [name]",
     describe:
-      "let the instance of a machine that boots from volumes continue on a spare; DST or the first spare that fits",
-    needs: ["run", "machine"],
+      "Let the instance of a machine that boots from volumes continue on a spare: on the one named, or the first that fits",
+    positional: [
+      MACHINE,
+      ["name", { type: "string", describe: "the spare, in place of --destination" }],
+    ],
     options: {
       ...RUN,
-      destination: word("The spare, by uuid or name; as the second node"),
+      destination: word("The spare, by uuid or name"),
       "dry-run": flag("Only show the steps, and every difference of hardware"),
-      "source-confirmed-off": flag("Somebody saw that the source is off, though its BMC is dead"),
-      ...SWITCHING,
+      "source-confirmed-off": flag("The operator's word that the source is off: its BMC is dead"),
+      ...SWITCHING.options,
       ...IRONIC,
       ...listOptionsWithoutAll,
     },
+    ...{ exclude: SWITCHING.exclude, want: SWITCHING.want },
+    examples: ["$0 node switchover n-1 s-1 --run o1 --os-cloud lab --dry-run"],
   },
-} as const satisfies { readonly [action: string]: NodeAction };
+} as const satisfies { readonly [action: string]: Declared };
+
+/** The same by the names that the specifications gave them, which help does not list. */
+export const ALIASES = {
+  switchover: {
+    command: "node-switchover [machine] [name]",
+    describe: false,
+    positional: NODE.switchover.positional,
+    options: {
+      ...{ ...LIST, ...NODE.switchover.options },
+      run: { ...RUN.run, demandOption: false },
+    },
+    ...{ exclude: SWITCHING.exclude, want: SWITCHING.want },
+  },
+  adoptable: { command: "adoptable", describe: false, options: ADOPTABLE },
+  manage: { ...NODE.manage, command: "manage [machine] [name]", describe: false },
+  unmanage: { ...NODE.unmanage, command: "unmanage <machine>", describe: false },
+} as const satisfies { readonly [action: string]: Declared };

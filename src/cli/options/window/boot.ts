@@ -26,5 +26,6 @@ export const bootOptions: Declared = {
     ...common("key-file", "no-window", "yes"),
     ...listOptions,
   },
+  exclude: [["plan", "verify", "undo"]],
   examples: ["$0 boot --run m1 --tftp-root /tftpboot --from compute-1=/root/tftp/compute-1"],
 };

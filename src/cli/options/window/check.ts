@@ -1,8 +1,7 @@
-import { WATCH_SECONDS } from "../../../model/ironic/service.ts";
 import { releaseNames } from "../../../run/files/load-tables.ts";
 import type { CheckAsked } from "../../../window/check/check.ts";
 import type { Voice } from "../../commands/shared.ts";
-import { type Declared, flag, number, word, words } from "../declared.ts";
+import { type Declared, flag, word, words } from "../declared.ts";
 import { matchOption } from "../format.ts";
 import { common, meaning, needed } from "../shared.ts";
 
@@ -36,9 +35,7 @@ export const checkOptions: Declared = {
     ...common("os-cacert", "insecure"),
     ...meaning("all-rows", "Show checks that succeed too"),
     ...matchOption,
-    watch: number("Seconds that nova-compute's heartbeats are watched standing still", {
-      ...{ default: WATCH_SECONDS, requiresArg: true },
-    }),
+    ...meaning("watch", "Seconds that nova-compute's heartbeats are watched standing still"),
   },
   epilogue: "Exit status: 0 success, 1 warnings, 2 failures, 255 the check did not end",
   examples: [

@@ -29,6 +29,7 @@ export const configOptions: Declared = {
     check: flag("A row a setting, and no patch"),
     ...listOptions,
   },
+  want: { check: ["nova-conf", "ironic-conf"] },
   epilogue: "Exit status: 0 all is as needed, 2 something is to change",
   examples: [
     "$0 config --ironic-release juno",

@@ -23,10 +23,11 @@ export const handoverOptions: Declared = {
     ...nodeOption("Only this machine"),
     "in-flight": number(
       "Machines released and not taken over yet, at most. Without it, as many as the conductors take in one pass",
+      { least: 1 },
     ),
-    "per-minute": number("Machines released a minute, at most"),
-    deadline: number("Seconds a conductor may take for one machine", { default: 900 }),
-    "max-failures": number("Stop after this many new failures", { default: 1 }),
+    "per-minute": number("Machines released a minute, at most", { above: 0 }),
+    deadline: number("Seconds a conductor may take for one machine", { default: 900, above: 0 }),
+    "max-failures": number("Stop after this many new failures", { default: 1, least: 1 }),
     "conductor-log": words(
       "Log of a conductor, or a copy kept fresh: FILE, or FILE:LINE as verify has it; failures quote it. Repeatable",
     ),

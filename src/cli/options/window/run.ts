@@ -31,7 +31,7 @@ export const runOptions: Declared = {
     until: { choices: STAGES, requiresArg: true, describe: "Stop behind this stage" },
     staged: flag("Load in maintenance, and hand over machine by machine"),
     "skip-blocked": flag("Leave blocked machines out"),
-    "per-minute": number("With --staged: machines handed over a minute, at most"),
+    "per-minute": number("With --staged: machines handed over a minute, at most", { above: 0 }),
     "pause-file": word("Begin no stage while this file exists"),
     "hook-timeout": number("Seconds that a hook of RUN/hooks may take", {
       ...{ default: 300, requiresArg: true },

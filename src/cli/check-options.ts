@@ -1,0 +1,85 @@
+import { MigrationError } from "../lib/error.ts";
+import { nearest } from "../lib/table/nearest.ts";
+import { kebab } from "../run/next.ts";
+import { io } from "./io.ts";
+import { type Declared, nameOf, type OptionTable, outOfLimits } from "./options/declared.ts";
+import { everyCommand } from "./options/every.ts";
+
+/**
+ * A typing error is named before what it made look missing.
+ *
+ * @throws MigrationError N2I-E100
+ */
+export function checkNames(declared: Declared): void {
+  const { options = {} } = declared;
+  const all = { ...everyCommand, ...options };
+  const aliases = Object.values(all).flatMap(({ alias = [] }) => alias);
+  const known = [...Object.keys(all), ...aliases, "help", "h", "version"];
+  const { words } = io();
+  const end = words.indexOf("--");
+  for (const word of end < 0 ? words : words.slice(0, end)) {
+    const [, dashes = "", said = ""] = /^(--?)([a-z][\w-]*)/i.exec(word) ?? [];
+    // yargs takes camel case, and several aliases after one dash.
+    const names = dashes === "-" ? [...said] : [kebab(said)];
+    if (said === "" || names.every((name) => known.includes(name))) continue;
+    const near = dashes === "-" ? spaced(said, known) : nearest(kebab(said), known).map(long);
+    const own = nameOf(declared);
+    const meant = near.length > 0 ? `Did you mean ${near.join(" or ")}? ` : "";
+    throw new MigrationError("N2I-E100", `${own} has no option ${dashes}${said}`, {
+      fix: `${meant}Run ${own} with --help for all.`,
+    });
+  }
+}
+
+function long(name: string): string {
+  return `--${name}`;
+}
+
+/** `-f json` of `-fjson`, which yargs takes for five options. */
+function spaced(letters: string, known: readonly string[]): readonly string[] {
+  if (known.includes(letters)) return [long(letters)];
+  const [first = "", ...rest] = letters;
+  return rest.length > 0 && known.includes(first) ? [`-${first} ${rest.join("")}`] : [];
+}
+
+/** Views are loaded only for a command line that names columns. @throws MigrationError N2I-E100 */
+export async function checkColumnOptions(
+  declared: Declared,
+  args: { readonly [option: string]: unknown },
+): Promise<void> {
+  if (!["match", "column", "sortColumn"].some((name) => Array.isArray(args[name]))) return;
+  const { checkColumns } = await import("./views/columns.ts");
+  checkColumns(nameOf(declared), args);
+}
+
+/**
+ * What the command line and the files of connections give together.
+ *
+ * @throws MigrationError N2I-E100 for options that exclude each other, that need another one, or are out of range
+ */
+export function checkTogether(
+  declared: Declared,
+  args: { readonly [name: string]: unknown },
+): void {
+  const { exclude = [], want = {}, positional = [], options = {} } = declared;
+  const isGiven = (name: string): boolean => (args[name] ?? false) !== false;
+  const shown = (name: string): string =>
+    positional.some(([one]) => one === name) ? `<${name}>` : long(name);
+  for (const names of exclude) {
+    const given = names.filter(isGiven).map(shown);
+    if (given.length > 1)
+      throw new MigrationError("N2I-E100", `${given.join(" and ")} exclude each other`);
+  }
+  for (const [name, others] of Object.entries(want))
+    if (isGiven(name) && !others.some(isGiven))
+      throw new MigrationError(
+        "N2I-E100",
+        `${shown(name)} needs ${others.map(shown).join(" or ")}`,
+      );
+  const all: OptionTable = { ...everyCommand, ...options };
+  for (const [name, is] of Object.entries(all)) {
+    const wanted = args[name] === undefined ? null : outOfLimits(is, args[name]);
+    if (is.type === "number" && wanted !== null)
+      throw new MigrationError("N2I-E100", `--${name} takes ${wanted}`);
+  }
+}

@@ -104,11 +104,12 @@ async function begunPlan(
   const begun = plansOf(entries, ...HOST_PARTS).includes(plan.sha256);
   const { mode, from: left } = plan.manifest;
   const isOurs = mode === "takeover" && left.some(({ host }) => host === from);
-  if (!begun || !isOurs || last?.do === "undo" || last?.do === "undone") return null;
-  // What was begun and not kept holds nothing: the host is looked at anew.
+  if (!begun || !isOurs) return null;
+  // If nothing that was begun was kept, the host is read again.
   if ((await rowsToRestore([plan], entries)) === 0) return null;
-  if (!isThrough(plan, entries)) return plan;
-  // What it left there is planned again. If nothing is left, it is done, wherever its machines went since.
+  const isUndoing = last?.do === "undo" || last?.do === "undone";
+  if (!isUndoing && !isThrough(plan, entries)) return plan;
+  // Machines that the takeover left, or that a rollback restored, are planned again. Without any, its plan stays.
   for await (const nodes of (await place.machines()).owned(from)) if (nodes.length > 0) return null;
   return plan;
 }

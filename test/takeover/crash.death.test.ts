@@ -69,6 +69,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
       const name = `undo-${at}`;
       await ends(cloud, TAKE, name);
       await dies([...ALL, ...runOf(name)], point);
+      await ends(cloud, TAKE, name);
       await ends(cloud, ALL, name);
       assert.equal(await state(), before, point);
     }

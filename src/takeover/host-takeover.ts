@@ -91,7 +91,7 @@ export function checkWords(words: TakeoverWords): void {
     throw new MigrationError("N2I-E100", `--from and --to are both ${from}`);
 }
 
-/** A takeover of this host that was begun, and left something to do or nothing at all: its plan goes on. */
+/** The plan of a takeover of this host that has begun; null if the host has to be read again. */
 async function begunPlan(
   run: RunFolder,
   place: HostPlace,
@@ -105,7 +105,6 @@ async function begunPlan(
   const { mode, from: left } = plan.manifest;
   const isOurs = mode === "takeover" && left.some(({ host }) => host === from);
   if (!begun || !isOurs) return null;
-  // If nothing that was begun was kept, the host is read again.
   if ((await rowsToRestore([plan], entries)) === 0) return null;
   const isUndoing = last?.do === "undo" || last?.do === "undone";
   if (!isUndoing && !isThrough(plan, entries)) return plan;

@@ -9,6 +9,10 @@ import { holds } from "../../support/seeded.ts";
 type Entry = Site["machines"][number];
 type Columns = { readonly [column: string]: string | number | null };
 
+interface Values {
+  readonly driver_info?: object;
+}
+
 /** A site document of these entries alone. */
 function site(machines: readonly Entry[]): Site {
   return { file: "site.yaml", machines, rules: { node: [], port: [] }, drops: {} };
@@ -36,8 +40,15 @@ function plainly(entries: readonly Entry[], nodes: readonly Columns[]) {
       if (all) used.add(`${at}`);
       return all;
     });
+    const sets: readonly Values[] = own.map(({ set = {} }) => set);
+    const driver_info: object = Object.assign({}, ...sets.map((set) => set.driver_info));
     return {
-      set: Object.assign({}, ...own.map((entry) => entry.set ?? {})) as object,
+      // A later entry adds keys to an object, and replaces any other value.
+      set: Object.assign(
+        {},
+        ...sets,
+        sets.some((set) => "driver_info" in set) && { driver_info },
+      ) as object,
       skip: own.findLast((entry) => entry.skip !== undefined)?.skip ?? null,
       accept: own.toReversed().flatMap(({ accept }) => accept ?? []),
     };
@@ -68,10 +79,18 @@ const MATCH = fc
     { selector: ([column]) => column, maxLength: 3 },
   )
   .map((pairs) => Object.fromEntries(pairs));
+const NUMBER = fc.integer({ min: 0, max: 99 });
 const ENTRY = fc.record(
   {
     match: MATCH,
-    set: fc.dictionary(fc.constantFrom("name", "owner"), fc.integer({ min: 0, max: 99 })),
+    set: fc.record(
+      {
+        name: NUMBER,
+        owner: NUMBER,
+        driver_info: fc.dictionary(fc.constantFrom("a", "b"), NUMBER),
+      },
+      { requiredKeys: [] },
+    ),
     skip: fc.string({ minLength: 1, maxLength: 3 }),
     accept: fc.array(
       fc.record({ finding: fc.constant("N2I-D403" as const), reason: fc.string({ maxLength: 3 }) }),

@@ -140,6 +140,8 @@ test("what was mistyped is named, before what it made look missing", async () =>
     [["show", "m1", "-fjson"], /show has no option -fjson\./, /Did you mean -f json\?/],
     [["apply", "-all"], /apply has no option -all\./, /Did you mean --all\?/],
     [["-v", "plan"], /plan wants --run/, /plan --help/],
+    [["plan", "--run"], /Not enough arguments following: run/, /--help/],
+    [["status", "--run", "m1", "-f", "xml"], /xml/, /It takes one of table, json/],
     [["plan", "--run", "m1", "more"], /plan takes no argument more\./, /plan --help/],
     [["--foo", "plan"], /no command is given before --foo\./, /nova2ironic help/],
   ] as const)

@@ -56,6 +56,8 @@ test("the commands of a group have help of their own, and a missing or wrong one
     [["node", "list", "--adoptable", "--need", "1"], /--need needs --spares/],
     [["node", "manage", "n-1", "--from", "x", "--run", "m"], /--from and <machine> exclude/],
     [["host", "readmit", "--run", "h"], /host readmit wants <compute>/],
+    [["host", "move", "--run", "h"], /host move wants --nova-db/],
+    [["host", "move", "--run", "h", "--from", "A"], /host move has no option --from/],
     [["serve", "switchover"], /serve switchover wants --state/],
     [["serve", "proxy", "--state", "x"], /serve proxy has no option --state/],
     [["node-switchover", "--run", "o1"], /node-switchover wants <machine>/],

@@ -1,4 +1,3 @@
-import type { Engine } from "../../src/model/database.ts";
 import { connect } from "../lab/connect.ts";
 import type { Server } from "../lab/server.ts";
 import { type Cost, command } from "./command.ts";
@@ -6,25 +5,11 @@ import { judge } from "./measure.ts";
 import { type Ground, NAMES, type Step, steps, withGround } from "./road.ts";
 
 /**
- * What grows with the fleet shows at small sizes, where time hides it: a start takes as long as a thousand
- * machines. On servers the rows they read are counted. SQLite counts none; there it is the CPU that
- * more machines take beyond fewer, twice as much for twice as many more, at sizes where a start is little.
- * Whatever else runs on the host adds to that CPU and takes nothing from it: what seems too much is
- * measured again, and of a stage's times at one size the smallest counts.
+ * What grows with the fleet shows at small sizes, where time hides it: the rows that servers read are counted. SQLite
+ * counts none; what a command does there is counted by counted.ts.
  */
-const SIZES = {
-  mysql: [1000, 4000],
-  postgresql: [1000, 4000],
-  sqlite: [8000, 16_000, 32_000],
-} as const;
-const LIMITS = { rows: 1.3, cpu: 2.4, rss: 400 } as const;
-/**
- * Seconds, and part of what a stage takes, by which a clock that slows down may make a stage's growth the larger: a small
- * one says nothing by it, and is judged by what it does (see counted.ts).
- */
-const DOUBT = { seconds: 0.5, part: 0.25 } as const;
-/** A clock that changes by a third from second to second was seen to make three rounds too steep; the smallest of more are alike. */
-const ROUNDS = 8;
+const SIZES = [1000, 4000] as const;
+const LIMITS = { rows: 1.3, rss: 400 } as const;
 /** Every second machine is in use: more of Nova's rows than most fleets have. */
 export const SHARE = 2;
 
@@ -41,7 +26,7 @@ const PREVIEW = "rollback --plan";
 type Started = Server & { readonly restart?: () => Promise<void> };
 
 interface Walk extends Cost {
-  /** Rows the server read for it; SQLite tells none. */
+  /** Rows the server read for it. */
   readonly read: number;
 }
 
@@ -53,115 +38,44 @@ type Walked = ReadonlyMap<string, Walk>;
  *
  * @returns what was found, for people; MISSED stands in front of what is too much
  */
-export async function benchGrowth(server: Started | null): Promise<string> {
+export async function benchGrowth(server: Started): Promise<string> {
   const lines: string[] = [];
   const write = (line: string): void => void lines.push(line);
-  const engine = server?.engine ?? "sqlite";
-  const sizes = SIZES[engine];
-  let walks = await walkAll(server, sizes);
-  let rounds = 1;
-  while (server === null && isSteep(walks) && rounds < ROUNDS) {
-    rounds += 1;
-    const again = await walkAll(server, sizes);
-    walks = walks.map((walked, at) => smaller(walked, again[at] ?? new Map()));
-  }
-  write(`\ngrowth on ${engine}, ${sizes.join(", ")} machines\n`);
+  const { engine } = server;
+  const walks: Walked[] = [];
+  for (const size of SIZES) walks.push(await walk(server, size));
+  write(`\ngrowth on ${engine}, ${SIZES.join(", ")} machines\n`);
   const stages = engine === "postgresql" ? [...STAGES, PREVIEW] : STAGES;
   for (const stage of new Set([...stages, ...walks.flatMap((one) => [...one.keys()])])) {
     const costs = walks.map((one) => one.get(stage));
-    if (costs.every((cost) => cost !== undefined)) judgeStage(stage, costs, sizes, server, write);
+    if (costs.every((cost) => cost !== undefined)) judgeStage(stage, costs, write);
     else write(`  MISSED ${stage}: it was not measured\n`);
   }
-  if (server !== null) return lines.join("");
-  const what = `CPU of twice the machines (measured ${rounds} of at most ${ROUNDS} times)`;
-  judge(write, `all: ${what}`, growthOfCpu(walks), LIMITS.cpu);
   return lines.join("");
 }
 
-async function walkAll(server: Started | null, sizes: readonly number[]): Promise<Walked[]> {
-  const walks: Walked[] = [];
-  for (const size of sizes) walks.push(await walk(server, size));
-  return walks;
-}
-
-/** @returns the CPU of the last sizes' difference, in that of the difference before */
-function growthOfCpu(walks: readonly Walked[]): number {
-  const sums = walks.map((one) => [...one.values()].reduce((sum, { cpu }) => sum + (cpu ?? 0), 0));
-  return ratio(beyond(sums), 0.1);
-}
-
-/** Whether the CPU of all stages, or of one, grows too much. */
-function isSteep(walks: readonly Walked[]): boolean {
-  const stages = [...(walks[0]?.keys() ?? [])];
-  return (
-    growthOfCpu(walks) > LIMITS.cpu ||
-    stages.some((stage) => {
-      const { growth, limit } = stageGrowth(walks.map((one) => one.get(stage)?.cpu ?? 0));
-      return growth > limit;
-    })
-  );
-}
-
-/** @returns by how much CPU grew last, and by how much it may have; seconds */
-function stageGrowth(cpu: readonly number[]) {
-  const [before = 0, growth = 0] = beyond(cpu);
-  const doubt = DOUBT.seconds + DOUBT.part * (cpu.at(-1) ?? 0);
-  return { growth, limit: LIMITS.cpu * Math.max(before, 0) + doubt };
-}
-
-/** Of two walks of one fleet each stage's smaller CPU, and its larger memory: that is no less true for being rare. */
-function smaller(one: Walked, other: Walked): Walked {
-  return new Map(
-    [...one].map(([stage, cost]): [string, Walk] => {
-      const again = other.get(stage) ?? cost;
-      const cpu = cost.cpu === null || again.cpu === null ? null : Math.min(cost.cpu, again.cpu);
-      const rss = cost.rss === null || again.rss === null ? null : Math.max(cost.rss, again.rss);
-      return [stage, { ...cost, cpu, rss }];
-    }),
-  );
-}
-
-function judgeStage(
-  stage: string,
-  costs: readonly Walk[],
-  sizes: readonly number[],
-  server: Server | null,
-  write: (text: string) => void,
-): void {
-  const rows = costs.map(({ read }, at) => read / (sizes[at] ?? 1));
-  const told = server === null ? beyond(costs.map(({ cpu }) => cpu ?? 0)) : rows;
-  const what = server === null ? "CPU s beyond the fewer" : "rows read a machine";
+function judgeStage(stage: string, costs: readonly Walk[], write: (text: string) => void): void {
+  const rows = costs.map(({ read }, at) => read / (SIZES[at] ?? 1));
+  const what = "rows read a machine";
   const peak = Math.max(...costs.map(({ rss }) => rss ?? Number.POSITIVE_INFINITY));
-  const numbers = told.map((one) => one.toFixed(2).padStart(9)).join("");
+  const numbers = rows.map((one) => one.toFixed(2).padStart(9)).join("");
   write(`  ${stage.padEnd(15)}${numbers}  ${what}${peak.toFixed(0).padStart(6)} MiB\n`);
   const most = (of: string, value: number, limit: number): void => {
     if (value > limit) judge(write, `${stage}: ${of}`, value, limit);
   };
-  if (server !== null) most(what, ratio(rows, 1), LIMITS.rows);
-  else {
-    const { growth, limit } = stageGrowth(costs.map(({ cpu }) => cpu ?? 0));
-    most(what, growth, Number(limit.toFixed(2)));
-  }
+  // Less than a row says nothing.
+  const [few = 0, many = 0] = rows;
+  most(what, Math.max(many, 1) / Math.max(few, 1), LIMITS.rows);
   most("peak MiB", peak, LIMITS.rss);
 }
 
-/** By how much each is more than the one before. */
-function beyond(values: readonly number[]): readonly number[] {
-  return values.slice(1).map((value, at) => value - (values[at] ?? 0));
-}
-
-/** @param least what is so little that it says nothing */
-function ratio([one = 0, other = 0]: readonly number[], least: number): number {
-  return Math.max(other, least) / Math.max(one, least);
-}
-
 /** The whole road, and back. */
-function walk(server: Started | null, machines: number): Promise<Walked> {
+function walk(server: Started, machines: number): Promise<Walked> {
   return withGround(server, { machines, share: SHARE, stale: true }, async (ground) => {
     if (ground.engine === "postgresql") await walkNoTable(ground);
     if (ground.engine === "mysql") await loseStatistics(ground, server);
     const walked = new Map<string, Walk>();
-    const all = steps(ground, server === null ? "read" : "changed");
+    const all = steps(ground, "changed");
     for (const { stage, words } of all.flatMap((step) => [
       ...(ground.engine === "postgresql" ? previewOf(step) : []),
       step,
@@ -192,27 +106,26 @@ async function walkNoTable({ place }: Ground): Promise<void> {
  * MariaDB renews them some seconds after a load: what is counted is what goes by those of an empty table. How many rows
  * there are it knows until it is started again.
  */
-async function loseStatistics({ place }: Ground, server: Started | null): Promise<void> {
-  await server?.restart?.();
+async function loseStatistics({ place }: Ground, server: Started): Promise<void> {
+  await server.restart?.();
   const db = connect(place("ironic"));
   await db.raw("SET GLOBAL innodb_stats_auto_recalc = OFF");
   await db.destroy();
 }
 
-const READ: { readonly [engine in Engine]: string | null } = {
+const READ: { readonly [engine in Server["engine"]]: string } = {
   mysql:
     "SELECT sum(variable_value) AS n FROM information_schema.global_status WHERE variable_name LIKE 'HANDLER_READ%'",
   postgresql: "SELECT coalesce(sum(seq_tup_read), 0) AS n FROM pg_stat_user_tables",
-  sqlite: null,
 };
 
 /** Rows that the server has read since it was started, of whatever table. */
 async function rowsRead({ engine, place }: Ground): Promise<number> {
   let rows = 0;
   for (const name of NAMES) {
-    const sql = READ[engine];
     // MariaDB counts for the whole server.
-    if (sql === null || (engine === "mysql" && name !== "ironic")) continue;
+    if (engine === "sqlite" || (engine === "mysql" && name !== "ironic")) continue;
+    const sql = READ[engine];
     const db = connect(place(name));
     try {
       const answer: unknown = await db.raw(sql);

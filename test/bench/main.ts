@@ -24,7 +24,7 @@ Without a word: the road at 10,000 and 100,000 machines on MariaDB, PostgreSQL a
 servers that sync every commit.
 
   road      every command of the road and back, against the engine's own dump-and-restore
-  growth    that a machine of a larger fleet takes no more, nor what a night leaves behind; two minutes, a part of CI
+  growth    that a machine of a larger fleet takes no more, nor what a night leaves behind
   start     starts of the program, in starts of bare Node
   power     10,000 BMCs, against ipmipower
   adopt     adoption over REST, against a bare loop of the same calls
@@ -135,22 +135,20 @@ async function road({ sizes, engines, novas, profile }: Asked): Promise<void> {
     });
 }
 
-/** SQLite beside the servers, one after the other: its CPU alone is judged, and theirs not. */
+/** Servers one after the other, and beside them SQLite, whose counts and memory no other work changes. */
 async function benchGrowths({ engines }: Asked): Promise<void> {
-  const growth = async (some: Asked["engines"]): Promise<void> => {
-    for (const one of some)
-      await onServer(one, "in memory", async (server) => write(await benchGrowth(server)));
-  };
-  const [inProcess, servers] = [true, false].map((is) =>
-    engines.filter(({ engine }) => (engine === null) === is),
-  );
-  const night = async (): Promise<void> => {
-    await growth(inProcess ?? []);
-    if (inProcess?.length === 0) return;
+  const inProcess = async (): Promise<void> => {
+    if (engines.every(({ engine }) => engine !== null)) return;
     write(await benchCounted());
     write(await benchNight());
   };
-  await Promise.all([night(), growth(servers ?? [])]);
+  const onServers = async (): Promise<void> => {
+    for (const one of engines)
+      await onServer(one, "in memory", async (server) => {
+        if (server !== null) write(await benchGrowth(server));
+      });
+  };
+  await Promise.all([inProcess(), onServers()]);
 }
 
 /** Starts a server for the work. */

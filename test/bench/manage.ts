@@ -11,6 +11,7 @@ import { apiOf } from "../lab/ironic/api.ts";
 import { copyNodes } from "../lab/ironic/rows.ts";
 import { startIronic } from "../lab/ironic/start.ts";
 import { startMariadb } from "../lab/mariadb.ts";
+import { macOf } from "../manage/in-memory.ts";
 import { listening } from "../support/listening.ts";
 import { command } from "./command.ts";
 import {
@@ -277,9 +278,4 @@ function curled(urls: readonly string[]): Promise<number> {
   const version = ["-H", "X-OpenStack-Ironic-API-Version: 1.82"];
   const words = urls.flatMap((url) => ["-o", "/dev/null", url]);
   return timed(() => promisify(execFile)("curl", ["-sSf", ...version, ...words]));
-}
-
-function macOf(at: number): string {
-  const hex = at.toString(16).padStart(6, "0");
-  return `52:54:00:${hex.slice(0, 2)}:${hex.slice(2, 4)}:${hex.slice(4)}`;
 }

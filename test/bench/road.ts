@@ -7,7 +7,10 @@ import { connect, type Place } from "../lab/connect.ts";
 import type { Server } from "../lab/server.ts";
 import { type Fleet, makeFleet } from "./fleet.ts";
 
-const NOVA_CONF = "[DEFAULT]\n\n[baremetal]\nflavor_extra_specs = cpu_arch:x86_64\n";
+const NOVA_CONF = `[baremetal]
+flavor_extra_specs = cpu_arch:x86_64
+power_manager = nova.virt.baremetal.ipmi.IPMI
+`;
 const ACCEPTED = [
   { finding: "N2I-D604", reason: "a benchmark has no BMCs" },
   { finding: "N2I-D227", reason: "no nova-compute starts on these rows" },

@@ -56,6 +56,8 @@ test("the commands of a group have help of their own, and a missing or wrong one
     [["node", "list", "--adoptable", "--need", "1"], /--need needs --spares/],
     [["node", "manage", "n-1", "--from", "x", "--run", "m"], /--from and <machine> exclude/],
     [["host", "readmit", "--run", "h"], /host readmit wants <compute>/],
+    [["host", "move", "--run", "h"], /host move wants --nova-db/],
+    [["host", "move", "--run", "h", "--from", "A"], /host move has no option --from/],
     [["serve", "switchover"], /serve switchover wants --state/],
     [["serve", "proxy", "--state", "x"], /serve proxy has no option --state/],
     [["node-switchover", "--run", "o1"], /node-switchover wants <machine>/],
@@ -140,6 +142,8 @@ test("what was mistyped is named, before what it made look missing", async () =>
     [["show", "m1", "-fjson"], /show has no option -fjson\./, /Did you mean -f json\?/],
     [["apply", "-all"], /apply has no option -all\./, /Did you mean --all\?/],
     [["-v", "plan"], /plan wants --run/, /plan --help/],
+    [["plan", "--run"], /Not enough arguments following: run/, /--help/],
+    [["status", "--run", "m1", "-f", "xml"], /xml/, /It takes one of table, json/],
     [["plan", "--run", "m1", "more"], /plan takes no argument more\./, /plan --help/],
     [["--foo", "plan"], /no command is given before --foo\./, /nova2ironic help/],
   ] as const)

@@ -18,6 +18,7 @@ function wrong(made: Whole): readonly Wrong[] {
   const release = ["handover", ...at, ...writer, "--yes"];
   const finish = ["finish", ...at, ...writer];
   const verify = ["verify", ...at, ...reader];
+  const extract = ["extract", "--run", join(folder, "another")];
   return [
     [64, "N2I-E100", /wants DIR/, [...bare, "", "--yes"]],
     [64, "N2I-E410", /not a folder/, [...bare, join(folder, "site.json"), "--yes"]],
@@ -82,6 +83,14 @@ function wrong(made: Whole): readonly Wrong[] {
       planning.map((word) => (word === source[3] ? (reader[1] ?? "") : word)),
     ],
     [4, "N2I-E202", /not a nova database/, [...verify, "--nova-db", source[1] ?? ""]],
+    [4, "N2I-E202", /is a nova database/, [...extract, "--nova-bm-db", source[3] ?? ""]],
+    [4, "N2I-E202", /is an Ironic d/, [...extract, "--nova-bm-db", reader[1] ?? ""]],
+    [
+      4,
+      "N2I-E202",
+      /--nova-db .* not a nova database/,
+      [...extract, ...source.slice(0, 2), "--nova-db", reader[1] ?? ""],
+    ],
     [
       4,
       "N2I-E202",

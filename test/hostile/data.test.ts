@@ -244,46 +244,6 @@ for (const engine of engines("sqlite", "postgresql"))
     ]);
   });
 
-type Role = "bm" | "nova" | "ironic";
-
-function fileOf(made: Deployment, role: Role): string {
-  return `file:${made.folder}/${role === "ironic" ? "writer" : role}.url`;
-}
-
-/** What stands in the place of the one that is wanted, and what the refusal must say. */
-const SWAPS: readonly (readonly [Role, Role, RegExp])[] = [
-  ["bm", "nova", /--nova-bm-db .* is a nova database/],
-  ["bm", "ironic", /--nova-bm-db .* is an Ironic database/],
-  ["nova", "bm", /--nova-db .* is not a nova database/],
-  ["nova", "ironic", /--nova-db .* is not a nova database/],
-  ["ironic", "bm", /--ironic-db .* is not an Ironic database.*nova_bm/],
-  ["ironic", "nova", /--ironic-db .* is not an Ironic database/],
-];
-
-for (const engine of engines())
-  test(`on ${engine}, every two addresses that are swapped are told before anything is written`, async (t) => {
-    const made = await deploy(engine, t, SMALL);
-    const { at } = made;
-    const extract = (bm: Role, nova: Role): readonly string[] => [
-      ...["extract", ...at, "-q", "--nova-bm-db", fileOf(made, bm)],
-      ...["--nova-db", fileOf(made, nova), ...made.source.slice(4)],
-    ];
-    await runs(0, extract("bm", "nova"));
-    await runs(0, ["plan", ...at, "--ironic-db", fileOf(made, "ironic"), ...made.plan, "-q"]);
-    const before = await digests(made);
-    for (const [wanted, given, saying] of SWAPS) {
-      const words =
-        wanted === "ironic"
-          ? [["apply", ...at, "--ironic-db", fileOf(made, given), "--yes", "--skip-blocked", "-q"]]
-          : [wanted === "bm" ? extract(given, "nova") : extract("bm", given)];
-      for (const each of words) await refused(each, 4, "N2I-E202", [saying]);
-    }
-    await refused(extract("nova", "bm"), 4, "N2I-E202", [/--nova-bm-db/]);
-    assert.deepEqual(await digests(made), before);
-    const told = await runs(0, ["status", ...at, "-f", "json"]);
-    assert.doesNotMatch(told.out, /N2I-E11\d/, "the run is whole");
-  });
-
 for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, columns that do not fit the head are refused and named, whichever side has more`, async (t) => {
     const made = await deploy(engine, t, SMALL);

@@ -11,8 +11,10 @@ import { type Whole, whole } from "./whole.ts";
 function readers(made: Whole): readonly (readonly [number, number, readonly string[]])[] {
   const { at, reader, novaReader, boot, planning, run: folder } = made;
   return [
-    [0, 0, planning],
+    [0, 0, [...planning, "--diff", "--all"]],
+    [0, 0, ["show", `${folder}/snapshot.jsonl`]],
     [0, 0, ["show", `${folder}/plan`, "--nova"]],
+    [0, 0, ["show", `${folder}/plan`, "--diff"]],
     [0, 0, [...boot, "--plan"]],
     [2, 0, [...boot, "--verify"]],
     [2, 0, ["verify", ...at, ...reader, ...novaReader]],
@@ -54,6 +56,7 @@ for (const engine of engines("sqlite", "mysql"))
     await runs(3, ["handover", ...at, ...writer, "--node", "1", "--deadline", "1", "--yes"]);
     const [loaded, written] = [await seen(), await counters()];
     assert.notDeepEqual(loaded, before);
+    if (engine !== "sqlite") assert.notDeepEqual(written, counted, "the counters do count");
     for (const [, status, words] of readers(made)) await runs(status, words);
     assert.deepEqual(await counters(), written);
     await runs(engine === "sqlite" ? 1 : 2, check);

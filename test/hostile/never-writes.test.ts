@@ -10,51 +10,10 @@ import { fleet } from "../support/fleet.ts";
 import { planWords } from "../support/plan-files.ts";
 import { assertRefusal, type Ran, refused, run, runs } from "./cli.ts";
 import { countersOf } from "./counters.ts";
-import { type Deployment, deploy, deployFiles, extractAndPlan, load } from "./deployment.ts";
+import { deploy, deployFiles, extractAndPlan, load } from "./deployment.ts";
 import { digest, digests, filesOf, treeOf } from "./digest.ts";
 import { SMALL } from "./fleet.ts";
 import { refuseLoudly } from "./loud.ts";
-
-/** Every command that only reads, the two that write in their dry form included. */
-function readers({ at, source, reader, plan, run }: Deployment): readonly (readonly string[])[] {
-  return [
-    ["extract", ...at, ...source],
-    ["plan", ...at, ...reader, ...plan, "--diff", "--all"],
-    ["show", `${run}/snapshot.jsonl`],
-    ["show", `${run}/plan`, "--diff"],
-    ["status", ...at],
-    ["rollback", ...at, ...reader, "--all", "--plan"],
-    ["explain", "N2I-E206"],
-  ];
-}
-
-for (const engine of engines("sqlite", "mysql")) {
-  test(`on ${engine}, users with SELECT only suffice for every command that reads, and nothing is written`, async (t) => {
-    const made = await deploy(engine, t, SMALL);
-    const { at, reader, writer } = made;
-    const counters = await countersOf(made);
-    const [before, counted, files] = [await digests(made), await counters(), filesOf(made)];
-    for (const words of readers(made)) await runs(0, words);
-    await runs(2, ["verify", ...at, ...reader]); // nothing is loaded yet: every row is missing
-    assert.deepEqual(await digests(made), before);
-    assert.deepEqual(await counters(), counted);
-    assert.deepEqual(filesOf(made), files);
-
-    await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
-    const [loaded, written] = [await digests(made), await counters()];
-    assert.notDeepEqual(loaded, before);
-    assert.deepEqual(loaded.slice(0, 2), before.slice(0, 2), "the sources are never written");
-    if (engine !== "sqlite") assert.notDeepEqual(written, counted, "the counters do count");
-    for (const words of [
-      ["verify", ...at, ...reader],
-      ["rollback", ...at, ...reader, "--all", "--plan"],
-      ["plan", ...at, ...reader, ...made.plan],
-    ])
-      await runs(0, words);
-    assert.deepEqual(await digests(made), loaded);
-    assert.deepEqual(await counters(), written);
-  });
-}
 
 for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, finish shows without writing, and changes nothing for a user who may not write`, async (t) => {

@@ -113,30 +113,3 @@ test("closed standard streams are no reason to fail", async (t) => {
     assert.equal(ran.status, 0, `${closed} ${ran.err}`);
   }
 });
-
-test("a command line that is wrong is refused with its code, whatever is wrong with it", async (t) => {
-  const made = await planned(t);
-  const before = treeOf(made.run);
-  const url = ["--ironic-db", `sqlite:///${join(made.folder, "none")}`];
-  for (const [words, saying] of [
-    [["exctract"], /extract/],
-    [["apply", ...made.at, ...made.writer, "--yess"], /yess/],
-    [["apply", ...made.at, ...made.writer, "--yes", "surplus"], /surplus/],
-    [["plan", ...made.at, "--without", "ironic-db"], /ironic-db/],
-    [["plan", "--run"], /run/],
-    [["plan", ...made.at, ...url, "--progress-interval", "soon"], /progress-interval/],
-    [["status", ...made.at, "-f", "xml"], /xml/],
-    [["status", ...made.at, "-c", "No Such"], /No Such/],
-    [["explain", "N2I-X1"], /N2I-X1/],
-    [
-      ["show", `${made.run}/snapshot.jsonl`, "--diff", "1"],
-      /needs the machines of a plan, not a snapshot/,
-    ],
-    [["extract", ...made.at, ...made.source, "--nova-conf", "=x"], /nova-conf/],
-  ] as const)
-    await refused(words, 64, "N2I-E100", [saying]);
-  await refused(["rollback", ...made.at, ...made.writer, "--yes"], 64, "N2I-E305");
-  await refused(["plan", ...made.at, "--ironic-db", "nonsense"], 64, "N2I-E102");
-  await refused(["plan", ...made.at, "--ironic-db", ""], 64, "N2I-E102");
-  assert.deepEqual(treeOf(made.run), before);
-});

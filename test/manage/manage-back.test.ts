@@ -2,9 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
-import { isWrite } from "../support/faulty-service.ts";
 import { dumped, type InMemory, uuidOf } from "./in-memory.ts";
-import { BROKEN, DENIED, REFUSED, scene, serverOf, writes } from "./scene.ts";
+import { BROKEN, REFUSED, scene, serverOf, writes } from "./scene.ts";
 
 test("a machine to be taken back is named by its node, else by its record, never by what means two", async (t) => {
   const { cloud, at } = await scene(t, 3);
@@ -73,27 +72,6 @@ test("an operator's maintenance stays his on the way back, whenever it began", a
     assert.deepEqual({ maintenance, maintenance_reason }, theirs, String(when));
     assert.equal(instance_uuid, null);
   }
-});
-
-test("a machine whose record is not deleted is in service again, with its port", async (t) => {
-  const { cloud, at, before } = await scene(t);
-  const words = [...at, ...cloud.words];
-  await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
-  const back = ["rollback", ...words, "--all", "--yes"];
-  for (const [fault, why] of [
-    [BROKEN, /N2I-E210/],
-    [REFUSED, /not today/],
-  ] as const) {
-    cloud.fail(/^DELETE .*allocations/, fault);
-    const { out, err } = await run(back, cloud.how);
-    assert.match(out + err, why);
-    const { maintenance } = cloud.nodes.get(uuidOf(1, 1)) ?? {};
-    assert.deepEqual([maintenance, cloud.allocations.size], [false, 1]);
-    assert.equal(cloud.network.get(uuidOf(3, 1))?.device_id, serverOf(cloud));
-  }
-  cloud.use(() => null);
-  await runs(0, back, cloud.how);
-  assert.equal(dumped(cloud), before);
 });
 
 /** @param nth of the calls that write, the one from which on nothing is answered any more */
@@ -184,22 +162,6 @@ test("traits that somebody wrote since are his", async (t) => {
   assert.match(again.out, /managed already/);
   await runs(0, ["rollback", ...words, "--all", "--yes"], cloud.how);
   assert.deepEqual(node.instance_info, { traits: ["CUSTOM_B"] });
-});
-
-test("a login that lacks a right leaves nothing behind, and ends the command where it is not of a port", async (t) => {
-  const { cloud, at, before } = await scene(t, 2);
-  for (let nth = 1; nth <= 4; nth += 1) {
-    cloud.fail(isWrite, DENIED, nth);
-    const denied = await run(
-      ["node", "manage", "n-1", "web-1", "--run", `${at[1]}-${nth}`, ...cloud.words],
-      cloud.how,
-    );
-    cloud.use(() => null);
-    // The second is its port's, which may be another project's: that is a reason of this machine.
-    const why = nth === 2 ? /N2I-E370 .*PUT of port 3\S+1 is refused: 403 not today/ : /N2I-E211/;
-    assert.match(denied.err, why);
-    assert.equal(dumped(cloud), before, `call ${nth}: ${denied.err}`);
-  }
 });
 
 test("what cannot be taken back is said of its machine", async (t) => {

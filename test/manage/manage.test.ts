@@ -6,7 +6,7 @@ import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { isWrite } from "../support/faulty-service.ts";
 import { dumped, uuidOf } from "./in-memory.ts";
-import { BROKEN, DOWN, LOST, REFUSED, scene, serverOf, writes } from "./scene.ts";
+import { BROKEN, DENIED, DOWN, LOST, REFUSED, scene, serverOf, writes } from "./scene.ts";
 
 test("C-9, C-13: a machine is given its record, shown, compared, and loses it without a trace", async (t) => {
   const { cloud, at, before } = await scene(t);
@@ -90,7 +90,7 @@ test("a call that is refused leaves nothing behind, and one whose answer is lost
   ]);
   await runs(0, ["rollback", ...at, ...cloud.words, "--all", "--yes"], cloud.how);
   assert.equal(dumped(cloud), before);
-  for (const [what, fault] of Object.entries({ LOST, BROKEN, REFUSED, DOWN }))
+  for (const [what, fault] of Object.entries({ LOST, BROKEN, REFUSED, DENIED, DOWN }))
     for (let nth = 1; nth <= made.length; nth += 1) {
       const run_ = [...at.slice(0, 1), `${at[1]}-${what}-${nth}`];
       cloud.calls.length = 0;
@@ -98,8 +98,10 @@ test("a call that is refused leaves nothing behind, and one whose answer is lost
       const ran = await run([...words, ...run_], cloud.how);
       cloud.use(() => null);
       const told = `${what} ${nth}: ${ran.err}`;
-      if (what === "REFUSED") {
-        assertRefusal({ ...ran, out: "" }, 4, "N2I-E370", /not today/);
+      if (what === "REFUSED" || what === "DENIED") {
+        // The second is its port's, which may be another project's: that is a reason of this machine.
+        if (what === "DENIED" && nth !== 2) assert.match(ran.err, /N2I-E211 .*not today/);
+        else assertRefusal({ ...ran, out: "" }, 4, "N2I-E370", /not today/);
         assert.equal(dumped(cloud), before, told);
         continue;
       }
@@ -131,10 +133,22 @@ test("a rollback of which any call fails is finished by the next one", async (t)
         assert.equal(ran.status, 2, ran.err + ran.out);
         const isEnd = nth === 3; // the end of the maintenance itself
         assert.equal(cloud.nodes.get(uuidOf(1, 1))?.maintenance, isEnd, `call ${nth}`);
+        assert.match(ran.out + ran.err, /not today/);
       }
       await runs(0, back, cloud.how);
       assert.equal(dumped(cloud), before, `call ${nth}`);
     }
+  // Its record alone is not deleted: it is in service again, with its port.
+  await runs(0, manage, cloud.how);
+  cloud.fail(/^DELETE .*allocations/, BROKEN);
+  const { out, err } = await run(back, cloud.how);
+  assert.match(out + err, /N2I-E210/);
+  const { maintenance } = cloud.nodes.get(uuidOf(1, 1)) ?? {};
+  assert.deepEqual([maintenance, cloud.allocations.size], [false, 1]);
+  assert.equal(cloud.network.get(uuidOf(3, 1))?.device_id, serverOf(cloud));
+  cloud.use(() => null);
+  await runs(0, back, cloud.how);
+  assert.equal(dumped(cloud), before);
 });
 
 test("what stands against a machine is told, and a record's name that is taken", async (t) => {

@@ -112,19 +112,6 @@ for (const [when, call, reaches] of [
     assert.equal(cloud.dump(), before);
   });
 
-test("what a way back that broke off left is said to be ended by rollback", async (t) => {
-  const { cloud, at, how, before } = await place(t);
-  await runs(0, [...manage, ...NOVA, ...at], how);
-  cloud.fail(/^DELETE \/servers/, BROKEN);
-  const back = ["rollback", ...at, "--all", "--yes"];
-  assert.notEqual((await run(back, how)).status, 0);
-  const found = await runs(2, ["verify", ...at], how);
-  assert.match(found.out, /this run holds it in maintenance: run rollback again/);
-  cloud.use(() => null);
-  await runs(0, back, how);
-  assert.equal(cloud.dump(), before);
-});
-
 test("a server whose machine keeps its mark is not taken back, and the same command ends it", async (t) => {
   const { cloud, at, how } = await place(t);
   const { node, servers } = cloud;

@@ -12,17 +12,6 @@ import { loginAt, manage, NOVA, place, tokenFor, writes } from "./nova-place.ts"
 import { ID } from "./nova-ways.ts";
 import { BROKEN } from "./scene.ts";
 
-test("a conductor without fake-hardware is refused before any write", async (t) => {
-  const { cloud, at, how, before } = await place(t);
-  const drivers = [{ name: "ipmi", hosts: ["c"] }];
-  const conductor = { hostname: "c", conductor_group: "", alive: true, drivers: ["ipmi"] };
-  cloud.fail(/^GET .v1.(drivers|conductors)/, instead(200, { drivers, conductors: [conductor] }));
-  const ran = await runs(4, [...manage, ...NOVA, ...at], how);
-  assert.match(ran.err, /N2I-E370 .*hardware type fake-hardware is not enabled/);
-  assert.deepEqual(writes(cloud), []);
-  assert.equal(cloud.dump(), before);
-});
-
 test("what the adapter needs and nobody says is named, before any write", async (t) => {
   const { cloud, at, how } = await place(t);
   for (const [name, why] of [

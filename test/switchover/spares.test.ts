@@ -151,16 +151,7 @@ test("what must be equal can be said otherwise, in a document of the same form",
   assert.match((await told(`${format}fields: []\n`, 64)).err, /is empty: fill it in/);
 });
 
-test("what is no list of spares is refused before anything is asked", async (t) => {
-  const cloud = await inMemory(t);
-  const refused = async (words: readonly string[], saying: RegExp) =>
-    assertRefusal(await run(["node", "list", ...words, ...cloud.words]), 64, "N2I-E100", saying);
-  await refused([], /wants --adoptable or --spares/);
-  await refused(["--spares", "--adoptable"], /--adoptable and --spares exclude each other/);
-  await refused(["--adoptable", "--need", "1"], /--need needs --spares/);
-  await refused(["--spares", "--need", "1.5"], /--need takes a whole number/);
-  await refused(["n-1", "--spares"], /node list takes no argument n-1/);
-  assert.deepEqual(cloud.calls, []);
+test("an Ironic without automated_clean has no list of spares", async (t) => {
   const old = await inMemory(t, 46);
   assertRefusal(
     await run([...list, ...old.words]),

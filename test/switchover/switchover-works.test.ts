@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { objectOf } from "../../src/lib/json.ts";
 import { SWITCH_MARK } from "../../src/switchover/rules/switching.ts";
-import { run, runs } from "../hostile/cli.ts";
+import { runs } from "../hostile/cli.ts";
 import { uuidOf } from "../manage/in-memory.ts";
 import { BROKEN, REFUSED, writes } from "../manage/scene.ts";
 import { isWrite } from "../support/faulty-service.ts";
@@ -162,21 +162,6 @@ test("the spelling of the specification is an alias", async (t) => {
     const { how, own } = await commandScene(t);
     const { out } = await runs(0, ["node-switchover", "n-1", ...words, ...own], how);
     assert.match(out, new RegExp(`runs on ${SPARE} `));
-  }
-});
-
-test("the options of one service are not those of another", async () => {
-  for (const [words, why] of [
-    [["node", "switchover", "n-1"], /wants --run/],
-    [["node-switchover", "n-1", "s-1", "--destination", "s-2", "--run", "r"], /two destinations/],
-    [["serve", "switchover", "--keystone-url", "http://x"], /wants --state/],
-    [["serve", "switchover", "--state", "s", "--check"], /no option --check/],
-    [["serve", "proxy", "--state", "s"], /no option --state/],
-    [["serve", "manageable", "--soft-timeout", "5"], /no option --soft-timeout/],
-  ] as const) {
-    const { status, err } = await run(words);
-    assert.equal(status, 64, err);
-    assert.match(err, why);
   }
 });
 

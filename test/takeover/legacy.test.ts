@@ -13,7 +13,6 @@ import { changes, rowsOf } from "../migrate/nova/rows.ts";
 import { AHEAD, ago, MOVE, uuidOf } from "./cloud.ts";
 import { opened } from "./leases/place.ts";
 import { legacyCloud } from "./legacy-cloud.ts";
-import { killed } from "./legacy-deaths.ts";
 import {
   bootFile,
   contents,
@@ -237,11 +236,6 @@ testOnce("an instance that is deleted while its machine moves is told by verify"
   const verified = await ends(2, host("verify", "--queue-purged"));
   assert.match(verified.out, /orphaned: bm_nodes names b0+-0000-4000-8000-0+1, which is deleted/);
 });
-
-for (const engine of engines("sqlite", "mysql"))
-  test(`on ${engine}, a move of nova-baremetal that is killed behind its commit goes on, and back`, async (t) => {
-    await killed(t, { engine, deaths: ["nova.commit.after:2"], backDeaths: [] });
-  });
 
 for (const engine of engines("sqlite", "mysql"))
   test(`A-18: on ${engine}, a list names each machine's owner, epoch, age, lock and its end, and state`, async (t) => {

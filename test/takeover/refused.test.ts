@@ -141,15 +141,6 @@ test("a run that carries machines over is none that moves them between hosts", a
   }
 });
 
-test("an option that an action has not is named, and so is one it wants", async (t) => {
-  const cloud = await hostCloud(t);
-  const ran = await cloud.host("host", "move", "--from", "H1");
-  assert.match(ran.err, /N2I-E100 host move has no option --from/);
-  assert.equal(ran.status, 64);
-  assert.match((await run(["host", "move", ...cloud.at])).err, /host move wants --nova-db/);
-  assert.match((await cloud.host("host", "readmit")).err, /host readmit wants <compute>/);
-});
-
 test("list says who owns what", async (t) => {
   const cloud = await hostCloud(t);
   const listed = await ends(0, run(["host", "list", ...cloud.nova, "-f", "json"]));

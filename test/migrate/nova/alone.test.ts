@@ -39,22 +39,6 @@ test("nova's rows come back when Ironic's are gone, though no Ironic answers any
   assert.match(last.out, /of what was taken from Ironic, 0 rows are changed still/);
 });
 
-test("a machine taken back alone says that nova's rows of this run stay", async (t) => {
-  const made = await plannedCloud("sqlite", t);
-  await ends(0, made.act(["apply"]));
-  const one = await ends(
-    2,
-    run(["rollback", "--run", made.run, "--node", "1", "--yes", ...made.writer]),
-  );
-  assert.match(one.out, /^Rows of nova that this run changed are as they are/m);
-  const { err } = await runs(0, ["status", ...made.at]);
-  const node = caseUuid("node", 1);
-  assert.match(
-    err,
-    new RegExp(`rollback --run \\S+ --node ${node} {2}# 2 rows of nova are changed`),
-  );
-});
-
 test("a rollback's preview says of each row of nova what the same command then does", async (t) => {
   const made = await plannedCloud("sqlite", t);
   const { act, at, reader, source, nova, writer, novaWriter } = made;

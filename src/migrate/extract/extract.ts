@@ -68,14 +68,17 @@ export function extract(
       const readOnly = { readOnly: true };
       const bm = keep(await openRole("nova-bm-db", asked.novaBmDb, readOnly));
       const nova = novaDb === undefined ? null : keep(await openRole("nova-db", novaDb, readOnly));
-      await saveOptions(run, "extract", asked);
+      const forget = await saveOptions(run, "extract", asked);
       const now = new Date().toISOString();
       const made = await during(
         "extract",
         undefined,
         (progress) => takeSnapshot(run, { bm, nova, hosts, trees }, seal, now, progress),
         ({ counts }) => `${counts.machines} machines`,
-      );
+      ).catch(async (cause: unknown) => {
+        await forget();
+        throw cause;
+      });
       return { ...made, path: run.path };
     });
   });

@@ -30,7 +30,7 @@ const CEILINGS: Readonly<Record<string, number>> = {
   serving: 1399,
   switchover: 4604,
   systems: 16450,
-  takeover: 7994,
+  takeover: 7992,
   window: 10341,
 };
 

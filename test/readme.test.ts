@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { caseUuid } from "../src/demo/case.ts";
@@ -48,6 +48,7 @@ test("README's demo prints what README shows, keeps its run on request, and the 
     [],
   );
   const report = out.trimEnd().split("\n").at(-1) ?? "";
+  assert.ok(!readdirSync(folder).includes("output.txt"));
   assert.match(readFileSync(report, "utf8"), /^<!doctype html>/);
   await refused(["demo", "--keep", folder], 64, "N2I-E100", [/is not empty/]);
   const { ask, ironic } = await proxyScene(t, 0, () => ({ run: join(folder, "run") }));

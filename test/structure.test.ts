@@ -18,7 +18,7 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6820,
+  cli: 6819,
   demo: 743,
   engine: 1577,
   lib: 6192,
@@ -30,7 +30,7 @@ const CEILINGS: Readonly<Record<string, number>> = {
   serving: 1399,
   switchover: 4604,
   systems: 16450,
-  takeover: 7994,
+  takeover: 7991,
   window: 10341,
 };
 

@@ -78,8 +78,18 @@ export function checkTogether(
       );
   const all: OptionTable = { ...everyCommand, ...options };
   for (const [name, is] of Object.entries(all)) {
-    const wanted = args[name] === undefined ? null : outOfLimits(is, args[name]);
-    if (is.type === "number" && wanted !== null)
-      throw new MigrationError("N2I-E100", `--${name} takes ${wanted}`);
+    if (is.type !== "number" || args[name] === undefined) continue;
+    // yargs makes 0 of nothing.
+    const wanted = outOfLimits(is, isBlank(name) ? Number.NaN : args[name]);
+    if (wanted !== null) throw new MigrationError("N2I-E100", `--${name} takes ${wanted}`);
   }
+}
+
+/** Whether the command line gives an option nothing: `--watch "$UNSET"`. */
+function isBlank(name: string): boolean {
+  const { words } = io();
+  return words.some((word, at) => {
+    const [, said = "", value = words[at + 1]] = /^--([\w-]+)(?:=(.*))?$/s.exec(word) ?? [];
+    return kebab(said) === name && value?.trim() === "";
+  });
 }

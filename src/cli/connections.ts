@@ -76,7 +76,7 @@ async function addFrom(
       aside("The plan was made without Nova: verify does not look at it.");
     const wants = (option: string) =>
       may(option) && !without(option) && !decidesKind(declared)(option);
-    fill(args, path, named, fillable(declared, { connections, wants }, isSilent));
+    fill(args, path, named, fillable(args, declared, { connections, wants }, isSilent));
   }
   const run = savedAt(args);
   if (run === null) return;
@@ -91,7 +91,7 @@ async function addFrom(
   const joined = wanted({ ...args, "nova-db": undefined }, declared, connections);
   const { why, leaves } = leftOfRun(args, said, declared, connections);
   const wants = (option: string) => planned(option) && (wanting(option) || joined(option));
-  const all = fillable(declared, { connections, wants }, isSilent);
+  const all = fillable(args, declared, { connections, wants }, isSilent);
   const isTaken = ([option]: Filled): boolean => wanting(option) && !leaves(option);
   const left = all.filter((one) => !isTaken(one));
   const without = left.length === 0 ? "" : `without ${namesOf(left)}, ${why}`;
@@ -137,18 +137,27 @@ function namesOf(found: readonly Filled[]): string {
   return found.flatMap(([option]) => (option === "run" ? [] : [option])).join(", ");
 }
 
-/** What a file says of options that the command has, that were not given, and that it may fill. */
+/** What a file says of options that the command has, that were not given, and that it may fill beside those that were. */
 function fillable(
+  args: Args,
   declared: Declared,
   { connections, wants }: Layer,
   isSilent: (option: string) => boolean,
 ): readonly Filled[] {
   const name = nameOf(declared);
-  return Object.entries(declared.options ?? {}).flatMap(([option, is]) => {
+  const { exclude = [], want = {} } = declared;
+  const found = Object.entries(declared.options ?? {}).flatMap(([option, is]) => {
     const word = connections.get(CALLED[name]?.[option] ?? option);
     const value = word === undefined ? null : asDeclared(is, word);
     return value === null || !isSilent(option) || !wants(option) ? [] : [[option, value] as const];
   });
+  const isGiven = (name: string): boolean =>
+    isSaid(args, name) || found.some(([one]) => one === name);
+  return found.filter(
+    ([option]) =>
+      !exclude.some((names) => names.includes(option) && names.some((one) => isSaid(args, one))) &&
+      (want[option]?.some(isGiven) ?? true),
+  );
 }
 
 /** Files, and what is left out of them, that a command has said: `run` has each of its stages read them. */
@@ -168,6 +177,15 @@ function savedAt({ run }: Args): string | null {
   if (typeof run !== "string") return null;
   const folder = resolve(io().cwd(), run);
   return existsSync(join(folder, "connections.yaml")) ? folder : null;
+}
+
+/** The folder of the run that the file of connections names; null without one. */
+export async function configuredRun(): Promise<string | null> {
+  const path = fileOf({});
+  if (path === null) return null;
+  const { readConnections } = await import("../run/connections.ts");
+  const run = readConnections(path).get("run");
+  return typeof run === "string" ? run : null;
 }
 
 function isSaid(args: Args, name: string): boolean {
@@ -213,8 +231,6 @@ function wanted(
     if (NOTHING_FOR.includes(command)) return false;
     // Its databases are copies, which no file names.
     if (command === "rehearse") return option === "key-file";
-    if (option === "compute-log") return isSaid(args, "final");
-    if (option === "conductor-log") return command !== "verify" || args.takeover === true;
     if (option === "placement-db" && command === "plan") return isSaid(args, "propose-site");
     if (option === "placement-db" && !connections.has("nova-db")) return false;
     if (WITH_NOVA.includes(option)) return !alone;

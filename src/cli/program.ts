@@ -4,7 +4,6 @@ import { nearest } from "../lib/table/nearest.ts";
 import { CHECK_STATUS } from "../model/check.ts";
 import { topics } from "../run/files/manual.ts";
 import { ALL_DECISIONS, CONNECTIONS, kebab } from "../run/next.ts";
-import { setDatabaseTimeout } from "../run/patience.ts";
 import { VERSION } from "../run/version.ts";
 import { bare } from "./bare.ts";
 import {
@@ -35,7 +34,7 @@ import { exitName, isCode } from "./views/explain.ts";
 export function run(world: Io, stalled?: Promise<never>): Promise<number> {
   return within(world, { tell: aside, wait: waiting, onInterrupt }, async () => {
     /** `check` has nova-status's exit statuses, not the tool's. */
-    const checks = world.words[0] === "check";
+    const checks = world.words.find((word) => !word.startsWith("-")) === "check";
     const events = (): ReturnType<typeof createEvents> => createEvents(world.stderr, Date.now);
     beginCommand();
     try {
@@ -59,13 +58,13 @@ export function run(world: Io, stalled?: Promise<never>): Promise<number> {
 
 async function work(world: Io): Promise<void> {
   const lost = onLost(world.stdout);
-  const words = asked(world.words);
+  const words = await asked(world.words);
   if (words !== null) await command(words);
   await lost();
 }
 
 /** The command line in full: `help plan` is `plan --help`, `help runbook` is `explain runbook`; null if all is done. */
-function asked(words: readonly string[]): readonly string[] | null {
+async function asked(words: readonly string[]): Promise<readonly string[] | null> {
   const [first, ...rest] = words;
   if (first === undefined) return bare();
   if (first !== "help") return words;
@@ -76,31 +75,20 @@ function asked(words: readonly string[]): readonly string[] | null {
   if (found !== null) return [...found.split(" "), "--help"];
   const pages = topics();
   if (rest.every((word) => isCode(word) || pages.includes(word))) return ["explain", ...rest];
-  const near = nearest(topic, [...commandNames(), ...pages]);
+  const meant = didYouMean(topic, [...commandNames(), ...pages]);
   throw new MigrationError("N2I-E100", `there is no command or topic ${JSON.stringify(topic)}`, {
-    fix: `${near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `}List all with: nova2ironic help`,
+    fix: `${meant}List all with: nova2ironic help`,
   });
 }
 
-/** @throws MigrationError N2I-E100 for a group without a command of it */
-function checkAction([group = "", action = "", ...words]: readonly string[]): void {
-  const actions = actionsOf(group);
-  const isHelp = [action, ...words].some((word) => ["--help", "-h"].includes(word));
-  if (actions.length === 0 || actions.includes(action) || isHelp) return;
-  const near = nearest(action, actions);
-  const asked = near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
-  throw new MigrationError(
-    "N2I-E100",
-    action === "" || action.startsWith("-")
-      ? `${group} wants a command`
-      : `${group} knows no ${JSON.stringify(action)}`,
-    { fix: `${asked}It takes one of ${actions.join(", ")}.` },
-  );
+/** The near ones of some names, as a question; empty without any. */
+function didYouMean(word: string, names: readonly string[]): string {
+  const near = nearest(word, names);
+  return near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
 }
 
 async function command(words: readonly string[]): Promise<void> {
   checkWords(words);
-  checkAction(words);
   const program = yargs([...words])
     .scriptName("nova2ironic")
     // Half a sentence in the language of the terminal helps nobody, and the bundle has no other.
@@ -116,7 +104,6 @@ async function command(words: readonly string[]): Promise<void> {
     });
   keepNoHelp(program);
   await addCommands(program)
-    .check((args) => checkNumbers(program, args))
     .epilogue(`Manual: nova2ironic help TOPIC, which is one of\n  ${topics().join(", ")}`)
     .completion("completion", "Print a completion script for bash, or for zsh if SHELL is zsh")
     .demandCommand(1, NO_COMMAND)
@@ -154,15 +141,22 @@ function usage(message: string | null, error: Error | undefined): never {
   const { words } = io();
   const begins = words.find((word) => word !== "help") ?? "";
   const at = words.findIndex((word) => commandIn([word]) !== null);
-  const first = (at < 0 ? null : commandIn(words.slice(at))) ?? begins;
-  if (said === NO_COMMAND)
-    throw new MigrationError(
-      "N2I-E100",
-      `no command is given${begins === "" ? "" : ` before ${begins}`}`,
-      {
-        fix: "Give the command first, and its options after it. List all commands with: nova2ironic help",
-      },
-    );
+  const [group = begins, ...rest] = at < 0 ? [] : words.slice(at);
+  const actions = actionsOf(group);
+  const action = rest.find((word) => actions.includes(word));
+  if (actions.length > 0 && action === undefined) {
+    const [second = "-"] = rest;
+    const is = second.startsWith("-") ? "wants a command" : `knows no ${JSON.stringify(second)}`;
+    const fix = `${didYouMean(second, actions)}It takes one of ${actions.join(", ")}.`;
+    throw new MigrationError("N2I-E100", `${group} ${is}`, { fix });
+  }
+  const first = action === undefined ? group : `${group} ${action}`;
+  if (said === NO_COMMAND) {
+    const before = begins === "" ? "" : ` before ${begins}`;
+    const fix =
+      "Give the command first, and its options after it. List all commands with: nova2ironic help";
+    throw new MigrationError("N2I-E100", `no command is given${before}`, { fix });
+  }
   if (said.startsWith("Did you mean "))
     throw new MigrationError("N2I-E100", `there is no command ${JSON.stringify(first)}`, {
       fix: `${said} List all commands with: nova2ironic help`,
@@ -176,17 +170,18 @@ function inOurWords(command: string, said: string): MigrationError | null {
     /Argument: ([\w-]+), Given: (".*"), Choices: (.*)$/s.exec(said) ?? [];
   if (name !== undefined) {
     const choices = all.split(", ").map((one) => one.replaceAll('"', ""));
-    const near = nearest(given.replaceAll('"', ""), choices);
-    const asked = near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
-    const what = isPositional(command, name) ? `${command} knows` : `--${name} takes`;
-    const fix = `${asked}It takes one of ${choices.join(", ")}.`;
+    const isPositional = declarationOf(command).includes(`<${name}>`);
+    const what = isPositional ? `${command} knows` : `--${name} takes`;
+    const fix = `${didYouMean(given.replaceAll('"', ""), choices)}It takes one of ${choices.join(", ")}.`;
     return new MigrationError("N2I-E100", `${what} no ${given}`, { fix });
   }
   const [, missing] = /^Missing required arguments?: (.*)$/s.exec(said) ?? [];
   if (missing !== undefined) {
-    const options = missing.split(", ").map((one) => `--${one}`);
-    const fix = `Give it, or say it in nova2ironic.yaml; ${command} --help says what it is.`;
-    return new MigrationError("N2I-E100", `${command} wants ${options.join(", ")}`, { fix });
+    const names = missing.split(", ");
+    const isInFile = names.every((one) => one === "run" || CONNECTIONS.includes(one));
+    const fix = `Give it${isInFile ? ", or say it in nova2ironic.yaml" : ""}; ${command} --help says what it is.`;
+    const options = names.map((one) => `--${one}`).join(", ");
+    return new MigrationError("N2I-E100", `${command} wants ${options}`, { fix });
   }
   const [, surplus] = /^Unknown arguments?: (.*)$/s.exec(said) ?? [];
   if (surplus !== undefined)
@@ -203,42 +198,6 @@ function declarationOf(name: string): string {
   return declaredCommands().find((one) => nameOf(one) === name)?.command ?? name;
 }
 
-function isPositional(command: string, name: string): boolean {
-  return declarationOf(command).includes(`<${name}>`);
-}
-
-/** The options of the command under way by what they take, as they were declared. */
-function declared(program: object): {
-  readonly number: readonly string[];
-  /** Those that may be repeated. */
-  readonly array: readonly string[];
-} {
-  // Of yargs 18; its types do not have it.
-  return (program as { getOptions: () => ReturnType<typeof declared> }).getOptions();
-}
-
-/** yargs makes NaN of what is no number, and goes on. */
-function checkNumbers(program: object, args: { readonly [name: string]: unknown }): true {
-  for (const name of declared(program).number) {
-    const value = args[name];
-    const isNumber = typeof value === "number" && value >= 0 && value < 1e9;
-    // Of nothing it makes 0.
-    if (value !== undefined && (!isNumber || (value === 0 && isBlank(name))))
-      throw new MigrationError("N2I-E100", `--${name} takes a number`);
-  }
-  if (typeof args["db-timeout"] === "number") setDatabaseTimeout(args["db-timeout"]);
-  return true;
-}
-
-/** Whether the command line gives an option nothing: `--watch "$UNSET"`. */
-function isBlank(name: string): boolean {
-  const { words } = io();
-  return words.some((word, at) => {
-    const [, said = "", value = words[at + 1]] = /^--([\w-]+)(?:=(.*))?$/s.exec(word) ?? [];
-    return kebab(said) === name && value?.trim() === "";
-  });
-}
-
 /** What files of connections may say, and nothing else, can be left out. */
 function checkWithout({ without }: { readonly [option: string]: unknown }): true {
   const all = [...CONNECTIONS, ...ALL_DECISIONS];
@@ -247,18 +206,17 @@ function checkWithout({ without }: { readonly [option: string]: unknown }): true
     .map(String)
     .find((name) => !all.includes(name));
   if (wrong === undefined) return true;
-  const near = nearest(wrong, all);
-  const asked = near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
-  throw new MigrationError("N2I-E100", `--without takes no ${JSON.stringify(wrong)}`, {
-    fix: `${asked}It takes one of ${all.join(", ")}.`,
-  });
+  const fix = `${didYouMean(wrong, all)}It takes one of ${all.join(", ")}.`;
+  throw new MigrationError("N2I-E100", `--without takes no ${JSON.stringify(wrong)}`, { fix });
 }
 
 /** Of two values for an option that takes one, neither is the one that is meant. */
 function checkRepeated(program: object, given: { readonly [option: string]: unknown }): true {
-  const lists = new Set(declared(program).array);
+  // Of yargs 18; its types do not have it. Those that may be repeated.
+  const { getOptions } = program as { getOptions: () => { readonly array: readonly string[] } };
+  const lists = new Set(getOptions.call(program).array);
   for (const [option, value] of Object.entries(given)) {
-    const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    const name = kebab(option);
     if (Array.isArray(value) && name.length > 1 && !lists.has(name))
       throw new MigrationError("N2I-E100", `--${name} is given more than once`);
   }

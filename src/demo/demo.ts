@@ -51,9 +51,8 @@ async function digest(path: string): Promise<string> {
  */
 export async function demo(main: string, say: Say, keep?: string): Promise<boolean> {
   const folder = folderOf(keep);
-  const remove = (): void => {
-    if (keep === undefined) rmSync(folder, { recursive: true, force: true });
-  };
+  const temporary = keep === undefined ? folder : join(folder, "output.txt");
+  const remove = (): void => rmSync(temporary, { recursive: true, force: true });
   const gone = atExit(remove);
   const proofs: (readonly [string, boolean])[] = [];
   const run = async (
@@ -78,7 +77,8 @@ export async function demo(main: string, say: Say, keep?: string): Promise<boole
   say("\nProved:");
   for (const [what, held] of proofs) say(`  ${held ? "yes" : "NO "}  ${what}`);
   const kept = join(folder, "run");
-  if (keep !== undefined) say(`\nThe run is in ${kept}. Its report:\n${join(kept, "report.html")}`);
+  const note = "The BMC addresses in it are examples: do not run power. Its report:";
+  if (keep !== undefined) say(`\nThe run is in ${kept}. ${note}\n${join(kept, "report.html")}`);
   return proofs.every(([, held]) => held);
 }
 
@@ -101,7 +101,7 @@ function unwritable(where: string): (cause: unknown) => never {
   return (cause) => {
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
     if (!/^(E[A-Z]+|SQLITE_(FULL|IOERR|READONLY|CANTOPEN).*)$/.test(code)) throw cause;
-    const fix = "Free space there, or name another folder in TMPDIR.";
+    const fix = "Name another folder (--keep, or TMPDIR), or free space there.";
     throw new MigrationError("N2I-E120", `cannot write ${where} (${code})`, { cause, fix });
   };
 }

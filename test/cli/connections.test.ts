@@ -98,6 +98,10 @@ test("no command is refused for what stands in the file and means something else
   assert.doesNotMatch((await run(["finish", "--yes", ...config])).err, /N2I-E100/);
   const check = await run(["check", "--os-cloud", "nobody", "--watch", "0", ...config]);
   assert.doesNotMatch(check.err, /--ironic-db/);
+  const spares = await run(["node", "list", "--spares", "--without", "os-cloud", ...config]);
+  assertRefusal(spares, 64, "N2I-E106");
+  const unit = await runs(0, ["host", "agent", "--host", "A", "--print-unit", ...config]);
+  assert.doesNotMatch(unit.out, / --run /);
   const back = ["rollback", "--all", "--yes", "--leave-nova", "--after-finish"];
   await runs(0, [...back, ...config], { bare: true });
 });

@@ -71,6 +71,7 @@ test("of three hundred machines, a third of them broken, no command says more th
   assert.match(loaded.out, /^All: nova2ironic show run\/plan --skipped$/m);
   const { out: skipped } = await says(0, "show run/plan --skipped -f value -c UUID");
   assert.equal(skipped.trimEnd().split("\n").length, 152);
+  await says(64, "show run/snapshot --skipped");
   await aPage(0, "verify", ironic);
   await aPage(2, "verify --takeover", ironic);
   await aPage(0, "boot --plan", ["--tftp-root", folder]);

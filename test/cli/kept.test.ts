@@ -169,9 +169,7 @@ test("a file of the run that somebody edited is checked as the operator's own", 
   await planned(made, ...novaOf(made));
   const kept = join(made.run, "connections.yaml");
   const whole = readFileSync(kept, "utf8");
-  // An extract that is refused saves nothing.
-  const swapped = ["--nova-bm-db", made.source[3] ?? ""];
-  await refused(["extract", ...made.at, ...swapped], 4, "N2I-E202", []);
+  await refused(["extract", ...made.at, "--nova-bm-db", made.source[3] ?? ""], 4, "N2I-E202", []);
   assert.equal(readFileSync(kept, "utf8"), whole);
   writeFileSync(kept, whole.replace(/^nova_db: .*$/m, "nova_db: mysql://nova:s3cr3t@db/nova"));
   const ran = await run(["status", ...made.at]);

@@ -39,7 +39,7 @@ export function commandPage(declared: Declared): string {
 export function commonPage(): string {
   return [
     "# Common options\n",
-    "Every command has the last options below. A command that calls an API of OpenStack has the first ones, and a command that prints a list those of the output. All have the names that they have in OpenStack's clients.\n",
+    "Every command has the options of the last section. A command that calls an API of OpenStack has those of *OpenStack*, and a command that prints a list those of *Output*, under the names that they have in OpenStack's clients.\n",
     ...sections({ ...SHARED, ...listOptions, ...everyCommand }, isCommon),
     "This page is made from the options.\n",
   ].join("\n");

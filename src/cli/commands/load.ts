@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { Argv } from "yargs";
 import { MigrationError } from "../../lib/error.ts";
 import { camel, kebab } from "../../run/next.ts";
+import { setDatabaseTimeout } from "../../run/patience.ts";
 import { surroundings } from "../../run/process-context.ts";
 import type { Hands } from "../../window/runner/command-lines.ts";
 import { checkColumnOptions, checkNames, checkTogether } from "../check-options.ts";
@@ -194,7 +195,9 @@ export function addCommands(program: Argv): Argv {
     return to.command(group, about, (yargs) =>
       own.reduce(
         (inner, one) => addCommand(inner, one, one[0].command.slice(group.length + 1)),
-        yargs.usage(`$0 ${group} <command>\n\n${about}`),
+        yargs
+          .usage(`$0 ${group} <command>\n\n${about}`)
+          .demandCommand(1, `${group} wants a command`),
       ),
     );
   }, program.options(every));
@@ -220,6 +223,7 @@ function addCommand(to: Argv, [options, work]: Command, words: string): Argv {
         .middleware((args) => logged(options, args)),
     async handler(args) {
       const run = await work();
+      if (typeof args.dbTimeout === "number") setDatabaseTimeout(args.dbTimeout);
       verbosely(args, nameOf(options));
       // A command without lists prints for people.
       await run({ format: "table", ...args } as never);

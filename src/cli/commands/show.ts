@@ -22,8 +22,9 @@ export async function showCommand(args: ShowArgs): Promise<void> {
       );
     return printDiff(shown, diff, allRows);
   }
-  const match = args.skipped ? [...(args.match ?? []), ...SKIPPED] : args.match;
-  const how = { ...args, every: EVERY.show(args), ...(match && { match }) };
+  if (args.skipped && shown.kind !== "machines" && shown.kind !== "moves")
+    throw new MigrationError("N2I-E100", `--skipped needs a plan, not ${WHAT[shown.kind]}`);
+  const how = { ...args, every: EVERY.show(args), ...(args.skipped && { match: SKIPPED }) };
   const at = { ...how, run: shown.run };
   switch (shown.kind) {
     case "snapshot":

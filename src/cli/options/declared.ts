@@ -62,21 +62,14 @@ export function declare(
       ? [typeof is.alias === "string" && is.alias.length === 1 ? `-${is.alias}` : `--${name}`]
       : [],
   );
-  return program.epilogue(
-    [
-      ...(epilogue === undefined ? [] : [epilogue]),
-      `Common options: ${common.join(" ")} -h --version\nThey are explained by: nova2ironic help common-options`,
-    ].join("\n\n"),
-  );
+  const end = `Common options: ${common.join(" ")} -h --version\nThey are explained by: nova2ironic help common-options`;
+  return program.epilogue(epilogue === undefined ? end : `${epilogue}\n\n${end}`);
 }
 
 /** Options as help lists them: the common ones are hidden. */
 export function hidden(options: OptionTable): OptionTable {
   return Object.fromEntries(
-    Object.entries(options).map(([name, is]) => [
-      name,
-      isCommon(is) ? { ...is, hidden: true } : is,
-    ]),
+    Object.entries(options).map(([name, is]) => [name, { ...is, hidden: isCommon(is) }]),
   );
 }
 
@@ -90,13 +83,18 @@ export function nameOf({ command }: Pick<Declared, "command">): string {
 }
 
 /** What a number has to be; null if it is. @param value a number */
-export function outOfLimits({ least, above, most, whole }: Limits, value: unknown): string | null {
+export function outOfLimits(
+  { least = 0, above, most, whole }: Limits,
+  value: unknown,
+): string | null {
   const is = Number(value);
-  const fits = is >= (least ?? is) && is <= (most ?? is) && (above === undefined || is > above);
+  // Timers take no more.
+  if (is >= 1e9 && most === undefined) return "a number below 1000000000";
+  const fits = is >= least && is <= (most ?? is) && (above === undefined || is > above);
   if (fits && (whole !== true || Number.isInteger(is))) return null;
   const what = whole === true ? "a whole number" : "a number";
   if (above !== undefined) return `${what} above ${above}`;
-  return most === undefined ? `${what}, ${least} or more` : `${what} from ${least ?? 0} to ${most}`;
+  return most === undefined ? `${what}, ${least} or more` : `${what} from ${least} to ${most}`;
 }
 
 /** An option with a word of its own. */

@@ -32,7 +32,7 @@ export const showOptions: Declared = {
     skipped: flag("Of a plan: only the machines that apply does not load, with the reason"),
     nova: flag("Of a plan: its rows of Nova and what was found of them"),
   },
-  exclude: [["skipped", "nova"]],
+  exclude: ["nova", "diff", "match"].map((name) => ["skipped", name]),
   examples: [
     "$0 show m1/plan -f csv -c UUID -c Verdict",
     "$0 show m1/plan --diff 7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001",

@@ -75,10 +75,7 @@ export function extract(
         undefined,
         (progress) => takeSnapshot(run, { bm, nova, hosts, trees }, seal, now, progress),
         ({ counts }) => `${counts.machines} machines`,
-      ).catch(async (cause: unknown) => {
-        await forget();
-        throw cause;
-      });
+      ).catch((cause: unknown) => forget().then(() => Promise.reject(cause)));
       return { ...made, path: run.path };
     });
   });

@@ -81,6 +81,7 @@ export const HOST = {
     command: "host agent",
     describe: "Keep the lease of a compute host while its nova-compute reports",
     options: { ...AGENT, "print-unit": flag("Only print a unit of systemd that runs it") },
+    want: { take: ["run"], run: ["take"], "fence-command": ["take"] },
     examples: [
       "$0 host agent --host A --nova-bm-db conf:/etc/nova/nova.conf --nova-db conf:/etc/nova/nova.conf",
     ],

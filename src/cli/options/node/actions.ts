@@ -54,12 +54,12 @@ export const SWITCHING = {
 
 const MACHINE: Positional = ["machine", { type: "string", describe: "uuid or name of the node" }];
 
-const LIST = {
+const SPARES = {
   spares: flag("Nodes in manageable or enroll, by the active machines they are identical to"),
   need: number("With --spares: exit 2 if a machine has fewer", { ...ARG, least: 0, whole: true }),
   identical: word("With --spares: a document in place of mappings/identical.json"),
-  ...ADOPTABLE,
 };
+const LIST = { ...SPARES, ...ADOPTABLE };
 
 /** The commands of `node`, in the order of help. */
 export const NODE = {
@@ -143,10 +143,14 @@ export const ALIASES = {
     describe: false,
     positional: NODE.switchover.positional,
     options: {
-      ...{ ...LIST, ...NODE.switchover.options },
+      ...{ ...SPARES, all: ADOPTABLE.all, ...NODE.switchover.options },
       run: { ...RUN.run, demandOption: false },
     },
-    ...{ exclude: SWITCHING.exclude, want: SWITCHING.want },
+    exclude: [
+      ...SWITCHING.exclude,
+      ...["machine", "destination", "dry-run", "fence-command"].map((name) => ["spares", name]),
+    ],
+    want: { ...SWITCHING.want, need: ["spares"], all: ["spares"] },
   },
   adoptable: { command: "adoptable", describe: false, options: ADOPTABLE },
   manage: { ...NODE.manage, command: "manage [machine] [name]", describe: false },

@@ -37,7 +37,7 @@ export const runOptions: Declared = {
       ...{ default: 300, requiresArg: true },
     }),
     watch: number("Seconds that check (60) and apply (20) watch nova-compute standing still", {
-      requiresArg: true,
+      ...{ requiresArg: true, most: 3600 },
     }),
     wait: number("Seconds to wait for what a person does; without it, until it is seen", {
       requiresArg: true,

@@ -44,11 +44,11 @@ export interface Hands {
   readonly perform: (command: string, options: object) => Promise<number>;
 }
 
-/** Saves the decisions for later stages, whatever ends this run of them. @param create whether the run begins with it */
-export async function saveDecisions(words: RunWords, create = false): Promise<void> {
+/** Saves the decisions for later stages. A folder that an interrupted extract left empty becomes a run by it. */
+export async function saveDecisions(words: RunWords): Promise<void> {
   const given = pick(words, Object.values(FOR_STAGES).flat());
   if (Object.keys(given).length === 0) return;
-  await inRun(words.run, "run", { kind: "migration", create }, (run) =>
+  await inRun(words.run, "run", { kind: "migration", create: true }, (run) =>
     saveOptions(run, "run", given),
   );
 }

@@ -315,7 +315,7 @@ async function performed(
     case "extract": {
       const options = await hands.options(stage, given);
       // A signal ends the process amid it: what was given is in the run before.
-      if (run === null) await saveDecisions(words, true);
+      if (run === null) await saveDecisions(words);
       return hands.perform(stage, options);
     }
     case "power":

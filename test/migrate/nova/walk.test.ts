@@ -143,7 +143,7 @@ test("hooks run before and after a stage; one that fails, hangs or is others' st
   const fresh = join(made.folder, "fresh");
   mkdirSync(join(fresh, "hooks"), { recursive: true, mode: 0o700 });
   writeFileSync(join(fresh, "hooks", "before-extract"), "#!/bin/sh\nexit 7\n", { mode: 0o700 });
-  const begun = await walk({ ...made, at: ["--run", fresh] });
+  const begun = await walk({ ...made, at: ["--run", fresh] }, "--rate", "5");
   isRefused(begun, /hooks\/before-extract ended with 7/, "N2I-E329");
   const until = ["--until", "check"];
   hook("before-check", 'echo "at $NOVA2IRONIC_STAGE"; test "$NOVA2IRONIC_RUN" && env | wc -l');

@@ -18,7 +18,7 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6819,
+  cli: 6813,
   demo: 743,
   engine: 1577,
   lib: 6192,
@@ -48,9 +48,9 @@ const PRIVATE_WORDS =
  */
 const LONG: Readonly<Record<string, number>> = {
   "src/cli/commands/shared.ts": 321,
-  "src/lib/ipmi/fleet.ts": 345,
+  "src/lib/ipmi/fleet.ts": 343,
   "src/lib/ipmi/policy.ts": 384,
-  "src/lib/ipmi/session.ts": 386,
+  "src/lib/ipmi/session.ts": 385,
   "src/run/files/artefact-reader.ts": 319,
   "src/systems/database/write.ts": 344,
   "src/systems/ironic-api/fake-hardware.ts": 341,

@@ -1,12 +1,13 @@
 import { MigrationError } from "../lib/error.ts";
-import { nearest } from "../lib/table/nearest.ts";
+import { didYouMean, nearest } from "../lib/table/nearest.ts";
 import { kebab } from "../run/next.ts";
+import { isSaid } from "./connections.ts";
 import { io } from "./io.ts";
 import { type Declared, nameOf, type OptionTable, outOfLimits } from "./options/declared.ts";
 import { everyCommand } from "./options/every.ts";
 
 /**
- * A typing error is named before what it made look missing.
+ * Refuses a misspelled option before yargs reports the option that it stands for as missing.
  *
  * @throws MigrationError N2I-E100
  */
@@ -24,9 +25,8 @@ export function checkNames(declared: Declared): void {
     if (said === "" || names.every((name) => known.includes(name))) continue;
     const near = dashes === "-" ? spaced(said, known) : nearest(kebab(said), known).map(long);
     const own = nameOf(declared);
-    const meant = near.length > 0 ? `Did you mean ${near.join(" or ")}? ` : "";
     throw new MigrationError("N2I-E100", `${own} has no option ${dashes}${said}`, {
-      fix: `${meant}Run ${own} with --help for all.`,
+      fix: `${didYouMean(near)}Run ${own} with --help for all.`,
     });
   }
 }
@@ -53,7 +53,7 @@ export async function checkColumnOptions(
 }
 
 /**
- * What the command line and the files of connections give together.
+ * Checks the options of the command line together with those of the files of connections.
  *
  * @throws MigrationError N2I-E100 for options that exclude each other, that need another one, or are out of range
  */
@@ -62,7 +62,7 @@ export function checkTogether(
   args: { readonly [name: string]: unknown },
 ): void {
   const { exclude = [], want = {}, positional = [], options = {} } = declared;
-  const isGiven = (name: string): boolean => (args[name] ?? false) !== false;
+  const isGiven = (name: string): boolean => isSaid(args, name);
   const shown = (name: string): string =>
     positional.some(([one]) => one === name) ? `<${name}>` : long(name);
   for (const names of exclude) {
@@ -79,13 +79,13 @@ export function checkTogether(
   const all: OptionTable = { ...everyCommand, ...options };
   for (const [name, is] of Object.entries(all)) {
     if (is.type !== "number" || args[name] === undefined) continue;
-    // yargs makes 0 of nothing.
+    // yargs reads an empty value as 0.
     const wanted = outOfLimits(is, isBlank(name) ? Number.NaN : args[name]);
     if (wanted !== null) throw new MigrationError("N2I-E100", `--${name} takes ${wanted}`);
   }
 }
 
-/** Whether the command line gives an option nothing: `--watch "$UNSET"`. */
+/** Whether the value of an option is empty: `--watch "$UNSET"`. */
 function isBlank(name: string): boolean {
   const { words } = io();
   return words.some((word, at) => {

@@ -137,7 +137,7 @@ function namesOf(found: readonly Filled[]): string {
   return found.flatMap(([option]) => (option === "run" ? [] : [option])).join(", ");
 }
 
-/** What a file says of options that the command has, that were not given, and that it may fill beside those that were. */
+/** The values of a file for options of the command that are not given, and do not conflict with those that are. */
 function fillable(
   args: Args,
   declared: Declared,
@@ -188,7 +188,7 @@ export async function configuredRun(): Promise<string | null> {
   return typeof run === "string" ? run : null;
 }
 
-function isSaid(args: Args, name: string): boolean {
+export function isSaid(args: Readonly<Args>, name: string): boolean {
   return args[name] !== undefined && args[name] !== false;
 }
 

@@ -1,6 +1,6 @@
 import yargs from "yargs";
 import { MigrationError } from "../lib/error.ts";
-import { nearest } from "../lib/table/nearest.ts";
+import { didYouMean, nearest } from "../lib/table/nearest.ts";
 import { CHECK_STATUS } from "../model/check.ts";
 import { topics } from "../run/files/manual.ts";
 import { ALL_DECISIONS, CONNECTIONS, kebab } from "../run/next.ts";
@@ -75,16 +75,10 @@ async function asked(words: readonly string[]): Promise<readonly string[] | null
   if (found !== null) return [...found.split(" "), "--help"];
   const pages = topics();
   if (rest.every((word) => isCode(word) || pages.includes(word))) return ["explain", ...rest];
-  const meant = didYouMean(topic, [...commandNames(), ...pages]);
+  const meant = didYouMean(nearest(topic, [...commandNames(), ...pages]));
   throw new MigrationError("N2I-E100", `there is no command or topic ${JSON.stringify(topic)}`, {
     fix: `${meant}List all with: nova2ironic help`,
   });
-}
-
-/** The near ones of some names, as a question; empty without any. */
-function didYouMean(word: string, names: readonly string[]): string {
-  const near = nearest(word, names);
-  return near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
 }
 
 async function command(words: readonly string[]): Promise<void> {
@@ -147,7 +141,7 @@ function usage(message: string | null, error: Error | undefined): never {
   if (actions.length > 0 && action === undefined) {
     const [second = "-"] = rest;
     const is = second.startsWith("-") ? "wants a command" : `knows no ${JSON.stringify(second)}`;
-    const fix = `${didYouMean(second, actions)}It takes one of ${actions.join(", ")}.`;
+    const fix = `${didYouMean(nearest(second, actions))}It takes one of ${actions.join(", ")}.`;
     throw new MigrationError("N2I-E100", `${group} ${is}`, { fix });
   }
   const first = action === undefined ? group : `${group} ${action}`;
@@ -172,14 +166,14 @@ function inOurWords(command: string, said: string): MigrationError | null {
     const choices = all.split(", ").map((one) => one.replaceAll('"', ""));
     const isPositional = declarationOf(command).includes(`<${name}>`);
     const what = isPositional ? `${command} knows` : `--${name} takes`;
-    const fix = `${didYouMean(given.replaceAll('"', ""), choices)}It takes one of ${choices.join(", ")}.`;
+    const fix = `${didYouMean(nearest(given.replaceAll('"', ""), choices))}It takes one of ${choices.join(", ")}.`;
     return new MigrationError("N2I-E100", `${what} no ${given}`, { fix });
   }
   const [, missing] = /^Missing required arguments?: (.*)$/s.exec(said) ?? [];
   if (missing !== undefined) {
     const names = missing.split(", ");
     const isInFile = names.every((one) => one === "run" || CONNECTIONS.includes(one));
-    const fix = `Give it${isInFile ? ", or say it in nova2ironic.yaml" : ""}; ${command} --help says what it is.`;
+    const fix = `Give it${isInFile ? ", or set it in nova2ironic.yaml" : ""}; ${command} --help describes it.`;
     const options = names.map((one) => `--${one}`).join(", ");
     return new MigrationError("N2I-E100", `${command} wants ${options}`, { fix });
   }
@@ -206,7 +200,7 @@ function checkWithout({ without }: { readonly [option: string]: unknown }): true
     .map(String)
     .find((name) => !all.includes(name));
   if (wrong === undefined) return true;
-  const fix = `${didYouMean(wrong, all)}It takes one of ${all.join(", ")}.`;
+  const fix = `${didYouMean(nearest(wrong, all))}It takes one of ${all.join(", ")}.`;
   throw new MigrationError("N2I-E100", `--without takes no ${JSON.stringify(wrong)}`, { fix });
 }
 

@@ -1,9 +1,9 @@
 import { isObject, type Json } from "./json.ts";
 
 /**
- * Capabilities by name, `true` and `false` in whatever case they are written.
+ * Capabilities by name, `true` and `false` in lower case.
  *
- * @param told `boot_mode:uefi,iscsi_boot:True`; an object where somebody wrote one
+ * @param told `boot_mode:uefi,iscsi_boot:True`, or an object
  * @source ironic: drivers/utils.py, capabilities_to_dict
  */
 export function capabilitiesOf(told: Json): ReadonlyMap<string, string> {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { novaAsked } from "../../src/cli/commands/node/nova-options.ts";
 import type { Case } from "../../src/demo/case.ts";
 import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
-import { type Extracted, takeSnapshot } from "../../src/migrate/extract/extract.ts";
+import { takeSnapshot } from "../../src/migrate/extract/extract.ts";
 import { openFlavorApi } from "../../src/migrate/flavors/flavor-api.ts";
 import { planNova } from "../../src/migrate/hosts/nova-plan.ts";
 import { NO_SITE } from "../../src/migrate/mapping/site.ts";
@@ -77,7 +77,7 @@ export async function extracted(
   written: Pick<WrittenCase, "extract">,
   bm: Database,
   nova: Database | null,
-): Promise<Extracted> {
+): ReturnType<typeof takeSnapshot> {
   mkdirSync(run.path, { mode: 0o700 });
   const hosts = await readHostConfigs(after(written.extract, "--nova-conf"), seal);
   const trees = await openTrees(after(written.extract, "--tftp-root"), "--tftp-root");

@@ -203,7 +203,7 @@ export function addCommands(program: Argv): Argv {
   }, program.options(every));
 }
 
-/** Whether a shell asks what it can offer: yargs' completion. */
+/** Whether a shell completes a command line. */
 function isCompleting(): boolean {
   return io().words.includes("--get-yargs-completions");
 }
@@ -219,7 +219,7 @@ function addCommand(to: Argv, [options, work]: Command, words: string): Argv {
         .middleware((args) => addConnections(args, options, usualOf(yargs)), true)
         .middleware((args) => checkColumnOptions(options, args))
         .middleware((args) => checkTogether(options, args))
-        // What yargs finds wrong stands in no log: it may be the name of the run.
+        // A command line that yargs refuses is not logged: its --run may be wrong.
         .middleware((args) => logged(options, args)),
     async handler(args) {
       const run = await work();

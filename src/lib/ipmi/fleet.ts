@@ -36,7 +36,7 @@ export const SCHEDULE: Schedule = {
   window: 65_536,
 };
 
-/** What the schedule has to know of a reading, whoever made it. */
+/** The fields of a reading that the schedule uses. */
 export type Reading = Pick<BmcReading, "elapsed" | "attempts" | "pass"> & {
   readonly verdict: string;
 };
@@ -60,12 +60,10 @@ interface FleetOptions<T, R> {
 }
 
 /**
- * Asks every BMC for its power state, in a shuffled order, and once more those that failed, as soon
- * as no other waits for its first turn. Readings come as they are made; when the signal is aborted
- * it ends with what is known once sessions are closed.
+ * Asks every BMC for its power state, in a shuffled order, and those that failed once more after all others had a turn.
+ * Readings come as they are made. If the signal is aborted, it closes the sessions and ends.
  *
- * A BMC that does not answer does so whoever asks: targets on it that wait for their turn have their
- * answer. Targets that share a BMC and a login are asked once.
+ * If a BMC does not answer, waiting targets on it get that answer. Targets with one BMC and login are asked once.
  *
  * @param options.ask asks one BMC otherwise than this library does
  * @throws what `ask` throws, when it is not by the signal; IpmiError when this host cannot ask
@@ -223,7 +221,7 @@ interface Looks<T, R> {
   readonly owed: () => Iterable<FleetAnswer<T, R>>;
 }
 
-/** What a BMC's address says whoever asks it, and with whatever credentials. */
+/** Verdicts on the address of a BMC, which do not depend on the credentials. */
 const NOBODY_THERE: readonly string[] = ["unreachable", "port-closed"];
 
 function createLooks<T extends BmcTarget, R extends Reading>(

@@ -48,9 +48,8 @@ export interface Channel {
   /** Whether an answer had wrong checksums. */
   readonly checksumsWrong: () => boolean;
   /**
-   * Frees the slot and forgets the keys: sent twice at most, half a second each, its answer not
-   * looked at. It is done even when all is to stop: a session left open takes a slot from the
-   * conductor.
+   * Frees the slot and forgets the keys. It is sent at most twice, waits half a second each time, and ignores the answer.
+   * It is sent after a request to stop too, because an open session takes a slot from the conductor.
    */
   readonly close: () => Promise<void>;
   /** The same without waiting, when no time is left or nobody knows whether it is open. */

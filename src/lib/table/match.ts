@@ -1,14 +1,14 @@
 import { MigrationError } from "../error.ts";
 import type { Json } from "../json.ts";
 import { cellText } from "./data.ts";
-import { nearest } from "./nearest.ts";
+import { didYouMean, nearest } from "./nearest.ts";
 
 /** A column's name and the words of `--match` that its cells are held against. */
 type Wanted = ReadonlyMap<number, readonly RegExp[]>;
 
 /**
- * Which rows are wanted. Words of one column are alternatives; those of several columns all have to fit.
- * A cell of several words, such as codes of findings, fits when one of them does.
+ * Which rows are wanted. Words of one column are alternatives; those of several columns all have to match.
+ * A cell of several words, such as codes of findings, matches if one word does.
  *
  * @param words `COLUMN=VALUE`: case does not matter, `*` is any text, and `D600` means N2I-D600
  * @throws MigrationError N2I-E100 for a column that is not there; its fix names the nearest
@@ -56,9 +56,8 @@ function columnOf(columns: readonly string[], name: string): number {
     having.length > 1
       ? having.map((at) => columns[at] ?? "")
       : nearest(wanted, lower).map((one) => columns[lower.indexOf(one)] ?? "");
-  const ask = near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
   throw new MigrationError("N2I-E100", `there is no column ${JSON.stringify(name)} to match`, {
-    fix: `${ask}Choose from these columns: ${columns.join(", ")}.`,
+    fix: `${didYouMean(near)}Choose from these columns: ${columns.join(", ")}.`,
   });
 }
 

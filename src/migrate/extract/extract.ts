@@ -94,7 +94,7 @@ async function sealFor(run: RunFolder, keyFile: string | undefined) {
   return sealOf(run, keyFile, (await openManifest(plan)).manifest.key);
 }
 
-export interface Extracted {
+interface Extracted {
   readonly header: SnapshotHeader;
   readonly counts: SnapshotCounts;
   readonly sha256: string;

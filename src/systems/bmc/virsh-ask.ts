@@ -74,7 +74,7 @@ async function ask(
 }
 
 /** A machine of nova_bm with every MAC of its live interfaces. */
-export interface VirtualMachine {
+interface VirtualMachine {
   readonly bm_node_id: number;
   readonly macs: readonly string[];
 }

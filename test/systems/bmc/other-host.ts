@@ -2,7 +2,6 @@ import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "
 import { join, resolve } from "node:path";
 import type { TestContext } from "node:test";
 import type { PowerReading } from "../../../src/model/power.ts";
-import type { VirtualMachine } from "../../../src/systems/bmc/virsh-ask.ts";
 import { type AskOptions, askVirtual } from "../../../src/systems/bmc/virsh-ask.ts";
 import type { VirtualPower } from "../../../src/systems/bmc/virsh-settings.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
@@ -24,7 +23,7 @@ export interface OtherHost {
   /** The lines of a file; none when nobody wrote it. */
   readonly lines: (file: string) => readonly string[];
   readonly ask: (
-    machines: readonly VirtualMachine[],
+    machines: Parameters<typeof askVirtual>[1],
     more?: Partial<VirtualPower> & Partial<AskOptions>,
   ) => Promise<readonly PowerReading[]>;
 }
@@ -99,7 +98,7 @@ export function macOf(at: number): string {
   return `52:54:00:${hex.slice(0, 2)}:${hex.slice(2, 4)}:${hex.slice(4)}`;
 }
 
-export function machine(at: number, macs: readonly string[] = [macOf(at)]): VirtualMachine {
+export function machine(at: number, macs: readonly string[] = [macOf(at)]) {
   return { bm_node_id: at, macs };
 }
 

@@ -4,7 +4,7 @@ import { common, meaning } from "../shared.ts";
 
 const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout");
 
-const RUN = meaning("run", "The run's folder: rollback undoes what it recorded");
+const RUN = meaning("run", "The run's folder, with the journal that rollback needs");
 const ARG = { requiresArg: true };
 const PACE = {
   "in-flight": number("Machines in progress at once (4)", { ...ARG, least: 1, whole: true }),
@@ -21,10 +21,10 @@ const NOVA = {
   ),
   watch: number("With --nova: seconds to watch each machine afterwards (120)", ARG),
 };
-/** Of what is an allocation unless --nova is given. */
+/** Options that need --nova. */
 const WITH_NOVA = ["flavor", "image", "port", "accept-network-cut", "watch"];
 
-/** What a list of machines that run already takes. */
+/** Options of the list of adoptable machines. */
 const ADOPTABLE = {
   adoptable: flag("Machines that are active, free, of a resource class, and in service"),
   all: flag("The others too, each with the reason; of spares: the nearest that does not fit"),

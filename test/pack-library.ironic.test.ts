@@ -13,7 +13,7 @@ test("the example of the IPMI library's README compiles and runs with the packed
   const folder = mkdtempSync(join(tmpdir(), "n2i-library-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const home = join(folder, "elsewhere", "node_modules", "nova2ironic");
-  unpack(folder, home);
+  await unpack(folder, home);
   const readme = readFileSync(join(home, "src/lib/ipmi/README.md"), "utf8");
   const example = /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
   const user = join(folder, "elsewhere");

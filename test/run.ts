@@ -18,7 +18,7 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 /** Files that share a process: starting one and loading the program costs more than most files do. */
 const FILES_PER_PROCESS = 20;
 
-const USAGE = `node .build/test/run.js LANE ... [--all] [PART ...]
+const USAGE = `node dist/test/run.js LANE ... [--all] [PART ...]
 Lanes: ${LANES.map(({ name }) => name).join(" ")}. PART is part of a file's path; --all adds the long files.
 `;
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import {
   copyFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -12,17 +13,14 @@ import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { compiledOf, loadedFiles, loadProgram, sealed } from "../src/cli/load-program.ts";
 import { declare } from "../src/cli/options/declared.ts";
-import { writeCase } from "../src/demo/write-case.ts";
 import { EXIT_STATUS } from "../src/lib/exit-status.ts";
 import { SCHEDULE } from "../src/lib/ipmi/index.ts";
 import { CHECK_STATUS } from "../src/model/check.ts";
 import { packageRoot, program } from "../src/run/files/package-root.ts";
 import { commandOf } from "./support/command-line.ts";
-import { fleet } from "./support/fleet.ts";
 
-const BUILT = join(packageRoot(), ".build", "src");
+const BUILT = join(packageRoot(), "dist", "src");
 
 /** Files and packages that are loaded with a file: by its compiled form, which names no types. */
 function loadedWith(start: string): {
@@ -50,13 +48,7 @@ test("--version loads the entry, what finds package.json, what would load the pr
   const { files, packages } = loadedWith("cli/main.js");
   assert.deepEqual(
     [files, packages],
-    [
-      [
-        ...["cli/load-program.js", "cli/main.js", "lib/exit-status.js", "model/check.js"],
-        "run/files/package-root.js",
-      ],
-      [],
-    ],
+    [[...["cli/main.js", "lib/exit-status.js", "model/check.js", "run/files/package-root.js"]], []],
   );
 });
 
@@ -87,94 +79,6 @@ test("knex, the drivers and yaml are loaded when they are used", () => {
     .map((name) => readFileSync(join(BUILT, name), "utf8"));
   const isLate = (name: string) => late.includes(name.split("/")[0] ?? "");
   assert.deepEqual(texts.flatMap(staticImports).filter(isLate), []);
-  const required = texts.flatMap((text) =>
-    [...text.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name = ""]) => name),
-  );
-  // Each is in packages.js, or installed.
-  const { dependencies } = JSON.parse(
-    readFileSync(join(packageRoot(), "package.json"), "utf8"),
-  ) as { readonly dependencies: { readonly [name: string]: string } };
-  const bundled = Object.keys(
-    loadProgram<object>(join(packageRoot(), ".build", "bundle", "packages.js")),
-  );
-  const known = [...bundled, ...Object.keys(dependencies)];
-  assert.ok(required.includes("knex"));
-  assert.deepEqual(
-    required.filter((name) => !known.includes(name)),
-    [],
-  );
-});
-
-test("the bundle is of ASCII alone: bytes are read as letters", () => {
-  const bundle = dirname(program());
-  for (const name of readdirSync(bundle).filter((file) => file.endsWith(".js")))
-    assert.equal(
-      /[^\0-\x7f]/.exec(readFileSync(join(bundle, name), "latin1"))?.[0],
-      undefined,
-      name,
-    );
-});
-
-test("V8 takes what was compiled of the bundle in commands that open databases", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-compiled-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  const { extract, ironic } = await writeCase(fleet(1), folder);
-  const nova = extract.slice(extract.indexOf("--nova-db")).slice(0, 2);
-  const hook = join(folder, "hook.cjs");
-  writeFileSync(
-    hook,
-    `const vm = require("node:vm");
-     const { Script } = vm;
-     vm.Script = class extends Script {
-       constructor(text, how) {
-         super(text, how);
-         process.stderr.write(how.filename + " refused: " + this.cachedDataRejected + "\\n");
-       }
-     };
-     require("node:module").syncBuiltinESMExports();`,
-  );
-  for (const [status, ...words] of [
-    [0, "extract", "--run", join(folder, "run"), ...extract],
-    [4, "node", "list", "--adoptable", ...ironic], // a sample's Ironic is open, and too old
-    [0, "host", "plan", "--run", join(folder, "host"), "--from", "a", "--to", "b", ...nova],
-  ] as const) {
-    const all = ["--require", hook, program(), ...words];
-    const ran = spawnSync(process.execPath, all, { encoding: "utf8" });
-    assert.equal(ran.status, status, ran.stderr);
-    const taken = ["program", "packages"].map((name) => `bundle/${name}.js refused: false`);
-    assert.deepEqual(ran.stderr.match(/^bundle.*/gm), taken, words.join(" "));
-  }
-});
-
-test("what was compiled is taken as it was written, for the file as it was", (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-sealed-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  let files = 0;
-  const loads = (text: string, kept?: Buffer) => {
-    files += 1;
-    const file = join(folder, `${files}.js`);
-    writeFileSync(file, text);
-    if (kept !== undefined) writeFileSync(compiledOf(file), kept);
-    const { said } = loadProgram<{ readonly said: string }>(file);
-    const { script } = loadedFiles().get(file) ?? assert.fail(file);
-    return { said, script, refused: script.cachedDataRejected };
-  };
-  const text = '(function(exports){exports.said="one"})';
-  const { script } = loads(text);
-  const kept = sealed(Buffer.from(text), script.createCachedData());
-  const takes = (source: string, bytes: Buffer) => {
-    const { said, refused } = loads(source, bytes);
-    return [said, refused];
-  };
-  assert.deepEqual(takes(text, kept), ["one", false]);
-  for (let at = 0; at < kept.length; at += 1) {
-    const damaged = Buffer.from(kept);
-    damaged.writeUInt8(damaged.readUInt8(at) ^ (1 << (at % 8)), at);
-    assert.deepEqual(takes(text, damaged), ["one", undefined], `byte ${at}`);
-  }
-  for (const length of [0, 31, 32, kept.length - 1])
-    assert.deepEqual(takes(text, kept.subarray(0, length)), ["one", undefined]);
-  assert.deepEqual(takes(text.replace("one", "two"), kept), ["two", undefined]);
 });
 
 test("a command that waits for what never comes ends as a bug, and says so", (t) => {
@@ -200,27 +104,30 @@ test("a command that waits for what never comes ends as a bug, and says so", (t)
   assert.equal(ends("help", "runbook").status, 0);
 });
 
-test("a package that lacks a file of the program says which, before anything begins", (t) => {
+test("an installation that lacks a file of the program or a package says which", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "n2i-half-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
-  for (const name of ["nova2ironic.js", "package.json"])
-    copyFileSync(join(dirname(program()), name), join(folder, name));
-  const says = (word: string) => {
-    const words = [join(folder, "nova2ironic.js"), word];
+  copyFileSync(join(packageRoot(), "package.json"), join(folder, "package.json"));
+  for (const name of loadedWith("cli/main.js").files) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    copyFileSync(join(BUILT, name), join(folder, name));
+  }
+  const start = join(folder, "cli", "start.js");
+  const ends = (word: string, text?: string) => {
+    if (text !== undefined) writeFileSync(start, text);
+    const words = [join(folder, "cli", "main.js"), word];
     const { status, stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
-    return [status, stdout, stderr];
+    return [status, stdout, stderr.replace(/ imported from .*/, "")];
   };
   const lacks = (name: string): string =>
-    `ERROR The installation is incomplete: ${join(folder, name)} is missing.\nFix: Install nova2ironic again.\n`;
-  assert.deepEqual(says("status"), [EXIT_STATUS.failed.status, "", lacks("program.js")]);
-  writeFileSync(
-    join(folder, "program.js"),
-    '(function(exports){exports.start=async()=>{process.stdout.write("began")}})',
-  );
-  assert.deepEqual(says("status"), [EXIT_STATUS.failed.status, "", lacks("packages.js")]);
-  assert.deepEqual(says("check"), [CHECK_STATUS.Error.status, "", lacks("packages.js")]);
-  writeFileSync(join(folder, "packages.js"), "");
-  assert.deepEqual(says("status"), [0, "began", ""]);
+    `ERROR The installation is incomplete: Cannot find ${name}\nFix: Install nova2ironic again.\n`;
+  const { failed } = EXIT_STATUS;
+  assert.deepEqual(ends("status"), [failed.status, "", lacks(`module '${start}'`)]);
+  assert.deepEqual(ends("check"), [CHECK_STATUS.Error.status, "", lacks(`module '${start}'`)]);
+  const needs = 'import "yargs";';
+  assert.deepEqual(ends("status", needs), [failed.status, "", lacks("package 'yargs'")]);
+  const begins = 'export const start = () => process.stdout.write("began");';
+  assert.deepEqual(ends("status", begins), [0, "began", ""]);
 });
 
 test("power asks at the pace of our client unless told otherwise", async () => {

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Ran } from "./seen.ts";
 
-export const PROGRAM = join(import.meta.dirname, "..", "..", "bundle", "nova2ironic.js");
+export const PROGRAM = join(import.meta.dirname, "..", "..", "src", "cli", "main.js");
 const LOOK_MS = 50;
 
 /** Runs the product's commands as an operator does, and keeps what they said. */

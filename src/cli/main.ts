@@ -1,13 +1,10 @@
 #!/usr/bin/env node
-import { existsSync, writeSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { writeSync } from "node:fs";
 import { EXIT_STATUS } from "../lib/exit-status.ts";
 import { CHECK_STATUS } from "../model/check.ts";
 import { version } from "../run/files/package-root.ts";
-import { loadProgram } from "./load-program.ts";
 
-/** Answered before anything is loaded; a stdout that takes no line is met the long way. */
+/** `--version` is answered before the program is loaded. A stdout that takes no line is left to the program. */
 function answersVersion(words: readonly string[]): boolean {
   if (words.length !== 1 || words[0] !== "--version") return false;
   try {
@@ -17,19 +14,15 @@ function answersVersion(words: readonly string[]): boolean {
   }
 }
 
-/** Nothing has begun yet: with half of it a command might end in its midst. */
-function lacks(file: string): void {
-  const checks = process.argv[2] === "check";
+/** A file of the program or a package is missing. Nothing has begun yet. */
+function endIncomplete(error: Error & { readonly code?: unknown }): void {
+  if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
   process.stderr.write(
-    `ERROR The installation is incomplete: ${file} is missing.\nFix: Install nova2ironic again.\n`,
+    `ERROR The installation is incomplete: ${error.message}.\nFix: Install nova2ironic again.\n`,
   );
+  const checks = process.argv[2] === "check";
   process.exitCode = checks ? CHECK_STATUS.Error.status : EXIT_STATUS.failed.status;
 }
 
-if (!answersVersion(process.argv.slice(2))) {
-  const folder = dirname(fileURLToPath(import.meta.url));
-  const [program, packages] = [join(folder, "program.js"), join(folder, "packages.js")];
-  const missing = [program, packages].find((file) => !existsSync(file));
-  if (missing !== undefined) lacks(missing);
-  else void loadProgram<typeof import("./start.ts")>(program).start(process);
-}
+if (!answersVersion(process.argv.slice(2)))
+  void import("./start.ts").then(({ start }) => start(process), endIncomplete);

@@ -85,7 +85,7 @@ async function command(words: readonly string[]): Promise<void> {
   checkWords(words);
   const program = yargs([...words])
     .scriptName("nova2ironic")
-    // Half a sentence in the language of the terminal helps nobody, and the bundle has no other.
+    // All texts of this program are English.
     .locale("en")
     .usage("$0 <command>\n\nMoves a nova-baremetal deployment to OpenStack Ironic.")
     .parserConfiguration({

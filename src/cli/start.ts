@@ -8,7 +8,7 @@ import { run } from "./program.ts";
 const OVER = 3000;
 
 /** What streams dies young: a heap of twice what is alive is enough, where V8 would take four times. */
-export const FLAG = "--heap-growing-percent=100";
+const FLAG = "--heap-growing-percent=100";
 
 /** Runs the command line of a process to its end. */
 export async function start(host: NodeJS.Process): Promise<void> {

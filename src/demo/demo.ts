@@ -14,7 +14,7 @@ import { MigrationError } from "../lib/error.ts";
 import { atExit } from "../lib/files/at-exit.ts";
 import { shellWord } from "../lib/text.ts";
 import { openRole } from "../run/databases.ts";
-import { packageRoot } from "../run/files/package-root.ts";
+import { programCommand, packageRoot } from "../run/files/package-root.ts";
 import { surroundings } from "../run/process-context.ts";
 import { digestDatabase } from "../systems/ironic-db/digest.ts";
 import type { Case } from "./case.ts";
@@ -44,12 +44,11 @@ async function digest(path: string): Promise<string> {
  * Runs the main job on a sample deployment in a temporary folder, command by command as an
  * operator would, and proves after each what it promises.
  *
- * @param main path of the program to run
  * @param keep a folder that stays, with the report of the run; a temporary one is removed
  * @returns whether everything held
  * @throws MigrationError N2I-E120 if its folder cannot be written, N2I-E100 if the one to keep is not empty
  */
-export async function demo(main: string, say: Say, keep?: string): Promise<boolean> {
+export async function demo(say: Say, keep?: string): Promise<boolean> {
   const folder = folderOf(keep);
   const temporary = keep === undefined ? folder : join(folder, "output.txt");
   const remove = (): void => rmSync(temporary, { recursive: true, force: true });
@@ -61,7 +60,7 @@ export async function demo(main: string, say: Say, keep?: string): Promise<boole
     ...words: readonly string[]
   ): Promise<string> => {
     say(`\n$ nova2ironic ${words.map(shellWord).join(" ")}`);
-    const { code, out } = await command(main, folder, words);
+    const { code, out } = await command(folder, words);
     say(out.trimEnd());
     if (code !== status) say(`(exit ${code}, expected ${status})`);
     proofs.push([`${words[0]} (exit ${status}): ${what}`, code === status]);
@@ -159,14 +158,14 @@ function after(words: readonly string[], option: string): readonly string[] {
 
 /** Runs one command; its stdout and stderr go into one file, so that they stay in order. */
 function command(
-  main: string,
   cwd: string,
   words: readonly string[],
 ): Promise<{ readonly code: number; readonly out: string }> {
   const path = join(cwd, "output.txt");
   const file = openSync(path, "w", 0o600);
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [main, ...words], { cwd, stdio: ["ignore", file, file] });
+    const [node, ...main] = programCommand();
+    const child = spawn(node, [...main, ...words], { cwd, stdio: ["ignore", file, file] });
     const gone = atExit(() => child.kill("SIGKILL"));
     child.on("error", reject);
     child.on("close", (code) => {

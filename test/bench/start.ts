@@ -32,10 +32,10 @@ export async function benchStart(write: Write): Promise<void> {
     const starts: readonly Start[] = [
       BARE,
       { what: "--version", words: tool("--version"), limit: 1.5 },
-      { what: "status of three machines", words: tool("status", ...run), limit: 3 },
+      { what: "status of three machines", words: tool("status", ...run), limit: 4.5 },
       { what: "--help", words: tool("--help"), limit: 4 },
-      { what: "completion of a command", words: tool(...completed, "ap"), limit: 3 },
-      { what: "completion of an option", words: tool(...completed, "apply", "--"), limit: 3 },
+      { what: "completion of a command", words: tool(...completed, "ap"), limit: 3.5 },
+      { what: "completion of an option", words: tool(...completed, "apply", "--"), limit: 3.5 },
     ];
     const taken = starts.map((): number[] => []);
     for (let turn = 0; turn < TURNS; turn += 1)

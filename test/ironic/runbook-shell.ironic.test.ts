@@ -78,9 +78,9 @@ test("the runbook's lines copy the boot files of each host", (t) => {
 test("the runbook's lines patch a conductor's ironic.conf and its copy, and restore both", (t) => {
   const folder = privateFolder(t);
   const program = join(folder, "nova2ironic");
-  const bundle = join(packageRoot(), ".build/bundle/nova2ironic.js");
+  const main = join(packageRoot(), "dist/src/cli/main.js");
   // Settings to change are exit 2.
-  const runs = `${process.execPath} ${bundle} "$@" --ironic-release 2023.1 || [ $? -eq 2 ]`;
+  const runs = `${process.execPath} ${main} "$@" --ironic-release 2023.1 || [ $? -eq 2 ]`;
   writeFileSync(program, `#!/bin/sh\n${runs}\n`, { mode: 0o700 });
   const [copy, own] = ["copy.conf", "own.conf"].map((name) => join(folder, name));
   const conf = "[conductor]\nperiodic_max_workers = 8\n";

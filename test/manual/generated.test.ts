@@ -13,7 +13,7 @@ import { codesPage, commandPage, commonPage } from "./made-pages.ts";
 
 const MANUAL = join(packageRoot(), "src", "manual");
 
-// When this fails: UPDATE_GOLDEN=1 node .build/test/run.js default manual/generated
+// When this fails: UPDATE_GOLDEN=1 node dist/test/run.js default manual/generated
 test("the page of codes is what the code says, with every code once", () => {
   const made = codesPage();
   const titles = [...made.matchAll(/^### (\S+)$/gm)].map(([, code]) => code);

@@ -1,19 +1,16 @@
-import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { cpSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { execFile } from "node:child_process";
+import { mkdirSync, readdirSync } from "node:fs";
+import { promisify } from "node:util";
 import { packageRoot } from "../../src/run/files/package-root.ts";
 
+const run = promisify(execFile);
+
 /** Packs the package as built, and unpacks it to `home`, which is below `folder`. */
-export function unpack(folder: string, home: string): void {
+export async function unpack(folder: string, home: string): Promise<void> {
   // Already built: the tests are part of that build.
-  const packed = spawnSync(
-    "npm",
-    ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder],
-    { cwd: packageRoot(), encoding: "utf8" },
-  );
-  assert.equal(packed.status, 0, packed.stderr);
+  const words = ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder];
+  await run("npm", words, { cwd: packageRoot() });
   const name = readdirSync(folder).find((file) => file.endsWith(".tgz")) ?? "";
-  assert.equal(spawnSync("tar", ["xzf", name], { cwd: folder }).status, 0);
-  cpSync(join(folder, "package"), home, { recursive: true });
+  mkdirSync(home, { recursive: true });
+  await run("tar", ["xzf", name, "-C", home, "--strip-components=1"], { cwd: folder });
 }

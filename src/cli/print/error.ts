@@ -1,13 +1,10 @@
-import { readFileSync } from "node:fs";
-import { SourceMap, type SourceMapPayload } from "node:module";
-import { dirname, relative } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import { pathToFileURL } from "node:url";
 import { MigrationError } from "../../lib/error.ts";
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { REFUSALS } from "../../lib/refusals.ts";
 import { visibleLines } from "../../lib/table/text.ts";
-import { packageRoot, program } from "../../run/files/package-root.ts";
+import { packageRoot } from "../../run/files/package-root.ts";
 import { exitName } from "../views/explain.ts";
 import type { Emit } from "./events.ts";
 
@@ -148,44 +145,9 @@ function frames(error: Error): readonly string[] {
     .map(placed);
 }
 
-/** `    at apply (bundle/program.js:12:345)`, with or without a function, or in a module of its own. */
-const FRAME = /([ (])((?:file:\/\/|bundle\/)\S+\.js):(\d+):(\d+)(\)?)$/;
-
-/**
- * A line of a stack with its place in src instead of the bundle's, which is no place in any file that
- * is read. Node does so itself with --enable-source-maps, but reads every map at start.
- */
+/** A line of a stack without the folder of the installation: `    at apply (src/engine/apply.js:12:34)`. */
 export function placed(line: string): string {
-  const folder = dirname(program());
-  // What Node loads by itself, the entry, has its path; what load-program.ts does has not.
-  const named = line.replace(`(${folder}/`, "(bundle/").replace(` ${folder}/`, " bundle/");
-  const match = FRAME.exec(named);
-  if (match === null) return named;
-  const [, open, name = "", row, column, close] = match;
-  const url = new URL(name, pathToFileURL(folder)).href;
-  const found = mapOf(url)?.findEntry(Number(row) - 1, Number(column) - 1);
-  if (found === undefined || !("originalSource" in found)) return named;
-  const file = relative(packageRoot(), fileURLToPath(new URL(found.originalSource, url)));
-  const at = `${file}:${found.originalLine + 1}:${found.originalColumn + 1}`;
-  return `${named.slice(0, match.index)}${open}${at}${close}`;
-}
-
-/** Maps that were read: the frames of a stack are of a file or two. */
-const maps = new Map<string, SourceMap | undefined>();
-
-function mapOf(url: string): SourceMap | undefined {
-  if (!maps.has(url)) maps.set(url, readMap(url));
-  return maps.get(url);
-}
-
-function readMap(url: string): SourceMap | undefined {
-  try {
-    // Written beside it by the build.
-    return new SourceMap(
-      JSON.parse(readFileSync(fileURLToPath(`${url}.map`), "utf8")) as SourceMapPayload,
-    );
-  } catch {
-    // A module of its own has its places already.
-    return undefined;
-  }
+  const root = packageRoot();
+  const folders = [pathToFileURL(root).href, root].flatMap((one) => [`${one}/dist/`, `${one}/`]);
+  return folders.reduce((shown, folder) => shown.replace(folder, ""), line);
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import type { Ajv2020, AnySchemaObject, ValidateFunction } from "ajv/dist/2020.js";
 import type { RestDoc } from "../../model/ironic/rest.ts";
 import type { Release } from "../../model/ironic/target.ts";
@@ -9,7 +9,7 @@ import type { Mapping, Site, TargetDoc } from "../../model/mapping.ts";
 import type { SettingsDoc } from "../../model/settings.ts";
 import type { IdenticalDoc } from "../../model/switchover.ts";
 import { loadTables } from "../../run/files/load-tables.ts";
-import { packageRoot, program } from "../../run/files/package-root.ts";
+import { packageRoot } from "../../run/files/package-root.ts";
 import { parseDocument, placesIn, readDocument } from "../../run/files/yaml-file.ts";
 import type { KnownReleases } from "../../systems/ironic-db/open.ts";
 import {
@@ -35,8 +35,8 @@ export interface Mappings extends KnownReleases {
   readonly validator: (release: Release) => Promise<Validate>;
 }
 
-/** Digests of the documents that the build has checked, beside the program. */
-const CHECKED = "checked.json";
+/** Digests of the documents that the build has checked. */
+const CHECKED = "dist/checked.json";
 
 let mappings: Promise<Mappings> | undefined;
 
@@ -181,11 +181,10 @@ function reader(): { readonly read: (name: string) => unknown; readonly digest: 
 
 function wasChecked(sha256: string): boolean {
   try {
-    const path = join(dirname(program()), CHECKED);
-    const digests: unknown = JSON.parse(readFileSync(path, "utf8"));
+    const digests: unknown = JSON.parse(readFileSync(join(packageRoot(), CHECKED), "utf8"));
     return Array.isArray(digests) && digests.includes(sha256);
   } catch {
-    // Nothing was bundled: then nothing was checked either.
+    // The build was not run to its end: then the documents are checked here.
     return false;
   }
 }

@@ -107,6 +107,6 @@ async function beginningOf(path: string): Promise<string | null> {
 /** Script and style sheet of the report's page, as the build made them. */
 export function pageAssets(): { readonly script: string; readonly style: string } {
   const read = (name: string): string =>
-    readFileSync(join(packageRoot(), ".build", "page", name), "utf8").trim();
+    readFileSync(join(packageRoot(), "dist", "page", name), "utf8").trim();
   return { script: read("main.js"), style: read("page.css") };
 }

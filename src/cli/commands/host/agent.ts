@@ -1,4 +1,4 @@
-import { program } from "../../../run/files/package-root.ts";
+import { programCommand } from "../../../run/files/package-root.ts";
 import { type AgentAsked, runAgent } from "../../../takeover/host-agent.ts";
 import { io } from "../../io.ts";
 import { AGENT } from "../../options/host/leases.ts";
@@ -17,7 +17,7 @@ export async function hostAgentCommand(
     });
     const { run, tftpRoot } = args;
     const writes = args.take ? [run, tftpRoot].flatMap((path) => path ?? []) : [];
-    const command = [process.execPath, program(), "host", "agent", ...words];
+    const command = [...programCommand(), "host", "agent", ...words];
     io().stdout.write(unitText(args.host, command, writes));
     return;
   }

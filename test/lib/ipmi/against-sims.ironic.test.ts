@@ -20,9 +20,6 @@ test("100 BMCs of ipmi_sim are read as their files say, over suite 3", async (t)
     readings.map(({ verdict, power, suite, privilege }) => [verdict, power, suite, privilege]),
     bmcs.map(({ power }) => ["ok", power ? "on" : "off", 3, "ADMINISTRATOR"]),
   );
-  const [{ suites, manufacturer, firmware, observations } = assert.fail()] = readings;
-  assert.deepEqual([suites, manufacturer, firmware], [null, 0x1291, "9.08"]);
-  assert.deepEqual(observations, ["suites-not-listed"]);
 });
 
 test("ipmi_sim's refusals are told apart: password, user name, Kg", async (t) => {
@@ -59,7 +56,11 @@ test("each suite our client speaks up to 3 opens a session of ipmi_sim, and 17 i
   for (const suite of [1, 2, 3]) {
     const reading = await askOne(t, { address }, [suite]);
     assert.deepEqual([reading.verdict, reading.suite, reading.power], ["ok", suite, "on"]);
+    // Read once, without a long wait: one BMC answers in time, the last of a hundred may not.
+    const { suites, manufacturer, firmware } = reading;
+    assert.deepEqual([suites, manufacturer, firmware], [null, 0x1291, "9.08"]);
   }
+  assert.deepEqual((await askOne(t, { address })).observations, ["suites-not-listed"]);
   assert.equal((await askOne(t, { address }, [17])).verdict, "cipher-refused");
 });
 

@@ -26,12 +26,12 @@ const CEILINGS: Readonly<Record<string, number>> = {
   migrate: 13380,
   model: 5668,
   proxy: 728,
-  run: 4381,
+  run: 4364,
   serving: 1399,
   switchover: 4604,
   systems: 16450,
   takeover: 7991,
-  window: 10341,
+  window: 10333,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */

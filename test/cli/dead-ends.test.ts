@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { runs } from "../hostile/cli.ts";
+import { run, runs } from "../hostile/cli.ts";
 import { deployFiles, extractAndPlan } from "../hostile/deployment.ts";
 import { SITE, SMALL } from "../hostile/fleet.ts";
 
@@ -15,9 +17,20 @@ test("a plan in which nothing can be loaded names what to do, and not apply", as
   await runs(0, ["extract", ...at, ...source]);
   assert.match(await nextOf(at), /^Next: nova2ironic power /m);
   const { err } = await runs(0, ["plan", ...at, ...reader, ...plan]);
-  assert.match(err, /^The plan loads none of its \d+ machines: .* skipped: nova2ironic show /m);
-  assert.match(err, /^Next: nova2ironic power --run \S+ {2}# once the causes are fixed/m);
+  assert.match(
+    err,
+    /^The plan loads none of its \d+ machines: .*\nFix .*\nNext: nova2ironic power /m,
+  );
   assert.match(await nextOf(at), /^Next: nova2ironic power .*loads none of its/m);
+  await run(["power", ...at]);
+  assert.match(await nextOf(at), /^Next: nova2ironic plan .*loads none of its/m);
+  await runs(0, ["plan", ...at, ...reader, ...plan]);
+  assert.match(
+    await nextOf(at),
+    /^Next: nova2ironic show \S+plan --skipped {2}# .*loads none of its/m,
+  );
+  appendFileSync(join(made.folder, "site.json"), "\n");
+  assert.match(await nextOf(at), /^Next: nova2ironic plan .*loads none of its/m);
 });
 
 test("a plan with blocked machines names what goes on, each a line of its own", async (t) => {
@@ -29,11 +42,11 @@ test("a plan with blocked machines names what goes on, each a line of its own", 
   const { err } = await runs(0, ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan]);
   assert.match(
     err,
-    /^1 machines are blocked and 0 in conflict, and apply refuses .*N2I-E304.*show/m,
+    /^1 machines are blocked and 0 in conflict: apply refuses the plan \(N2I-E304\)\.$/m,
   );
   assert.match(
     err,
-    /^Next: nova2ironic power --run \S+\nor: nova2ironic apply --run \S+ --skip-blocked$/m,
+    /^Next: nova2ironic power --run \S+\nthen: nova2ironic plan .*\nor: nova2ironic apply --run \S+ --skip-blocked$/m,
   );
   const told = /or apply with --skip-blocked$/m;
   assert.match(await nextOf(at), new RegExp(`^Next: nova2ironic power .*${told.source}`, "m"));

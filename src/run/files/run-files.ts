@@ -35,6 +35,8 @@ export interface RunFiles {
   readonly run?: string;
   /** Whether there are power readings that the plan did not reject. */
   readonly asked?: boolean;
+  /** Whether the site document or the power readings are others than those of the plan. */
+  readonly outdated?: boolean;
   /** Whether the plan is for Ironic's API. */
   readonly rest?: boolean;
   /** Machines with boot files staged, by tree; absent: nothing was staged. */

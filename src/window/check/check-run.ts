@@ -224,7 +224,6 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   };
 }
 
-/** Where an instance will be. */
 interface Place {
   readonly uuid: string;
   readonly host: string | null;

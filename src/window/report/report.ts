@@ -26,7 +26,6 @@ import { nightOf, plannedWindow } from "./rules/night.ts";
 import { createTotals } from "./rules/tally.ts";
 import { judge } from "./rules/verdict.ts";
 
-/** What a run is to those who decide on it. */
 interface Report {
   readonly facts: ReportFacts;
   /** Some machines, those that need a look before others; none where nobody takes machines. */

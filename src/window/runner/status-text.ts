@@ -12,13 +12,10 @@ import { type BackFirst, backFirst, standingOf } from "./progress.ts";
 export interface RunState {
   /** Stage -> what is true of it. */
   readonly fields: { readonly [stage: string]: string };
-  /** The next command. */
   readonly next: string;
   /** Machines that a run that is done left behind, a line each. */
   readonly left: readonly string[];
-  /** How far the run got with its plan. */
   readonly standing: Standing;
-  /** What is to be taken back before a rollback, in this order. */
   readonly back: readonly BackFirst[];
 }
 

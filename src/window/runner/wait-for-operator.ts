@@ -19,7 +19,6 @@ import { counted } from "../report/rules/window.ts";
 
 /** How what a person does is waited for. */
 export interface Waiting {
-  /** Seconds between two looks. */
   readonly every: number;
   /** Seconds in all; without it until it is seen, or until Ctrl-C. */
   readonly most?: number;
@@ -84,7 +83,6 @@ export async function computesStopped(
   });
 }
 
-/** Waits until a conductor is alive. */
 export async function conductorAlive(
   asked: TargetOptions & Pick<VerifyAsked, "run" | "keyFile">,
   patience: Waiting,
@@ -102,7 +100,6 @@ export async function conductorAlive(
   });
 }
 
-/** Waits until conductors have taken every machine over. */
 export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void> {
   return until(async () => {
     const { states, faults, accept } = await verifyTakeover(asked, quiet(patience.sink));
@@ -123,7 +120,6 @@ export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void
   }, patience);
 }
 
-/** Waits until Nova has every machine, by a look at Ironic and Nova that finds nothing wrong. */
 export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<void> {
   return until(async () => {
     const seen = { dark: 0, ironic: 0, nova: 0 };
@@ -145,7 +141,6 @@ export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<v
 interface Seen {
   /** Machines whose power no conductor has read. */
   dark: number;
-  /** Other rows of Ironic. */
   ironic: number;
   nova: number;
 }
@@ -177,7 +172,6 @@ function isPowerUnknown({ differs }: RowVerdict): boolean {
   return only?.field === "power_state" && only.found === null && more.length === 0;
 }
 
-/** The command that lists what is waited for. */
 function lister(run: string, look: "takeover" | "final"): string {
   return `nova2ironic verify --run ${shellWord(run)} --${look} lists them`;
 }

@@ -8,7 +8,6 @@ import { islands, unpack } from "./unpack.ts";
 const ROWS = 50;
 const PRINTED = 2_000;
 
-/** What is shown now. */
 interface State {
   filter: Filter;
   /** Places of the machines that match, in the order they are listed. */

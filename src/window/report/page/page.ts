@@ -13,7 +13,6 @@ interface Assets {
   readonly style: string;
 }
 
-/** What a page is made of. */
 interface Shown {
   readonly facts: ReportFacts;
   /** Machines to be read without scripts, those that need a look first. */

@@ -2,11 +2,9 @@ import type { PlanCounts, PlanHeader } from "../../../model/artefact.ts";
 import type { NovaTotals, ReportVerdict, Totals } from "./facts.ts";
 import { counted } from "./window.ts";
 
-/** How far a run got with its plan. */
 export interface Standing {
   /** `part`: apply was stopped on its way, or a rollback left some. */
   readonly load: "none" | "part" | "whole";
-  /** Machines that wait in maintenance for their hand-over. */
   readonly staged: number;
   /** What the last look at the rows found, since anything was written. */
   readonly verified: "no" | "failed" | "yes";
@@ -14,7 +12,6 @@ export interface Standing {
   readonly ended: boolean;
 }
 
-/** What a verdict is given. */
 interface Judged {
   readonly header: PlanHeader;
   readonly counts: PlanCounts;

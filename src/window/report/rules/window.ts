@@ -5,7 +5,6 @@ import type { Measured, RanCommand, WindowStep } from "./facts.ts";
 
 /** What the duration of a command follows from. */
 export interface Forecast {
-  /** Machines the plan loads. */
   readonly machines: number;
   /** Those of them that are in use: conductors take over no other. */
   readonly takeOvers: number;
@@ -15,7 +14,6 @@ export interface Forecast {
   readonly perMinute: number | null;
   /** Machines that handover releases at a time; without it, as many as conductors take. */
   readonly inFlight?: number;
-  /** How conductors take machines over. */
   readonly pace: TakeOverPace;
   readonly measured: Measured;
 }
@@ -122,7 +120,6 @@ export function minute(at: string): string {
   return at.slice(0, 16).replace("T", " ");
 }
 
-/** The same with seconds. */
 export function second(at: string): string {
   return at.slice(0, 19).replace("T", " ");
 }

@@ -9,7 +9,6 @@ import type { Sink } from "../run/sink.ts";
 import { readHanging, wholeNodes } from "../systems/ironic-api/whole.ts";
 import { gatherSpares, nodeName } from "./rules/spares.ts";
 
-/** What a list of spares is told. */
 export interface SparesWords extends RestOptions {
   /** A document of the operator's in place of mappings/identical.json. */
   readonly identical?: string;

@@ -94,7 +94,6 @@ async function begunBy<T>(
   }
 }
 
-/** What is to be said of a source until its boot files are gone. */
 function keptOff({ plan, keptOf }: SwitchAt): string {
   return keptOf("switchover-clear").length > 0
     ? ""

@@ -23,7 +23,6 @@ import {
   writeOutcome,
 } from "./switchover-state.ts";
 
-/** What a service of switchovers works with. */
 export interface SwitchingsAt {
   /** Folder of all of them. */
   readonly state: string;

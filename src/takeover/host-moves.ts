@@ -71,7 +71,6 @@ function deadHost(plans: readonly MovePlan[], id: number) {
 
 const NOTHING = (): Promise<void> => Promise.resolve();
 
-/** What a plan did. */
 interface PerformedMove {
   readonly fenced: Walked<unknown>;
   readonly moved: Walked<PlannedMove>;

@@ -82,7 +82,6 @@ async function plansOf(run: RunFolder): Promise<readonly MovePlan[]> {
   return [present, ...others];
 }
 
-/** What is said of hosts that machines left. */
 interface Judges {
   readonly queue: (host: string) => RowVerdict;
   /** Whether a host that reported since it was left is silent again. */

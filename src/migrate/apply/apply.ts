@@ -115,7 +115,6 @@ async function* leftOutOf(lines: AsyncIterable<readonly PlannedMachine[]>): Asyn
     }
 }
 
-/** What a load is made of. */
 interface Job {
   readonly run: RunFolder;
   readonly plan: Awaited<ReturnType<typeof openPlan>>;

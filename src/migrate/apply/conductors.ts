@@ -6,7 +6,6 @@ import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { groupWords, placeOf } from "../plan/rules/preflight.ts";
 
-/** What is asked of the target. */
 interface Asked extends Pick<Target, "service" | "current"> {
   readonly identity: Pick<Target["identity"], "engine">;
 }

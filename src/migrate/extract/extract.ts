@@ -106,7 +106,6 @@ interface Extracted {
   readonly withoutConf: ReadonlyMap<string, number>;
 }
 
-/** What is read of nova-baremetal. */
 interface Deployment {
   readonly bm: Database;
   readonly nova: Database | null;

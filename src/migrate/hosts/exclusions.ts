@@ -32,7 +32,6 @@ export interface Leaving {
   readonly placed: ReadonlyMap<string, readonly PlacedMachine[]>;
 }
 
-/** What a command line says of Nova. */
 interface NovaWords {
   readonly novaDb?: string;
   readonly leaveNova: boolean;

@@ -54,7 +54,6 @@ export interface Wanted {
   readonly leaving: Pick<Leaving, "placed">;
 }
 
-/** What a rollback acts with. */
 export interface Backing {
   readonly session: RunSession;
   /** Runs before each batch; what it throws keeps that from being begun. */
@@ -162,7 +161,6 @@ function tellNewComputes(
   );
 }
 
-/** What of a compute node must be known to take it away. */
 export function whyNew({ host, hypervisor_hostname }: NewCompute): string {
   return `made by the nova-compute of ${host} since, of ${hypervisor_hostname}`;
 }

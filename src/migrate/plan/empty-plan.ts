@@ -6,7 +6,6 @@ export function loadable({ verdicts }: PlanCounts): number {
   return verdicts.create + verdicts.unchanged + verdicts.drift;
 }
 
-/** What is said of a plan of no machine that loads. */
 export function nothingText({ machines, verdicts }: PlanCounts): string {
   const { blocked, conflict, skipped } = verdicts;
   return `the plan loads none of its ${machines} machines: ${blocked} are blocked, ${conflict} in conflict, ${skipped} skipped`;
@@ -30,7 +29,6 @@ export function wantsPower({ power_outdated = 0 }: PlanCounts): boolean {
   return power_outdated > 0;
 }
 
-/** What is said of it. */
 export function heldUpText({ verdicts }: PlanCounts): string {
   return `${verdicts.blocked} machines are blocked and ${verdicts.conflict} in conflict`;
 }

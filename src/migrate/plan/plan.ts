@@ -29,7 +29,6 @@ import { openProposal } from "./propose.ts";
 import { onceLoaded, slowDelete } from "./rules/delete-cost.ts";
 import { machineOf } from "./selection.ts";
 
-/** What a plan is given. */
 export interface PlanWords extends TargetOptions, Reach {
   readonly run: string;
   readonly ironicRelease?: string;
@@ -52,7 +51,6 @@ interface Made extends Planned {
   readonly proposal: string | null;
 }
 
-/** What of the words is more than a word. */
 interface Asked {
   /** Of Nova's rows; null where Nova is not given. */
   readonly nova: NovaAsked | null;

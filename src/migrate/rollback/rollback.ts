@@ -23,7 +23,6 @@ import { isThere } from "../plan/loaded-plans.ts";
 import { slowDelete } from "../plan/rules/delete-cost.ts";
 import { previewBack, takeBack } from "./take-back.ts";
 
-/** What a rollback of a migration is given. */
 export interface RollbackWords extends TargetOptions, Reach, RollbackOptions {
   readonly leaveNova: boolean;
   readonly afterFinish: boolean;

@@ -151,7 +151,6 @@ async function besideOf(
   return openNovaVerifier(run, files, { ...asked, novaDb }, keep);
 }
 
-/** What nova-computes' logs said. */
 interface ComputeLogs {
   readonly logs: number;
   readonly faults: number;

@@ -7,7 +7,6 @@ import type { Rehearsal } from "../../model/rehearsal.ts";
 /** Why a file cannot be read. */
 export type Missing = { readonly missing: string };
 
-/** What a run's folder holds. */
 export interface RunFiles {
   readonly snapshot:
     | { readonly counts: SnapshotCounts; readonly sha256: string; readonly taken_at: string }

@@ -22,7 +22,6 @@ import {
 } from "./seen-servers.ts";
 import { readZones } from "./zones.ts";
 
-/** What a server is made with. */
 export interface ServerAsked {
   readonly name: string;
   readonly description: string | null;

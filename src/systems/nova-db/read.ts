@@ -228,7 +228,6 @@ function parseVifs(json: string | null): readonly Vif[] | null {
 /** Times the instances that machines have: MySQL reads the rows of so many more than these slower than it finds a few. */
 const MOST = 4;
 
-/** What of a bm_nodes row the nova database is asked about. */
 interface AskedMachine {
   readonly id: number;
   readonly uuid: string | null;

@@ -14,7 +14,6 @@ import { shareOf } from "../rules/destination.ts";
 import { isLive, judgeLeases, takersOf } from "../rules/successors.ts";
 import type { Watch } from "./agent-watch.ts";
 
-/** What an agent that takes over is made of. */
 export interface Taking {
   readonly leases: Database;
   readonly host: string;

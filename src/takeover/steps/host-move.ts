@@ -27,7 +27,6 @@ function isFence({ after }: NovaStep): boolean {
   );
 }
 
-/** What of a plan the journal knows by its digest. */
 interface Planned {
   readonly sha256: string;
   readonly lines: () => AsyncIterable<readonly PlannedMove[]>;
@@ -100,7 +99,6 @@ export function fenceLeg(
   };
 }
 
-/** What the journal tells of machines' rows without Nova. */
 export function rowsJournalled({
   sha256,
   lines,
@@ -109,7 +107,6 @@ export function rowsJournalled({
   return { part, plan: sha256, lines, changesOf: ({ steps }) => steps };
 }
 
-/** The same of services that are fenced. */
 export function fenceJournalled({
   sha256,
   fence,

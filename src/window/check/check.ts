@@ -189,7 +189,6 @@ async function watched(
   };
 }
 
-/** What of later Novas is in databases of their own. */
 interface Later {
   readonly cloud: Database | null;
   readonly api: Database | null;

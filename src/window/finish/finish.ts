@@ -25,7 +25,6 @@ import { createHandover, filesOf } from "../runner/run-state.ts";
 import { clearedFields, runNodes } from "./finish-part.ts";
 import { committing, type Finished, finish, openGuard, unfinish } from "./finishing.ts";
 
-/** What a finish is given. */
 export interface FinishWords extends TargetOptions {
   readonly run: string;
   readonly node?: readonly string[];

@@ -36,7 +36,6 @@ import {
 import type { PlannedNode } from "./rules/judge.ts";
 import { createConductorHealth, type Log } from "./rules/successors.ts";
 
-/** What a hand-over is given. */
 export interface HandoverWords {
   readonly run: string;
   readonly ironicDb: string;

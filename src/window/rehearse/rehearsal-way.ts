@@ -14,7 +14,6 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { Sink } from "../../run/sink.ts";
 import { loadedIn } from "../report/history.ts";
 
-/** What a rehearsal runs with. */
 interface RehearsalJob {
   /** Whose journal it is. */
   readonly inner: RunFolder;
@@ -40,7 +39,6 @@ export interface Rehearsed {
   readonly allowed: Partial<ApplyWords>;
 }
 
-/** What a command made of its part of the way. */
 interface Ran {
   readonly rows: number;
   /** Of the writing alone. */

@@ -117,7 +117,6 @@ async function standing(path: string) {
   return { run, step: stepOf(files), files };
 }
 
-/** What a stage changes when it gets on. */
 function placeOf(step: NextStep, files: RunFiles | null): string {
   if (files === null) return JSON.stringify([step]);
   const { snapshot, plan, journal, verified, asked } = files;

@@ -176,7 +176,6 @@ function lister(run: string, look: "takeover" | "final"): string {
   return `nova2ironic verify --run ${shellWord(run)} --${look} lists them`;
 }
 
-/** What is looked at again and again is not listed each time. */
 function quiet(sink: Sink, each: (verdict: RowVerdict) => void = () => undefined): Sink {
   return {
     ...sink,

@@ -23,7 +23,6 @@ export function inspectOrphan(row: BmInterface): Finding {
   );
 }
 
-/** What a snapshot taken without the nova database cannot know. */
 export function inspectSources(
   novaRead: boolean,
   ignored: { readonly [table: string]: number },

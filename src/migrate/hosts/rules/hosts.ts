@@ -117,7 +117,6 @@ interface Gone {
   readonly to: Set<string>;
 }
 
-/** What a machine is judged by. */
 interface Judging {
   readonly world: NovaWorld;
   readonly choice: Choice;

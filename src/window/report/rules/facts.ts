@@ -56,7 +56,6 @@ export interface HostGroup {
   readonly verdicts: { readonly [verdict in Verdict]: number };
 }
 
-/** What is known once every machine went by. */
 export interface Totals {
   readonly found: readonly FoundGroup[];
   readonly accepted: readonly AcceptedGroup[];
@@ -109,7 +108,6 @@ interface Rate {
   readonly seconds: number;
 }
 
-/** What this run's own files tell of how long things take. */
 export interface Measured {
   readonly ran: readonly RanCommand[];
   /** Rows that apply wrote, by the journal. */

@@ -3,7 +3,6 @@ import type { Unrehearsed } from "../../../model/rehearsal.ts";
 import { forecast } from "../../handover/rules/forecast.ts";
 import type { Measured, RanCommand, WindowStep } from "./facts.ts";
 
-/** What the duration of a command follows from. */
 export interface Forecast {
   readonly machines: number;
   /** Those of them that are in use: conductors take over no other. */

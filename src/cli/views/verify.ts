@@ -76,16 +76,17 @@ function uncleanedText(uuids: readonly string[], all: boolean): string {
 }
 
 function novaText(nova: NovaTally): string {
-  const { after, before, other, used, awaited } = nova;
+  const { after, before, other, used, awaited, unreported } = nova;
   const compared = [
     ...[`${after + before + other + used} rows of the plan`, `${nova.machines} machines`],
     ...[`${nova.instances} instances`, `${nova.hypervisors} hypervisors`],
     ...(nova.placement ? [`${nova.providers} resource providers`] : []),
   ];
+  const without = awaited + unreported;
   const later =
-    awaited === 0
+    without === 0
       ? ""
-      : ` ${awaited} machines have no hypervisor of Ironic yet: no nova-compute has reported since the load. Run verify again once it runs, with --final.`;
+      : `\n${without === 1 ? "1 machine has" : `${without} machines have`} no compute node in Nova, because no nova-compute service reports ${without === 1 ? "it" : "them"}. Start nova-compute with the ironic driver, wait until it has reported, then verify with --final.`;
   return `Verify of nova: ${compared.join(", ")} compared; ${before + other} mismatched${used > 0 ? `, ${used} changed by use since the hand-over` : ""}.${later}`;
 }
 

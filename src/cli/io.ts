@@ -3,10 +3,8 @@ import type { Readable, Writable } from "node:stream";
 import type { BmcAt } from "../model/power.ts";
 import { type Environment, type Surroundings, settle, surrounded } from "../run/process-context.ts";
 
-/** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** Where signals come from, and what they can end. */
 export interface Host {
   readonly on: (signal: NodeJS.Signals, heard: (signal: NodeJS.Signals) => void) => unknown;
   readonly off: (signal: NodeJS.Signals, heard: (signal: NodeJS.Signals) => void) => unknown;

@@ -26,7 +26,6 @@ type Common = Omit<SwitchWords, "run" | "source" | "destination" | "dryRun" | "s
 
 /** What `serve switchover` is told. */
 export interface ServeSwitchAsked extends Omit<ProxyAsked, "novaCompat" | "run">, Common {
-  /** Folder with a run for each that was accepted. */
   readonly state: string;
   readonly apiTimeout: number;
 }

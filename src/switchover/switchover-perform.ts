@@ -25,7 +25,6 @@ export interface ActWords extends RestOptions {
   readonly proofTimeout?: number;
   /** A program that ends with 0 once the source is off. */
   readonly fenceCommand?: string;
-  /** Somebody saw it. */
   readonly sourceConfirmedOff: boolean;
 }
 

@@ -31,7 +31,6 @@ import { decide, type SwitchAsked } from "./switchover-plan.ts";
 import type { Switchings } from "./switchover-queue.ts";
 import { writeAccepted } from "./switchover-state.ts";
 
-/** What requests are answered with. */
 export interface SwitchParts {
   readonly http: Http;
   readonly tokens: Tokens | null;
@@ -41,7 +40,6 @@ export interface SwitchParts {
   readonly doc: IdenticalDoc;
   /** What is asked of every switchover here. */
   readonly common: Omit<SwitchAsked, "source" | "destination" | "nova" | "taken" | "everywhere">;
-  /** Folder of all of them. */
   readonly state: string;
   readonly switchings: Switchings;
   readonly allows: (who: TokenOwner) => boolean;

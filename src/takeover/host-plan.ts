@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { MigrationError } from "../lib/error.ts";
-import { listed, NAMED } from "../lib/text.ts";
+import { counted, listed, NAMED } from "../lib/text.ts";
 import { NO_SITE } from "../migrate/mapping/site.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import { compileSite } from "../migrate/transform/site.ts";
@@ -130,7 +130,7 @@ export async function writePlan(
           progress(tally.counts().machines);
         }
       },
-      () => `${tally.counts().machines} machines`,
+      () => `${counted(tally.counts().machines, "machine")}`,
     );
     const manifest = {
       ...({ kind: "hosts", tool: VERSION, mode } as const),

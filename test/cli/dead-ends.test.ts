@@ -42,7 +42,7 @@ test("a plan with blocked machines names what goes on, each a line of its own", 
   const { err } = await runs(0, ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan]);
   assert.match(
     err,
-    /^1 machines are blocked and 0 in conflict: apply refuses the plan \(N2I-E304\)\.$/m,
+    /^1 machine is blocked and 0 in conflict: apply refuses the plan \(N2I-E304\)\.$/m,
   );
   assert.match(
     err,

@@ -112,7 +112,7 @@ test("after a plan in which nothing can be loaded, status says why and what to d
   const next = (asked: boolean): string => status([], { plan, asked, run: "m 1" }).next;
   assert.match(
     next(true),
-    /^nova2ironic show 'm 1\/plan' --skipped {2}# the plan loads none of its 2 machines: 2 are blocked/,
+    /^nova2ironic show 'm 1\/plan' --skipped {2}# the plan loads none of its 2 machines: 2 blocked/,
   );
   assert.match(next(false), /^nova2ironic power /);
 });

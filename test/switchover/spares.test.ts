@@ -78,7 +78,7 @@ test("with --need a class that has fewer spares ends it with 2, and is told", as
   const other = await needs("1", 2);
   assert.match(
     other.err,
-    /^n-1 and 1 like it: 0 of 1 spares; the nearest is s-11: driver: "ipmi" != "redfish"$/m,
+    /^n-1 and 1 like it: 0 of 1 spare; the nearest is s-11: driver: "ipmi" != "redfish"$/m,
   );
   // A login that sees nothing must not look like a fleet that lacks nothing.
   cloud.targets.clear();

@@ -67,7 +67,6 @@ export async function planCommand(args: PlanArgs): Promise<void> {
   if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);
 }
 
-/** What needs a look first. */
 const ORDER: readonly Verdict[] = [
   "blocked",
   "conflict",
@@ -175,7 +174,6 @@ function findingLines(
   return [...lines, "Accepted in the site document:", ...renderFindingCounts(accepted)];
 }
 
-/** What blocks comes first. */
 function rank(code: string): number {
   return ["blocks", "warning", "note"].indexOf(FINDINGS[code as FindingCode].severity); // as counted
 }

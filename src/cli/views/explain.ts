@@ -44,7 +44,6 @@ export function explain(code: string, others: readonly string[] = []): string {
   );
 }
 
-/** Every code as a row. */
 export function codesView(): View & { readonly rows: readonly (readonly string[])[] } {
   return {
     columns: ["Code", "Kind", "Title"],
@@ -77,12 +76,10 @@ function findingText(code: FindingCode, { severity, title, advice }: FindingKind
   ].join("\n");
 }
 
-/** The command that lists them. */
 function machinesWith(code: FindingCode): string {
   return `nova2ironic show RUN/plan --match Finding=${code.replace("N2I-", "")}`;
 }
 
-/** Whether a word has the form of a code. */
 export function isCode(word: string): boolean {
   return /^N2I-[ED]\d+$/.test(normalised(word));
 }

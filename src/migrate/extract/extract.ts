@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { orNull } from "../../lib/error.ts";
 import { ahead } from "../../lib/streams.ts";
+import { counted } from "../../lib/text.ts";
 import type { SnapshotCounts, SnapshotHeader } from "../../model/artefact.ts";
 import type { BootFile } from "../../model/boot.ts";
 import type { Finding } from "../../model/finding.ts";
@@ -75,7 +76,7 @@ export function extract(
         "extract",
         undefined,
         (progress) => takeSnapshot(run, { bm, nova, hosts, trees }, seal, now, progress),
-        ({ counts }) => `${counts.machines} machines`,
+        ({ counts }) => `${counted(counts.machines, "machine")}`,
       ).catch((cause: unknown) => forget().then(() => Promise.reject(cause)));
       return { ...made, path: run.path };
     });

@@ -1,4 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
+import { counted } from "../../lib/text.ts";
 import { plansNamed } from "../../model/journal.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -43,11 +44,9 @@ export interface PlanWords extends TargetOptions, Reach {
 }
 
 interface Made extends Planned {
-  /** Of the plan's folder. */
   readonly path: string;
   /** Others' nodes in Ironic, which apply will refuse; null where there are none, or they are allowed. */
   readonly others: string | null;
-  /** A first site document, where one is asked for. */
   readonly proposal: string | null;
 }
 
@@ -130,7 +129,7 @@ async function make(
       "plan",
       from.snapshot.footer.footer.machines,
       (progress) => makePlan(run, all, ironic, { nova, progress, each: watch }),
-      ({ counts }) => `${counts.machines} machines`,
+      ({ counts }) => `${counted(counts.machines, "machine")}`,
     )
     .catch(async (cause: unknown) => {
       if (cause instanceof MigrationError && cause.code === "N2I-E107") await forget();

@@ -211,11 +211,7 @@ async function create(
     look,
     async () => {
       calls += 1;
-      const answer = await at.tell({
-        method: "POST",
-        path: "/servers",
-        body: bodyOf(asked, mark),
-      });
+      const answer = await at.tell({ method: "POST", path: "/servers", body: bodyOf(asked, mark) });
       const { id } = objectOf(objectOf(answer.body).server);
       if (typeof id === "string") made = { id };
       return answer;

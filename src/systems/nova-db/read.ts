@@ -321,10 +321,7 @@ interface Compute {
  */
 async function computeNodes(database: Database, trx: Knex) {
   const rows: Compute[] = [];
-  const fields = {
-    node: sql("hypervisor_hostname", lower),
-    type: sql("hypervisor_type", string),
-  };
+  const fields = { node: sql("hypervisor_hostname", lower), type: sql("hypervisor_type", string) };
   const live = "deleted = 0 AND hypervisor_hostname IS NOT NULL";
   for await (const page of inOrder(asSeen(database, trx), fields, "compute_nodes", live))
     for (const row of page) rows.push(row);

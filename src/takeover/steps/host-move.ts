@@ -2,6 +2,7 @@ import type { Journalled } from "../../engine/back.ts";
 import { inTransaction } from "../../engine/batches.ts";
 import type { Leg, Part } from "../../engine/part.ts";
 import { once } from "../../lib/streams.ts";
+import { counted } from "../../lib/text.ts";
 import { HOST_FENCE, HOST_ROWS, type PlannedMove } from "../../model/nova/host-move.ts";
 import type { NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
 
@@ -16,7 +17,7 @@ export function fencePart(
 ): Part<NovaStep> {
   return {
     ...{ name: HOST_FENCE, size: inTransaction(), inspect },
-    far: ({ done }) => `${done} services of nova`,
+    far: ({ done }) => `${counted(done, "service")} of nova`,
     perform: (steps, hooks) => (steps.every(isFence) ? fence : perform)(steps, hooks),
   };
 }

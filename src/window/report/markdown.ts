@@ -1,5 +1,5 @@
 import { visible } from "../../lib/table/text.ts";
-import { duration } from "../../lib/text.ts";
+import { counted, duration } from "../../lib/text.ts";
 import { FINDINGS, type Severity } from "../../model/findings.ts";
 import {
   aboutOf,
@@ -13,7 +13,7 @@ import {
 } from "./report-text.ts";
 import type { FoundGroup, ReportFacts } from "./rules/facts.ts";
 import { nightText } from "./rules/night.ts";
-import { counted, second } from "./rules/window.ts";
+import { second } from "./rules/window.ts";
 
 /** Rows of a table, and of the one that a page has room for. */
 const MOST = 12;

@@ -1,9 +1,9 @@
-import { duration } from "../../lib/text.ts";
+import { counted, duration } from "../../lib/text.ts";
 import { SIGNS, serverName } from "../../migrate/plan/rules/summary.ts";
 import type { Verdict } from "../../model/plan.ts";
 import type { NovaTotals, ReportFacts } from "./rules/facts.ts";
 import { clock } from "./rules/night.ts";
-import { counted, minute } from "./rules/window.ts";
+import { minute } from "./rules/window.ts";
 
 /** Whether a command asks or writes: who signs has to know. */
 export const PROMISE =

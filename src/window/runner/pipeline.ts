@@ -1,5 +1,5 @@
 import { ownershipOf } from "../../engine/ownership.ts";
-import { shellWord } from "../../lib/text.ts";
+import { counted, shellWord } from "../../lib/text.ts";
 import { leavesNova } from "../../migrate/hosts/nova-rows-left.ts";
 import {
   heldUpText,
@@ -74,7 +74,7 @@ export function leftBehind(files: RunFiles): readonly string[] {
   const { blocked, conflict } = plan.counts.verdicts;
   const run = runOf(files);
   const told = (machines: number, what: string, verdict: string): string =>
-    `${machines === 1 ? "1 machine is" : `${machines} machines are`} ${what}: nova2ironic show ${shellWord(`${run}/plan`)} --match Verdict=${verdict}`;
+    `${counted(machines, "machine is", "machines are")} ${what}: nova2ironic show ${shellWord(`${run}/plan`)} --match Verdict=${verdict}`;
   const again = [EXTRACT, POWER].map((step) => lineOf(step, files));
   return [
     ...(blocked === 0

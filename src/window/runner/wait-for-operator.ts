@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MigrationError } from "../../lib/error.ts";
-import { duration, NAMED, shellWord } from "../../lib/text.ts";
+import { counted, duration, NAMED, shellWord } from "../../lib/text.ts";
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { runningComputes } from "../../migrate/hosts/rules/running.ts";
 import { openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
@@ -15,7 +15,6 @@ import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { isHandedOver } from "../handover/rules/observe.ts";
 import { type TakeoverAsked, verifyTakeover } from "../handover/verify-takeover.ts";
-import { counted } from "../report/rules/window.ts";
 
 /** How what a person does is waited for. */
 export interface Waiting {
@@ -105,7 +104,7 @@ export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void
     const { states, faults, accept } = await verifyTakeover(asked, quiet(patience.sink));
     if (isHandedOver(states) && faults === 0) return null;
     const { done, staged, waiting, failed, missing } = states;
-    const logs = faults > 0 ? `; ${faults} errors in conductors' logs` : "";
+    const logs = faults > 0 ? `; ${counted(faults, "error")} in conductors' logs` : "";
     if (isHandedOver(states)) {
       // What a log says stays in it: nobody waits for that.
       const logged = `conductors' logs have ${counted(faults, "error")}`;
@@ -116,7 +115,7 @@ export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void
       return null;
     }
     const todo = waiting + staged > 0 ? "start every ironic-conductor" : "fix the failed machines";
-    return `${todo}; ${done} machines are taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
+    return `${todo}; ${counted(done, "machine is", "machines are")} taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
   }, patience);
 }
 
@@ -157,11 +156,11 @@ function missingText({ dark, ironic, nova }: Seen): string {
   const texts = [
     ...(nova > 0
       ? [
-          `restart nova-scheduler and start the new nova-compute: ${nova} machines or rows of Nova are not as planned`,
+          `restart nova-scheduler and start the new nova-compute: ${counted(nova, "machine or row of Nova is", "machines or rows of Nova are")} not as planned`,
         ]
       : []),
-    ...(dark > 0 ? [`conductors have yet to read the power of ${dark} machines`] : []),
-    ...(ironic > 0 ? [`${ironic} rows of Ironic are not as planned`] : []),
+    ...(dark > 0 ? [`conductors have yet to read the power of ${counted(dark, "machine")}`] : []),
+    ...(ironic > 0 ? [`${counted(ironic, "row")} of Ironic are not as planned`] : []),
   ];
   return texts.join("; ");
 }

@@ -79,7 +79,7 @@ export function resultOf(
   if (found.length === 0) return FINE;
   return {
     result,
-    details: `${found.length} ${what}: ${listed(found, found.length <= FEW ? FEW : MOST)}.\nFix: ${fix}`,
+    details: `${what[0]?.toUpperCase()}${what.slice(1)} (${found.length}): ${listed(found, found.length <= FEW ? FEW : MOST)}.\nFix: ${fix}`,
   };
 }
 

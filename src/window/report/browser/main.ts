@@ -84,9 +84,7 @@ function listOf(machines: Listed, state: State) {
     const found = state.found.length;
     const which = found === 0 ? "No machine" : `${from + 1} to ${to}`;
     element("count").textContent =
-      found === all
-        ? `${which} of ${all} machines`
-        : `${which} of ${found} machines that match (${all} in all)`;
+      found === all ? `${which} of ${all}` : `${which} of ${found} that match (${all} in all)`;
     drawPages(state, redraw);
   };
   const search = (): void => {
@@ -185,8 +183,8 @@ function bindPrint(machines: Listed, state: State, list: List): void {
     const found = state.found.length;
     element("count").textContent =
       found <= PRINTED
-        ? `${found} of ${machines.columns.id.length} machines`
-        : `The first ${PRINTED} of ${found} machines; "Save as CSV" has all ${machines.columns.id.length}.`;
+        ? `${found} of ${machines.columns.id.length}`
+        : `The first ${PRINTED} of ${found}; "Save as CSV" has all ${machines.columns.id.length}.`;
   });
   addEventListener("afterprint", () => {
     for (const one of opened) one.open = false;

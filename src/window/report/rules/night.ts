@@ -1,7 +1,7 @@
 import { MigrationError } from "../../../lib/error.ts";
-import { duration } from "../../../lib/text.ts";
+import { counted, duration } from "../../../lib/text.ts";
 import type { NightStep, WindowStep } from "./facts.ts";
-import { counted, type Forecast, stepOf } from "./window.ts";
+import { type Forecast, stepOf } from "./window.ts";
 
 /** The facts that determine the steps of the night and their durations. */
 interface NightAsked extends Forecast {

@@ -1,3 +1,4 @@
+import { counted } from "../../../lib/text.ts";
 import { type TakeOverPace, USUAL_PACE } from "../../../model/handover.ts";
 import type { Unrehearsed } from "../../../model/rehearsal.ts";
 import { forecast } from "../../handover/rules/forecast.ts";
@@ -56,7 +57,7 @@ const ALL = { left: 0 };
 
 /** What of Nova a rehearsal had no copy of, as an afterthought. */
 export function butFor({ left }: Unrehearsed): string {
-  return left === 0 ? "" : ` but for ${left} rows of Nova`;
+  return left === 0 ? "" : ` but for ${counted(left, "row")} of Nova`;
 }
 
 function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowStep {
@@ -78,7 +79,7 @@ function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowSt
   const rate = known.count / known.seconds;
   return {
     ...{ name, by: "command", seconds: rows / rate, basis: "measured" },
-    source: `${rows} rows at ${figure(rate)} a second, ${where}`,
+    source: `${counted(rows, "row")} at ${figure(rate)} a second, ${where}`,
   };
 }
 
@@ -104,10 +105,6 @@ function takeOver(asked: Omit<Forecast, "rows">): WindowStep {
   return least > seconds
     ? { ...step, seconds: least, basis: "given", source: `--per-minute ${perMinute}, as given` }
     : { ...step, seconds, basis: "estimate", source: `estimate: ${source}` };
-}
-
-export function counted(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
 }
 
 function figure(rate: number): string {

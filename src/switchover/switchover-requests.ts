@@ -94,7 +94,8 @@ async function versionOf({ ranges, place }: SwitchParts, { fields }: AskedFor) {
   const { url } = place.service.session;
   const spoken = async () => {
     const range = await ranges.of(url);
-    if (range === null) throw new MigrationError("N2I-E209", `${url} has no microversions`);
+    if (range === null)
+      throw new MigrationError("N2I-E209", `the responses of ${url} have no microversion headers`);
     return spokenOf(fields, range);
   };
   const first = await spoken();

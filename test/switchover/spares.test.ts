@@ -157,6 +157,6 @@ test("an Ironic without automated_clean has no list of spares", async (t) => {
     await run([...list, ...old.words]),
     4,
     "N2I-E209",
-    /a switchover needs 1\.47 of Stein or later/,
+    /a switchover needs 1\.47 \(Stein\) or later/,
   );
 });

@@ -61,7 +61,7 @@ export async function openServers(
     session.close();
     throw new MigrationError(
       "N2I-E209",
-      `${session.url} does not speak microversion ${PINNED}, by which a server goes to one machine`,
+      `${session.url} does not support microversion ${PINNED}, which creates a server on a given node`,
     );
   }
   const tell: ServiceSession["call"] = async (words) => {

@@ -32,7 +32,6 @@ export interface FinishWords extends TargetOptions {
   readonly lockWait: number;
 }
 
-/** What there is to finish, opened. */
 interface Job {
   readonly run: RunFolder;
   readonly words: FinishWords;

@@ -47,7 +47,6 @@ export interface HandoverWords {
   readonly afterFinish: boolean;
 }
 
-/** What became of a hand-over, or of its way back. */
 type Ended = Pick<HandedOver, "trouble" | "noted" | "broke">;
 
 /** Hands staged machines over to conductors, or with `undo` puts those released into maintenance again. */
@@ -113,10 +112,8 @@ function backText({ made, trouble }: HandedOver): string {
   return `Handover taken back: ${counted(made, "machine")} staged again, ${trouble.length} left.`;
 }
 
-/** What release needs of the world. */
 export interface Releasing extends WindowSession {
   readonly handover: Handover;
-  /** Of conductors. */
   readonly logs: readonly Log[];
   /** Hears of machines behind us, and of what concerns all of them. */
   readonly progress: Progress;
@@ -124,7 +121,6 @@ export interface Releasing extends WindowSession {
 
 /** What became of machines that were handed over, or staged again. */
 interface HandedOver {
-  /** Changed now. */
   readonly made: number;
   /** Taken over, or free for a conductor to work with, those of earlier runs too. */
   readonly done: number;

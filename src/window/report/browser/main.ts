@@ -8,6 +8,9 @@ import { islands, unpack } from "./unpack.ts";
 const ROWS = 50;
 const PRINTED = 2_000;
 
+/** lib/text.ts needs Node. */
+const counted = (machines: number): string => `${machines} machine${machines === 1 ? "" : "s"}`;
+
 interface State {
   filter: Filter;
   /** Places of the machines that match, in the order they are listed. */
@@ -84,7 +87,9 @@ function listOf(machines: Listed, state: State) {
     const found = state.found.length;
     const which = found === 0 ? "No machine" : `${from + 1} to ${to}`;
     element("count").textContent =
-      found === all ? `${which} of ${all}` : `${which} of ${found} that match (${all} in all)`;
+      found === all
+        ? `${which} of ${counted(all)}`
+        : `${which} of ${counted(found)} that match (${all} in all)`;
     drawPages(state, redraw);
   };
   const search = (): void => {
@@ -183,8 +188,8 @@ function bindPrint(machines: Listed, state: State, list: List): void {
     const found = state.found.length;
     element("count").textContent =
       found <= PRINTED
-        ? `${found} of ${machines.columns.id.length}`
-        : `The first ${PRINTED} of ${found}; "Save as CSV" has all ${machines.columns.id.length}.`;
+        ? `${found} of ${counted(machines.columns.id.length)}`
+        : `The first ${PRINTED} of ${counted(found)}; "Save as CSV" has all ${machines.columns.id.length}.`;
   });
   addEventListener("afterprint", () => {
     for (const one of opened) one.open = false;

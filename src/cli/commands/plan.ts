@@ -109,7 +109,6 @@ function createLines(all: boolean) {
       if (all || machines <= SCREENFUL) lines.push({ verdict, text: renderLine(machine) });
       for (const finding of machine.findings) note(finding, known);
     },
-    /** Whether machines are counted only. */
     short: () => !all && machines > SCREENFUL,
     /** @param width columns of the screen */
     text(

@@ -48,7 +48,6 @@ interface Most {
 
 const EVERY = Number.POSITIVE_INFINITY;
 const ALL: Most = { failure: EVERY, warning: EVERY };
-/** The mildest first. */
 const MILD: Most = { failure: EVERY, warning: 1 };
 const CUTS: readonly Most[] = [
   { failure: EVERY, warning: 3 },
@@ -132,7 +131,6 @@ export function checksJson(rows: readonly CheckRow[], name = TITLE): string {
   return `${JSON.stringify({ name, checks })}\n`;
 }
 
-/** The name of an exit status of `check`, as the manual has it. */
 export function checkExitName(status: number): string {
   const [name = "unknown"] =
     Object.entries(CHECK_STATUS).find(([, known]) => known.status === status) ?? [];

@@ -55,7 +55,6 @@ export function codesView(): View & { readonly rows: readonly (readonly string[]
   };
 }
 
-/** The name of an exit status, as the manual has it. */
 export function exitName(status: number): ExitName | "unknown" {
   // Object.entries widens the key to string; the keys of EXIT_STATUS are its names.
   for (const [name, { status: known }] of Object.entries(EXIT_STATUS))

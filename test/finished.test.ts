@@ -44,14 +44,11 @@ testOnce(
     const one = await runs(0, ["finish", ...on, "--yes", "--node", "3"]);
     assert.match(
       one.out,
-      /^Finish: 1 machines cleared, 0 with nothing to clear, 1 not taken over by a conductor yet .*, 0 left\.$/m,
+      /^Finish: 1 machine cleared, 0 with nothing to clear, 1 not taken over by a conductor yet .*, 0 left\.$/m,
     );
     assert.doesNotMatch((await at.does("status")).out, /done, ended/);
     const rest = await runs(0, ["finish", ...on, "--yes"]);
-    assert.match(
-      rest.out,
-      /^Finish: 1 machines cleared, 5 with .*, 0 left\.\nThis run is done\.$/m,
-    );
+    assert.match(rest.out, /^Finish: 1 machine cleared, 5 with .*, 0 left\.\nThis run is done\.$/m);
     assert.deepEqual(await guards(at), ALL_FREE);
     const seen = await runs(0, ["verify", ...on]);
     assert.match(seen.err, /12 validated, 0 mismatched/);
@@ -115,10 +112,7 @@ testOnce(
     const killed = await at.start("apply", ["--yes"], "done.before:1:kill").ended;
     assert.equal(killed.status, 128, killed.err);
     const cut = await runs(3, ["finish", ...on, "--yes"]);
-    assert.match(
-      cut.out,
-      /^This run is not done: 1 batches of its load did not come to their end\.$/m,
-    );
+    assert.match(cut.out, /^This run is not done: 1 batch of its load did not end\.$/m);
     assert.doesNotMatch(await status(), /done, ended/);
     await runs(0, ["apply", ...on, "--yes"]);
     await at.sql(async (db) => {

@@ -55,6 +55,12 @@ test("apply holds no fact against a machine that the plan accepted, whichever it
   assert.deepEqual(missing, []);
 });
 
+test("the demo's BMCs are in a network for documentation, which nobody has", () => {
+  // @source RFC 5737: a user who runs power on the demo's files must reach no machine.
+  for (const { pm_address } of readCase("demo").nova_bm.nodes)
+    assert.match(String(pm_address), /^(192\.0\.2\.\d+\b|null$)/);
+});
+
 for (const release of ADOPTED)
   test(`fixture adopted: over REST ${release} gets what its microversion carries`, async () => {
     const written = readCase("adopted");

@@ -108,7 +108,7 @@ testOnce(
     const digest = await at.digest();
     await refused(["handover", "--run", at.run, ...at.ironic, "-q"], 4, "N2I-E303");
     const free = await release(0, "--yes", "--node", "1");
-    assert.match(free.out, /^Handover: 1 machines released now, 1 handed over, 0 waiting/);
+    assert.match(free.out, /^Handover: 1 machine released now, 1 handed over, 0 waiting/);
     // Nobody is there to take over the machine with a tenant.
     const tenant = await release(3, "--yes", "--node", fleetUuid(3), "--deadline", "1");
     assert.match(tenant.out, new RegExp(`${fleetUuid(3)} .*no conductor took it over in 1 s`));

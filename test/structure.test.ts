@@ -26,12 +26,12 @@ const CEILINGS: Readonly<Record<string, number>> = {
   migrate: 13380,
   model: 5668,
   proxy: 728,
-  run: 4381,
+  run: 4364,
   serving: 1399,
   switchover: 4604,
   systems: 16450,
   takeover: 7991,
-  window: 10341,
+  window: 10333,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
@@ -128,6 +128,17 @@ test("no file imports itself by way of others, types included", () => {
   };
   for (const file of ALL) visit(file, []);
   assert.deepEqual(cycles, []);
+});
+
+test("a text with a number before a noun is right for one", () => {
+  // Scripts read two lines of a plan's summary.
+  const texts = SOURCES.filter((file) => file !== "src/migrate/plan/rules/summary.ts");
+  const plural =
+    /\$\{(?![A-Z_ /\d]+\})[^{}]+\} (?:staged |more |compute )?(?:machines|rows|instances|nodes|ports|hosts|fields|batches|images|flavors|faults|logs(?! in)|services|volumes|spares|minutes)\b/;
+  assert.deepEqual(
+    texts.flatMap((file) => plural.exec(read(file))?.map((text) => `${file}: ${text}`) ?? []),
+    [],
+  );
 });
 
 test("rules and views read no clock, no randomness and no process", () => {

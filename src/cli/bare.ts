@@ -1,6 +1,9 @@
 import { existsSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { MigrationError } from "../lib/error.ts";
+import { kindOf } from "../run/files/run-kind.ts";
+import { nextCommand } from "../run/next.ts";
 import { VERSION } from "../run/version.ts";
 import { configuredRun } from "./connections.ts";
 import { io } from "./io.ts";
@@ -30,20 +33,31 @@ Manual   nova2ironic help TOPIC: quickstart, night, runbook, going-back, codes, 
 export async function bare(): Promise<readonly string[] | null> {
   const configured = await configuredRun();
   if (configured !== null && existsSync(join(configured, "run.json"))) return ["status"];
-  const run = await runHere();
-  if (run !== null) return ["status", "--run", run];
-  io().stdout.write(INTRODUCTION);
+  const { cwd, stdout, stderr } = io();
+  const ignored: string[] = [];
+  for (const run of await runsIn(cwd())) {
+    const cause: unknown = await kindOf({ path: join(cwd(), run) }).then(
+      () => null,
+      (why) => why,
+    );
+    if (cause === null) return ["status", "--run", run];
+    if (!(cause instanceof MigrationError)) throw cause;
+    const restore = nextCommand("status", { run });
+    ignored.push(
+      `Ignored: ${cause.message} (${cause.code}). If it is a run, ${restore} shows how to restore it.\n`,
+    );
+  }
+  stdout.write(INTRODUCTION);
+  stderr.write(ignored.join(""));
   return null;
 }
 
-/** The run of this folder: the folder itself, or the newest run in it; null without one. */
-async function runHere(): Promise<string | null> {
-  const { cwd } = io();
-  const here = cwd();
-  if (existsSync(join(here, "run.json"))) return ".";
+/** The run of this folder: the folder itself, or the runs in it, the newest first. */
+async function runsIn(here: string): Promise<readonly string[]> {
+  if (existsSync(join(here, "run.json"))) return ["."];
   // This user may not be able to list the folder.
   const found = (await readdir(here, { withFileTypes: true }).catch(() => []))
     .filter((entry) => entry.isDirectory() && existsSync(join(here, entry.name, "run.json")))
     .map(({ name }) => ({ name, at: statSync(join(here, name)).mtimeMs }));
-  return found.toSorted((one, other) => other.at - one.at)[0]?.name ?? null;
+  return found.toSorted((one, other) => other.at - one.at).map(({ name }) => name);
 }

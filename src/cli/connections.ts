@@ -30,7 +30,6 @@ const CLOUD: readonly string[] = TARGET.filter((option) => option !== "ironic-db
 /** Commands for which Nova's databases, or a login to a cloud, have another meaning. */
 const NOTHING_FOR: readonly string[] = ["config", "status"];
 
-/** What a command is about to be given, by yargs' names. */
 type Args = { [name: string]: unknown };
 
 /** What a file of connections says, and which options of the command it may fill. */
@@ -104,7 +103,6 @@ async function addFrom(
  */
 const WITNESSES: ReadonlySet<string> = new Set(["conductor-log", "compute-log"]);
 
-/** An option, and what a file says of it. */
 type Filled = readonly [option: string, value: Connection];
 
 /**

@@ -16,7 +16,6 @@ const ASKING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 let stop = new AbortController();
 /** Who has to come to a good place first. */
 let acting = 0;
-/** What serves others, where that is what acts. */
 let serving: ServiceSignals | null = null;
 
 /** A command begins: what stopped one before it in this process does not stop it. */

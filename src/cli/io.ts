@@ -1,12 +1,16 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Readable, Writable } from "node:stream";
 import type { BmcAt } from "../model/power.ts";
-import { type Environment, type Surroundings, settle, surrounded } from "../run/process-context.ts";
+import {
+  type Environment,
+  type Surroundings,
+  settle,
+  surrounded,
+  surroundings,
+} from "../run/process-context.ts";
 
-/** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** Where signals come from, and what they can end. */
 export interface Host {
   readonly on: (signal: NodeJS.Signals, heard: (signal: NodeJS.Signals) => void) => unknown;
   readonly off: (signal: NodeJS.Signals, heard: (signal: NodeJS.Signals) => void) => unknown;
@@ -76,7 +80,7 @@ export function ioOf(host: NodeJS.Process): Io {
       return host.stderr;
     },
     env: host.env,
-    cwd: () => host.cwd(),
+    cwd: surroundings().cwd,
     host,
     get status() {
       return typeof host.exitCode === "number" ? host.exitCode : undefined;

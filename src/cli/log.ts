@@ -15,7 +15,6 @@ import { surroundings } from "../run/process-context.ts";
 import { VERSION, whoami } from "../run/version.ts";
 import { type Io, io } from "./io.ts";
 
-/** What a command has said so far that its run does not know yet. */
 interface Log {
   readonly run: string;
   lines: string[];
@@ -87,7 +86,6 @@ function appendRunLog(run: string, lines: string): boolean {
   return true;
 }
 
-/** Whether the folder is a run of this user's alone. */
 function isOwnRun(run: string): boolean | "never" {
   try {
     const { uid, mode } = statSync(run);

@@ -7,7 +7,6 @@ const INTERVAL = 1;
 /** Stages of the commands under way that have ended, in milliseconds. */
 const stages = new WeakMap<object, (readonly [title: string, took: number])[]>();
 
-/** Notes how long a stage took. */
 export function took(title: string, milliseconds: number): void {
   const ended = stages.get(io()) ?? [];
   ended.push([title, milliseconds]);

@@ -73,7 +73,6 @@ export async function* back<C extends Change, L>(
   }
 }
 
-/** What is taken back of a batch. */
 interface Chosen<C> {
   readonly changes: readonly C[];
   /** Whether everything is to be taken back. */
@@ -196,7 +195,6 @@ export async function changedSince<C extends Change, L>(
   return found;
 }
 
-/** What of a leg the journal alone tells from. */
 export interface Journalled<C extends Change, L>
   extends Pick<Leg<C, L>, "plan" | "lines" | "changesOf"> {
   readonly part: Pick<Leg<C, L>["part"], "name" | "size">;

@@ -40,7 +40,6 @@ export function keyOf({ from, to }: Span): string {
   return `${from}-${to}`;
 }
 
-/** What is known of one batch while the journal is read forward. */
 interface Known {
   readonly span: Span;
   begun: boolean;

@@ -10,7 +10,6 @@ export interface Aside<L> {
   readonly why: string;
 }
 
-/** What a walk over a leg tells while it goes. */
 export type Event<L> =
   | {
       readonly kind: "batch";

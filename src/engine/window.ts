@@ -1,5 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import { regroup } from "../lib/streams.ts";
+import { counted } from "../lib/text.ts";
 import { type Begun, begunIn } from "./begun.ts";
 import { isDenied, stoppedAfter } from "./midway.ts";
 import type { Clock, Direction, Session } from "./part.ts";
@@ -97,7 +98,7 @@ async function walk<C extends { readonly id: string }, P extends Position>(
   } catch (cause) {
     const none = isDenied(cause) && acts.made() === 0 && waiting() === 0;
     if (!acts.begun() || none || !(cause instanceof MigrationError)) throw cause;
-    broke = stoppedAfter(leg.command, `${behind()} machines`, cause);
+    broke = stoppedAfter(leg.command, `${counted(behind(), "machine")}`, cause);
   }
   const underWay = flight.size();
   const stopped = session.stopping() && (cut || waiting() > 0 || underWay > 0);

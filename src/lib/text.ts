@@ -4,7 +4,6 @@ export function show(value: string): string {
   return JSON.stringify(cut);
 }
 
-/** The same of a column. */
 export function showColumn(value: string | null): string {
   return value === null ? "NULL" : show(value);
 }
@@ -29,6 +28,11 @@ export function createSeveral(): Several & { readonly add: (text: string) => voi
     },
     slice: (from, to) => first.slice(from, to),
   };
+}
+
+/** `1 machine`, `2 machines`. @param many the words if there is not one */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
 }
 
 /** The first of many, and how many there are besides: `a, b and 3 more`. */
@@ -61,7 +65,6 @@ function quoted(text: string): string {
   return text.replaceAll("'", `'\\''`);
 }
 
-/** As printf(1) has it. */
 function octal(text: string): string {
   const bytes = [...Buffer.from(text)];
   return bytes.map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");

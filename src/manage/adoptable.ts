@@ -14,7 +14,6 @@ import { readNics, runningNodes } from "../systems/ironic-api/running.ts";
 import { openRunning } from "../systems/ironic-db/running.ts";
 import { type Beside, whyNot } from "./rules/criteria.ts";
 
-/** What a list of adoptable machines is told. */
 export interface AdoptableWords extends RestOptions {
   /** In place of Ironic's API; a login is for Neutron alone then. */
   readonly ironicDb?: string;

@@ -3,7 +3,7 @@ import { windowBack } from "../engine/window.ts";
 import { ONE_BY_ONE } from "../engine/window-part.ts";
 import { MigrationError } from "../lib/error.ts";
 import { once } from "../lib/streams.ts";
-import { listed, NAMED } from "../lib/text.ts";
+import { counted, listed, NAMED } from "../lib/text.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { type ManagePlace, openManagePlace } from "../migrate/open/services.ts";
 import type { RowVerdict } from "../model/artefact.ts";
@@ -73,7 +73,7 @@ export function managedBack(words: UnmanageWords): Rollback {
             }
           });
           sink.result(
-            `Rollback: ${several(done)} ${done === 1 ? "has" : "have"} no server record of this run any more, ${left} left.`,
+            `Rollback: ${counted(done, "machine has", "machines have")} no server record of this run any more, ${left} left.`,
           );
           if (end.broke !== null) throw end.broke;
           return end.stopped ? null : ENDED;
@@ -100,7 +100,7 @@ function question({ name }: Adapter, machines: number, address: string): string 
 }
 
 function several(machines: number): string {
-  return machines === 1 ? "1 machine" : `${machines} machines`;
+  return counted(machines, "machine");
 }
 
 function changesOf(
@@ -194,7 +194,7 @@ export function verifyManaged(
         for (const one of rows) if (one.state !== "validated" || words.allRows === true) yield one;
       }
     };
-    const summary = () => `${counts.validated} rows validated`;
+    const summary = () => `${counted(counts.validated, "row")} validated`;
     await sink.list("verdicts", verdicts(), { title: "verify", machines: managed.size, summary });
     return counts;
   });

@@ -3,6 +3,7 @@ import { windowBack, windowForward } from "../engine/window.ts";
 import { ONE_BY_ONE, type Pace } from "../engine/window-part.ts";
 import { MigrationError } from "../lib/error.ts";
 import { once } from "../lib/streams.ts";
+import { counted } from "../lib/text.ts";
 import type { ManagePlace } from "../migrate/open/services.ts";
 import type { KnownNics } from "../model/ironic/adoptable.ts";
 import type { ManagedOne } from "../model/ironic/manage.ts";
@@ -167,7 +168,7 @@ export async function perform(
           if (made && before !== null && isLater(position)) madeNow.push({ change, before });
           progress(behind);
         }),
-      ({ made }) => `${made} machines managed`,
+      ({ made }) => `${counted(made, "machine")} managed`,
     )
     .catch((cause: unknown) => {
       // A login that lacks a right may have had another: what it did is taken back all the same.

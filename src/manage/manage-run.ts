@@ -1,4 +1,5 @@
 import { type Begun, begunIn } from "../engine/begun.ts";
+import { counted } from "../lib/text.ts";
 import { MANAGE } from "../model/ironic/manage.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
 import { readJournal } from "../run/files/journal.ts";
@@ -56,7 +57,7 @@ export async function managedState(path: string) {
   return {
     fields: {
       ironic: target === undefined ? "" : String(target.target.address),
-      managed: `${all.length - open} machines have their server record by this run`,
+      managed: `${counted(all.length - open, "machine has its", "machines have their")} server record by this run`,
       open: `${open} begun and not at their end`,
       back: `${began - all.length} taken back`,
     },

@@ -22,7 +22,6 @@ export function askedOf(body: ReturnType<typeof objectOf>): Required<Omit<Manage
   };
 }
 
-/** What an answer says went wrong. */
 export function faultIn({ body }: Reply): string {
   const { error_message } = objectOf(parsedJson(typeof body === "string" ? body : ""));
   const { faultstring } = objectOf(parsedJson(String(error_message)));

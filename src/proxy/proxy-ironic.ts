@@ -127,7 +127,7 @@ async function put(at: AskedIronic, { path, minor }: Question): Promise<Answer> 
   if (other || answer.status === 406 || /microversion/.test(answer.fault)) at.refused("version");
   // It was Juno's, and was asked as one that has no versions.
   return other && at.range === null
-    ? { ...answer, status: 0, body: null, fault: "it answers with microversions now" }
+    ? { ...answer, status: 0, body: null, fault: "its responses have microversion headers now" }
     : answer;
 }
 

@@ -53,7 +53,6 @@ export function endOf(entries: Entries): { readonly at: string; readonly by: str
   return goesOn ? null : { at: end.at, by: end.by };
 }
 
-/** Whether something of Ironic was loaded, or all of it taken back. */
 function isLoad(entry: Entry): boolean {
   if (entry.do !== "begin" && entry.do !== "undo") return false;
   return entry.part === IRONIC && (entry.do === "begin" || entry.nodes === "all");

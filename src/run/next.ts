@@ -6,7 +6,6 @@ import { surroundings } from "./process-context.ts";
 export const TARGET: readonly string[] = [
   ...["ironic-db", "via", "os-cloud", "ironic-url", "os-cacert", "insecure", "api-timeout"],
 ];
-/** Those of them that say where Ironic is. */
 export const BACKENDS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
 /** Options of Nova's side; a command that does not look at it is given none of them. */
 export const BESIDE: readonly string[] = ["nova-db", "nova-api-db", "placement-db"];
@@ -86,9 +85,8 @@ export const CALLED: {
 
 export type NextCommand =
   | ("extract" | "power" | "plan" | "apply" | "verify" | "status" | "run" | "handover")
-  | ("boot" | "finish" | "host" | "node" | "rollback");
+  | ("boot" | "finish" | "host" | "node" | "rollback" | "show");
 
-/** A command that comes next, before it is put into words. */
 export interface NextStep {
   readonly command: NextCommand;
   /** Options that choose what the command does. */
@@ -101,6 +99,7 @@ export interface NextStep {
     readonly afterFinish?: true;
     readonly all?: true;
     readonly node?: readonly string[];
+    readonly novaDb?: "DB";
   };
   /** Text for people in one line; it follows the command as a shell comment. */
   readonly note?: string;

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
+import { MigrationError } from "../lib/error.ts";
 import type { Timers } from "../lib/ipmi/index.ts";
 import type { DatabasePlace } from "../model/database.ts";
 import type { BmcAt } from "../model/power.ts";
@@ -22,7 +23,6 @@ export interface Interrupt {
 /** The databases of a rehearsal by their option: the database of the plan that each replaces. No other is opened. */
 export type Copies = ReadonlyMap<string, DatabasePlace>;
 
-/** What stages have of the world they run in. */
 export interface Surroundings {
   readonly env: Environment;
   readonly cwd: () => string;
@@ -40,7 +40,6 @@ export interface Surroundings {
   readonly copies?: Copies;
   /** Says a line that no stage's result has. */
   readonly tell: (text: string) => void;
-  /** Says what is waited for. */
   readonly wait: (text: string) => void;
   /**
    * From here on a request to stop waits until what acts has come to a good place.
@@ -52,9 +51,7 @@ export interface Surroundings {
 
 /** What signals mean to what serves others. */
 export interface ServiceSignals {
-  /** Said when it is to stop. */
   readonly stopping: string;
-  /** At SIGHUP. */
   readonly reload: () => void;
 }
 
@@ -80,7 +77,7 @@ export function surroundings(): Surroundings {
 
 let own: Surroundings = {
   env: process.env,
-  cwd: () => process.cwd(),
+  cwd: workingDirectory(),
   connections: new Map(),
   saved: new Map(),
   window: {},
@@ -90,6 +87,21 @@ let own: Surroundings = {
     ...{ stopping: () => false, signal: new AbortController().signal, end: () => undefined },
   }),
 };
+
+/** Packages read it while they are loaded, and a command says afterwards that it is deleted. */
+function workingDirectory(): () => string {
+  try {
+    process.cwd();
+    return () => process.cwd();
+  } catch {
+    process.chdir("/");
+    return () => {
+      throw new MigrationError("N2I-E110", "the working directory does not exist", {
+        fix: "Change to a folder that exists, then run the same command again.",
+      });
+    };
+  }
+}
 
 /** Milliseconds since some moment; never goes back. */
 export function now(): number {

@@ -150,7 +150,6 @@ export async function sealToLoad(
   }
 }
 
-/** Whether a rehearsal goes on, whose run is inside of another. */
 export function isRehearsed(): boolean {
   return surroundings().copies !== undefined;
 }
@@ -185,7 +184,6 @@ export function commandIn(run: RunFolder): string {
   return commands.get(run) ?? "a command";
 }
 
-/** The run's plan; null when it has none. */
 export function planOrNull(run: string) {
   return orNull(openPlan(`${run}/${PLAN}`), "N2I-E110");
 }

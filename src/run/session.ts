@@ -75,10 +75,7 @@ export async function withSession<T>(
         interrupt ??= surroundings().onInterrupt(service);
         return interrupt.signal;
       },
-      journal: {
-        entries: () => opened().entries(),
-        append: (entry) => opened().append(entry),
-      },
+      journal: { entries: () => opened().entries(), append: (entry) => opened().append(entry) },
       async begin(system, target, how) {
         if (!afterWindow) leave ??= await enterWindow(run, commandIn(run));
         interrupt ??= surroundings().onInterrupt(service);

@@ -30,26 +30,11 @@ export function stageOf({ command, options }: NextStep): RunStage | null {
     case "node":
     case "rollback":
     case "run":
+    case "show":
     case "status":
       return null;
   }
 }
-
-/** Why a stage comes next, and what a person does before it. */
-export const WHY: { readonly [stage in RunStage]: string } = {
-  extract: "Nothing is known of the deployment yet; it only reads.",
-  power: "Each BMC is asked as a conductor will ask it; a machine that nobody asked is blocked.",
-  plan: "Only what is in the plan is loaded, and you can look at it first; it writes to no database.",
-  check: "It says whether the window can begin.",
-  apply:
-    "It loads the plan: the first write. Stop every nova-compute of nova-baremetal first, and run check.",
-  verify: "It compares Ironic, and Nova where the plan has it, with the plan, row by row.",
-  handover: "Machines are loaded and staged: start every ironic-conductor, then hand them over.",
-  takeover: "Start every ironic-conductor; it sees whether each machine is taken over.",
-  final:
-    "Set nova.conf as config says, restart nova-scheduler and start the new nova-compute; it sees whether Nova has each machine.",
-  finish: "It ends the window: tenants may delete and rebuild their servers again.",
-};
 
 /** What takes a stage back; null where it changes nothing. */
 export const UNDONE_BY: {

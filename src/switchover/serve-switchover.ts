@@ -22,12 +22,10 @@ import { decide, sameInstance } from "./switchover-plan.ts";
 import { openSwitchings, type SwitchingsAt } from "./switchover-queue.ts";
 import { type SwitchParts, switchAnswer } from "./switchover-requests.ts";
 
-/** What of a switchover is the same for all that are asked for here. */
 type Common = Omit<SwitchWords, "run" | "source" | "destination" | "dryRun" | "sourceConfirmedOff">;
 
 /** What `serve switchover` is told. */
 export interface ServeSwitchAsked extends Omit<ProxyAsked, "novaCompat" | "run">, Common {
-  /** Folder with a run for each that was accepted. */
   readonly state: string;
   readonly apiTimeout: number;
 }

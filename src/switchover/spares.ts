@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { listed, NAMED } from "../lib/text.ts";
+import { counted, listed, NAMED } from "../lib/text.ts";
 import { loadIdentical } from "../migrate/open/documents.ts";
 import { openManagePlace } from "../migrate/open/services.ts";
 import type { SpareClass } from "../model/switchover.ts";
@@ -9,11 +9,9 @@ import type { Sink } from "../run/sink.ts";
 import { readHanging, wholeNodes } from "../systems/ironic-api/whole.ts";
 import { gatherSpares, nodeName } from "./rules/spares.ts";
 
-/** What a list of spares is told. */
 export interface SparesWords extends RestOptions {
   /** A document of the operator's in place of mappings/identical.json. */
   readonly identical?: string;
-  /** Spares that each class should have. */
   readonly need?: number;
 }
 
@@ -71,7 +69,7 @@ function isShort(
   const short = classes.filter(({ candidates }) => candidates.length < need);
   for (const { example, machines, candidates, nearest } of short)
     note(
-      `${nodeName(example)}${machines > 1 ? ` and ${machines - 1} like it` : ""}: ${candidates.length} of ${need} spares${nearest === null ? "" : `; the nearest is ${nodeName(nearest.spare)}: ${nearest.why}`}`,
+      `${nodeName(example)}${machines > 1 ? ` and ${machines - 1} like it` : ""}: ${candidates.length} of ${counted(need, "spare")}${nearest === null ? "" : `; the nearest is ${nodeName(nearest.spare)}: ${nearest.why}`}`,
     );
   return short.length > 0;
 }

@@ -1,4 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
+import { counted } from "../lib/text.ts";
 import { openManagePlace } from "../migrate/open/services.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import type { Left } from "../model/change.ts";
@@ -149,7 +150,7 @@ export function verifySwitched(
       for (const one of rows)
         if (one.state !== "validated" || words.allRows === true) yield await Promise.resolve(one);
     };
-    const summary = () => `${counts.validated} rows validated`;
+    const summary = () => `${counted(counts.validated, "row")} validated`;
     await sink.list("verdicts", verdicts(), { title: "verify", machines: 1, summary });
     return counts;
   });

@@ -25,7 +25,6 @@ export interface ActWords extends RestOptions {
   readonly proofTimeout?: number;
   /** A program that ends with 0 once the source is off. */
   readonly fenceCommand?: string;
-  /** Somebody saw it. */
   readonly sourceConfirmedOff: boolean;
 }
 
@@ -94,7 +93,6 @@ async function begunBy<T>(
   }
 }
 
-/** What is to be said of a source until its boot files are gone. */
 function keptOff({ plan, keptOf }: SwitchAt): string {
   return keptOf("switchover-clear").length > 0
     ? ""

@@ -14,7 +14,6 @@ import { gatherSpares, likelySpares, nodeName, unlike } from "./rules/spares.ts"
 import type { Switchover } from "./rules/switching.ts";
 import type { OpenNova } from "./switchover-nova.ts";
 
-/** What a switchover is told of its nodes. */
 export interface SwitchAsked {
   /** Uuid or name. */
   readonly source: string;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { causeWith, MigrationError } from "../lib/error.ts";
+import { counted } from "../lib/text.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { nextCommand } from "../run/next.ts";
 import { inRun } from "../run/run.ts";
@@ -23,7 +24,6 @@ import {
   writeOutcome,
 } from "./switchover-state.ts";
 
-/** What a service of switchovers works with. */
 export interface SwitchingsAt {
   /** Folder of all of them. */
   readonly state: string;
@@ -160,7 +160,10 @@ async function silent(
       ? "nothing was moved"
       : farOf({ plan, keptOf: (step) => keptIn(entries, step, plan) });
   const next = nextCommand("node", { run: run.path }, {}, `switchover ${source}`);
-  return new MigrationError(code, `${message}; ${far}; tried ${tries} times. To resume: ${next}`);
+  return new MigrationError(
+    code,
+    `${message}; ${far}; tried ${counted(tries, "time")}. To resume: ${next}`,
+  );
 }
 
 /** @returns what stopped it; null where it came to its end, or was asked to stop */

@@ -31,7 +31,6 @@ import { decide, type SwitchAsked } from "./switchover-plan.ts";
 import type { Switchings } from "./switchover-queue.ts";
 import { writeAccepted } from "./switchover-state.ts";
 
-/** What requests are answered with. */
 export interface SwitchParts {
   readonly http: Http;
   readonly tokens: Tokens | null;
@@ -41,7 +40,6 @@ export interface SwitchParts {
   readonly doc: IdenticalDoc;
   /** What is asked of every switchover here. */
   readonly common: Omit<SwitchAsked, "source" | "destination" | "nova" | "taken" | "everywhere">;
-  /** Folder of all of them. */
   readonly state: string;
   readonly switchings: Switchings;
   readonly allows: (who: TokenOwner) => boolean;
@@ -96,7 +94,8 @@ async function versionOf({ ranges, place }: SwitchParts, { fields }: AskedFor) {
   const { url } = place.service.session;
   const spoken = async () => {
     const range = await ranges.of(url);
-    if (range === null) throw new MigrationError("N2I-E209", `${url} has no microversions`);
+    if (range === null)
+      throw new MigrationError("N2I-E209", `the responses of ${url} have no microversion headers`);
     return spokenOf(fields, range);
   };
   const first = await spoken();

@@ -30,7 +30,6 @@ function addressIn(entries: Entries): string | null {
   return target === undefined ? null : String(target.target.address);
 }
 
-/** What a journal says of its switchover. */
 export interface Switched {
   readonly plan: Switchover;
   /** Steps that were begun and not taken back. */

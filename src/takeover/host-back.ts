@@ -1,6 +1,7 @@
 import { changedSince, inspectBack } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
 import { MigrationError } from "../lib/error.ts";
+import { counted } from "../lib/text.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
 import { checkNova } from "../migrate/hosts/nova-place.ts";
 import { isUp } from "../migrate/hosts/rules/running.ts";
@@ -49,7 +50,7 @@ export function hostsBack(words: HostPlaces & RollbackOptions): Rollback {
     },
     async question({ plans, entries, scope, place }) {
       const rows = await rowsToRestore(plans, entries, scope);
-      return `Restore ${rows} rows of ${place.database.shown}?`;
+      return `Restore ${counted(rows, "row")} of ${place.database.shown}?`;
     },
     back: ({ run, place, entries, plans, scope }, leave) =>
       withHosts(run, place, plans, async ({ session, parts, check }) => {
@@ -69,7 +70,7 @@ export function hostsBack(words: HostPlaces & RollbackOptions): Rollback {
           leave(undone.left);
           stayed += excluded.size + undone.left.length;
           sink.result(
-            `Rollback: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left.`,
+            `Rollback: ${counted(undone.done, "row")} restored, ${undone.found} so already, ${undone.left.length} left.`,
           );
           if (undone.stopped) return null;
         }
@@ -80,7 +81,9 @@ export function hostsBack(words: HostPlaces & RollbackOptions): Rollback {
             const lifted = await execute([{ ...leg, ...how }], session, way);
             leave(lifted.left);
             if (lifted.done > 0)
-              sink.result(`Rollback: ${lifted.done} hosts are not fenced any more.`);
+              sink.result(
+                `Rollback: ${counted(lifted.done, "host is", "hosts are")} not fenced any more.`,
+              );
           }
         } else if ((await fencesOf(plans, session.journal.entries())) > 0)
           sink.result("A fence of this run stays, as machines of that host do.");
@@ -89,7 +92,7 @@ export function hostsBack(words: HostPlaces & RollbackOptions): Rollback {
       }),
     previews: previewsOf,
     summary: (_job, { restore, leave }) =>
-      sink.result(`Rollback would restore ${restore} rows and leave ${leave}.`),
+      sink.result(`Rollback would restore ${counted(restore, "row")} and leave ${leave}.`),
   }));
 }
 

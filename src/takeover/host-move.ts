@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { listed, NAMED } from "../lib/text.ts";
+import { counted, listed, NAMED } from "../lib/text.ts";
 import { blocks } from "../model/finding.ts";
 import { closing } from "../run/databases.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
@@ -31,7 +31,7 @@ export function moveHosts(words: HostMoveWords, sink: Sink): Promise<HostMoved> 
       const hosts = from.map(({ host }) => host).join(", ");
       const rows = counts.computes + counts.instances;
       await sink.confirm(
-        `Change ${rows} rows of ${place.database.shown}: ${counts.verdicts.move} machines of ${hosts} go to ${to.join(", ")}?`,
+        `Change ${counted(rows, "row")} of ${place.database.shown}: ${counted(counts.verdicts.move, "machine")} of ${hosts} go to ${to.join(", ")}?`,
       );
       return movedOf(plan, await performMoves(run, place, plan, sink));
     }),

@@ -2,7 +2,7 @@ import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
 import type { Walked } from "../engine/runner.ts";
 import { MigrationError } from "../lib/error.ts";
-import { listed, NAMED } from "../lib/text.ts";
+import { counted, listed, NAMED } from "../lib/text.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
 import { checkNova } from "../migrate/hosts/nova-place.ts";
 import type { Left } from "../model/change.ts";
@@ -71,7 +71,6 @@ function deadHost(plans: readonly MovePlan[], id: number) {
 
 const NOTHING = (): Promise<void> => Promise.resolve();
 
-/** What a plan did. */
 interface PerformedMove {
   readonly fenced: Walked<unknown>;
   readonly moved: Walked<PlannedMove>;
@@ -116,7 +115,7 @@ export function performMoves(
       "host move",
       manifest.counts.machines,
       (progress) => execute([rows], session, { direction: "forward" }, progress).finally(drop),
-      ({ done }) => `${done} rows changed`,
+      ({ done }) => `${counted(done, "row")} changed`,
     );
     if (!moved.stopped) {
       // Whatever of it was cut goes on until then.

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { MigrationError } from "../lib/error.ts";
-import { listed, NAMED } from "../lib/text.ts";
+import { counted, listed, NAMED } from "../lib/text.ts";
 import { NO_SITE } from "../migrate/mapping/site.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import { compileSite } from "../migrate/transform/site.ts";
@@ -28,7 +28,6 @@ import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts"
 import type { MoveWorld } from "./rules/move-hosts.ts";
 import { createMoves } from "./rules/moves.ts";
 
-/** What a plan is asked for. */
 export interface HostPlanWords extends HostPlaces, DownWords {
   readonly run: string;
   readonly node?: readonly string[];
@@ -101,7 +100,6 @@ export async function makeMoves(
 }
 
 type Manifest = PlannedMoves["manifest"];
-/** What a plan knows of its hosts once all its machines are read. */
 type Leaving = Omit<
   Manifest,
   "kind" | "tool" | "mode" | "made_at" | "to" | "service_down_time" | "counts" | "nova"
@@ -132,7 +130,7 @@ export async function writePlan(
           progress(tally.counts().machines);
         }
       },
-      () => `${tally.counts().machines} machines`,
+      () => `${counted(tally.counts().machines, "machine")}`,
     );
     const manifest = {
       ...({ kind: "hosts", tool: VERSION, mode } as const),
@@ -191,7 +189,6 @@ export async function siteOf(path: string | undefined) {
     : await (await loadMappings()).site(path);
 }
 
-/** What a site document accepts of machines. */
 export async function acceptancesOf(path: string | undefined) {
   return acceptedBy((await siteOf(path)).site);
 }

@@ -1,5 +1,6 @@
 import { begunIn } from "../engine/begun.ts";
 import { ownershipOf } from "../engine/ownership.ts";
+import { counted } from "../lib/text.ts";
 import { batchesOf, type Entries, plansOf } from "../model/journal.ts";
 import { HOST_PARTS, HOST_ROWS } from "../model/nova/host-move.ts";
 import { readJournal } from "../run/files/journal.ts";
@@ -22,9 +23,12 @@ export async function hostState(run: RunFolder) {
   const names = from.length === 0 ? "" : ` from ${from.map(({ host }) => host).join(", ")}`;
   return {
     fields: {
-      plan: `${mode}${names} to ${to.join(", ")}: ${counts.verdicts.move} machines to move, ${counts.verdicts.there} there already, ${counts.verdicts.blocked} blocked, sha256 ${plan.sha256.slice(0, 12)}`,
-      move: `${rows - fences} rows of nova are changed`,
-      fence: fences === 0 ? "none of this run" : `${fences} hosts are fenced by this run`,
+      plan: `${mode}${names} to ${to.join(", ")}: ${counted(counts.verdicts.move, "machine")} to move, ${counts.verdicts.there} there already, ${counts.verdicts.blocked} blocked, sha256 ${plan.sha256.slice(0, 12)}`,
+      move: `${counted(rows - fences, "row")} of nova are changed`,
+      fence:
+        fences === 0
+          ? "none of this run"
+          : `${counted(fences, "host is", "hosts are")} fenced by this run`,
     },
     next: nextOfMove(run, plan, entries, { rows, fences }),
     /** Rows of nova that a rollback restores. */
@@ -79,8 +83,8 @@ function legacyState(run: RunFolder, { manifest, sha256 }: MovePlan, entries: En
   const names = from.map(({ host }) => host).join(", ");
   return {
     fields: {
-      plan: `${mode} from ${names} to ${to.join(", ")}: ${counts.verdicts.move} machines to move, ${counts.verdicts.there} there already, ${counts.verdicts.blocked} blocked, sha256 ${sha256.slice(0, 12)}`,
-      move: `${begun.size - open} machines are moved, ${open} are under way`,
+      plan: `${mode} from ${names} to ${to.join(", ")}: ${counted(counts.verdicts.move, "machine")} to move, ${counts.verdicts.there} there already, ${counts.verdicts.blocked} blocked, sha256 ${sha256.slice(0, 12)}`,
+      move: `${counted(begun.size - open, "machine is", "machines are")} moved, ${open} are under way`,
       fence: fencedText(entries),
     },
     next: nextOf(run, manifest, entries, begun.size - open),

@@ -1,4 +1,5 @@
 import { MigrationError, orNull } from "../lib/error.ts";
+import { counted } from "../lib/text.ts";
 import { hasReported } from "../migrate/hosts/rules/running.ts";
 import { type Entries, plansOf } from "../model/journal.ts";
 import { HOST_PARTS } from "../model/nova/host-move.ts";
@@ -196,7 +197,9 @@ export async function settle(
     const busy = await busyInstances(database, from);
     if (busy === 0) return;
     if (!told)
-      say(`${busy} instances of ${from} are being worked on: waiting ${seconds} s at most.`);
+      say(
+        `Waiting at most ${seconds} s: ${counted(busy, "instance")} of ${from} with a task in progress.`,
+      );
     await rest(PACE);
   }
 }
@@ -209,7 +212,7 @@ export async function askDown(
   { confirm }: Pick<Sink, "confirm">,
 ): Promise<void> {
   if (confirmedDown) return;
-  const what = `Move ${machines} machines to ${to} in ${database.shown}?`;
+  const what = `Move ${counted(machines, "machine")} to ${to} in ${database.shown}?`;
   if (fenceCommand !== undefined) return confirm(what);
   if (yes)
     throw new MigrationError("N2I-E303", `--yes does not say that ${from} is down`, {

@@ -1,4 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
+import { counted } from "../lib/text.ts";
 import { same } from "../migrate/hosts/rules/keeps-instance.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import type { Entries, Entry } from "../model/journal.ts";
@@ -66,7 +67,7 @@ export async function verifyHosts(words: HostVerifyWords, sink: Sink): Promise<H
       }
     };
     const machines = plans[0]?.manifest.counts.machines ?? 0;
-    const summary = () => `${counts.validated} rows validated`;
+    const summary = () => `${counted(counts.validated, "row")} validated`;
     await sink.list("verdicts", verdicts(), { title: "verify", machines, summary });
     if (counts.validated + counts.wrong === 0)
       throw new MigrationError("N2I-E326", "the plan moves no machine");
@@ -82,7 +83,6 @@ async function plansOf(run: RunFolder): Promise<readonly MovePlan[]> {
   return [present, ...others];
 }
 
-/** What is said of hosts that machines left. */
 interface Judges {
   readonly queue: (host: string) => RowVerdict;
   /** Whether a host that reported since it was left is silent again. */

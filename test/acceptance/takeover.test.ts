@@ -80,7 +80,7 @@ for (const engine of engines("mysql", "postgresql"))
 
     writeFileSync(log, `${LOG.join("\n")}\n`);
     const told = await verify(2, "--conductor-log", log);
-    assert.match(told.err, /^Logs: 1 faults in 1 log/m);
+    assert.match(told.err, /^Logs: 1 fault in 1 log/m);
     assert.equal(
       told.out,
       `${log}:3 ${LOG[2]} ... ${LOG[5]?.replace("hunter2", "***")}\n`,

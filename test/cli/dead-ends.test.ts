@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { runs } from "../hostile/cli.ts";
-import { deployFiles, extractAndPlan } from "../hostile/deployment.ts";
+import { spawnSync } from "node:child_process";
+import { appendFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { assertRefusal, MAIN, run, runs } from "../hostile/cli.ts";
+import { deployFiles, extractAndPlan, privateFolder } from "../hostile/deployment.ts";
 import { SITE, SMALL } from "../hostile/fleet.ts";
 
 async function nextOf(at: readonly string[]): Promise<string> {
@@ -15,9 +18,20 @@ test("a plan in which nothing can be loaded names what to do, and not apply", as
   await runs(0, ["extract", ...at, ...source]);
   assert.match(await nextOf(at), /^Next: nova2ironic power /m);
   const { err } = await runs(0, ["plan", ...at, ...reader, ...plan]);
-  assert.match(err, /^The plan loads none of its \d+ machines: .* skipped: nova2ironic show /m);
-  assert.match(err, /^Next: nova2ironic power --run \S+ {2}# once the causes are fixed/m);
+  assert.match(
+    err,
+    /^The plan loads none of its \d+ machines: .*\nFix .*\nNext: nova2ironic power /m,
+  );
   assert.match(await nextOf(at), /^Next: nova2ironic power .*loads none of its/m);
+  await run(["power", ...at]);
+  assert.match(await nextOf(at), /^Next: nova2ironic plan .*loads none of its/m);
+  await runs(0, ["plan", ...at, ...reader, ...plan]);
+  assert.match(
+    await nextOf(at),
+    /^Next: nova2ironic show \S+plan --skipped {2}# .*loads none of its/m,
+  );
+  appendFileSync(join(made.folder, "site.json"), "\n");
+  assert.match(await nextOf(at), /^Next: nova2ironic plan .*loads none of its/m);
 });
 
 test("a plan with blocked machines names what goes on, each a line of its own", async (t) => {
@@ -29,11 +43,11 @@ test("a plan with blocked machines names what goes on, each a line of its own", 
   const { err } = await runs(0, ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan]);
   assert.match(
     err,
-    /^1 machines are blocked and 0 in conflict, and apply refuses .*N2I-E304.*show/m,
+    /^1 machine is blocked and 0 in conflict: apply refuses the plan \(N2I-E304\)\.$/m,
   );
   assert.match(
     err,
-    /^Next: nova2ironic power --run \S+\nor: nova2ironic apply --run \S+ --skip-blocked$/m,
+    /^Next: nova2ironic power --run \S+\nthen: nova2ironic plan .*\nor: nova2ironic apply --run \S+ --skip-blocked$/m,
   );
   const told = /or apply with --skip-blocked$/m;
   assert.match(await nextOf(at), new RegExp(`^Next: nova2ironic power .*${told.source}`, "m"));
@@ -51,4 +65,40 @@ test("after a verify that finds nothing, status goes on; what is done then makes
   await made.ironic.db("nodes").update({ driver: "fake" });
   await runs(2, ["verify", ...at]);
   assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ {2}# where it finds/m);
+});
+
+/** The program in a new folder, after a line of shell. */
+function inFolder(t: TestContext, shell: string, ...words: readonly string[]) {
+  const folder = privateFolder(t);
+  const script = `cd "$1" && ${shell} && shift && exec "$@"`;
+  const argv = ["-c", script, "sh", folder, process.execPath, MAIN, ...words];
+  const { status, stdout, stderr } = spawnSync("/bin/sh", argv, { encoding: "utf8" });
+  return { status, out: stdout, err: stderr };
+}
+
+test("a run.json that is foreign or damaged leaves the short help, and a line about it", (t) => {
+  for (const content of ["{}", "x"]) {
+    const ran = inFolder(t, `echo '${content}' > run.json`);
+    assert.equal(ran.status, 0, ran.err);
+    assert.match(ran.out, /^Try it +nova2ironic demo$/m);
+    assert.match(
+      ran.err,
+      /^Ignored: \S+run\.json is not .* \(N2I-E113\)\. If .*status --run \. .*\n$/,
+    );
+  }
+});
+
+test("a deleted working directory is one error with a next step", (t) => {
+  for (const words of [[], ["status", "--run", "m1"], ["explain", "N2I-E110"]]) {
+    const ran = inFolder(t, 'rmdir "$PWD"', ...words);
+    assertRefusal(
+      { ...ran, status: ran.status ?? -1 },
+      ...([
+        64,
+        "N2I-E110",
+        /working directory does not exist/,
+        /^Fix: Change to a folder/m,
+      ] as const),
+    );
+  }
 });

@@ -46,11 +46,14 @@ test("what extract and plan were given is saved in the run, and no line repeats 
   // The same plan needs no option again; a command line takes a decision back.
   await runs(6, ["plan", ...at, "--allow-pairing=false", "--max-unreachable", "0"]);
   assert.match(readFileSync(saved, "utf8"), /^decisions:\n {2}rate: 7\n$/m);
-  const bare = new RegExp(`^Next: nova2ironic plan ${at.join(" ")}  # `, "m");
-  assert.match((await runs(0, ["status", ...at])).err, bare);
+  const bare = new RegExp(`^then: nova2ironic plan ${at.join(" ")}$`, "m");
+  assert.match((await runs(6, ["plan", ...at, "--allow-pairing"])).err, bare);
   // No command depends on the file for what is next.
   rmSync(saved);
-  assert.match((await runs(0, ["status", ...at])).err, /plan --run \S+ --ironic-db DB /);
+  assert.match(
+    (await runs(0, ["status", ...at])).err,
+    /^Next: nova2ironic show \S+plan --skipped /m,
+  );
 });
 
 test("any word is read by a shell as it was given, on one line that moves no terminal", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../src/model/journal.ts";
 import type { RunFiles } from "../../src/run/files/run-files.ts";
+import { whyOf } from "../../src/window/runner/next-step.ts";
 import { statusOf } from "../../src/window/runner/status-text.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 
@@ -20,6 +21,10 @@ const PLAN: RunFiles["plan"] = {
   ...{ sha256: SHA, madeFrom: "b".repeat(64), release: "2023.1" },
 };
 const HELD_UP = { ...PLAN, counts: { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 1 } } };
+const NOTHING = {
+  ...PLAN,
+  counts: { ...COUNTS, verdicts: { ...COUNTS.verdicts, create: 0, blocked: 2 } },
+};
 const STEPS = { hosts: 1, flavors: 0, findings: 0, stopped: [] };
 const BESIDE = { plan: { sha256: SHA, counts: STEPS }, entries: [] };
 const STAGED = { staged: 2, released: 0, takeOvers: 2 };
@@ -31,7 +36,15 @@ const STAGES: readonly (readonly [string, Partial<RunFiles>, string])[] = [
   ["extracted", { plan: NONE, asked: false }, "power"],
   ["asked", { plan: NONE }, "plan --ironic-db DB"],
   ["planned", {}, "apply"],
-  ["machines are blocked", { plan: HELD_UP }, "plan --ironic-db DB"],
+  ["machines are blocked", { plan: HELD_UP }, "show"],
+  ["its site document is changed", { plan: HELD_UP, outdated: true }, "plan --ironic-db DB"],
+  ["nothing loads", { plan: NOTHING }, "show"],
+  ["nothing loads, power is newer", { plan: NOTHING, outdated: true }, "plan --ironic-db DB"],
+  [
+    "planned without Nova",
+    { nova: { plan: null, entries: [] } },
+    "plan --nova-db DB --ironic-db DB",
+  ],
   ["apply was killed", OPEN, "apply --yes"],
   ["apply was killed, staged", { ...OPEN, handover: STAGED }, "apply --yes --staged"],
   ["apply left machines out", { ...OPEN, plan: HELD_UP }, "apply --yes --skip-blocked"],
@@ -55,7 +68,11 @@ test("the next command line has the run, and the options that choose what the co
       ...files,
     });
     const [command, ...options] = line.split(" ");
-    const wanted = ["nova2ironic", command, `--run 'a run'\\''s folder'`, ...options].join(" ");
+    const path = "'a run'\\''s folder";
+    const of = command === "show" ? `${path}/plan' --skipped` : `--run ${path}'`;
+    const wanted = ["nova2ironic", command, of, ...options].join(" ");
     assert.equal(next.replace(/ {2}# .*$/, ""), wanted, stage);
   }
+  assert.match(whyOf({ command: "apply" }, "apply"), /first write/);
+  assert.match(whyOf({ command: "apply", options: { yes: true } }, "apply"), /^It resumes /);
 });

@@ -35,7 +35,7 @@ test("a run that is asked to stop can be gone on with", async (t) => {
     assert.equal(await loadedRows(made), rowsOf(1));
     const { apply, next } = await statusOf(made);
     assert.match(apply, new RegExp(`: ${rowsOf(1)} rows created in 1 batch$`));
-    assert.match(next, / apply .*goes on where it stopped/);
+    assert.match(next, / apply .*resumes where it stopped/);
     await ends(0, made.does("apply", YES));
     assert.equal(await made.digest(), made.after);
   });

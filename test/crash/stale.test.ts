@@ -67,12 +67,12 @@ const CHANGES: readonly (readonly [
     "somebody made a node with a uuid of the plan",
     ({ sql }) =>
       sql((db) => db("nodes").insert({ uuid: fleetUuid(3), driver: "fake", extra: "{}" })),
-    new RegExp(`N2I-E300 1 rows .*node:${fleetUuid(3)}: .*did not load`),
+    new RegExp(`N2I-E300 1 row .*node:${fleetUuid(3)}: .*did not load`),
   ],
   [
     "a MAC of the plan is on another port by now",
     ({ sql }) => sql((db) => addPort(db, "f0000000-0000-4000-8000-000000000009", caseMac(4, 0))),
-    new RegExp(`N2I-E300 1 rows .*${caseMac(4, 0)} is on port f0.*09 of node ${NATIVE}`),
+    new RegExp(`N2I-E300 1 row .*${caseMac(4, 0)} is on port f0.*09 of node ${NATIVE}`),
   ],
   [
     "an instance of the plan is on another node by now",
@@ -87,7 +87,7 @@ const CHANGES: readonly (readonly [
   [
     "a port of the plan is there, on another node",
     (scene) => scene.sql((db) => addPort(db, portUuid(scene, 2), "52:54:ff:00:00:09")),
-    new RegExp(`N2I-E300 1 rows .*port:.*: the port belongs to node ${NATIVE}`),
+    new RegExp(`N2I-E300 1 row .*port:.*: the port belongs to node ${NATIVE}`),
   ],
   // The last one: from here on the plan is of no file there is.
   [
@@ -208,7 +208,7 @@ test("a plan refused as stale is refused again, and does not own what it met", a
   const digest = await two.digest();
   for (const _ of ["once", "again"]) {
     const { err } = await ends(4, two.does("apply", YES));
-    assert.match(err, /N2I-E300 1 rows stand in the plan's way/);
+    assert.match(err, /N2I-E300 1 row stands in the plan's way/);
   }
   assert.match((await statusOf(two)).apply, /: 0 rows created in 0 batches$/);
   await set(false);

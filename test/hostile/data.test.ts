@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { type Case, caseMac, caseUuid } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
@@ -277,11 +279,19 @@ testOnce(
 );
 
 testOnce(
-  "a table of nova_bm that is gone, and a file that is no database, are refused",
+  "a table that extract or plan needs is missing, or the file is no database: extract refuses",
   async (t) => {
     const made = await deployFiles(t, SMALL);
+    const extract = ["extract", ...made.at, ...made.source, "-q"];
+    // The plan changes rows there, so that extract needs the table as well.
+    await made.nova.db.schema.renameTable("aggregate_hosts", "other");
+    await refused(extract, 4, "N2I-E202", [/--nova-db .*there is no aggregate_hosts/]);
+    await made.nova.db.schema.renameTable("other", "aggregate_hosts");
+    await made.nova.db.schema.table("services", (table) => table.dropColumn("disabled_reason"));
+    await refused(extract, 4, "N2I-E203", [/services lacks disabled_reason/]);
+    assert.ok(!existsSync(join(made.run, "snapshot.jsonl")));
     await made.bm.db.raw("DROP TABLE bm_interfaces");
-    await refused(["extract", ...made.at, ...made.source, "-q"], 4, "N2I-E202", [/bm_interfaces/]);
+    await refused(extract, 4, "N2I-E202", [/bm_interfaces/]);
     const ironic = `sqlite:///${made.folder}/site.json`;
     await refused(["extract", ...made.at, "--nova-bm-db", ironic, "-q"], 4, "N2I-E202", [/NOTADB/]);
     await refused(

@@ -50,7 +50,7 @@ test("Ctrl-C stops a release, and it goes on and is taken back", async (t) => {
   const { at, writer, reader } = made;
   const release = ["handover", ...at, ...writer, "--in-flight", "1", "--yes"];
   const first = await interrupted(release, "clear.committed", 1);
-  assert.match(first.out, /^Handover: 1 machines released now, 0 handed over, 1 waiting/m);
+  assert.match(first.out, /^Handover: 1 machine released now, 0 handed over, 1 waiting/m);
   assert.match((await run(["status", ...at])).out, /1 of 2 staged machines released/);
   const seen = await runs(2, ["verify", ...at, ...reader, "--takeover"]);
   assert.match(seen.err, /^Take-over: 0 handed over, 1 waiting, 1 staged/m);
@@ -69,12 +69,12 @@ test("Ctrl-C stops finish and its undo, and both go on", async (t) => {
   const finish = ["finish", ...at, ...writer, "--yes"];
   // What is begun is brought to its end, and said; no other machine is begun.
   const first = await interrupted(finish, "write.after", 1);
-  assert.match(first.out, /^Finish: 1 machines cleared, \d with nothing to clear, .*, 0 left\.$/m);
+  assert.match(first.out, /^Finish: 1 machine cleared, \d with nothing to clear, .*, 0 left\.$/m);
   assert.doesNotMatch(first.out, /This run is done/);
   assert.match((await runs(0, finish)).out, /^Finish: 2 machines cleared, 7 .*\n.* is done\.$/m);
   const undo = [...finish, "--undo"];
   const second = await interrupted(undo, "returned.after", 1);
-  assert.match(second.out, /^Finish taken back: 1 machines protected again, 0 left\.$/m);
+  assert.match(second.out, /^Finish taken back: 1 machine protected again, 0 left\.$/m);
   await refused(["rollback", ...at, ...writer, "--all", "--yes", "-q"], 4, "N2I-E321");
   await runs(0, undo);
   assert.deepEqual(await digests(made), before);

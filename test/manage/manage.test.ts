@@ -64,7 +64,7 @@ test("C-9, C-13: a machine is given its record, shown, compared, and loses it wi
   const verified = await runs(0, ["verify", ...words], cloud.how);
   assert.match(verified.err, /Verify: 3 rows validated, 0 not as they should be/);
   const status = await runs(0, ["status", ...at]);
-  assert.match(status.out, /1 machines have their server record by this run/);
+  assert.match(status.out, /1 machine has its server record by this run/);
   const list = await runs(0, ["node", "list", "--adoptable", ...cloud.words], cloud.how);
   assert.equal(list.out.trim(), "");
 

@@ -43,7 +43,7 @@ test("the manual's commands of spares list them, and end with 2 where one is mis
   cloud.connectors.set(iqn.uuid, { ...iqn, node_uuid });
   const [shown = [], needed = []] = commands(page("spares"));
   assert.match(await says(shown), /\| n-1 +\| +0 \|/);
-  assert.match(await says(needed, 2), /^n-1: 0 of 1 spares$/m);
+  assert.match(await says(needed, 2), /^n-1: 0 of 1 spare$/m);
 });
 
 test("the manual's commands of machines that run already do what the page says", async (t) => {

@@ -105,7 +105,7 @@ for (const [speaks, release, status] of [
   test(`an Ironic of ${release}, which speaks up to ${speaks}, is ${status === 0 ? "new enough" : "refused, before any write"}`, async (t) => {
     const { cloud, at, how, before } = await place(t);
     cloud.rules.speaks = speaks;
-    const why = /microversions up to 1\.46, and a driver is exchanged safely since 1\.47/;
+    const why = /microversions up to 1\.46, but replacing a driver safely needs 1\.47/;
     for (const more of status === 0 ? [["--dry-run"]] : [["--dry-run"], []]) {
       const ran = await run([...manage, ...NOVA, ...more, ...at], how);
       if (status === 0) assert.equal(ran.status, status, ran.err);
@@ -137,13 +137,13 @@ test("what is too old is told with what node can do about it", async (t) => {
   const { cloud, at, how } = await place(t);
   cloud.fail(/^GET \/servers\?limit/, instead(406));
   const nova = await run([...manage, ...NOVA, ...at], how);
-  assertRefusal(nova, 4, "N2I-E209", /does not speak microversion 2\.74/);
+  assertRefusal(nova, 4, "N2I-E209", /does not support microversion 2\.74/);
   cloud.use(() => null);
   const words = ["node", "manage", ID, "web-1", ...at];
   const refusals = [nova];
   for (const [speaks, why] of [
-    ["1.56", /allocations of nodes in use came with 1\.58/],
-    ["1.16", /adoption needs 1\.17 of Newton or later/],
+    ["1.56", /an allocation for a node in use needs 1\.58 \(Train\)/],
+    ["1.20", /up to 1\.20, but adoption needs 1\.22 \(newton\) or later/],
   ] as const) {
     cloud.rules.speaks = speaks;
     const ran = await run(words, how);

@@ -111,7 +111,7 @@ test("the commands for a hand-over release one machine, then all, and take them 
   const conductor = setInterval(() => void at.sql(TAKES).catch(() => undefined), 500);
   t.after(() => clearInterval(conductor));
   const [one, all, seen, back] = await walk(at, "hand-over");
-  assert.match(one ?? "", /^Handover: 1 machines released now, 1 handed over/m);
+  assert.match(one ?? "", /^Handover: 1 machine released now, 1 handed over/m);
   assert.match(all ?? "", /^Handover: 2 machines released now, 3 handed over/m);
   assert.match(seen ?? "", /^Take-over: 3 handed over, 0 waiting/m);
   assert.match(back ?? "", /3 machines staged again, 0 left/);

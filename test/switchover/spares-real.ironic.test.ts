@@ -89,7 +89,7 @@ test("a real Ironic's spares are listed with what keeps the others out, and no s
     ],
   );
   assert.match(err, /s-retired \(it is retired\)/);
-  assert.match(err, /^n-2: 0 of 1 spares/m);
+  assert.match(err, /^n-2: 0 of 1 spare/m);
   assert.ok(!`${out}${err}`.includes(SECRET));
   await t.test("a conductor without fake-hardware is refused before any write", (of) =>
     withoutFake(of, ironic),

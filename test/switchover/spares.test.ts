@@ -78,7 +78,7 @@ test("with --need a class that has fewer spares ends it with 2, and is told", as
   const other = await needs("1", 2);
   assert.match(
     other.err,
-    /^n-1 and 1 like it: 0 of 1 spares; the nearest is s-11: driver: "ipmi" != "redfish"$/m,
+    /^n-1 and 1 like it: 0 of 1 spare; the nearest is s-11: driver: "ipmi" != "redfish"$/m,
   );
   // A login that sees nothing must not look like a fleet that lacks nothing.
   cloud.targets.clear();
@@ -157,6 +157,6 @@ test("an Ironic without automated_clean has no list of spares", async (t) => {
     await run([...list, ...old.words]),
     4,
     "N2I-E209",
-    /a switchover needs 1\.47 of Stein or later/,
+    /a switchover needs 1\.47 \(Stein\) or later/,
   );
 });

@@ -79,7 +79,7 @@ for (const engine of engines("mysql"))
       assert.equal(await half(), 1);
       await nova.raw("DROP TRIGGER unlocks");
       await taken(made, tick);
-      await looksUntil(tick, () => made.says(/Took 1 machines over that were half way/));
+      await looksUntil(tick, () => made.says(/Took 1 machine over to complete an/));
     });
     const tenants = await nova("instances").where({ deleted: 0 });
     for (const { host, task_state, locked } of tenants)

@@ -90,7 +90,7 @@ for (const engine of engines("sqlite", "mysql")) {
     // It dies once more, and this time there is a record to fence.
     await db("instances").where({ id: 1 }).update({ host: "H1" });
     await db("compute_nodes").where({ id: 1 }).update({ host: "H1" });
-    assert.match((await ends(0, host(...DOWN))).out, /1 hosts fenced, 2 rows changed/);
+    assert.match((await ends(0, host(...DOWN))).out, /1 host fenced, 2 rows changed/);
     await ends(0, verify());
     await db("services").where({ id: 10 }).update({ forced_down: false });
     assert.match((await ends(2, verify())).out, /H1 is not fenced any more/);

@@ -38,7 +38,7 @@ test("what a run began is found by its journal, where a plan of the other kind s
   rmSync(join(own, "plan"));
   symlinkSync(name, join(own, "plan"));
   const state = await host("status");
-  assert.match(state.out + state.err, /1 machines are moved/);
+  assert.match(state.out + state.err, /1 machine is moved/);
   assert.match(state.err, /^Next: nova2ironic rollback .*--all/m);
   const verified = await ends(0, host("verify", "--queue-purged", "--all-rows"));
   assert.match(verified.out, /bm_nodes:2 /);

@@ -94,7 +94,7 @@ test("with a login, images come from Glance and ports name the new host; a rollb
   const here = await site(t);
   const { host, own, services, rows } = here;
   const planned = await host(...here.plan);
-  assert.match(planned.out, /1 of 1 machines to move/, planned.err);
+  assert.match(planned.out, /1 of 1 machine to move/, planned.err);
   const moved = await ends(0, host(...MOVE));
   assert.doesNotMatch(moved.out, /openstack port set/);
   for (const name of IMAGES)
@@ -140,7 +140,7 @@ test("a port that somebody changed since stays, and its machine is listed by the
   assert.match(back.out + back.err, /port c0\S+, which named A, stays: it was changed since/);
   assert.equal((await here.rows()).machines[0], "1 A 2 active - | A - 0");
   here.port["binding:host_id"] = "B";
-  assert.match((await host("rollback", "--all", "--yes")).out, /1 machines given back, 0 left/);
+  assert.match((await host("rollback", "--all", "--yes")).out, /1 machine given back, 0 left/);
   assert.equal(here.port["binding:host_id"], "A");
 });
 
@@ -151,7 +151,7 @@ test("services that do not answer keep no machine whose tree is whole, and say s
   services.use(() => DOWN);
   const planned = await host(...here.plan);
   assert.match(planned.err, /Warning: Glance is not asked/);
-  assert.match(planned.out, /1 of 1 machines to move/);
+  assert.match(planned.out, /1 of 1 machine to move/);
   const moved = await ends(0, host(...MOVE));
   assert.match(moved.err, /Warning: Neutron is not asked/);
   assert.match(moved.out, /^openstack port set --host B/m);

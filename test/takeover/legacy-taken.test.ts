@@ -137,7 +137,7 @@ test("ports are told of once more where the agent died before it could", async (
   const said: string[] = [];
   await takes(cloud, "one", "A", "B", { ...more, say: (text) => said.push(text) });
   assert.match(said.join("\n"), /^openstack port set --host B .* c0.*-0+1$/m);
-  assert.match(said.join("\n"), /^Took 1 machines over that were half way\.$/m);
+  assert.match(said.join("\n"), /^Took 1 machine over to complete an interrupted move\.$/m);
   const again: string[] = [];
   await takes(cloud, "one", "A", "B", { ids: [], say: (text) => again.push(text) });
   assert.deepEqual(again, []);
@@ -166,7 +166,7 @@ test("what came is said though what follows is refused", async (t) => {
   const said: string[] = [];
   const say = (text: string): number => said.push(text);
   await assert.rejects(takes(cloud, "one", "A", "B", { ids: [2], say }), /N2I-E316|not fenced/);
-  assert.match(said.join("\n"), /Took 1 machines over that were half way/);
+  assert.match(said.join("\n"), /Took 1 machine over to complete an interrupted move/);
 });
 
 test("an agent sees a compute node that was deleted when it looked, and is not any more", async (t) => {

@@ -22,7 +22,7 @@ for (const engine of engines("sqlite", "mysql"))
       return [Number(row.epoch), row.fenced_by];
     };
     const ran = await ends(0, host(...words(cloud, 1), ...DOWN));
-    assert.match(ran.out, /Host move: 1 hosts fenced, 2 machines moved, 0 so already\./);
+    assert.match(ran.out, /Host move: 1 host fenced, 2 machines moved, 0 so already\./);
     assert.match(ran.out, /^openstack port set --host B .* c0.*-0+1$/m);
     const { machines } = await cloud.rows();
     assert.deepEqual(machines.slice(0, 2), ["1 B 1 active - | B - 0", "2 B 1 - - |"]);
@@ -38,7 +38,7 @@ for (const engine of engines("sqlite", "mysql"))
     const shown = await host("rollback", "--all", "--plan", "-f", "json");
     assert.match(shown.out, /bm_service_leases/);
     const back = await host("rollback", "--all", "--yes");
-    assert.match(back.out, /2 machines given back, 0 left, 1 fences lifted/, back.err);
+    assert.match(back.out, /2 machines given back, 0 left, 1 fence lifted/, back.err);
     assert.match(back.err, /^Warning: nova-compute of B reports\. Stop it first/m);
     assert.deepEqual(await lease(), [4, null]);
     const now = (await cloud.rows()).machines.map((line) => line.replace(/ 2 /, " 0 "));
@@ -56,7 +56,7 @@ testOnce(
     const again = await ends(0, host(...words(cloud, 1), ...DOWN));
     assert.match(again.out, /0 machines moved, 2 so already\.$/m, "wherever they went since");
     const back = await host("rollback", "--all", "--yes");
-    assert.match(back.out, /1 machines given back, 1 left\./);
+    assert.match(back.out, /1 machine given back, 1 left\./);
     const fenced = async () => (await bm("bm_service_leases").first()).fenced_by;
     assert.notEqual(await fenced(), null);
     const readmitted = await host("host", "readmit", "A", "--yes", "--queue-purged");
@@ -172,7 +172,7 @@ for (const engine of engines("sqlite", "mysql"))
     const moved = await host("host", "plan", ...more, ...site, ...run);
     assert.match(moved.out + moved.err, /N2I-D260/);
     const first = await ends(3, host(...words(cloud, 1), ...DOWN, "--settle", "1"));
-    assert.match(first.err, /1 instances of A are being worked on: waiting 1 s at most/);
+    assert.match(first.err, /Waiting at most 1 s: 1 instance of A with a task/);
     assert.deepEqual(await stateOf(), ["A", "powering-off", false]);
     await ends(0, host(...words(cloud, 1), ...DOWN, ...site));
     assert.deepEqual(await stateOf(), ["B", null, false]);

@@ -61,7 +61,7 @@ for (const engine of engines())
     );
     assert.deepEqual(await services(), said);
     const taken = await ends(0, host(...DOWN));
-    assert.match(taken.out, /Host move: 1 hosts fenced, 6 rows changed/);
+    assert.match(taken.out, /Host move: 1 host fenced, 6 rows changed/);
     assert.deepEqual(await owners(), [...THERE, ...OTHERS]);
     const [h1] = await services();
     assert.deepEqual([Boolean(h1?.forced_down), h1?.disabled_reason], [true, "nova2ironic h1"]);

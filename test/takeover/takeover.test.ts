@@ -56,7 +56,7 @@ test("a takeover that came to its end is done, wherever its machines went since"
   // A machine of H1 is planned again.
   await db("compute_nodes").where({ id: 4 }).update({ host: "H1" });
   await db("services").where({ host: "H2" }).update({ disabled: false });
-  assert.match((await ends(0, host(...DOWN))).out, /1 rows changed, 0 so already/);
+  assert.match((await ends(0, host(...DOWN))).out, /1 row changed, 0 so already/);
 });
 
 test("an instance Nova works on waits for a word, and goes with task_state cleared", async (t) => {
@@ -64,7 +64,7 @@ test("an instance Nova works on waits for a word, and goes with task_state clear
   await cloud.db("instances").where({ id: 1 }).update({ task_state: "powering-off" });
   const site = takenForLost(cloud.folder, { uuid: uuidOf("node", 1) });
   const first = await ends(3, cloud.host(...DOWN, "--settle", "1"));
-  assert.match(first.err, /1 instances of H1 are being worked on: waiting 1 s at most/);
+  assert.match(first.err, /Waiting at most 1 s: 1 instance of H1 with a task/);
   assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
   await ends(0, cloud.host(...DOWN, ...site));
   assert.equal((await cloud.owners())[0], "1 H2 NULL H2");

@@ -1,4 +1,5 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import { counted } from "../../lib/text.ts";
 import { apply } from "../../migrate/apply/apply.ts";
 import { AFTER } from "../../window/runner/after.ts";
 import type { ApplyArgs } from "../options/apply.ts";
@@ -16,7 +17,7 @@ export async function applyCommand(args: ApplyArgs): Promise<void> {
   if (failed > 0)
     say(
       args,
-      `${failed} machines failed; fix what is named, then: ${again}\nWhere the plan itself is wrong: rollback --node UUID, then plan and apply anew.`,
+      `${counted(failed, "machine")} failed; fix what is named, then: ${again}\nWhere the plan itself is wrong: rollback --node UUID, then plan and apply anew.`,
     );
   say(args, AFTER.apply(args));
   if (partial) exitWith(EXIT_STATUS.partial.status);

@@ -1,8 +1,7 @@
-import { listed, NAMED } from "../../lib/text.ts";
+import { counted, listed, NAMED } from "../../lib/text.ts";
 import { extract } from "../../migrate/extract/extract.ts";
 import { renderFindingCounts, renderUnknown } from "../../migrate/plan/rules/summary.ts";
 import { openSnapshot, SNAPSHOT } from "../../run/run.ts";
-import { counted } from "../../window/report/rules/window.ts";
 import { AFTER } from "../../window/runner/after.ts";
 import type { ExtractArgs } from "../options/extract.ts";
 import { snapshotView } from "../views/show.ts";
@@ -18,7 +17,7 @@ export async function extractCommand(args: ExtractArgs): Promise<void> {
   const { machines, deleted, interfaces, orphans, instances } = made.counts;
   printLines(
     [
-      `Snapshot: ${machines} machines (${deleted} soft-deleted), ${interfaces} interfaces (and ${orphans} without a node), ${instances} with an instance.`,
+      `Snapshot: ${counted(machines, "machine")} (${deleted} soft-deleted), ${counted(interfaces, "interface")} (and ${orphans} without a node), ${instances} with an instance.`,
       ...renderUnknown(made.header.unknown_columns, made.unknown),
       ...renderFindingCounts(Object.fromEntries(made.findings)),
     ].join("\n"),

@@ -160,7 +160,6 @@ export function declaredCommands(): readonly Declared[] {
   return COMMANDS.map(([options]) => options).filter(({ describe }) => describe !== false);
 }
 
-/** The first words of commands, and those of two words. */
 export function commandNames(): readonly string[] {
   return [...Object.keys(GROUPS), ...declaredCommands().map(nameOf)];
 }
@@ -203,7 +202,6 @@ export function addCommands(program: Argv): Argv {
   }, program.options(every));
 }
 
-/** Whether a shell completes a command line. */
 function isCompleting(): boolean {
   return io().words.includes("--get-yargs-completions");
 }

@@ -67,7 +67,6 @@ export async function planCommand(args: PlanArgs): Promise<void> {
   if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);
 }
 
-/** What needs a look first. */
 const ORDER: readonly Verdict[] = [
   "blocked",
   "conflict",
@@ -110,7 +109,6 @@ function createLines(all: boolean) {
       if (all || machines <= SCREENFUL) lines.push({ verdict, text: renderLine(machine) });
       for (const finding of machine.findings) note(finding, known);
     },
-    /** Whether machines are counted only. */
     short: () => !all && machines > SCREENFUL,
     /** @param width columns of the screen */
     text(
@@ -175,7 +173,6 @@ function findingLines(
   return [...lines, "Accepted in the site document:", ...renderFindingCounts(accepted)];
 }
 
-/** What blocks comes first. */
 function rank(code: string): number {
   return ["blocks", "warning", "note"].indexOf(FINDINGS[code as FindingCode].severity); // as counted
 }

@@ -1,4 +1,5 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import { counted } from "../../lib/text.ts";
 import { power } from "../../migrate/power/power.ts";
 import { AFTER } from "../../window/runner/after.ts";
 import type { PowerArgs } from "../options/power.ts";
@@ -18,7 +19,10 @@ export async function powerCommand(args: PowerArgs): Promise<void> {
   for (const line of groups(done.troubled, machines)) say(args, line);
   await printView(powerView(done.shown, machines), { ...args, every: EVERY.power(args) });
   const but = want === 0 ? "" : `; ${want} of them only with a setting named above`;
-  say(args, `Power: ${good} of ${counts.machines} machines answered as they should${but}.`);
+  say(
+    args,
+    `Power: ${good} of ${counted(counts.machines, "machine")} answered as they should${but}.`,
+  );
   say(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
   say(args, AFTER.power(args, counts.machines > good, noConf));
   if (Object.keys(counts.verdicts).some((verdict) => verdict !== "ok"))

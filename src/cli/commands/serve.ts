@@ -35,7 +35,6 @@ function told(args: ServeArgs) {
   return { say: (text: string) => note(args, text), served: requestLines(args) };
 }
 
-/** A line for each request; it goes to no file, whatever run was named. */
 function requestLines({ quiet, json }: ServeArgs): (request: Served) => void {
   // Of this command, whoever's connection it is that a request came on.
   const { stderr } = io();

@@ -33,10 +33,8 @@ export interface Voice {
   readonly walked?: boolean;
 }
 
-/** Of a command that lists. */
 export type ListArgs = Voice & FormatOptions;
 
-/** Progress of a stage on stderr, as the global options want it. */
 function progressOf(stage: string, total: number | undefined, voice: Voice) {
   const { quiet, json, progressInterval } = voice;
   return createProgress({
@@ -70,6 +68,11 @@ async function pulsing<T>(title: string, pulse: () => void, work: () => Promise<
   }
 }
 
+/** Whether a signal stopped the command: its stage may be incomplete. */
+function isInterrupted(): boolean {
+  return [130, 143].includes(io().status ?? 0);
+}
+
 /** Runs one stage: drawn by listr2 on a terminal, as dated lines or events elsewhere. Nothing else may print meanwhile. */
 async function inStage<T>(
   title: string,
@@ -82,7 +85,7 @@ async function inStage<T>(
   if (voice.quiet || voice.json || !terminalOf(stderr, env).live) {
     const progress = progressOf(title, total, voice);
     const result = await pulsing(title, progress.pulse, () => work(progress.at, progress.expect));
-    progress.done(summary(result));
+    progress.done(summary(result), isInterrupted());
     return result;
   }
   const results: T[] = [];
@@ -90,7 +93,7 @@ async function inStage<T>(
   let [all, earlier, behind, came] = [total, 0, 0, began];
   let about: string | undefined;
   let own: number | null | undefined;
-  const run = async (report: (text: string) => void): Promise<void> => {
+  const run = async (report: (text: string) => void): Promise<boolean> => {
     const pulse = (): void => {
       const now = Date.now();
       const evidence = measure(behind, all, now - began, earlier, { idle: now - came, own });
@@ -108,6 +111,7 @@ async function inStage<T>(
     const result = await pulsing(title, pulse, () => work(at, expect));
     report(summary(result));
     results.push(result);
+    return !isInterrupted();
   };
   await drawStage(stderr, title, run);
   const [result] = results;
@@ -138,7 +142,6 @@ function stage(voice: Voice, stages: readonly string[], at: number, takes: strin
   }
 }
 
-/** Lines that name a command to copy. */
 const NEXT = /^(Next|then|or|Undo): /;
 
 const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => View } = {
@@ -149,7 +152,6 @@ const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => 
   faults: faultsView,
 };
 
-/** What a stage says, as the command line wants it. */
 export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
   return {
     say: (text) => say(args, text),
@@ -162,14 +164,13 @@ export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
       const progress = step && progressOf(step.title, step.machines, args);
       const print = () => printDone(VIEWS[of](items), args);
       await (step && progress ? pulsing(step.title, progress.pulse, print) : print());
-      progress?.done(step?.summary() ?? "");
+      progress?.done(step?.summary() ?? "", isInterrupted());
     },
     several: (...list) => several(args, ...list),
     during: (title, machines, work, summary) => inStage(title, machines, args, work, summary),
   };
 }
 
-/** How results are wanted, and of which run. */
 type At = FormatOptions & { readonly run?: string };
 
 /** Lines of several things; programs read them all. @param listing the command that lists them all */
@@ -221,7 +222,6 @@ function named(view: View, find: Find): View {
   return view.columns.includes("BM ID") ? withMachines(view, find) : view;
 }
 
-/** Works with what is known of the machines of a run. */
 async function knowing<T>(run: string | undefined, work: (find: Find) => Promise<T>): Promise<T> {
   const finder = run === undefined ? null : machineFinder(run);
   try {
@@ -270,7 +270,6 @@ function beside(text: string): string {
   return live ? foldText(text, width()) : text;
 }
 
-/** A command leaves its exit status here; main ends with it. */
 export function exitWith(status: number): void {
   io().status = status;
 }
@@ -315,7 +314,6 @@ function aborted(cause: unknown): string {
   return "";
 }
 
-/** Text for people, in colour where they see it. */
 export function painted(text: string): string {
   return screen().colour === true ? paintText(text) : text;
 }

@@ -6,7 +6,7 @@ import type { RunVerified } from "../kinds/kind.ts";
 import { verifyTakeoverRun } from "../kinds/takeover.ts";
 import { kindFor } from "../kinds.ts";
 import type { VerifyArgs } from "../options/verify.ts";
-import { exitWith, note, type Voice } from "./shared.ts";
+import { exitWith, note, say, type Voice } from "./shared.ts";
 
 export async function verifyCommand(args: VerifyArgs): Promise<void> {
   const kind = await kindFor(await openRun(args.run, { create: false }));
@@ -19,6 +19,6 @@ export async function verifyHostsCommand(args: Voice & FormatOptions & HostVerif
 }
 
 function shown(args: Voice, { texts, equal }: RunVerified): void {
-  for (const text of texts) note(args, text);
+  for (const text of texts) (text.startsWith("Next: ") ? say : note)(args, text);
   if (!equal) exitWith(EXIT_STATUS.differs.status);
 }

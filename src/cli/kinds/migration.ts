@@ -1,3 +1,4 @@
+import { nextCommand } from "../../run/next.ts";
 import { advice } from "../../window/runner/next-step.ts";
 import { runState } from "../../window/runner/run-state.ts";
 import { refuseOptions } from "../commands/said.ts";
@@ -26,8 +27,10 @@ async function compared(args: VerifyArgs): Promise<RunVerified> {
   const { verifyRun } = await import("../../migrate/verify/verify.ts");
   const { isEqual } = await import("../../migrate/verify/rules/tally.ts");
   const verified = await verifyRun(args, sinkOf({ ...args, every: EVERY.verify(args) }));
-  const { computes, novaLeft } = verified;
+  const { computes, novaLeft, nova } = verified;
   const texts = [...verifiedText(verified, args.allRows), ...(novaLeft ? [NOVA_LEFT] : [])];
+  if (nova !== null && nova.awaited + nova.unreported > 0)
+    texts.push(`Next: ${nextCommand("verify", args, { final: true })}`);
   if (computes === null) return { texts, equal: isEqual(verified) };
   const { logs, faults } = computes;
   return {

@@ -15,7 +15,6 @@ type EventType =
 
 export type Emit = (type: EventType, fields: JsonObject) => void;
 
-/** Milliseconds since the epoch. */
 export type Now = () => number;
 
 /** Event lines for `--json`: one JSON object a line, `v` the version of the form. */
@@ -30,7 +29,6 @@ export function timestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
-/** Says what is waited for, unless nothing of the kind is wanted. */
 export function waiting(text: string): void {
   if (!io().words.some((word) => word === "-q" || word === "--quiet")) aside(text);
 }

@@ -111,7 +111,6 @@ export function widthOf(options: FormatOptions): number | undefined {
   return tableLimit(options, screen());
 }
 
-/** What stdout is shown on. */
 export function screen(): Screen {
   const { stdout, env } = io();
   const seen = {

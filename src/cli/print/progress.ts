@@ -12,8 +12,8 @@ export interface ProgressLine {
   readonly at: Progress;
   /** Nothing has come yet: says so where a line is due. */
   readonly pulse: () => void;
-  /** The stage is complete. */
-  readonly done: (summary: string) => void;
+  /** The stage has ended. */
+  readonly done: (summary: string, interrupted?: boolean) => void;
 }
 
 interface ProgressOptions {
@@ -23,9 +23,7 @@ interface ProgressOptions {
   readonly total?: number | undefined;
   /** Milliseconds between two lines where no line can be drawn over. */
   readonly interval: number;
-  /** Event lines instead of text. */
   readonly json: boolean;
-  /** Nothing at all. */
   readonly quiet: boolean;
   readonly clock: Now;
   readonly env?: Environment;
@@ -63,10 +61,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
     else if (!live || type === "stage_complete") line(`${stage}: ${text}`);
   };
   const show = (): void => {
-    const evidence = measure(done, total, clock() - began, before, {
-      idle: clock() - came,
-      own,
-    });
+    const evidence = measure(done, total, clock() - began, before, { idle: clock() - came, own });
     const words = `${stage}: ${sentence(evidence, own !== undefined)}${about === undefined ? "" : `; ${about}`}`;
     if (json)
       emit("progress", { stage, ...evidence, ...(about !== undefined && { summary: about }) });
@@ -101,10 +96,14 @@ export function createProgress(options: ProgressOptions): ProgressLine {
     pulse() {
       if (due()) show();
     },
-    done(summary) {
+    done(summary, interrupted = false) {
       const elapsed = clock() - began;
-      const fields = { result: "complete", done, elapsed_ms: elapsed, summary };
-      say("stage_complete", `${summary} (${duration(elapsed)})`, fields);
+      const result = interrupted ? "interrupted" : "complete";
+      const fields = { result, done, elapsed_ms: elapsed, summary };
+      const after = interrupted
+        ? `, interrupted after ${duration(elapsed)}`
+        : ` (${duration(elapsed)})`;
+      say("stage_complete", `${summary}${after}`, fields);
     },
   };
 }

@@ -1,6 +1,4 @@
-/** How a list of stages is drawn. */
 interface Drawn {
-  /** Columns of the terminal. */
   readonly width: number;
   readonly colour: boolean;
 }

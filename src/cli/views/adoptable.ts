@@ -40,7 +40,6 @@ const MANAGED: Columns<ManagedOne> = {
   Why: ({ why }) => why,
 };
 
-/** What became of machines that were to be managed, or would. */
 export function managedView(rows: readonly ManagedOne[]): View {
   return viewOf(MANAGED, rows);
 }

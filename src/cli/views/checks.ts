@@ -2,6 +2,7 @@ import { grouped } from "../../lib/grouped.ts";
 import { matching } from "../../lib/table/match.ts";
 import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
 import { displayWidth, takeWidth, visibleLines, wrap } from "../../lib/table/text.ts";
+import { counted } from "../../lib/text.ts";
 import { CHECK_STATUS } from "../../model/check.ts";
 import type { CheckRow } from "../../window/check/rules/checks.ts";
 
@@ -24,7 +25,6 @@ export function checksTable(rows: readonly CheckRow[], whole: boolean, title = T
   return tables.find((table) => table.split("\n").length <= PAGE) ?? drawn(boxes, MILD, title);
 }
 
-/** Checks that came to the same, in one box. */
 interface Box extends Pick<CheckRow, "result" | "details"> {
   readonly titles: readonly string[];
 }
@@ -41,7 +41,6 @@ function together(rows: readonly CheckRow[]): readonly Box[] {
   );
 }
 
-/** Lines of each thing that was found. */
 interface Most {
   readonly failure: number;
   readonly warning: number;
@@ -49,7 +48,6 @@ interface Most {
 
 const EVERY = Number.POSITIVE_INFINITY;
 const ALL: Most = { failure: EVERY, warning: EVERY };
-/** The mildest first. */
 const MILD: Most = { failure: EVERY, warning: 1 };
 const CUTS: readonly Most[] = [
   { failure: EVERY, warning: 3 },
@@ -120,7 +118,7 @@ export function checksTotal(rows: readonly CheckRow[], hidden: boolean): string 
     rows.filter(({ result }) => result === wanted).length;
   const good = count("Success");
   const more = hidden && good > 0 ? " (--all-rows)" : "";
-  return `${rows.length} checks: ${count("Failure")} failed, ${count("Warning")} with a warning, ${good} succeeded${more}.`;
+  return `${counted(rows.length, "check")}: ${count("Failure")} failed, ${count("Warning")} with a warning, ${good} succeeded${more}.`;
 }
 
 /** The same for programs; `result` is a status of CHECK_STATUS. */
@@ -133,7 +131,6 @@ export function checksJson(rows: readonly CheckRow[], name = TITLE): string {
   return `${JSON.stringify({ name, checks })}\n`;
 }
 
-/** The name of an exit status of `check`, as the manual has it. */
 export function checkExitName(status: number): string {
   const [name = "unknown"] =
     Object.entries(CHECK_STATUS).find(([, known]) => known.status === status) ?? [];

@@ -44,7 +44,6 @@ export function explain(code: string, others: readonly string[] = []): string {
   );
 }
 
-/** Every code as a row. */
 export function codesView(): View & { readonly rows: readonly (readonly string[])[] } {
   return {
     columns: ["Code", "Kind", "Title"],
@@ -56,7 +55,6 @@ export function codesView(): View & { readonly rows: readonly (readonly string[]
   };
 }
 
-/** The name of an exit status, as the manual has it. */
 export function exitName(status: number): ExitName | "unknown" {
   // Object.entries widens the key to string; the keys of EXIT_STATUS are its names.
   for (const [name, { status: known }] of Object.entries(EXIT_STATUS))
@@ -77,12 +75,10 @@ function findingText(code: FindingCode, { severity, title, advice }: FindingKind
   ].join("\n");
 }
 
-/** The command that lists them. */
 function machinesWith(code: FindingCode): string {
   return `nova2ironic show RUN/plan --match Finding=${code.replace("N2I-", "")}`;
 }
 
-/** Whether a word has the form of a code. */
 export function isCode(word: string): boolean {
   return /^N2I-[ED]\d+$/.test(normalised(word));
 }

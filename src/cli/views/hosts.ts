@@ -1,4 +1,5 @@
 import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
+import { counted } from "../../lib/text.ts";
 import type { Finding } from "../../model/finding.ts";
 import type { MoveCounts, OwnedRow, PlannedMove } from "../../model/nova/host-move.ts";
 
@@ -21,7 +22,6 @@ export function movesView(moves: AsyncIterable<PlannedMove> | Iterable<PlannedMo
   return { ...viewOf(MOVE, moves), causes: ["From", "To", "Verdict", "Findings", "Why"] };
 }
 
-/** What concerns hosts of a plan, a line each. */
 export function hostsText({
   findings,
 }: {
@@ -32,12 +32,11 @@ export function hostsText({
 
 export function movesText({ machines, verdicts, computes, instances }: MoveCounts): string {
   const { move, there, blocked } = verdicts;
-  return `Plan: ${move} of ${machines} machines to move (${computes} compute nodes, ${instances} instances); ${there} there already; ${blocked} blocked.`;
+  return `Plan: ${move} of ${counted(machines, "machine")} to move (${counted(computes, "compute node")}, ${counted(instances, "instance")}); ${there} there already; ${blocked} blocked.`;
 }
 
-/** The totals of a comparison with Nova. */
 export function hostVerifiedText(counts: { readonly validated: number; readonly wrong: number }) {
-  return `Verify: ${counts.validated} rows validated, ${counts.wrong} not as they should be.`;
+  return `Verify: ${counted(counts.validated, "row")} validated, ${counts.wrong} not as they should be.`;
 }
 
 const OWNED: Columns<OwnedRow> = {

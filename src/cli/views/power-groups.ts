@@ -10,7 +10,6 @@ interface Group {
   machines: number;
 }
 
-/** Lines shown at most: a page. */
 const MOST = 15;
 const TITLES = ["Machines", "Cause", "Host", "Subnet", "Vendor"];
 
@@ -110,7 +109,6 @@ export function vendorOf(manufacturer: number | null): string | null {
   return VENDORS[manufacturer] ?? `IANA ${manufacturer}`;
 }
 
-/** Every verdict but ok, for `--only`. */
 export const FAILED: readonly string[] = Object.keys(VERDICTS).filter(
   (verdict) => verdict !== "ok",
 );

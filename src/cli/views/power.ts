@@ -11,7 +11,6 @@ import {
 } from "../../model/power.ts";
 import { vendorOf } from "./power-groups.ts";
 
-/** What there is of a reading. */
 const COLUMNS: Columns<MachineReading> = {
   "BM ID": ({ bm_node_ids }) => bm_node_ids.join(" "),
   UUID: ({ of }) => of("uuid"),

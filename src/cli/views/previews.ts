@@ -2,7 +2,6 @@ import { rowsOf, type View } from "../../lib/table/table.ts";
 import type { Trouble } from "../../model/handover.ts";
 import type { BootRow, GuardPreview, UndoPreview } from "../../model/preview.ts";
 
-/** What finish would do, a row a machine. */
 export function guardsView(previews: AsyncIterable<GuardPreview>): View {
   const columns = ["Action", "UUID", "BM ID", "Fields", "Why"];
   const causes = ["Action", "Fields", "Why"];
@@ -10,7 +9,6 @@ export function guardsView(previews: AsyncIterable<GuardPreview>): View {
   return { ...rowsOf(columns, previews, row), causes };
 }
 
-/** What a rollback would do. */
 export function undoView(previews: AsyncIterable<UndoPreview>): View {
   const columns = ["Action", "Resource", "UUID", "BM ID", "Why"];
   const row = (it: UndoPreview) => [it.action, it.resource, it.uuid, it.bm_node_id, it.why];

@@ -19,7 +19,6 @@ const ENTRY: Columns<Line> = {
   Details: detailsOf,
 };
 
-/** A run's journal, entry by entry. */
 export function journalView(entries: Entries): View {
   return { ...viewOf<Line>(ENTRY, linesOf(entries)), causes: ["What", "Part"] };
 }
@@ -50,7 +49,6 @@ const FACT: Columns<JsonObject> = {
   Text: textOf,
 };
 
-/** What the commands of a run were, said, and came to. */
 export function logView(facts: AsyncIterable<JsonObject> | Iterable<JsonObject>): View {
   return { ...viewOf(FACT, facts), causes: ["What"] };
 }

@@ -1,9 +1,8 @@
 import { type View, viewOf } from "../../lib/table/table.ts";
-import { duration } from "../../lib/text.ts";
+import { counted, duration } from "../../lib/text.ts";
 import type { Rehearsal, RehearsedRefusal, RehearsedStage } from "../../model/rehearsal.ts";
 import { butFor } from "../../window/report/rules/window.ts";
 
-/** The stages of a rehearsal. */
 export function rehearsalView({ stages }: Pick<Rehearsal, "stages">): View {
   return viewOf<RehearsedStage>(
     {
@@ -48,8 +47,13 @@ function novaText({ rows, left, why }: Rehearsal["nova"]): readonly string[] {
   const LOOKED = "No compute host was checked.";
   if (rows === 0) return [`Nova: the plan changes no rows. ${LOOKED}`];
   if (left > 0)
-    return [LOOKED, `${left} rows of Nova that the plan changes are not rehearsed: ${why}.`];
-  return [`Nova: ${rows} rows were changed on a copy and rolled back. ${LOOKED}`];
+    return [
+      LOOKED,
+      `${counted(left, "row")} of Nova that the plan changes are not rehearsed: ${why}.`,
+    ];
+  return [
+    `Nova: ${counted(rows, "row was", "rows were")} changed on a copy and rolled back. ${LOOKED}`,
+  ];
 }
 
 /** The login to a copy may be another. */

@@ -2,7 +2,6 @@ import type { View } from "../../lib/table/table.ts";
 import { PLACEHOLDER, type SettingRow } from "../../model/settings.ts";
 import type { WantedSettings } from "../../window/config/judge.ts";
 
-/** The settings as nova.conf has them, each with its reason. */
 export function settingsText({ settings, release }: WantedSettings): string {
   const sections = [...new Set(settings.map(({ section }) => section))];
   const parts = sections.map((section) =>
@@ -46,7 +45,6 @@ export function settingsJson(
   return `${JSON.stringify(shown)}\n`;
 }
 
-/** A row for each setting, as found in files. */
 export function settingsView(found: readonly SettingRow[]): View {
   return {
     columns: ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"],

@@ -16,9 +16,7 @@ export function exampleOf(machine: MachineOf | null): readonly string[] {
 }
 
 interface How {
-  /** Every thing, however many there are. */
   readonly all: boolean;
-  /** Columns of the screen. */
   readonly width: number | undefined;
   /** Keeps the line of each thing where not every one is shown, and the command that shows what is kept. */
   readonly keep: (line: string) => void;

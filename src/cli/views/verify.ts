@@ -1,5 +1,6 @@
 import type { LogFault } from "../../lib/quotes.ts";
 import { rowsOf, type View } from "../../lib/table/table.ts";
+import { counted } from "../../lib/text.ts";
 import { masked } from "../../migrate/plan/rules/value.ts";
 import type { NovaTally, Tally, Verified } from "../../migrate/verify/rules/tally.ts";
 import type { RowVerdict } from "../../model/artefact.ts";
@@ -29,7 +30,6 @@ function change({ field, planned, found }: RowVerdict["differs"][number]): strin
   return `${field}: planned ${JSON.stringify(masked(planned))}, found ${JSON.stringify(masked(found))}`;
 }
 
-/** A row for each fault of the conductors' logs. */
 export function faultsView(faults: AsyncIterable<LogFault & { readonly path: string }>): View {
   const columns = ["Log", "Says"];
   return rowsOf(columns, faults, ({ path, line, text }) => [`${path}:${line}`, text]);
@@ -55,12 +55,14 @@ function ironicText(tally: Tally, hidden: number): string {
       ? `, ${tally.used} changed by use since the hand-over (--all-rows lists them)`
       : "";
   const more = [
-    ...(ironics_own > 0 ? [`${ironics_own} rows in fields a conductor keeps`] : []),
-    ...(staged > 0 ? [`${staged} machines staged`] : []),
-    ...(hidden > 0 ? [`${hidden} secrets masked by the service, which nothing can compare`] : []),
+    ...(ironics_own > 0 ? [`${counted(ironics_own, "row")} in fields a conductor keeps`] : []),
+    ...(staged > 0 ? [`${counted(staged, "machine")} staged`] : []),
+    ...(hidden > 0
+      ? [`${counted(hidden, "secret")} masked by the service, which nothing can compare`]
+      : []),
   ];
   const counts = `${validated} validated, ${mismatched} mismatched, ${missing} missing, ${extra} extra, ${suspended} suspended`;
-  return `Verify: ${[`${counts}${used}`, `${left_out} machines left out`, ...more].join("; ")}.`;
+  return `Verify: ${[`${counts}${used}`, `${counted(left_out, "machine")} left out`, ...more].join("; ")}.`;
 }
 
 /** Uuids that are named unless all rows are wanted. */
@@ -76,45 +78,46 @@ function uncleanedText(uuids: readonly string[], all: boolean): string {
 }
 
 function novaText(nova: NovaTally): string {
-  const { after, before, other, used, awaited } = nova;
+  const { after, before, other, used, awaited, unreported } = nova;
   const compared = [
-    ...[`${after + before + other + used} rows of the plan`, `${nova.machines} machines`],
-    ...[`${nova.instances} instances`, `${nova.hypervisors} hypervisors`],
-    ...(nova.placement ? [`${nova.providers} resource providers`] : []),
+    ...[`${counted(after + before + other + used, "row")} of the plan`],
+    ...[counted(nova.machines, "machine"), counted(nova.instances, "instance")],
+    counted(nova.hypervisors, "hypervisor"),
+    ...(nova.placement ? [counted(nova.providers, "resource provider")] : []),
   ];
+  const without = awaited + unreported;
   const later =
-    awaited === 0
+    without === 0
       ? ""
-      : ` ${awaited} machines have no hypervisor of Ironic yet: no nova-compute has reported since the load. Run verify again once it runs, with --final.`;
+      : `\n${counted(without, "machine has", "machines have")} no compute node in Nova, because no nova-compute service reports ${without === 1 ? "it" : "them"}. Start nova-compute with the ironic driver, wait until it has reported, then verify with --final.`;
   return `Verify of nova: ${compared.join(", ")} compared; ${before + other} mismatched${used > 0 ? `, ${used} changed by use since the hand-over` : ""}.${later}`;
 }
 
 /** What logs of nova-computes said since their last start. */
 export function computesText(logs: number, faults: number): string {
-  const many = logs === 1 ? "1 log" : `${logs} logs`;
+  const many = counted(logs, "log");
   return faults === 0
     ? `nova-compute: started with the ironic driver and no fault since, by ${many}.`
-    : `nova-compute: ${faults} faults in ${many} since its start; next time start after those you have seen: --compute-log FILE:LINE`;
+    : `nova-compute: ${counted(faults, "fault")} in ${many} since its start; next time start after those you have seen: --compute-log FILE:LINE`;
 }
 
-/** The totals of `verify --takeover`, a line each. */
 export function takenOverText(
   { done, waiting, staged, held, failed, missing, powerUnknown }: HandoverTally,
   logs: number,
   faults: number,
 ): readonly string[] {
-  const many = logs === 1 ? "1 log" : `${logs} logs`;
+  const many = counted(logs, "log");
   const more =
     faults > 0 ? "; next time start after those you have seen: --conductor-log FILE:LINE" : "";
   return [
     `Take-over: ${done} handed over, ${waiting} waiting, ${staged} staged, ${held} held by the plan, ${failed} failed, ${missing} missing.`,
-    ...(logs > 0 ? [`Logs: ${faults} faults in ${many}${more}.`] : []),
+    ...(logs > 0 ? [`Logs: ${counted(faults, "fault")} in ${many}${more}.`] : []),
     ...(powerUnknown > 0 ? [unknownPower(powerUnknown)] : []),
   ];
 }
 
 /** A conductor asks the BMC of a machine once in each interval, and not as it takes it over. */
 function unknownPower(count: number): string {
-  const whose = count === 1 ? "1 machine is" : `${count} machines are`;
+  const whose = counted(count, "machine is", "machines are");
   return `Power: ${whose} handed over whose power Ironic has not read yet. Wait for [conductor] sync_power_state_interval (60 s by default), then run verify --takeover again.`;
 }

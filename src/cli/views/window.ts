@@ -1,6 +1,5 @@
 import { type View, viewOf } from "../../lib/table/table.ts";
 
-/** A line of a run's record of its windows. */
 interface Line {
   readonly at: string;
   readonly by: string;
@@ -10,7 +9,6 @@ interface Line {
   readonly outside?: string;
 }
 
-/** What was done in a run's windows, and outside of them. */
 export function windowView(lines: readonly Line[]): View {
   return viewOf<Line>(
     {

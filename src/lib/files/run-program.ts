@@ -16,9 +16,7 @@ export interface Run {
 
 /** What is run, and how. */
 interface Program {
-  /** For messages. */
   readonly name: string;
-  /** Name or path. */
   readonly program: string;
   readonly args: readonly string[];
   /** Besides the PATH: nothing else of our environment goes along, there may be secrets in it. */

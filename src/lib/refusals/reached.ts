@@ -45,11 +45,11 @@ export const REACHED = {
   "N2I-E208": refused(
     "the Ironic release is not certain",
     "Some releases share one schema and treat machines differently: Zed boots from disk only, Xena and Yoga from the network too.",
-    "Look which release runs and give --ironic-release.",
+    "Find out which release runs, then pass --ironic-release.",
   ),
   "N2I-E209": refused(
     "a service is too old for what is asked",
-    "What is asked came with a later microversion; every call is pinned to one version.",
+    "The operation needs a later microversion than the service supports.",
     "Upgrade that service first.",
   ),
   "N2I-E210": failed(

@@ -1,6 +1,5 @@
 import { displayWidth, visible } from "./text.ts";
 
-/** Examples of a group. */
 export const EXAMPLES = 3;
 
 /** Rows of a list that fit on a screen; more are told by causes. */
@@ -23,7 +22,6 @@ interface Group {
   count: number;
 }
 
-/** What was gathered. */
 interface Gathered {
   readonly groups: () => readonly Group[];
   readonly rest: () => number;
@@ -47,10 +45,8 @@ export function gatherGroups() {
       group.count += 1;
       if (group.examples.length < EXAMPLES) group.examples.push(example);
     },
-    /** The largest first. */
     groups: (): readonly Group[] =>
       [...groups.values()].toSorted((one, other) => other.count - one.count),
-    /** Of causes beyond the first thousand. */
     rest: () => rest,
   };
 }

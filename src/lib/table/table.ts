@@ -1,5 +1,6 @@
 import { MigrationError } from "../error.ts";
 import type { Json, JsonObject } from "../json.ts";
+import { counted } from "../text.ts";
 import { paintCell, paintLine } from "./colour.ts";
 import {
   asCsv,
@@ -30,7 +31,6 @@ export interface View {
   readonly causes?: readonly string[];
 }
 
-/** What a thing shows in each column. */
 export type Columns<T> = { readonly [title: string]: (thing: T) => Json };
 
 /** A row for each thing, of these columns. */
@@ -154,7 +154,7 @@ async function* shortly(
     return yield* asTable(brief, pick(positions(columns, brief), each(first)), options, screen);
   const lines = groupLines(gathered, tableLimit(options, screen));
   yield `${(screen.colour === true ? lines.map(paintLine) : lines).join("\n")}\n`;
-  yield `${count} rows by ${causes.join(", ")}; --match COLUMN=VALUE shows some.\n`;
+  yield `${counted(count, "row")} by ${causes.join(", ")}; --match COLUMN=VALUE shows some.\n`;
   if (options.every !== undefined) yield `All: ${options.every}\n`;
 }
 

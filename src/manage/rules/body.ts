@@ -23,7 +23,6 @@ export function adoptableNode(node: RunningNode, ironic: string): JsonObject {
   };
 }
 
-/** What is known of a server besides its node. */
 interface MadeServer {
   readonly uuid: string;
   readonly asked: Omit<ManageAsked, "node">;

@@ -6,7 +6,6 @@ import type {
   RunningNode,
 } from "../../model/ironic/adoptable.ts";
 
-/** What is known besides Ironic's own word of a node. */
 export interface Beside {
   /** Neutron's ports by id; null: nobody says where Neutron is. */
   readonly ports: NetworkPorts | null;

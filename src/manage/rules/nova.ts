@@ -7,7 +7,6 @@ import { MASKED, masked } from "../../model/ironic/masked.ts";
 import { type Conductor, enabledBy, type Service } from "../../model/ironic/service.ts";
 import { ACTED_ON, bootsFromNet, capabilityNow } from "./nova-boot.ts";
 
-/** What is known of a node that is to get a server of Nova. */
 interface NovaNode {
   /** As Ironic tells it. */
   readonly node: JsonObject;

@@ -83,7 +83,6 @@ export function isAsMachine(before: JsonObject, node: JsonObject, status: string
   return is === before.power_state && goal === null && status === statusFor(before);
 }
 
-/** What Nova calls a server whose machine is so. */
 export function statusFor(before: JsonObject): "ACTIVE" | "SHUTOFF" {
   return before.power_state === "power on" ? "ACTIVE" : "SHUTOFF";
 }

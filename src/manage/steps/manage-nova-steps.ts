@@ -65,7 +65,6 @@ async function record(at: ServerMaking): Promise<string | null> {
   return (await offered(at, isNew)) ?? at.hands.alone((passed) => create(at, isNew, passed));
 }
 
-/** What is deleted is nobody's record. */
 export function nobodys({
   instance_uuid: instance = null,
   allocation_uuid: own = null,

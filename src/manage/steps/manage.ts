@@ -218,7 +218,6 @@ function holding(
   return { step: "hold", server, name, ...(traits !== undefined && { traits }) };
 }
 
-/** What an allocation has no field for. */
 function extraOf({ description, availability_zone, metadata, owner }: ManageAsked): JsonObject {
   return {
     nova2ironic: {

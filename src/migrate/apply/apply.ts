@@ -1,6 +1,6 @@
 import { execute } from "../../engine/execute.ts";
 import type { Walked } from "../../engine/runner.ts";
-import { shellWord } from "../../lib/text.ts";
+import { counted, shellWord } from "../../lib/text.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import type { Entries } from "../../model/journal.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -36,7 +36,6 @@ import { ironicLeg } from "./ironic.ts";
 import { type IronicPlace, withIronic } from "./ironic-place.ts";
 import { inspectCloser } from "./pre-write-check.ts";
 
-/** What apply is given. */
 export interface ApplyWords extends TargetOptions, Reach {
   readonly run: string;
   readonly skipBlocked: boolean;
@@ -48,7 +47,6 @@ export interface ApplyWords extends TargetOptions, Reach {
 }
 
 interface Applied extends Loaded {
-  /** The command that goes on with it. */
   readonly again: string;
   /** Machines are left out, or Nova's rows are. */
   readonly partial: boolean;
@@ -58,7 +56,6 @@ interface Applied extends Loaded {
 const UNASKED =
   "Notice: nova is not asked, and nothing tells whether a nova-compute still runs; extract, plan and apply with --nova-db watch them.";
 
-/** Options that choose what is loaded. */
 const CHOICES: readonly string[] = ["leave-nova", "skip-blocked", "after-finish"];
 
 /** Loads the run's plan, and verifies it; null when it was stopped on request. */
@@ -115,7 +112,6 @@ async function* leftOutOf(lines: AsyncIterable<readonly PlannedMachine[]>): Asyn
     }
 }
 
-/** What a load is made of. */
 interface Job {
   readonly run: RunFolder;
   readonly plan: Awaited<ReturnType<typeof openPlan>>;
@@ -126,15 +122,12 @@ interface Job {
   readonly nova: NovaSide | null;
   readonly place: IronicPlace;
   readonly sink: Sink;
-  /** The command that goes on with it. */
   readonly again: string;
 }
 
 interface Loaded {
-  /** Machines that failed. */
   readonly failed: number;
   readonly verified: Verified;
-  /** Everything is as planned. */
   readonly equal: boolean;
 }
 
@@ -159,7 +152,9 @@ async function load(job: Job): Promise<Loaded | null> {
     return null;
   }
   const beside = (cause: unknown): unknown =>
-    flavors.done > 0 ? afterNova(cause, `${flavors.done} rows of flavors are changed`) : cause;
+    flavors.done > 0
+      ? afterNova(cause, `${counted(flavors.done, "row")} of flavors are changed`)
+      : cause;
   const applied = await loadMachines(job, guard, others).catch((cause: unknown) => {
     throw beside(cause);
   });
@@ -167,7 +162,7 @@ async function load(job: Job): Promise<Loaded | null> {
   if (applied.broke !== null) throw beside(applied.broke);
   if (applied.stopped) {
     const failures = applied.failed.length;
-    const also = failures > 0 ? `, and ${failures} machines failed before that` : "";
+    const also = failures > 0 ? `, and ${counted(failures, "machine")} failed before that` : "";
     sink.say(stopped(again, also));
     return null;
   }
@@ -186,10 +181,14 @@ async function load(job: Job): Promise<Loaded | null> {
   }
   const changed = flavors.done + applied.done + moved.done;
   const since = await sinceNow(run);
-  const verified = await compare(plan, place.verifier, same, sink).catch((cause: unknown) => {
-    // Without this, status 1 would say that nothing was changed.
-    throw changed === 0 ? cause : afterNova(cause, "everything is loaded, but verify did not end");
-  });
+  const verified = await compare(plan, place.verifier, same, sink, { title: "compare" }).catch(
+    (cause: unknown) => {
+      // Without this, status 1 would say that nothing was changed.
+      throw changed === 0
+        ? cause
+        : afterNova(cause, "everything is loaded, but verify did not end");
+    },
+  );
   // Conductors are given a staged load without another look.
   const ironic = isEqual(verified);
   await rememberVerified(run, plan.footer.sha256, since, { ironic });
@@ -213,7 +212,9 @@ async function changeNova(
   if (nova === null) return { done: 0, left: 0 };
   if (what === "hosts") say("Changing hosts in Nova's rows.");
   const { done, found, left, stopped } = await change(nova);
-  result(`Apply to nova, ${what}: ${done} rows changed, ${found} so already, ${left.length} left.`);
+  result(
+    `Apply to nova, ${what}: ${counted(done, "row")} changed, ${found} so already, ${left.length} left.`,
+  );
   await several(
     "Left",
     Array.from(left, ({ id, why }) => ({ text: `${id} ${why}`, cause: why })),
@@ -221,7 +222,6 @@ async function changeNova(
   return stopped ? null : { done, left: left.length };
 }
 
-/** The checks before the first write. */
 function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise<void> {
   const { lines, header, footer } = plan;
   const { target } = place;
@@ -276,7 +276,7 @@ async function loadMachines(
     footer.machines,
     (progress) => execute([leg], session, { direction: "forward" }, progress),
     ({ done, found, broke }) =>
-      `${done} rows created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
+      `${counted(done, "row")} created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
   );
 }
 
@@ -286,7 +286,7 @@ async function tellApplied(
 ): Promise<void> {
   const drifted =
     left.length > 0 ? `, ${left.length} changed since they were loaded and left alone` : "";
-  result(`Apply: ${done} rows created, ${found} unchanged${drifted}.`);
+  result(`Apply: ${counted(done, "row")} created, ${found} unchanged${drifted}.`);
   for (const [what, some] of [
     ["Left out", excluded],
     ["Failed", failed],

@@ -1,7 +1,7 @@
 import { ownedLines } from "../../engine/back.ts";
 import { ownershipOf } from "../../engine/ownership.ts";
 import { MigrationError } from "../../lib/error.ts";
-import { NAMED } from "../../lib/text.ts";
+import { counted, NAMED } from "../../lib/text.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import type { Target } from "../../model/ironic/target.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
@@ -47,7 +47,7 @@ export async function othersAt(
   if (count === 0) return null;
   const names = [...strange].slice(0, NAMED).join(", ");
   const more = count > NAMED && names !== "" ? ", .." : "";
-  return `Ironic holds ${count} nodes that this run did not load${names === "" ? "" : `: ${names}${more}`}`;
+  return `Ironic holds ${counted(count, "node")} that this run did not load${names === "" ? "" : `: ${names}${more}`}`;
 }
 
 /** @throws MigrationError N2I-E312 */

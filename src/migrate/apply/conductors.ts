@@ -1,12 +1,12 @@
 import { MigrationError } from "../../lib/error.ts";
 import { regroup, TOGETHER } from "../../lib/streams.ts";
+import { counted } from "../../lib/text.ts";
 import { type Conductor, isOfGroup } from "../../model/ironic/service.ts";
 import type { Target } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { groupWords, placeOf } from "../plan/rules/preflight.ts";
 
-/** What is asked of the target. */
 interface Asked extends Pick<Target, "service" | "current"> {
   readonly identity: Pick<Target["identity"], "engine">;
 }
@@ -44,7 +44,9 @@ export function findConductors(
       }
     }
     if (without.size === 0) return;
-    const some = [...without].map(([what, machines]) => `${what} (${machines} machines)`);
+    const some = [...without].map(
+      ([what, machines]) => `${what} (${counted(machines, "machine")})`,
+    );
     throw new MigrationError("N2I-E214", `no conductor is alive for ${some.join(", ")}`);
   };
 }

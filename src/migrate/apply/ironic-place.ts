@@ -59,7 +59,6 @@ export interface IronicPlace {
   readonly precondition: () => Promise<void>;
 }
 
-/** What of a command says how Ironic is acted on. */
 interface How {
   /** Whether the snapshot must be the one the plan was made from. */
   readonly check: boolean;

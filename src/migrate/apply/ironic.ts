@@ -1,6 +1,7 @@
 import type { Journalled } from "../../engine/back.ts";
 import { inTransaction } from "../../engine/batches.ts";
 import type { Leg, Part } from "../../engine/part.ts";
+import { counted } from "../../lib/text.ts";
 import type { TargetIdentity } from "../../model/artefact.ts";
 import type { State } from "../../model/change.ts";
 import type { Target } from "../../model/ironic/target.ts";
@@ -20,7 +21,7 @@ export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform"
   return {
     name: IRONIC,
     size: batchOf(target.identity),
-    far: ({ lines }) => `${lines} machines`,
+    far: ({ lines }) => `${counted(lines, "machine")}`,
     async inspect(steps) {
       const { found, left, waiting } = await target.judge(steps);
       const states = new Map<string, State>(

@@ -1,6 +1,7 @@
 import type { Journalled } from "../../engine/back.ts";
 import { inTransaction } from "../../engine/batches.ts";
 import type { Leg, Part } from "../../engine/part.ts";
+import { counted } from "../../lib/text.ts";
 import { HOST_ROWS } from "../../model/nova/host-move.ts";
 import {
   type NovaLegName,
@@ -55,7 +56,7 @@ export function novaParts(
   ): Part<NovaStep> => ({
     name: novaName(leg),
     size: inTransaction(),
-    far: ({ done }) => `${done} rows of nova`,
+    far: ({ done }) => `${counted(done, "row")} of nova`,
     inspect: target.inspect,
     waiting: (steps, direction) => waiting(steps, direction, use),
     assume,
@@ -111,8 +112,8 @@ const WAITS = {
 } as const satisfies { readonly [way: string]: Waits };
 
 const NAMES: { readonly [kind in keyof Use]: string } = {
-  instances: "live instances",
-  computes: "compute nodes",
+  instances: "live instance",
+  computes: "compute node",
 };
 
 /** Steps that must wait for what nova has on their hosts now, with why. */
@@ -130,9 +131,9 @@ async function waiting(
       const host = hostOf(step);
       const there = kinds.flatMap((kind) => {
         const count = found.get(host)?.[kind] ?? 0;
-        return count > 0 ? [`${count} ${NAMES[kind]}`] : [];
+        return count > 0 ? [counted(count, NAMES[kind])] : [];
       });
-      return there.length === 0 ? [] : [[step.id, `${there.join(" and ")} name ${host} still`]];
+      return there.length === 0 ? [] : [[step.id, `${host} still has ${there.join(" and ")}`]];
     }),
   );
 }
@@ -146,6 +147,6 @@ export function rowsPart({
   inspect,
   perform,
 }: Pick<NovaTarget, "inspect" | "perform">): Part<NovaStep> {
-  const far: Part["far"] = ({ done }) => `${done} rows of nova`;
+  const far: Part["far"] = ({ done }) => `${counted(done, "row")} of nova`;
   return { name: HOST_ROWS, size: inTransaction(), far, inspect, perform };
 }

@@ -1,7 +1,7 @@
 import { batches } from "../../engine/batches.ts";
 import { ownershipOf, wasBegun } from "../../engine/ownership.ts";
 import { MigrationError } from "../../lib/error.ts";
-import { NAMED } from "../../lib/text.ts";
+import { counted, NAMED } from "../../lib/text.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import type { Target } from "../../model/ironic/target.ts";
@@ -44,7 +44,7 @@ export function inspectCloser(
     if (inTheWay.length > 0)
       throw new MigrationError(
         "N2I-E300",
-        `${inTheWay.length} rows stand in the plan's way by now: ${inTheWay.slice(0, NAMED).join("; ")}`,
+        `${counted(inTheWay.length, "row stands", "rows stand")} in the plan's way by now: ${inTheWay.slice(0, NAMED).join("; ")}`,
       );
   };
 }

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { orNull } from "../../lib/error.ts";
 import { ahead } from "../../lib/streams.ts";
+import { counted } from "../../lib/text.ts";
 import type { SnapshotCounts, SnapshotHeader } from "../../model/artefact.ts";
 import type { BootFile } from "../../model/boot.ts";
 import type { Finding } from "../../model/finding.ts";
@@ -23,6 +24,7 @@ import { claimedInstances } from "../../systems/nova-bm/check.ts";
 import { readSchema } from "../../systems/nova-bm/open.ts";
 import { type MachineBatch, readMachines } from "../../systems/nova-bm/read.ts";
 import { novaVersion } from "../../systems/nova-db/open.ts";
+import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { type NovaReader, openNova } from "../../systems/nova-db/read.ts";
 import { inFolder, linkOf, linkTarget } from "../../systems/tftp/rules/paths.ts";
 import { factsOf, parsePxe } from "../../systems/tftp/rules/pxe-config.ts";
@@ -74,7 +76,7 @@ export function extract(
         "extract",
         undefined,
         (progress) => takeSnapshot(run, { bm, nova, hosts, trees }, seal, now, progress),
-        ({ counts }) => `${counts.machines} machines`,
+        ({ counts }) => `${counted(counts.machines, "machine")}`,
       ).catch((cause: unknown) => forget().then(() => Promise.reject(cause)));
       return { ...made, path: run.path };
     });
@@ -105,7 +107,6 @@ interface Extracted {
   readonly withoutConf: ReadonlyMap<string, number>;
 }
 
-/** What is read of nova-baremetal. */
 interface Deployment {
   readonly bm: Database;
   readonly nova: Database | null;
@@ -126,7 +127,9 @@ export async function takeSnapshot(
   progress: (machines: number) => void,
 ): Promise<Extracted> {
   const schema = await readSchema(bm);
-  const novaIs = nova === null ? null : { ...(await identify(nova)), ...(await novaVersion(nova)) };
+  // The plan reads more of nova than the snapshot: both need the same database.
+  const novaIs =
+    nova === null ? null : { ...(await novaVersion(nova)), ...(await identifyNova(nova)) };
   const header: SnapshotHeader = {
     format: "nova2ironic/snapshot@2",
     tool: VERSION,
@@ -202,10 +205,7 @@ async function* seen(
         : machines.map((machine, at) => ({ ...machine, nova: views[at] ?? null }));
     const all = add === null ? whole : await Promise.all(whole.map(add));
     await turn();
-    yield {
-      orphans,
-      machines: all.map(inspected),
-    };
+    yield { orphans, machines: all.map(inspected) };
   }
 }
 

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import { groupedBy } from "../../lib/grouped.ts";
 import { regroup, TOGETHER } from "../../lib/streams.ts";
-import { listed, NAMED } from "../../lib/text.ts";
+import { counted, listed, NAMED } from "../../lib/text.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import type { Database } from "../../systems/database/open.ts";
@@ -35,7 +35,7 @@ export async function allocationsText(
     for await (const { instance } of auditAllocations(regroup(lines(), TOGETHER), now))
       bare.push(instance);
     if (bare.length === 0) return "every live instance of the plan has one";
-    return `${bare.length} live instances have none: ${listed(bare, NAMED)}; ${heal()}`;
+    return `${counted(bare.length, "live instance has", "live instances have")} none: ${listed(bare, NAMED)}; ${heal()}`;
   });
 }
 

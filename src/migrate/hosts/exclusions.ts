@@ -32,7 +32,6 @@ export interface Leaving {
   readonly placed: ReadonlyMap<string, readonly PlacedMachine[]>;
 }
 
-/** What a command line says of Nova. */
 interface NovaWords {
   readonly novaDb?: string;
   readonly leaveNova: boolean;
@@ -86,9 +85,7 @@ export function checkStill({ machines }: Leaving, { novaDb, leaveNova }: NovaWor
   throw new MigrationError(
     "N2I-E311",
     `instances use ${used} of the nodes to be removed, and nothing tells whether a nova-compute still runs`,
-    {
-      fix: "Give --nova-db, or --leave-nova once you have stopped every nova-compute yourself.",
-    },
+    { fix: "Give --nova-db, or --leave-nova once you have stopped every nova-compute yourself." },
   );
 }
 

@@ -1,6 +1,7 @@
 import { changedSince, countBack, type Scope } from "../../engine/back.ts";
 import { execute } from "../../engine/execute.ts";
 import type { Excluded } from "../../engine/part.ts";
+import { counted } from "../../lib/text.ts";
 import type { Left } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
 import { NOVA_LEGS, type NovaStep, type NovaTarget } from "../../model/nova/nova-plan.ts";
@@ -54,7 +55,6 @@ export interface Wanted {
   readonly leaving: Pick<Leaving, "placed">;
 }
 
-/** What a rollback acts with. */
 export interface Backing {
   readonly session: RunSession;
   /** Runs before each batch; what it throws keeps that from being begun. */
@@ -112,7 +112,7 @@ export function withNovaBack<T>(
             const shared =
               undone.shared === 0 ? "" : `; ${undone.shared} that machines share stay until --all`;
             sink.result(
-              `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length + undone.kept} left${shared}.`,
+              `Rollback of nova, ${part}: ${counted(undone.done, "row")} restored, ${undone.found} so already, ${undone.left.length + undone.kept} left${shared}.`,
             );
             leave(undone.left);
             done += undone.done;
@@ -158,11 +158,10 @@ function tellNewComputes(
   const more = added.length > NAMED ? ", ..." : "";
   const ids = added.slice(0, NAMED).map(({ id }) => id);
   result(
-    `${added.length} compute nodes were made by a nova-compute since, beside those that were there. Stop it, then take them away: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids.join(", ")}${more})`,
+    `${counted(added.length, "compute node was", "compute nodes were")} made by a nova-compute since, beside those that were there. Stop it, then take them away: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids.join(", ")}${more})`,
   );
 }
 
-/** What of a compute node must be known to take it away. */
 export function whyNew({ host, hypervisor_hostname }: NewCompute): string {
   return `made by the nova-compute of ${host} since, of ${hypervisor_hostname}`;
 }

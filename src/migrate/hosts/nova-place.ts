@@ -2,7 +2,7 @@ import { batches } from "../../engine/batches.ts";
 import { ownershipOf, wasBegun } from "../../engine/ownership.ts";
 import type { Leg } from "../../engine/part.ts";
 import { MigrationError } from "../../lib/error.ts";
-import { NAMED } from "../../lib/text.ts";
+import { counted, NAMED } from "../../lib/text.ts";
 import { differences } from "../../model/database.ts";
 import type { Entries } from "../../model/journal.ts";
 import {
@@ -101,7 +101,7 @@ export async function inspectNova(
   if (stale.length > 0)
     throw new MigrationError(
       "N2I-E300",
-      `${stale.length} rows of nova are not as planned: ${stale.slice(0, NAMED).join("; ")}`,
+      `${counted(stale.length, "row")} of nova are not as planned: ${stale.slice(0, NAMED).join("; ")}`,
     );
 }
 

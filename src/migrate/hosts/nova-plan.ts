@@ -25,7 +25,6 @@ import { type Choice, choiceOf, createSelection } from "./rules/choice.ts";
 import { createGate, keptHosts } from "./rules/gate.ts";
 import { createHosts } from "./rules/hosts.ts";
 
-/** What the operator wants of Nova's own rows. */
 export interface NovaAsked {
   /** As `--compute-host` has them. */
   readonly computeHosts: readonly string[];

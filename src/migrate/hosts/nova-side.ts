@@ -4,7 +4,7 @@ import type { Excluded } from "../../engine/part.ts";
 import type { Walked } from "../../engine/runner.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { TOGETHER } from "../../lib/streams.ts";
-import { NAMED } from "../../lib/text.ts";
+import { counted, NAMED } from "../../lib/text.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import { type Entries, IRONIC } from "../../model/journal.ts";
 import { type NovaLegName, type NovaStep, stepsOf } from "../../model/nova/nova-plan.ts";
@@ -64,7 +64,8 @@ export async function novaSteps(run: RunFolder, plan: Footer<PlanCounts>): Promi
 function checkUnasked(file: NovaFiles | null): void {
   const steps = file === null ? 0 : stepsOf(file.counts);
   const watched = file?.counts.stopped ?? [];
-  if (steps > 0) throw new MigrationError("N2I-E311", `the plan changes ${steps} rows of nova`);
+  if (steps > 0)
+    throw new MigrationError("N2I-E311", `the plan changes ${counted(steps, "row")} of nova`);
   if (watched.length > 0)
     throw new MigrationError(
       "N2I-E311",
@@ -113,7 +114,7 @@ export async function besideNova<T>(
     if (api !== null) keep(api);
     const { api: apart = 0 } = file.counts;
     const inNova = stepsOf(file.counts) - apart;
-    if (inNova > 0) await confirm(`Change ${inNova} rows of ${database.shown}?`);
+    if (inNova > 0) await confirm(`Change ${counted(inNova, "row")} of ${database.shown}?`);
     if (apart > 0) await confirm(`Change ${apart} extra specs of ${api?.shown}?`);
     return withNova(session, database, [file], watching, (place) => {
       const parts = novaParts(place.target, api?.target ?? null);

@@ -4,7 +4,6 @@ import type { HostBeat, NovaTarget } from "../../model/nova/nova-plan.ts";
 import { now as moment, rest } from "../../run/process-context.ts";
 import { restOfMinute, runningComputes } from "./rules/running.ts";
 
-/** What the command line says of watching. */
 export interface Watching {
   readonly seconds: number;
   /** The operator's word: a nova-compute that runs stops nothing. */

@@ -1,4 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
+import { counted } from "../../lib/text.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 
 /** Machines a plan wants in Ironic, whether they are there or not. */
@@ -6,10 +7,9 @@ export function loadable({ verdicts }: PlanCounts): number {
   return verdicts.create + verdicts.unchanged + verdicts.drift;
 }
 
-/** What is said of a plan of no machine that loads. */
 export function nothingText({ machines, verdicts }: PlanCounts): string {
   const { blocked, conflict, skipped } = verdicts;
-  return `the plan loads none of its ${machines} machines: ${blocked} are blocked, ${conflict} in conflict, ${skipped} skipped`;
+  return `the plan loads none of its ${counted(machines, "machine")}: ${blocked} blocked, ${conflict} in conflict, ${skipped} skipped`;
 }
 
 /** A plan of no machine that loads: whatever is asked of it, nothing is found wrong. */
@@ -30,9 +30,8 @@ export function wantsPower({ power_outdated = 0 }: PlanCounts): boolean {
   return power_outdated > 0;
 }
 
-/** What is said of it. */
 export function heldUpText({ verdicts }: PlanCounts): string {
-  return `${verdicts.blocked} machines are blocked and ${verdicts.conflict} in conflict`;
+  return `${counted(verdicts.blocked, "machine is", "machines are")} blocked and ${verdicts.conflict} in conflict`;
 }
 
 /** @throws MigrationError N2I-E304 when machines are blocked and not left out, N2I-E325 when no other is there */

@@ -54,7 +54,6 @@ interface Allowed {
 const ASKED = 512;
 const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
 
-/** What a plan is made from. */
 export interface Sources {
   readonly snapshot: Awaited<ReturnType<typeof openSnapshot>>;
   readonly mappings: Mappings;

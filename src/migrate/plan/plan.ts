@@ -1,4 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
+import { counted } from "../../lib/text.ts";
 import { plansNamed } from "../../model/journal.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -29,7 +30,6 @@ import { openProposal } from "./propose.ts";
 import { onceLoaded, slowDelete } from "./rules/delete-cost.ts";
 import { machineOf } from "./selection.ts";
 
-/** What a plan is given. */
 export interface PlanWords extends TargetOptions, Reach {
   readonly run: string;
   readonly ironicRelease?: string;
@@ -44,15 +44,12 @@ export interface PlanWords extends TargetOptions, Reach {
 }
 
 interface Made extends Planned {
-  /** Of the plan's folder. */
   readonly path: string;
   /** Others' nodes in Ironic, which apply will refuse; null where there are none, or they are allowed. */
   readonly others: string | null;
-  /** A first site document, where one is asked for. */
   readonly proposal: string | null;
 }
 
-/** What of the words is more than a word. */
 interface Asked {
   /** Of Nova's rows; null where Nova is not given. */
   readonly nova: NovaAsked | null;
@@ -132,7 +129,7 @@ async function make(
       "plan",
       from.snapshot.footer.footer.machines,
       (progress) => makePlan(run, all, ironic, { nova, progress, each: watch }),
-      ({ counts }) => `${counts.machines} machines`,
+      ({ counts }) => `${counted(counts.machines, "machine")}`,
     )
     .catch(async (cause: unknown) => {
       if (cause instanceof MigrationError && cause.code === "N2I-E107") await forget();

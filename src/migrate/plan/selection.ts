@@ -58,7 +58,6 @@ export async function idsOf(
   return found;
 }
 
-/** What the report says of machines besides their readings. */
 export async function machinesOf(
   snapshot: Snapshot,
   wanted: ReadonlySet<number>,
@@ -73,7 +72,6 @@ export async function machinesOf(
   return found;
 }
 
-/** The same of every machine. */
 export async function allMachines(snapshot: Snapshot): Promise<MachinesOf> {
   const machines = new Map<number, MachineOf>();
   for await (const batch of snapshot.lines())

@@ -45,7 +45,6 @@ type Artefact =
     }
   | Record;
 
-/** What a run writes down as it goes. */
 type Record =
   | { readonly kind: "journal"; readonly entries: Entries }
   | { readonly kind: "log"; readonly facts: () => AsyncIterable<JsonObject> }
@@ -97,7 +96,6 @@ async function recordOf(file: string): Promise<Record | null> {
   }
 }
 
-/** What a kill cut off is left out. */
 async function* factsOf(path: string): AsyncGenerator<JsonObject> {
   for await (const { text } of linesOf(path)) {
     const fact = parsedJson(text);

@@ -24,21 +24,19 @@ export async function checkReadings(
     throw new MigrationError(
       "N2I-E307",
       `${run.path}/${POWER} is not what the plan was made with`,
-      {
-        fix: "Plan again, look at the difference, then apply.",
-      },
+      { fix: "Plan again, look at the difference, then apply." },
     );
   const age = power.oldest === null ? 0 : (now - Date.parse(power.oldest)) / 60_000;
   // A clock that was set back makes readings young again.
   if (age < -POWER_AHEAD)
     throw new MigrationError(
       "N2I-E307",
-      `the oldest power reading is dated ${(-age).toFixed(1)} minutes ahead of this host's clock`,
+      `the oldest power reading is dated ${(-age).toFixed(1)} min ahead of this host's clock`,
       { fix: "Set the clock right, then run power again, then plan, then apply." },
     );
   if (age > most)
     throw new MigrationError(
       "N2I-E307",
-      `the oldest power reading is ${age.toFixed(1)} minutes old, and --power-max-age is ${most}`,
+      `the oldest power reading is ${age.toFixed(1)} min old, and --power-max-age is ${most}`,
     );
 }

@@ -75,9 +75,7 @@ export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null
             run,
             snapshot,
             { only, nodes, hosts },
-            {
-              ...{ probe: probe.ask, schedule, signal, seal, whom, progress, expect },
-            },
+            { ...{ probe: probe.ask, schedule, signal, seal, whom, progress, expect } },
           ),
         (made) => (made === null ? "stopped" : live(Object.entries(made.counts.verdicts))),
       );

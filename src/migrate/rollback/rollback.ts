@@ -1,3 +1,4 @@
+import { counted } from "../../lib/text.ts";
 import { besideMachines, type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -23,7 +24,6 @@ import { isThere } from "../plan/loaded-plans.ts";
 import { slowDelete } from "../plan/rules/delete-cost.ts";
 import { previewBack, takeBack } from "./take-back.ts";
 
-/** What a rollback of a migration is given. */
 export interface RollbackWords extends TargetOptions, Reach, RollbackOptions {
   readonly leaveNova: boolean;
   readonly afterFinish: boolean;
@@ -48,7 +48,7 @@ export function migrationBack(words: RollbackWords, watching: Watching): Rollbac
       return { ...job, backend, reach: words };
     },
     question({ entries, backend }) {
-      const named = words.all ? "everything" : `${words.node?.length} machines`;
+      const named = words.all ? "everything" : counted(words.node?.length ?? 0, "machine");
       const wasFinished = [...besideMachines(entries)].some((entry) => entry.do === "close");
       const restore = wasFinished ? " If you dropped nova_bm, restore its dump first." : "";
       return `Remove ${named} of this run from ${backend?.shown ?? "nova"}?${restore}`;
@@ -70,7 +70,9 @@ export function migrationBack(words: RollbackWords, watching: Watching): Rollbac
     },
     previews: previewBack,
     async summary({ run, backend, untold }, { remove, restore, leave, nodes }) {
-      sink.result(`Rollback would remove ${remove} rows, restore ${restore} and leave ${leave}.`);
+      sink.result(
+        `Rollback would remove ${counted(remove, "row")}, restore ${restore} and leave ${leave}.`,
+      );
       const keys = (nodes === 0 ? null : await backend?.scannedKeys?.()) ?? [];
       const slow = slowDelete(nodes, keys);
       if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
@@ -156,6 +158,8 @@ function treesOf({ run, entries }: { readonly run: RunFolder; readonly entries: 
   return [...stagedTrees(entries)].flatMap(([tree, machines]) =>
     machines === 0
       ? []
-      : [`Boot files of ${machines} machines stay in ${tree}: ${undo(tree)} takes them back.`],
+      : [
+          `Boot files of ${counted(machines, "machine stays", "machines stay")} in ${tree}: ${undo(tree)} takes them back.`,
+        ],
   );
 }

@@ -3,6 +3,7 @@ import { execute } from "../../engine/execute.ts";
 import type { Excluded } from "../../engine/part.ts";
 import type { Walked } from "../../engine/runner.ts";
 import { orNull } from "../../lib/error.ts";
+import { counted } from "../../lib/text.ts";
 import type { PlanHeader, TargetIdentity } from "../../model/artefact.ts";
 import { IRONIC } from "../../model/journal.ts";
 import { type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
@@ -49,13 +50,16 @@ export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): 
     }
     if (nova === null) return true;
     if (stays.size > 0)
-      sink.result(`${stays.size} machines stay in Ironic, and their rows of nova with them.`);
+      sink.result(
+        `${counted(stays.size, "machine remains", "machines remain")} in Ironic, and so do the rows in nova.`,
+      );
     for (const [uuid, why] of stays) excluded.set(uuid, why);
     let restored = 0;
     for (const stage of BACK_AFTER_IRONIC) {
       const undone = await nova.part(stage, excluded).catch((cause: unknown) => {
         if (removed + restored === 0) throw cause;
-        const ironic = removed === 0 ? "" : `${removed} rows are removed from Ironic, `;
+        const ironic =
+          removed === 0 ? "" : `${counted(removed, "row is", "rows are")} removed from Ironic, `;
         const some = restored === 0 ? "" : `${restored} restored in nova, `;
         throw afterNova(cause, `${ironic}${some}nova's are not all back`);
       });
@@ -96,11 +100,11 @@ async function undoPlan(
       "rollback",
       footer.footer.machines,
       (progress) => execute([leg], session, { direction: "back", only: scope, excluded }, progress),
-      ({ done }) => `${done} rows removed`,
+      ({ done }) => `${counted(done, "row")} removed`,
     );
   });
   sink.result(
-    `Rollback: ${undone.done} rows removed, ${undone.found} gone already, ${undone.left.length + undone.kept} left.`,
+    `Rollback: ${counted(undone.done, "row")} removed, ${undone.found} gone already, ${undone.left.length + undone.kept} left.`,
   );
   leave(undone.left);
   if (undone.broke !== null) throw undone.broke;

@@ -1,4 +1,5 @@
 import { ownedLines } from "../../engine/back.ts";
+import { counted } from "../../lib/text.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import {
@@ -42,10 +43,8 @@ export async function heldOf(run: RunFolder, entries: Entries): Promise<Held> {
 export function heldText(held: RunFiles["held"]): string | null {
   if (held === undefined || "missing" in held || held.rows === 0) return null;
   const { rows, machines } = held;
-  const of = machines === 1 ? "1 machine" : `${machines} machines`;
-  return rows === 1
-    ? `1 row of ${of} is in Ironic still`
-    : `${rows} rows of ${of} are in Ironic still`;
+  const of = counted(machines, "machine");
+  return `${counted(rows, `row of ${of} is`, `rows of ${of} are`)} in Ironic still`;
 }
 
 /**
@@ -61,7 +60,7 @@ export function goOnBack(files: RunFiles): NextStep | null {
   if (rows === null && known === null) return null;
   const whys = [
     ...(rows === null ? [] : [rows]),
-    ...(known === null ? [] : [`${known.rows} rows of nova are changed still`]),
+    ...(known === null ? [] : [`${counted(known.rows, "row")} of nova are changed still`]),
   ];
   return {
     command: "rollback",
@@ -76,7 +75,7 @@ export function givenUpText(files: Pick<RunFiles, "journal" | "held">): string |
   const away = awayOf(files);
   if (away === null || away === "all" || heldText(held) === null) return null;
   const machines = held === undefined || "missing" in held ? 0 : held.machines;
-  const of = `${away.size} of ${machines + away.size} machines`;
+  const of = `${away.size} of ${counted(machines + away.size, "machine")}`;
   const were = away.size === 1 ? "was" : "were";
   return `${of} ${were} taken back: plan and apply load ${away.size === 1 ? "it" : "them"} again, rollback --all takes the others back, finish ends the run without`;
 }

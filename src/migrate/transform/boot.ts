@@ -30,7 +30,6 @@ export function bootsAsRamdisk(set: JsonObject, target: TargetDoc): boolean {
   return target.boot === "local" && set.deploy_interface === "ramdisk";
 }
 
-/** What the rules of the node table may read of the boot file. */
 export function bootSource(machine: Machine, set: JsonObject, target: TargetDoc): BootSource {
   const harvested = rootUuid(machine);
   const root = said(set) ?? harvested;

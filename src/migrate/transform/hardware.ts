@@ -224,7 +224,6 @@ export function givesNeeds(
 
 const NOTHING: ReleaseNeeds = { required: [], login: [] };
 
-/** What each interface of a kind needs that a driver could have. */
 function choicesOf(
   { interfaces, needs }: Driver,
   kind: (typeof SPEAKING)[number],

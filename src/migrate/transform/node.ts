@@ -13,7 +13,6 @@ import { type Made, makeRecord } from "./record.ts";
 import { asRead, compileSite, type Decided } from "./site.ts";
 import { type Decision, decide, factsOf, type StateFacts } from "./state.ts";
 
-/** What is decided of a machine before its records are made. */
 export interface Chosen {
   readonly decided: Decided;
   /** What the site document sets, driver_info.key and properties.key as fields of their own. */
@@ -144,7 +143,6 @@ function stateOf(fields: JsonObject, site: JsonObject): JsonObject {
   return site.protected === false ? { ...fields, protected_reason: null } : fields;
 }
 
-/** What is settled of a machine before the rules run. */
 interface Settled {
   readonly program: Program;
   readonly conf: HostConfig | null;

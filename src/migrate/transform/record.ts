@@ -54,10 +54,7 @@ export function makeRecord(
   // A set, in the order it is read back in.
   const { traits } = row;
   if (Array.isArray(traits)) row.traits = [...(traits as readonly Json[])].toSorted();
-  return {
-    record: { resource, id: `${resource}:${String(row.uuid)}`, row, origins },
-    findings,
-  };
+  return { record: { resource, id: `${resource}:${String(row.uuid)}`, row, origins }, findings };
 }
 
 const NONE: readonly Finding[] = [];

@@ -45,7 +45,6 @@ interface Wanted {
   isUsed: boolean;
 }
 
-/** What an entry wants of one column. */
 interface Condition {
   readonly column: string;
   /** What it has to be, in lower case; null where a pattern may fit too. */

@@ -3,7 +3,6 @@ import type { FindingCode } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Claim, NovaSays, StateOutcome, StateRow, States } from "../../model/mapping.ts";
 
-/** What the state table looks at. */
 export interface StateFacts {
   readonly instance: boolean;
   readonly task_state: string | null;

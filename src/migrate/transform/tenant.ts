@@ -1,5 +1,5 @@
 import { objectOf } from "../../lib/json.ts";
-import { show } from "../../lib/text.ts";
+import { counted, show } from "../../lib/text.ts";
 import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { Machine, Row } from "../../model/machine.ts";
@@ -49,7 +49,7 @@ export function inspectTenant(
   // A conductor takes over what is active, at the latest when maintenance ends.
   const taken = target.states[outcome]?.provision_state === "active";
   const few = vifs !== null && vifs.length > ports.length;
-  const counts = `${vifs?.length} VIFs in Nova's cache, ${ports.length} interfaces`;
+  const counts = `${counted(vifs?.length ?? 0, "VIF")} in Nova's cache, ${counted(ports.length, "interface")}`;
   const bare = ports.length > 0 && ports.every(({ vif }) => vif === null);
   const none = vifs === null ? "a vif_uuid" : "the MAC of a VIF";
   const swap = keepsUnknownSwap(machine);
@@ -77,7 +77,7 @@ function inspectVifs(
   const cached = machine.nova?.instance?.vifs ?? null;
   if (cached === null) return [];
   if (cachedVifs(machine) === null) {
-    const strange = `no interface has a MAC of the ${cached.length} VIFs in Nova's cache`;
+    const strange = `no interface has a MAC of the ${counted(cached.length, "VIF")} in Nova's cache`;
     return [finding("N2I-D115", where, cached.length === 0 ? EMPTY : strange)];
   }
   const carried = new Set(ports.flatMap(({ vif }) => vif?.toLowerCase() ?? []));

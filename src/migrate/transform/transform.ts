@@ -44,7 +44,6 @@ export function withFindings(made: Transformed, found: readonly Finding[]): Tran
 /** Tells how a record breaks the release's schema; empty when it fits. */
 export type Validate = (resource: Resource, row: Desired["row"]) => readonly string[];
 
-/** What a snapshot says of all its machines. */
 interface Source {
   readonly hosts: readonly HostConfig[];
   /** What was found, by table. */

@@ -70,12 +70,14 @@ export async function openNovaVerifier(
   const api = flavors?.target ?? target;
   const beats = await target.beats(plan.counts.stopped);
   const ran = ranSince(beats, await secondsSinceLoad(run, plan.sha256));
+  const tally = emptyNovaTally(placement !== null);
   const expects: HypervisorsNow["expects"] = (host) => {
     if (host !== null && ran.has(host))
       return `nova-compute of ${show(host)} has reported since the load`;
-    return asked.final ? "--final says that nova-compute runs" : null;
+    if (!asked.final) return null;
+    tally.unreported += 1;
+    return "no nova-compute service reports this node";
   };
-  const tally = emptyNovaTally(placement !== null);
   return {
     ...{ ran: ran.size > 0, tally },
     async open(how) {

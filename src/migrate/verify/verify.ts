@@ -1,4 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
+import { counted } from "../../lib/text.ts";
 import type { Footer, PlanCounts, RowVerdict } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import type { Verifier } from "../../model/ironic/target.ts";
@@ -54,7 +55,10 @@ export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) 
   const mappings = await loadMappings();
   const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
   if (lost !== 0)
-    throw new MigrationError("N2I-E114", `the plan lacks ${lost} machines of the snapshot`);
+    throw new MigrationError(
+      "N2I-E114",
+      `the plan lacks ${counted(lost, "machine")} of the snapshot`,
+    );
   return { run, since, plan, seal, mappings };
 }
 
@@ -151,7 +155,6 @@ async function besideOf(
   return openNovaVerifier(run, files, { ...asked, novaDb }, keep);
 }
 
-/** What nova-computes' logs said. */
 interface ComputeLogs {
   readonly logs: number;
   readonly faults: number;
@@ -162,6 +165,7 @@ interface How {
   /** Nova has the machines by now, or should. */
   readonly settled?: boolean;
   readonly nova?: NovaVerifier | null;
+  readonly title?: string;
 }
 
 /**
@@ -174,7 +178,7 @@ export async function compare(
   verifier: Verifier,
   same: SameSecret,
   sink: Pick<Sink, "list">,
-  { all = false, settled = false, nova = null }: How = {},
+  { all = false, settled = false, nova = null, title = "verify" }: How = {},
 ): Promise<Verified> {
   const tally = emptyTally();
   const used: Used = new Map();
@@ -186,9 +190,9 @@ export async function compare(
     if (beside !== null) yield* beside.end();
   };
   await sink.list("verdicts", verdicts(), {
-    title: "verify",
+    title,
     machines: footer.footer.machines,
-    summary: () => `${tally.validated} rows validated`,
+    summary: () => `${counted(tally.validated, "row")} validated`,
   });
   if (comparedOf(tally) === 0) throw nothingLoads(footer.footer);
   return { tally, hidden: verifier.uncompared?.() ?? 0, nova: nova?.tally ?? null };

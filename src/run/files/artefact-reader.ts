@@ -152,7 +152,6 @@ function* wholeLines(read: Buffer): Generator<Buffer> {
   }
 }
 
-/** The same file as far as its times can be put back. */
 function same(one: Identity, other: Identity): boolean {
   return (
     one.dev === other.dev &&
@@ -172,7 +171,6 @@ interface Identity {
   readonly ctimeNs: bigint;
 }
 
-/** What the end of an artefact says. */
 interface ArtefactEnd {
   readonly counts: JsonObject;
   readonly sha256: string;

@@ -9,7 +9,6 @@ import type { RunFolder } from "./run-folder.ts";
 interface Written {
   /** As the footer has it: of all bytes before the footer's line. */
   readonly sha256: string;
-  /** Of the whole file. */
   readonly bytes: number;
   /** Without header and footer. */
   readonly lines: number;

@@ -2,13 +2,7 @@ import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import { type Entry, JOURNAL_FORMAT } from "../../model/journal.ts";
 
-const BATCH = {
-  part: "text",
-  plan: "text",
-  from: "number",
-  to: "number",
-  at: "text",
-} as const;
+const BATCH = { part: "text", plan: "text", from: "number", to: "number", at: "text" } as const;
 
 const MACHINE = { part: "text", id: "text", at: "text" } as const;
 

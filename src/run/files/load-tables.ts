@@ -102,8 +102,5 @@ function versionRow(document: Document, version: TablesVersion): Tables["version
   }
   if (typeof version === "string")
     return { table: "alembic_version", row: { version_num: version } };
-  return {
-    table: "migrate_version",
-    row: { repository_id: repository, repository_path, version },
-  };
+  return { table: "migrate_version", row: { repository_id: repository, repository_path, version } };
 }

@@ -20,10 +20,8 @@ export const PLAN = "plan";
 /** In a plan's folder: names its files with their digests, and has the plan's own. */
 export const MANIFEST = "plan.json";
 
-/** Name of the folder of a plan. */
 export const OF_A_PLAN = /^plan-[0-9a-f]{12}$/;
 
-/** The folder of the plan with this digest. */
 function folderOf({ path }: RunFolder, sha256: string): string {
   return join(path, `${PLAN}-${sha256.slice(0, 12)}`);
 }

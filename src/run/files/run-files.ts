@@ -7,7 +7,6 @@ import type { Rehearsal } from "../../model/rehearsal.ts";
 /** Why a file cannot be read. */
 export type Missing = { readonly missing: string };
 
-/** What a run's folder holds. */
 export interface RunFiles {
   readonly snapshot:
     | { readonly counts: SnapshotCounts; readonly sha256: string; readonly taken_at: string }
@@ -35,6 +34,8 @@ export interface RunFiles {
   readonly run?: string;
   /** Whether there are power readings that the plan did not reject. */
   readonly asked?: boolean;
+  /** Whether the site document or the power readings are others than those of the plan. */
+  readonly outdated?: boolean;
   /** Whether the plan is for Ironic's API. */
   readonly rest?: boolean;
   /** Machines with boot files staged, by tree; absent: nothing was staged. */

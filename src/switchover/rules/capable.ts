@@ -1,6 +1,7 @@
 import { capabilitiesOf } from "../../lib/capabilities.ts";
 import { isObject, type JsonObject } from "../../lib/json.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
+import { counted } from "../../lib/text.ts";
 import type { SwitchFault, VolumeConnector, WholeNode } from "../../model/switchover.ts";
 import { SWITCH_MARK } from "./switching.ts";
 
@@ -69,7 +70,9 @@ const SOURCE: readonly Criterion[] = [
     ({ targets }) => {
       const roots = targets.filter(isRoot).length;
       if (roots === 1) return null;
-      return roots === 0 ? "no volume has boot_index 0" : `${roots} volumes have boot_index 0`;
+      return roots === 0
+        ? "no volume has boot_index 0"
+        : `${counted(roots, "volume has", "volumes have")} boot_index 0`;
     },
   ],
   [
@@ -133,7 +136,8 @@ const DESTINATION: readonly Criterion[] = [
   ],
   [
     "N2I-E384",
-    ({ targets }) => (targets.length > 0 ? `it has ${targets.length} volume targets` : null),
+    ({ targets }) =>
+      targets.length > 0 ? `it has ${counted(targets.length, "volume target")}` : null,
   ],
 ];
 

@@ -106,7 +106,6 @@ function step({ id, uuid, from }: SwitchedServer, before: Row, after: Row): Nova
   };
 }
 
-/** The same change the other way round. */
 export function inverse(change: NovaStep): NovaStep {
   return { ...change, before: change.after, after: change.before };
 }

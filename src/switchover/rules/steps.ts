@@ -1,4 +1,5 @@
 import type { Json } from "../../lib/json.ts";
+import { counted } from "../../lib/text.ts";
 import type { WholeNode } from "../../model/switchover.ts";
 import type { Switchover, SwitchStepRow } from "./switching.ts";
 
@@ -10,7 +11,7 @@ export function stepRows(
 ): readonly SwitchStepRow[] {
   const [from, to] = [source.name ?? source.uuid, destination.name ?? destination.uuid];
   const nova = serverRows(plan, from, to);
-  const volumes = `${plan.connectors.length} connectors, ${plan.targets.length} targets`;
+  const volumes = `${counted(plan.connectors.length, "connector")}, ${counted(plan.targets.length, "target")}`;
   return [
     row("CHECKED", "PATCH both nodes: extra.nova2ironic_switchover", "not marked", plan.id),
     row(

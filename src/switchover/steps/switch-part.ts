@@ -1,6 +1,7 @@
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
+import { counted } from "../../lib/text.ts";
 import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
 import type { SwitchCalls, SwitchWrite } from "../../systems/ironic-api/switch-calls.ts";
 import type { ServerAllocations } from "../../systems/nova-api/allocations.ts";
@@ -159,7 +160,7 @@ function making(calls: SwitchCalls): (write: Write) => Promise<string | null> {
   return async (write) => {
     const times = accepted.get(write.what) ?? 0;
     if (times === ACCEPTED && write.repeats !== true)
-      return `${write.what} was accepted ${times} times and changed nothing`;
+      return `${write.what} was accepted ${counted(times, "time")} and changed nothing`;
     const why = await ("make" in write ? write.make() : calls.make(write));
     if (why === null) accepted.set(write.what, Math.min(ACCEPTED, times + 1));
     return why;

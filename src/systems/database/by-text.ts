@@ -37,9 +37,7 @@ export async function indexByText(
     after = integer(page.at(-1)?.id) ?? 0;
   }
   const sorted = keys.slice(0, used).sort();
-  return {
-    ids: (texts) => [...new Set(texts.flatMap((name) => idsAt(sorted, keyOf(name))))],
-  };
+  return { ids: (texts) => [...new Set(texts.flatMap((name) => idsAt(sorted, keyOf(name))))] };
 }
 
 function grown(keys: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {

@@ -67,11 +67,7 @@ function tls({ tls: wanted, socket }: DatabaseAddress, encrypted: boolean): Tls 
 /** Who logs in, and to which database. */
 function loginOf({ user, password, database }: DatabaseAddress) {
   const secret = password();
-  return {
-    ...(user !== null && { user }),
-    ...(secret !== null && { password: secret }),
-    database,
-  };
+  return { ...(user !== null && { user }), ...(secret !== null && { password: secret }), database };
 }
 
 /** Milliseconds of silence after which the system asks whether the other end is still there. */

@@ -61,11 +61,7 @@ export function postgresqlTls(query: Query, fault: Fault): Tls {
 }
 
 function paths(query: Query, ca: string, cert: string, key: string) {
-  return {
-    ca: query.get(ca) || null,
-    cert: query.get(cert) || null,
-    key: query.get(key) || null,
-  };
+  return { ca: query.get(ca) || null, cert: query.get(cert) || null, key: query.get(key) || null };
 }
 
 function truth(query: Query, name: string, fault: Fault): boolean | null {

@@ -109,7 +109,6 @@ async function contending<T>(
   }
 }
 
-/** What a driver says of a statement that gives no rows. */
 interface Said {
   readonly affectedRows?: number;
   readonly rowCount?: number;

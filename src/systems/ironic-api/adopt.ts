@@ -1,4 +1,5 @@
 import { isObject } from "../../lib/json.ts";
+import { counted } from "../../lib/text.ts";
 import type { Hooks } from "../../model/change.ts";
 import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
@@ -230,7 +231,7 @@ async function drive(
         const times = accepted.get(name) ?? 0;
         if (times > 0 && shows !== "later") return `${name} was accepted, and does not show`;
         if (times === ACCEPTED)
-          return `${name} was accepted ${times} times, and it is ${String(found.provision_state)} still`;
+          return `${name} was accepted ${counted(times, "time")}, and it is ${String(found.provision_state)} still`;
         const path = `/v1/nodes/${uuid}${move.path}`;
         const answer = await link.service.tell(move.method, path, move.body);
         const isTaken = answer.status >= 200 && answer.status < 300;

@@ -1,4 +1,5 @@
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { counted } from "../../lib/text.ts";
 import type { Guard, Guarded, Guards } from "../../model/handover.ts";
 import { carriedFields, type RestDoc } from "../../model/ironic/rest.ts";
 import { ACCEPTED, mayPass, pause, TRIES } from "../openstack/passing.ts";
@@ -51,7 +52,7 @@ export function createRestGuard(service: RestService, doc: RestDoc, most: number
         if (now === null || !isAs(now, seen)) return "again";
         if (isTaken) accepted += 1;
         if (accepted === ACCEPTED)
-          return { why: `the PATCH was accepted ${accepted} times and changed nothing` };
+          return { why: `the PATCH was accepted ${counted(accepted, "time")} and changed nothing` };
       }
     },
   };

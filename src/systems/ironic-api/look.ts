@@ -120,10 +120,17 @@ export function pages(
 async function pageOf(service: RestService, collection: string, query: string): Promise<unknown> {
   const body = await service.ask(`/v1/${collection}?${query}`);
   if (body !== null) return body;
-  // Its marker was deleted meanwhile: the rest of the list is not known.
+  const text = `${service.session.url} returned 404 for /v1/${collection}`;
+  if (query.includes("&marker="))
+    throw new MigrationError(
+      "N2I-E212",
+      `${text}: the last object of the previous page was deleted, so the list is incomplete`,
+      { fix: "Run the same command again." },
+    );
+  const node = query.includes("&node=") ? ", or the node was deleted" : "";
   throw new MigrationError(
     "N2I-E212",
-    `${service.session.url} ends the list of ${collection} with 404: something in it was deleted meanwhile`,
-    { fix: "Run the same command again." },
+    `${text} with microversion ${service.identity.version}: the API does not have this resource${node}`,
+    { fix: "Check the URL of Ironic and any proxy in between, then run the same command again." },
   );
 }

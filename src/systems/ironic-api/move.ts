@@ -61,7 +61,6 @@ function change(name: "fill" | "protect" | "settle", body: readonly Json[]): Cal
   return { do: "call", name, method: "PATCH", path: "", body, shows: "answer" };
 }
 
-/** What this run did with the node before. */
 interface History {
   /** It was asked to become manageable. */
   managed: boolean;

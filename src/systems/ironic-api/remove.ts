@@ -1,3 +1,4 @@
+import { counted } from "../../lib/text.ts";
 import { compareRow } from "../../model/compare.ts";
 import type { RemovalForecast } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
@@ -128,7 +129,7 @@ async function takeBack(
       const own = there.filter((port) => ids.includes(portId(port)));
       if (node === null && own.length === 0) return end();
       if (accepted === ACCEPTED)
-        return leave(`its DELETE was accepted ${accepted} times, and it is there still`);
+        return leave(`its DELETE was accepted ${counted(accepted, "time")}, and it is there still`);
       const mine = node === null ? own.map(portId) : [`node:${uuid}`, ...there.map(portId)];
       const answer = await takeAway(link, uuid, node === null ? own : null, seen, () => {
         for (const id of mine) asked.add(id);

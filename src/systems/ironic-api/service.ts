@@ -34,21 +34,24 @@ export const MINIMUM = "x-openstack-ironic-api-minimum-version";
 export const MAXIMUM = "x-openstack-ironic-api-maximum-version";
 const SPOKEN = "x-openstack-ironic-api-version";
 
-/** Minors that brought what is needed. @source facts/ironic.md 4.1, facts/systems.md C2 */
+/** The oldest microversion of each use. @source facts/ironic.md 4.1, facts/systems.md C2 */
 const NEEDED = {
-  "resource classes": { minor: 21, fact: "resource classes came with 1.21" },
+  "resource classes": { minor: 21, needs: "resource classes need 1.21 (Ocata)" },
   // Of automated_clean, the last of what a driver is exchanged by.
-  "driver exchange": { minor: 47, fact: "a driver is exchanged safely since 1.47 of Stein" },
-  switchover: { minor: 47, fact: "a switchover needs 1.47 of Stein or later" },
-  allocation: { minor: 58, fact: "allocations of nodes in use came with 1.58 of Train" },
+  "driver exchange": { minor: 47, needs: "replacing a driver safely needs 1.47 (Stein)" },
+  switchover: { minor: 47, needs: "a switchover needs 1.47 (Stein)" },
+  allocation: { minor: 58, needs: "an allocation for a node in use needs 1.58 (Train)" },
 } as const;
 
 /** @throws MigrationError N2I-E209 where the service is too old for this use */
 export function checkMinor(service: RestService, use: keyof typeof NEEDED): void {
-  const { minor, fact } = NEEDED[use];
-  if (service.minor >= minor) return;
-  const spoken = `${service.session.url} speaks microversions up to ${service.identity.version}`;
-  throw new MigrationError("N2I-E209", `${spoken}, and ${fact}`);
+  const { minor, needs } = NEEDED[use];
+  if (service.minor < minor) throw tooOld(service.session.url, service.identity.version, needs);
+}
+
+function tooOld(url: string, maximum: string, needs: string): MigrationError {
+  const text = `${url} supports microversions up to ${maximum}, but ${needs} or later`;
+  return new MigrationError("N2I-E209", text);
 }
 
 /**
@@ -131,8 +134,8 @@ export function spoken(answer: Answer, version: string): Answer {
 }
 
 function otherwise({ status, headers }: Answer, version: string): string {
-  const what = status === 404 ? "it answers 404" : "it answers";
-  return `${what} in microversion ${String(headers[SPOKEN] ?? "none")}, and was asked for ${version}`;
+  const what = status === 404 ? "its 404 response" : "its response";
+  return `${what} has microversion ${String(headers[SPOKEN] ?? "none")}, but the request had ${version}`;
 }
 
 /** What every bare metal service has; a proxy with nobody behind it for now says 404 of it. */
@@ -150,7 +153,7 @@ async function versionsOf(
   if (typeof minimum !== "string" || typeof maximum !== "string" || !/^1\.\d+$/.test(maximum))
     throw new MigrationError(
       "N2I-E202",
-      `${session.url} is no bare metal service: it tells no microversions`,
+      `${session.url} is not a bare metal service: its response has no microversion headers`,
       { fix: "Compare --ironic-url with the baremetal endpoint of the catalog." },
     );
   return { minimum, maximum };
@@ -163,25 +166,26 @@ function releaseFor(
   said: string | undefined,
   url: string,
 ): Release {
-  const spoken = releases.filter(
-    ({ doc: { api } }) =>
-      api !== null && minorOf(api) >= doc.adopt && minorOf(api) <= minorOf(maximum),
-  );
+  const known = releases.filter(({ doc: { api } }) => api !== null && minorOf(api) >= doc.adopt);
+  const spoken = known.filter(({ doc: { api } }) => minorOf(api ?? "") <= minorOf(maximum));
   const newest = spoken.at(-1)?.doc.api;
   const fitting = spoken.filter(({ doc: { api } }) => api === newest);
   const [only, ...others] = fitting;
+  // The oldest release that is known, because a microversion between two releases is not.
+  const oldest = known[0]?.doc;
   if (only === undefined)
-    throw new MigrationError(
-      "N2I-E209",
-      `${url} speaks microversions up to ${maximum}, and adoption needs 1.${doc.adopt} of Newton or later`,
-    );
+    throw tooOld(url, maximum, `adoption needs ${oldest?.api} (${oldest?.release})`);
   const named = fitting.find((release) => release.doc.release === said);
   if (named !== undefined) return named;
   const names = fitting.map((release) => release.doc.release).join(", ");
   if (others.length > 0)
-    throw new MigrationError("N2I-E208", `${url} speaks the microversions of ${names}`, {
-      fix: "Look which one runs and give --ironic-release.",
-    });
+    throw new MigrationError(
+      "N2I-E208",
+      `the microversions of ${url} are those of several releases: ${names}`,
+      {
+        fix: "Find out which release runs, then pass --ironic-release.",
+      },
+    );
   return only;
 }
 
@@ -194,7 +198,7 @@ export function expectSpoken({ release, identity }: RestService, said: string | 
   if (said !== undefined && said !== release.doc.release)
     throw new MigrationError(
       "N2I-E208",
-      `--ironic-release is ${said}, but ${identity.address} speaks the microversions of ${release.doc.release}`,
-      { fix: "Leave --ironic-release out, or compare --ironic-url." },
+      `--ironic-release is ${said}, but ${identity.address} has the microversions of ${release.doc.release}`,
+      { fix: "Omit --ironic-release, or correct --ironic-url." },
     );
 }

@@ -1,6 +1,7 @@
 import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";
+import { counted } from "../../lib/text.ts";
 import type { Outcome } from "../../model/change.ts";
 import { compareRow, sameSecret } from "../../model/compare.ts";
 import { staged } from "../../model/handover.ts";
@@ -156,7 +157,7 @@ async function createMissing(
   if (stale.length > 0)
     throw new MigrationError(
       "N2I-E300",
-      `${stale.length} rows are there and differ from the plan: ${stale.slice(0, 5).join("; ")}`,
+      `${counted(stale.length, "row is there and differs", "rows are there and differ")} from the plan: ${stale.slice(0, 5).join("; ")}`,
     );
   const skip = new Set([...found, ...changed.map(({ id }) => id)]);
   const missing = steps.filter(({ id, after }) => after !== null && !skip.has(id));

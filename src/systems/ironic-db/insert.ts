@@ -1,6 +1,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
+import { counted } from "../../lib/text.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Column } from "../../model/tables.ts";
 import type { ColumnValue } from "../database/bulk.ts";
@@ -96,7 +97,7 @@ function refuseWarnings(answer: unknown, table: string): void {
   if (count > 0)
     throw new MigrationError(
       "N2I-E207",
-      `writing ${table}: the server stored the values with ${count} warnings`,
+      `writing ${table}: the server stored the values with ${counted(count, "warning")}`,
     );
 }
 

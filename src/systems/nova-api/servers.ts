@@ -22,7 +22,6 @@ import {
 } from "./seen-servers.ts";
 import { readZones } from "./zones.ts";
 
-/** What a server is made with. */
 export interface ServerAsked {
   readonly name: string;
   readonly description: string | null;
@@ -62,7 +61,7 @@ export async function openServers(
     session.close();
     throw new MigrationError(
       "N2I-E209",
-      `${session.url} does not speak microversion ${PINNED}, by which a server goes to one machine`,
+      `${session.url} does not support microversion ${PINNED}, which creates a server on a given node`,
     );
   }
   const tell: ServiceSession["call"] = async (words) => {
@@ -212,11 +211,7 @@ async function create(
     look,
     async () => {
       calls += 1;
-      const answer = await at.tell({
-        method: "POST",
-        path: "/servers",
-        body: bodyOf(asked, mark),
-      });
+      const answer = await at.tell({ method: "POST", path: "/servers", body: bodyOf(asked, mark) });
       const { id } = objectOf(objectOf(answer.body).server);
       if (typeof id === "string") made = { id };
       return answer;

@@ -139,11 +139,7 @@ export async function readShared(
   const address = new Map(collect(macs));
   for (const [mac, ids] of collect(across)) if (!address.has(mac)) address.set(mac, ids);
   const uuids = instances.map(({ id, uuid }) => [near(id), text(uuid) ?? ""] as const);
-  const found = {
-    uuid: collect(nodes),
-    instance_uuid: collect(instances),
-    address,
-  };
+  const found = { uuid: collect(nodes), instance_uuid: collect(instances), address };
   const moved = named ? await read("instances of deleted nodes", movedInstances(database)) : [];
   const movedTo = groupedBy(
     moved.filter(({ deleted }) => softDeleted(deleted) !== true),

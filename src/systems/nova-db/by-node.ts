@@ -93,9 +93,7 @@ export async function openOwners(database: Database): Promise<ByNode<OwnedComput
   return openByNode(database, { ...COMPUTES, again }, fields);
 }
 
-const ON_NODES: Naming = {
-  ...{ table: "instances", column: "node", live: "deleted = 0" },
-};
+const ON_NODES: Naming = { ...{ table: "instances", column: "node", live: "deleted = 0" } };
 
 /** Reads which live instances are on nodes, and what Nova is doing with them. */
 export function openTenants(database: Database): Promise<ByNode<Tenant>> {

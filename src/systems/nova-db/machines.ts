@@ -57,9 +57,7 @@ export async function openMachines(database: Database) {
 async function* ownedBy(database: Database, host: string): AsyncGenerator<readonly string[]> {
   const met = createTextSet();
   const { host: owner, from } = await computeHosts(database);
-  const offered = {
-    ...{ id: sql("c.id", number), node: sql("c.hypervisor_hostname", string) },
-  };
+  const offered = { ...{ id: sql("c.id", number), node: sql("c.hypervisor_hostname", string) } };
   const mine = `c.deleted = 0 AND c.hypervisor_type = 'ironic' AND ${owner} = ?`;
   const once = (node: string): boolean => met.add(node);
   const offers = pages((after) =>

@@ -1,6 +1,7 @@
 import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import type { Json } from "../../lib/json.ts";
+import { counted } from "../../lib/text.ts";
 import type { Outcome } from "../../model/change.ts";
 import type { Row } from "../../model/machine.ts";
 import { type NovaStep, type NovaTable, refuseStrange } from "../../model/nova/nova-plan.ts";
@@ -125,7 +126,7 @@ async function write(
     if (changed !== keys.length)
       throw new MigrationError(
         "N2I-E300",
-        `${table}: ${changed} rows changed instead of ${keys.length}`,
+        `${table}: ${counted(changed, "row")} changed instead of ${keys.length}`,
       );
   });
 }

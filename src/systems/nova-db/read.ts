@@ -228,7 +228,6 @@ function parseVifs(json: string | null): readonly Vif[] | null {
 /** Times the instances that machines have: MySQL reads the rows of so many more than these slower than it finds a few. */
 const MOST = 4;
 
-/** What of a bm_nodes row the nova database is asked about. */
 interface AskedMachine {
   readonly id: number;
   readonly uuid: string | null;
@@ -322,10 +321,7 @@ interface Compute {
  */
 async function computeNodes(database: Database, trx: Knex) {
   const rows: Compute[] = [];
-  const fields = {
-    node: sql("hypervisor_hostname", lower),
-    type: sql("hypervisor_type", string),
-  };
+  const fields = { node: sql("hypervisor_hostname", lower), type: sql("hypervisor_type", string) };
   const live = "deleted = 0 AND hypervisor_hostname IS NOT NULL";
   for await (const page of inOrder(asSeen(database, trx), fields, "compute_nodes", live))
     for (const row of page) rows.push(row);

@@ -1,5 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type JsonObject } from "../../lib/json.ts";
+import { counted } from "../../lib/text.ts";
 import type { ServerImage } from "../../model/ironic/manage.ts";
 import type { Cloud } from "./cloud.ts";
 import { IMAGE } from "./kinds.ts";
@@ -203,7 +204,7 @@ function idOf(images: readonly Image[], { by, text, use }: AskedImage, url: stri
     throw refuse(`not active: ${images.map(({ id, status }) => `${id} is ${status}`).join(", ")}`);
   if (others.length > 0)
     throw refuse(
-      `${active.length} images have this name: ${active.map(({ id }) => id).join(", ")}`,
+      `${counted(active.length, "image has", "images have")} this name: ${active.map(({ id }) => id).join(", ")}`,
     );
   const formats: readonly string[] = FORMATS[use];
   if (!formats.includes(only.disk_format))

@@ -162,9 +162,7 @@ async function readPorts<T extends { readonly id: string }>(
       throw new MigrationError(
         "N2I-E202",
         `${session.url} is no network service: it lists no ports`,
-        {
-          fix: "Compare the network endpoint of the catalog.",
-        },
+        { fix: "Compare the network endpoint of the catalog." },
       );
     const page = (body.ports as readonly Json[]).map(parse);
     for (const port of page) if (port !== null && ids.has(port.id)) put(port);

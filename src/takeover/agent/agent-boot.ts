@@ -1,6 +1,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { TOGETHER } from "../../lib/streams.ts";
+import { counted } from "../../lib/text.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { read } from "../../systems/database/read.ts";
@@ -80,7 +81,8 @@ async function* publishing(
   for (const [uuid, mark] of changed) known.set(uuid, mark);
   const unknown = records.filter(({ root_uuid }) => root_uuid === null).length;
   const without = unknown === 0 ? "" : `; ${unknown} of them name no root filesystem`;
-  if (records.length > 0) say(`Published the boot files of ${records.length} machines${without}.`);
+  if (records.length > 0)
+    say(`Published the boot files of ${counted(records.length, "machine")}${without}.`);
 }
 
 /** Instances whose file changed since it was published, with what tells a change. */

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
-import { duration } from "../../lib/text.ts";
+import { counted, duration } from "../../lib/text.ts";
 import type { Left } from "../../model/change.ts";
 import type { ComputeHost } from "../../model/nova/host-move.ts";
 import type { Lease } from "../../model/nova/leases.ts";
@@ -14,7 +14,6 @@ import { shareOf } from "../rules/destination.ts";
 import { isLive, judgeLeases, takersOf } from "../rules/successors.ts";
 import type { Watch } from "./agent-watch.ts";
 
-/** What an agent that takes over is made of. */
 export interface Taking {
   readonly leases: Database;
   readonly host: string;
@@ -224,7 +223,7 @@ export function createTold(say: (text: string) => void) {
         say(
           names === ""
             ? "ALARM is over: most leases are renewed again."
-            : `ALARM: the leases of ${names} ran out at once, ${hosts.length} of the ${of} hosts that are not fenced: no further host is taken over. Look at the database's clock, and at its network.`,
+            : `ALARM: the leases of ${names} ran out at once, ${hosts.length} of the ${counted(of, "host")} that are not fenced: no further host is taken over. Look at the database's clock, and at its network.`,
         );
       alarm = names;
     },

@@ -18,7 +18,6 @@ import { takenLocks } from "../leases/locks.ts";
 import type { Taken, Taking } from "./agent-round.ts";
 import { createTaker } from "./agent-take.ts";
 
-/** What an agent is told of taking over. */
 export interface TakeWords extends LegacyPlaces {
   readonly novaBmDb: string;
   readonly novaDb: string;

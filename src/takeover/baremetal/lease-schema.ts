@@ -1,3 +1,4 @@
+import { counted } from "../../lib/text.ts";
 import { LEASE_COLUMNS, withoutLeases } from "../../model/nova/leases.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import type { Sink } from "../../run/sink.ts";
@@ -21,7 +22,7 @@ export function leaseSchemaStatus(
     const there = [...tables, ...columns.map(ofNodes)];
     const own = withoutLeases(await columnNames(database, "bm_nodes")).length;
     sink.result(
-      `${database.shown}: nova_bm version ${version}, ${own} columns of its own in bm_nodes.`,
+      `${database.shown}: nova_bm version ${version}, ${counted(own, "column")} of its own in bm_nodes.`,
     );
     sink.result(`There: ${there.join(", ") || "nothing of leases"}.`);
     if (missing.length > 0) sink.result(`Missing: ${missing.map(named).join(", ")}.`);

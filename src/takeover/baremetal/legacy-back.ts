@@ -1,5 +1,6 @@
 import { begunIn } from "../../engine/begun.ts";
 import { MigrationError } from "../../lib/error.ts";
+import { counted } from "../../lib/text.ts";
 import { isUp } from "../../migrate/hosts/rules/running.ts";
 import { HEARTBEAT } from "../../model/ironic/service.ts";
 import type { Entries } from "../../model/journal.ts";
@@ -41,7 +42,7 @@ export function legacyBack(words: LegacyPlaces & RollbackOptions): Rollback {
     },
     async question({ place, machines }) {
       await warnOfRunning(place, machines, sink);
-      return `Give ${machines.length} machines back in ${place.leases.shown} and ${place.database.shown}?`;
+      return `Give ${counted(machines.length, "machine")} back in ${place.leases.shown} and ${place.database.shown}?`;
     },
     async back({ run, place, machines }, leave) {
       // A plan of another kind in this folder says nothing of what was begun.
@@ -59,12 +60,12 @@ export function legacyBack(words: LegacyPlaces & RollbackOptions): Rollback {
               leave,
               progress,
             ),
-          (done) => `${done.back} machines given back`,
+          (done) => `${counted(done.back, "machine")} given back`,
         );
         const whole = all && left === 0 && !stopped;
         const lifted = whole ? await liftByHand(legacy.session, place) : 0;
-        const fences = lifted === 0 ? "" : `, ${lifted} fences lifted`;
-        sink.result(`Rollback: ${back} machines given back, ${left} left${fences}.`);
+        const fences = lifted === 0 ? "" : `, ${counted(lifted, "fence")} lifted`;
+        sink.result(`Rollback: ${counted(back, "machine")} given back, ${left} left${fences}.`);
         return stopped ? null : ENDED;
       });
     },
@@ -75,7 +76,9 @@ export function legacyBack(words: LegacyPlaces & RollbackOptions): Rollback {
       }
     },
     summary: () =>
-      sink.result(`Rollback would give ${counts.restore} machines back and leave ${counts.leave}.`),
+      sink.result(
+        `Rollback would give ${counted(counts.restore, "machine")} back and leave ${counts.leave}.`,
+      ),
   }));
 }
 

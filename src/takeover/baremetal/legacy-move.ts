@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import { listed, NAMED } from "../../lib/text.ts";
+import { counted, listed, NAMED } from "../../lib/text.ts";
 import { closing } from "../../run/databases.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { type MovePlan, presentMoves } from "../../run/host-files.ts";
@@ -43,7 +43,7 @@ export function moveLegacy(words: LegacyMoveWords, sink: Sink): Promise<HostMove
       await saveOptions(run, "host", given);
       const hosts = from.map(({ host }) => host).join(", ");
       await sink.confirm(
-        `Move ${counts.verdicts.move} machines of ${hosts} to ${to.join(", ")} in ${place.leases.shown} and ${place.database.shown}?`,
+        `Move ${counted(counts.verdicts.move, "machine")} of ${hosts} to ${to.join(", ")} in ${place.leases.shown} and ${place.database.shown}?`,
       );
       const ports = async (): Promise<void> => {
         const { ofThere } = tellPorts(place, sink.result);
@@ -116,7 +116,7 @@ export async function performLegacy(
           },
           progress,
         ),
-      ({ made }) => `${made} machines moved`,
+      ({ made }) => `${counted(made, "machine")} moved`,
     );
   });
 }

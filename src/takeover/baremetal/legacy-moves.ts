@@ -90,7 +90,6 @@ async function heldFor(
   };
 }
 
-/** What a session on machines of nova-baremetal has. */
 interface LegacySession {
   readonly session: RunSession;
   readonly hands: LegacyHands;

@@ -20,7 +20,6 @@ import { nodesNamed, nodesOf } from "../leases/nodes.ts";
 import { createLegacyMoves, type LegacyFound } from "../rules/legacy.ts";
 import { type LegacyPlace, type LegacyPlaces, openLegacyPlace } from "./legacy-place.ts";
 
-/** What a plan of machines of nova-baremetal is asked for. */
 export interface LegacyWords extends HostPlanWords, LegacyPlaces {}
 
 interface LegacyMode {

@@ -1,6 +1,6 @@
 import { begunIn } from "../../engine/begun.ts";
 import { MigrationError } from "../../lib/error.ts";
-import { listed, NAMED } from "../../lib/text.ts";
+import { counted, listed, NAMED } from "../../lib/text.ts";
 import type { Left } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
 import type { LegacyMove, LegacyNode } from "../../model/nova/legacy-move.ts";
@@ -157,7 +157,7 @@ async function counting<T>(
       },
     });
   } finally {
-    if (count > 0) say(`Took ${count} machines ${what}.`);
+    if (count > 0) say(`Took ${counted(count, "machine")} ${what}.`);
   }
 }
 
@@ -179,11 +179,13 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   const unclaimed = own.filter(isLeft).map(({ machine }) => machine.id.toLowerCase());
   const machines = own.filter((one) => !isLeft(one)).map(({ machine }) => machine);
   if (machines.length === 0) return { ...nothing, unclaimed };
-  say(`${machines.length} machines are under way since this run was stopped: they go on.`);
+  say(
+    `Resuming ${counted(machines.length, "machine")} that this run was moving when it was stopped.`,
+  );
   const hosts = machines.flatMap(({ move }) => [move.from, move.to]);
   const { left, stopped } = await counting(
     taking,
-    "over that were half way",
+    "over to complete an interrupted move",
     async ({ came, cameBefore }) =>
       withLegacy(run, place, [], { hosts, silent, agent, signal, came }, async (legacy) => {
         await cameBefore(machines.map(({ move }) => move));

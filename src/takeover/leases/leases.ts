@@ -5,7 +5,6 @@ import { read, sql } from "../../systems/database/read.ts";
 import { boolean, integer, number, string, text } from "../../systems/database/rows.ts";
 import { clockOf, stated, timeOf, together } from "../../systems/database/statement.ts";
 
-/** What an agent says of its host when it begins. */
 interface LeasePlace {
   readonly host: string;
   /** Milliseconds. */
@@ -119,7 +118,6 @@ export async function liftFence(
   return (await stated(database, "lifting a fence", lift, [host, epoch])) === 1;
 }
 
-/** What a host's boot files say of an instance. */
 interface BootRecord {
   readonly instance_uuid: string;
   /** Of the root filesystem; null where its file does not say. */

@@ -180,7 +180,6 @@ async function mayDefine(database: Database, wanted: readonly Defining[]): Promi
   );
 }
 
-/** What is to be done to a table itself. */
 interface Defining {
   readonly verb: "ALTER" | "CREATE" | "DROP";
   readonly table: string;

@@ -15,7 +15,6 @@ import type { MoveAsked, MoveWorld } from "./move-hosts.ts";
 import { createMoves } from "./moves.ts";
 import { isLive } from "./successors.ts";
 
-/** What is known of a machine of nova-baremetal. */
 export interface LegacyFound {
   readonly node: LegacyNode;
   /** The instance its node names, deleted or not; null where Nova has no such row. */
@@ -27,7 +26,6 @@ export interface LegacyFound {
   readonly boot: readonly Finding[];
 }
 
-/** What of both databases does not belong to one machine. */
 interface LegacyWorld extends MoveWorld {
   /** Hosts that nova-network names. */
   readonly networks: readonly string[];

@@ -4,7 +4,6 @@ import type { ComputeHost, MoveMode } from "../../model/nova/host-move.ts";
 import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import { refusesNewHosts } from "../../model/nova/nova-release.ts";
 
-/** What of Nova does not belong to one machine. */
 export interface MoveWorld {
   readonly identity: NovaIdentity;
   readonly hosts: readonly ComputeHost[];
@@ -16,7 +15,6 @@ export interface MoveWorld {
   readonly aggregates: ReadonlyMap<string, readonly number[]> | null;
 }
 
-/** What is wanted. */
 export interface MoveAsked {
   readonly mode: MoveMode;
   /** compute_nodes.hypervisor_type of machines that go; Ironic's driver where nobody says. */

@@ -1,6 +1,5 @@
 import { type Lease, lasts } from "../../model/nova/leases.ts";
 
-/** What one look at all leases says. */
 interface Judged {
   /** Hosts that expired at once, where they are too many to be believed: no other host is fenced then. */
   readonly alarm: readonly string[];

@@ -2,6 +2,7 @@ import type { Journalled } from "../../engine/back.ts";
 import { inTransaction } from "../../engine/batches.ts";
 import type { Leg, Part } from "../../engine/part.ts";
 import { once } from "../../lib/streams.ts";
+import { counted } from "../../lib/text.ts";
 import { HOST_FENCE, HOST_ROWS, type PlannedMove } from "../../model/nova/host-move.ts";
 import type { NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
 
@@ -16,7 +17,7 @@ export function fencePart(
 ): Part<NovaStep> {
   return {
     ...{ name: HOST_FENCE, size: inTransaction(), inspect },
-    far: ({ done }) => `${done} services of nova`,
+    far: ({ done }) => `${counted(done, "service")} of nova`,
     perform: (steps, hooks) => (steps.every(isFence) ? fence : perform)(steps, hooks),
   };
 }
@@ -27,7 +28,6 @@ function isFence({ after }: NovaStep): boolean {
   );
 }
 
-/** What of a plan the journal knows by its digest. */
 interface Planned {
   readonly sha256: string;
   readonly lines: () => AsyncIterable<readonly PlannedMove[]>;
@@ -100,7 +100,6 @@ export function fenceLeg(
   };
 }
 
-/** What the journal tells of machines' rows without Nova. */
 export function rowsJournalled({
   sha256,
   lines,
@@ -109,7 +108,6 @@ export function rowsJournalled({
   return { part, plan: sha256, lines, changesOf: ({ steps }) => steps };
 }
 
-/** The same of services that are fenced. */
 export function fenceJournalled({
   sha256,
   fence,

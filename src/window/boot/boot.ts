@@ -1,4 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
+import { counted } from "../../lib/text.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
@@ -85,7 +86,7 @@ async function act(
       undo
         ? unstageAll(run, place, seal, wants, progress)
         : stageAll(run, lines(), place, seal, progress),
-    ({ rows }) => `${rows.length} machines`,
+    ({ rows }) => `${counted(rows.length, "machine")}`,
   );
 }
 

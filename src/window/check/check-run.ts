@@ -224,7 +224,6 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   };
 }
 
-/** Where an instance will be. */
 interface Place {
   readonly uuid: string;
   readonly host: string | null;
@@ -247,7 +246,6 @@ function verbOf({ before, after }: NovaStep): "INSERT" | "UPDATE" | "DELETE" {
   return after === null ? "DELETE" : "UPDATE";
 }
 
-/** What a JSON column's members of these names say. */
 function namedIn(column: Row[string] | undefined, names: RegExp): readonly string[] {
   if (typeof column !== "object" || column === null) return [];
   return Object.entries(column).flatMap(([key, value]) =>

@@ -48,11 +48,9 @@ export interface CheckAsked extends RestOptions {
   /** Of later Novas. */
   readonly novaApiDb?: string;
   readonly placementDb?: string;
-  /** Whether Glance is asked for images. */
   readonly glance: boolean;
   readonly ironicRelease?: string;
   readonly allowPairing: boolean;
-  /** Whether blocked machines are to be left out by apply. */
   readonly skipBlocked: boolean;
   /** Seconds. */
   readonly watch: number;
@@ -76,7 +74,6 @@ export async function check(
   return checkAll(await closing((keep) => gather(asked, place, run, keep)));
 }
 
-/** Reads everything the checks look at. */
 async function gather(
   asked: CheckAsked,
   place: RunPlace,
@@ -192,7 +189,6 @@ async function watched(
   };
 }
 
-/** What of later Novas is in databases of their own. */
 interface Later {
   readonly cloud: Database | null;
   readonly api: Database | null;

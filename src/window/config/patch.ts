@@ -69,7 +69,6 @@ function unfit(line: string): boolean {
   return (!isName && mayHoldSecret(line)) || /:\/\/[^/\s]*@|[^\P{C}\t\r\n]|\uFFFD/u.test(line);
 }
 
-/** What of the old file is shown. */
 interface View {
   readonly hidden: ReadonlySet<number>;
   /** The last line, where it has no end; 0 where it has one. */

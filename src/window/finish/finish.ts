@@ -1,7 +1,7 @@
 import { begunIn } from "../../engine/begun.ts";
 import { ownershipOf } from "../../engine/ownership.ts";
 import { MigrationError } from "../../lib/error.ts";
-import { listed, NAMED } from "../../lib/text.ts";
+import { counted, listed, NAMED } from "../../lib/text.ts";
 import { type Backend, openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { linesOf, plansOfRun, plansThere } from "../../migrate/plan/loaded-plans.ts";
@@ -25,7 +25,6 @@ import { createHandover, filesOf } from "../runner/run-state.ts";
 import { clearedFields, runNodes } from "./finish-part.ts";
 import { committing, type Finished, finish, openGuard, unfinish } from "./finishing.ts";
 
-/** What a finish is given. */
 export interface FinishWords extends TargetOptions {
   readonly run: string;
   readonly node?: readonly string[];
@@ -33,7 +32,6 @@ export interface FinishWords extends TargetOptions {
   readonly lockWait: number;
 }
 
-/** What there is to finish, opened. */
 interface Job {
   readonly run: RunFolder;
   readonly words: FinishWords;
@@ -72,7 +70,8 @@ export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
           const all = { ...world, progress };
           return words.undo ? unfinish(job.nodes(), all) : finish(job.nodes(), all);
         },
-        ({ changed }) => `${changed} machines ${words.undo ? "protected again" : "cleared"}`,
+        ({ changed }) =>
+          `${counted(changed, "machine")} ${words.undo ? "protected again" : "cleared"}`,
       );
       const whole = words.node === undefined && !made.stopped && made.broke === null;
       if (whole && !words.undo && made.changed + made.fine + made.left.length === 0)
@@ -105,7 +104,10 @@ export function previewFinish(words: FinishWords, sink: Sink): Promise<void> {
     if (words.undo || words.node !== undefined || (await endOfRun(job.run)) !== null) return;
     if (verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
     const open = whyOpen(job, shown.miss);
-    const whys = [...open.whys, ...(shown.leave > 0 ? [`${shown.leave} machines are left`] : [])];
+    const whys = [
+      ...open.whys,
+      ...(shown.leave > 0 ? [`${counted(shown.leave, "machine is", "machines are")} left`] : []),
+    ];
     if (whys.length === 0) sink.result("Finish would end this run.");
     else sink.result(`Finish would not end this run: ${whys.join("; ")}.${open.next}`);
   });
@@ -115,11 +117,15 @@ const DIFFERS =
   "The last verify found differences. Run verify, and look at them before tenants use these machines.";
 
 /** Why the run is not done though every machine that is there is as it should be, and the line that names what is. */
-function whyOpen({ plan, entries, files }: Job, gone: number, named = `${gone} machines`) {
+function whyOpen(
+  { plan, entries, files }: Job,
+  gone: number,
+  named = `${counted(gone, "machine")}`,
+) {
   const open = ownershipOf(entries, IRONIC, plan.footer.sha256).open.length;
   const rest = unfinished(files);
   const whys = [
-    ...(open > 0 ? [`${open} batches of its load did not come to their end`] : []),
+    ...(open > 0 ? [`${counted(open, "batch", "batches")} of its load did not end`] : []),
     ...(gone > 0 ? [`not in Ironic: ${named}`] : []),
   ];
   return {
@@ -181,8 +187,8 @@ function summaryOf({ changed, fine, held, untaken, gone, left }: Finished, undo:
     untaken === 0 ? "" : `, ${untaken} not taken over by a conductor yet (verify --takeover)`;
   const missing = gone.length === 0 ? "" : `, ${gone.length} not in Ironic`;
   const text = undo
-    ? `Finish taken back: ${changed} machines protected again`
-    : `Finish: ${changed} machines cleared, ${fine} with nothing to clear${keeps}${waits}${missing}`;
+    ? `Finish taken back: ${counted(changed, "machine")} protected again`
+    : `Finish: ${counted(changed, "machine")} cleared, ${fine} with nothing to clear${keeps}${waits}${missing}`;
   return `${text}, ${left.length} left.`;
 }
 

@@ -30,19 +30,15 @@ export async function openGuard(backend: Backend, { target }: PlanHeader): Promi
   return found;
 }
 
-/** What finish needs of the world. */
 export interface Finishing extends WindowSession {
   readonly guard: Guard;
   /** Seconds to wait for conductors' locks, in all. */
   readonly lockWait: number;
-  /** Machines under way at once. */
   readonly inFlight: number;
-  /** Hears of machines behind us. */
   readonly progress: (machines: number) => void;
 }
 
 export interface Finished {
-  /** Machines that were changed now. */
   readonly changed: number;
   /** Machines that are as they should be without us. */
   readonly fine: number;

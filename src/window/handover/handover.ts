@@ -7,6 +7,7 @@ import {
 } from "../../engine/window.ts";
 import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import type { MigrationError } from "../../lib/error.ts";
+import { counted } from "../../lib/text.ts";
 import { checkIdentity, checkReasons } from "../../migrate/apply/ironic-place.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { STOPPED } from "../../migrate/order.ts";
@@ -36,7 +37,6 @@ import {
 import type { PlannedNode } from "./rules/judge.ts";
 import { createConductorHealth, type Log } from "./rules/successors.ts";
 
-/** What a hand-over is given. */
 export interface HandoverWords {
   readonly run: string;
   readonly ironicDb: string;
@@ -47,7 +47,6 @@ export interface HandoverWords {
   readonly afterFinish: boolean;
 }
 
-/** What became of a hand-over, or of its way back. */
 type Ended = Pick<HandedOver, "trouble" | "noted" | "broke">;
 
 /** Hands staged machines over to conductors, or with `undo` puts those released into maintenance again. */
@@ -85,8 +84,9 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
             return undo ? restage(nodes, world, lockWait) : release(nodes, world, pace);
           },
           undo
-            ? ({ made: machines }) => `${machines} machines staged again`
-            : ({ made: machines, done }) => `${machines} machines released, ${done} handed over`,
+            ? ({ made: machines }) => `${counted(machines, "machine")} staged again`
+            : ({ made: machines, done }) =>
+                `${counted(machines, "machine")} released, ${done} handed over`,
         );
         sink.result(undo ? backText(made) : handedText(made));
         for (const notice of made.notices) sink.say(`Notice: ${notice}.`);
@@ -103,19 +103,17 @@ function handedText(handed: HandedOver): string {
   const said = noted.length > 0 ? `; of ${noted.length} a conductor says something` : "";
   const rate = handed.perMinute === null ? "" : `; ${Math.round(handed.perMinute)} a minute`;
   return (
-    `Handover: ${made} machines released now, ${done} handed over, ${waiting} waiting, ` +
+    `Handover: ${counted(made, "machine")} released now, ${done} handed over, ${waiting} waiting, ` +
     `${held} held by the plan, ${trouble.length} failed${before}${said}${rate}.`
   );
 }
 
 function backText({ made, trouble }: HandedOver): string {
-  return `Handover taken back: ${made} machines staged again, ${trouble.length} left.`;
+  return `Handover taken back: ${counted(made, "machine")} staged again, ${trouble.length} left.`;
 }
 
-/** What release needs of the world. */
 export interface Releasing extends WindowSession {
   readonly handover: Handover;
-  /** Of conductors. */
   readonly logs: readonly Log[];
   /** Hears of machines behind us, and of what concerns all of them. */
   readonly progress: Progress;
@@ -123,7 +121,6 @@ export interface Releasing extends WindowSession {
 
 /** What became of machines that were handed over, or staged again. */
 interface HandedOver {
-  /** Changed now. */
   readonly made: number;
   /** Taken over, or free for a conductor to work with, those of earlier runs too. */
   readonly done: number;

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
-import { createSeveral, listed, NAMED, type Several } from "../../lib/text.ts";
+import { counted, createSeveral, listed, NAMED, type Several } from "../../lib/text.ts";
 import { type ApplyWords, apply } from "../../migrate/apply/apply.ts";
 import { migrationBack } from "../../migrate/rollback/rollback.ts";
 import { comparedOf, isEqual } from "../../migrate/verify/rules/tally.ts";
@@ -14,7 +14,6 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { Sink } from "../../run/sink.ts";
 import { loadedIn } from "../report/history.ts";
 
-/** What a rehearsal runs with. */
 interface RehearsalJob {
   /** Whose journal it is. */
   readonly inner: RunFolder;
@@ -40,7 +39,6 @@ export interface Rehearsed {
   readonly allowed: Partial<ApplyWords>;
 }
 
-/** What a command made of its part of the way. */
 interface Ran {
   readonly rows: number;
   /** Of the writing alone. */
@@ -133,7 +131,7 @@ async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null
   const written = loadedIn((await entriesOf(job)).slice(from));
   return {
     ...{ rows: written?.count ?? 0, seconds: written?.seconds ?? null },
-    result: failed > 0 ? `${failed} machines failed` : equal ? DONE : unplanned(rows),
+    result: failed > 0 ? `${counted(failed, "machine")} failed` : equal ? DONE : unplanned(rows),
   };
 }
 
@@ -175,7 +173,7 @@ async function taken(job: RehearsalJob): Promise<Ran | null> {
   const batches = batchesOf((await entriesOf(job)).slice(from), IRONIC, ...NOVA_NAMES);
   const rows = batches.reduce((sum, entry) => sum + (entry.do === "undone" ? entry.removed : 0), 0);
   const seconds = (Date.now() - began) / 1000;
-  return { rows, seconds, result: left === 0 ? DONE : `${left} rows left` };
+  return { rows, seconds, result: left === 0 ? DONE : `${counted(left, "row")} left` };
 }
 
 async function entriesOf({ inner }: RehearsalJob): Promise<Entries> {

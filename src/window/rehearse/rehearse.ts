@@ -1,5 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { Json } from "../../lib/json.ts";
+import { counted } from "../../lib/text.ts";
 import type { ApplyWords } from "../../migrate/apply/apply.ts";
 import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-place.ts";
 import { type NovaFiles, novaPlanOf } from "../../migrate/hosts/nova-files.ts";
@@ -60,7 +61,7 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
     const copies = await openCopies({ ...words, ironicDb }, header.target, files, seal);
     const { databases, nova, shown, digest } = copies;
     await sink.confirm(
-      `Load ${machines} machines into ${shown.join(", ")}, roll them back and load them again there?`,
+      `Load ${counted(machines, "machine")} into ${shown.join(", ")}, roll them back and load them again there?`,
     );
     const inner = await makeInnerRun(run, REHEARSAL);
     const rehearsed: Rehearsed = {

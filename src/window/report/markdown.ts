@@ -1,5 +1,5 @@
 import { visible } from "../../lib/table/text.ts";
-import { duration } from "../../lib/text.ts";
+import { counted, duration } from "../../lib/text.ts";
 import { FINDINGS, type Severity } from "../../model/findings.ts";
 import {
   aboutOf,
@@ -13,7 +13,7 @@ import {
 } from "./report-text.ts";
 import type { FoundGroup, ReportFacts } from "./rules/facts.ts";
 import { nightText } from "./rules/night.ts";
-import { counted, second } from "./rules/window.ts";
+import { second } from "./rules/window.ts";
 
 /** Rows of a table, and of the one that a page has room for. */
 const MOST = 12;
@@ -84,7 +84,6 @@ function brief(facts: ReportFacts): readonly string[] {
   ];
 }
 
-/** What became of the machines, and why. */
 function found(facts: ReportFacts): readonly string[] {
   const { totals } = facts;
   const open = totals.found.filter(({ open: machines, elsewhere }) => machines + elsewhere > 0);
@@ -117,7 +116,6 @@ function changed({ nova }: ReportFacts): readonly string[] {
   ];
 }
 
-/** What the window takes, and what was run so far. */
 function times(facts: ReportFacts): readonly string[] {
   const took = (seconds: number | null): string => (seconds === null ? "" : duration(seconds));
   const night = nightRows(facts);
@@ -148,7 +146,6 @@ function foundTable(groups: readonly FoundGroup[]): string {
   );
 }
 
-/** Empty without rows. */
 function table(titles: readonly string[], rows: readonly Cells[], most = MOST): string {
   if (rows.length === 0) return "";
   const line = (cells: Cells): string =>

@@ -1,11 +1,9 @@
-import { duration } from "../../lib/text.ts";
+import { counted, duration } from "../../lib/text.ts";
 import { SIGNS, serverName } from "../../migrate/plan/rules/summary.ts";
 import type { Verdict } from "../../model/plan.ts";
 import type { NovaTotals, ReportFacts } from "./rules/facts.ts";
 import { clock } from "./rules/night.ts";
-import { counted, minute } from "./rules/window.ts";
-
-/** What both forms of a report say in the same words. */
+import { minute } from "./rules/window.ts";
 
 /** Whether a command asks or writes: who signs has to know. */
 export const PROMISE =
@@ -99,7 +97,6 @@ export function nightRows({ night, window }: ReportFacts): {
   };
 }
 
-/** What a rollback does of this plan. */
 export function undoLines({ plan }: ReportFacts, nova: NovaTotals | null): readonly string[] {
   const { nodes, ports } = plan.counts;
   const rows = nova === null ? 0 : nova.counts.hosts + nova.counts.flavors + (nova.counts.api ?? 0);
@@ -113,10 +110,8 @@ export function undoLines({ plan }: ReportFacts, nova: NovaTotals | null): reado
   ];
 }
 
-/** Who signs. */
 export const SIGNERS = ["Operator", "Owner of the service", "Change manager"] as const;
 
-/** What a signature is bound to. */
 export function boundTo({ plan }: ReportFacts): string {
   return `This sheet is for the plan with sha256 ${plan.sha256} only; apply refuses it once source or target changed.`;
 }

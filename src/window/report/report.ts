@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { orNull } from "../../lib/error.ts";
 import { textOrNull } from "../../lib/json.ts";
+import { counted } from "../../lib/text.ts";
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { loadable } from "../../migrate/plan/empty-plan.ts";
@@ -26,7 +27,6 @@ import { nightOf, plannedWindow } from "./rules/night.ts";
 import { createTotals } from "./rules/tally.ts";
 import { judge } from "./rules/verdict.ts";
 
-/** What a run is to those who decide on it. */
 interface Report {
   readonly facts: ReportFacts;
   /** Some machines, those that need a look before others; none where nobody takes machines. */
@@ -86,7 +86,7 @@ export async function report(
       if (take === null) for await (const _ of counted());
       else await take(run, some.of(reported(counted(), fresh ? snapshot : null)), origins);
     },
-    () => `${counts.machines} machines`,
+    () => `${counted(counts.machines, "machine")}`,
   );
   const totals = tally.end(counts);
   const nova = await novaTotals(run, plan.footer);

@@ -1,4 +1,4 @@
-import { listed, NAMED, shellWord } from "../../lib/text.ts";
+import { counted, listed, NAMED, shellWord } from "../../lib/text.ts";
 import type { Tally } from "../../migrate/verify/rules/tally.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 import type { DatabaseAddress } from "../../model/database.ts";
@@ -50,7 +50,7 @@ export function stagedGate(
   );
   return {
     gate: "no machine is staged",
-    why: waits === 0 ? null : `${waits} machines wait for handover`,
+    why: waits === 0 ? null : `${counted(waits, "machine waits", "machines wait")} for handover`,
   };
 }
 

@@ -3,15 +3,13 @@ import { stopped } from "../../migrate/order.ts";
 import { heldUpText, isHeldUp, loadable, nothingText } from "../../migrate/plan/empty-plan.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 import { type NextCommand, nextCommand, pick, TREE } from "../../run/next.ts";
-import { whyNot } from "./pipeline.ts";
+import { showSkipped } from "./pipeline.ts";
 
-/** The options of a command line. */
 interface Given {
   readonly run: string;
   readonly novaConf?: readonly string[];
 }
 
-/** The extract that adds the nova.conf of these hosts. */
 function withConf(given: Given, hosts: readonly string[]) {
   const added = hosts.slice(0, NAMED).map((host) => `${host}=FILE`);
   return nextCommand("extract", given, { novaConf: [...(given.novaConf ?? []), ...added] });
@@ -42,11 +40,11 @@ export const AFTER = {
     stopped(nextCommand("power", given, pick(given, ["only", "node", "host"]))),
   /** @param asked whether BMCs were asked for it */
   plan(given: Given, counts: PlanCounts, asked: boolean) {
-    const again = `Next: ${nextCommand(asked ? "plan" : "power", given)}`;
-    if (loadable(counts) === 0)
-      return `${upper(nothingText(counts))}: ${whyNot(given.run)}\n${again}  # once the causes are fixed, or accepted in the site document`;
+    const first = asked ? showSkipped(given.run) : nextCommand("power", given);
+    const lines = `Fix the causes, or accept them in the site document, then plan again.\nNext: ${first}\nthen: ${nextCommand("plan", given)}`;
+    if (loadable(counts) === 0) return `${upper(nothingText(counts))}.\n${lines}`;
     if (!isHeldUp(counts)) return `Next: ${nextCommand("apply", given)}`;
-    return `${upper(heldUpText(counts))}, and apply refuses the plan (N2I-E304): ${whyNot(given.run)}\nFix the causes, or accept them in the site document, and plan again; or load without them.\n${again}\nor: ${nextCommand("apply", given, { skipBlocked: true })}`;
+    return `${upper(heldUpText(counts))}: apply refuses the plan (N2I-E304).\n${lines}\nor: ${nextCommand("apply", given, { skipBlocked: true })}`;
   },
   apply: (given: Given) =>
     `Next: ${nextCommand("status", given)}\nUndo: ${nextCommand("rollback", given, { all: true, plan: true })}`,

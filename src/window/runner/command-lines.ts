@@ -12,7 +12,6 @@ import { changedOptions, saveOptions } from "../../run/saved-options.ts";
 import type { RunStage } from "../../run/stages.ts";
 import { lineOf, PLAN } from "./pipeline.ts";
 
-/** What run is given. */
 export interface RunWords {
   readonly run: string;
   /** The last stage that is walked. */
@@ -33,7 +32,6 @@ export interface RunWords {
   readonly without?: readonly string[];
 }
 
-/** Options of a command by their names. */
 export type Words = { readonly [option: string]: unknown };
 
 /** The commands a walk acts with: functions called here, each with the options of its own command line. */
@@ -53,7 +51,6 @@ export async function saveDecisions(words: RunWords): Promise<void> {
   );
 }
 
-/** The line that goes on with `run`, with its own options. */
 export function runAgain(words: RunWords): string {
   const { hookTimeout } = words;
   const choices = hookTimeout === HOOK_TIMEOUT ? {} : { hookTimeout };
@@ -63,7 +60,6 @@ export function runAgain(words: RunWords): string {
 const RUN_OPTIONS: readonly string[] = [
   ...["until", "staged", "skip-blocked", "pause-file", "watch", "wait"],
 ];
-/** Seconds that a hook may take by default, as the option declares it. */
 const HOOK_TIMEOUT = 300;
 
 /** The step that comes next, or plan if the run's plan is to be made again. @throws MigrationError N2I-E328 */
@@ -147,7 +143,6 @@ function changesNova({ plan, journal }: RunFiles): boolean {
   return NOVA_NAMES.some((name) => isThere(journal.entries, plan.sha256, name));
 }
 
-/** How a plan that was begun with Nova's rows is given up. */
 function takenBackFirst(files: RunFiles): string {
   const back: NextStep = { command: "rollback", options: { all: true } };
   return `or take them back first: ${lineOf(back, files)}`;

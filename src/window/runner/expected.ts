@@ -42,7 +42,6 @@ export function expected(
     : step;
 }
 
-/** The same by what the run's files tell. */
 export async function expectedIn(
   { path }: RunFolder,
   files: RunFiles,

@@ -3,12 +3,11 @@ import type { RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { isWindowClosed } from "../../run/files/window-file.ts";
 import { type NextStep, nextCommand } from "../../run/next.ts";
-import { type RunStage, stageOf, UNDONE_BY, WHY } from "../../run/stages.ts";
+import { type RunStage, stageOf, UNDONE_BY } from "../../run/stages.ts";
 import { expectedIn } from "./expected.ts";
-import { isDecision, leftBehind, lineOf, nextOf, nextStepOf } from "./pipeline.ts";
+import { isDecision, leftBehind, lineOf, nextStepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
 
-/** The one next step of a run, in words. */
 export interface Advice {
   readonly next: string;
   readonly why: string;
@@ -17,14 +16,12 @@ export interface Advice {
 }
 
 const NOTHING = "nothing: it writes to no database";
-/** Of a rollback that goes on. */
 const AGAIN = "plan and apply, which load again what it took back";
 const DONE: Advice = {
   ...{ next: "nothing", why: "this run is done", takes: "0 s" },
   undo: "rollback --after-finish, while machines are as they were loaded",
 };
 
-/** What comes next in a migration. */
 export async function advice(run: RunFolder): Promise<Advice> {
   const { path } = run;
   const { files } = await filesOf(run, { run: path });
@@ -33,8 +30,10 @@ export async function advice(run: RunFolder): Promise<Advice> {
   if (step === null) return within(closed, path, doneOf(files));
   const { after: _after, note, ...bare } = step;
   const stage = stageOf(step);
-  if (stage === null)
-    return { next: nextOf(files), why: note ?? "", takes: "not known", undo: AGAIN };
+  if (stage === null) {
+    const undo = step.command === "show" ? NOTHING : AGAIN;
+    return { next: lineOf(bare, files), why: note ?? "", takes: "not known", undo };
+  }
   const { seconds, source } = await expectedIn(run, files, stage);
   const undone = UNDONE_BY[stage];
   return within(undone !== null && closed, path, {
@@ -58,10 +57,29 @@ export async function adviceOf(
   return within(await isWindowClosed(run), run.path, { next, why, takes: "not known", undo });
 }
 
-function whyOf(step: NextStep, stage: RunStage): string {
+/** Why a stage comes next, and what a person does before it. */
+const WHY: { readonly [stage in RunStage]: string } = {
+  extract: "Nothing is known of the deployment yet; it only reads.",
+  power: "Each BMC is asked as a conductor will ask it; a machine that nobody asked is blocked.",
+  plan: "Only what is in the plan is loaded, and you can look at it first; it writes to no database.",
+  check: "It says whether the window can begin.",
+  apply:
+    "It loads the plan: the first write. Stop every nova-compute of nova-baremetal first, and run check.",
+  verify: "It compares Ironic, and Nova where the plan has it, with the plan, row by row.",
+  handover: "Machines are loaded and staged: start every ironic-conductor, then hand them over.",
+  takeover: "Start every ironic-conductor; it sees whether each machine is taken over.",
+  final:
+    "Set nova.conf as config says, restart nova-scheduler and start the new nova-compute; it sees whether Nova has each machine.",
+  finish: "It ends the window: tenants may delete and rebuild their servers again.",
+};
+const RESUMES =
+  "It resumes the load that was interrupted: rows that are loaded stay as they are. Keep every nova-compute of nova-baremetal stopped.";
+
+export function whyOf(step: NextStep, stage: RunStage): string {
   const { note, again } = step;
   if (again !== undefined) return `${again}: ${stage} is done again.`;
-  return note !== undefined && isDecision(step) ? `${note}. ${WHY[stage]}` : WHY[stage];
+  const why = stage === "apply" && step.options !== undefined ? RESUMES : WHY[stage];
+  return note !== undefined && isDecision(step) ? `${note}. ${why}` : why;
 }
 
 /** What takes back writes, and is refused until the window is open again. */

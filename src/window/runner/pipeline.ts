@@ -1,5 +1,5 @@
 import { ownershipOf } from "../../engine/ownership.ts";
-import { shellWord } from "../../lib/text.ts";
+import { counted, shellWord } from "../../lib/text.ts";
 import { leavesNova } from "../../migrate/hosts/nova-rows-left.ts";
 import {
   heldUpText,
@@ -18,14 +18,15 @@ import { type NextStep, nextCommand } from "../../run/next.ts";
 export const EXTRACT: NextStep = { command: "extract" };
 export const PLAN: NextStep = { command: "plan" };
 const POWER: NextStep = { command: "power" };
+const SHOW: NextStep = { command: "show" };
 const VERIFY: NextStep = { command: "verify" };
 const GOES_ON: NextStep = {
   ...{ command: "apply", options: { yes: true } },
-  note: "goes on where it stopped",
+  note: "resumes where it stopped",
 };
 const LOADS_AGAIN: NextStep = {
   ...GOES_ON,
-  note: "goes on where it stopped, and loads again what was taken back",
+  note: "resumes where it stopped, and loads again the machines that were rolled back",
 };
 const TAKEOVER: NextStep = {
   ...{ command: "verify", options: { takeover: true } },
@@ -45,10 +46,11 @@ export function optionsOf({ command, options }: NextStep, { plan, handover }: Ru
   return { ...options, skipBlocked, staged: handover !== null };
 }
 
-/** The line of a step, for people to copy. */
 export function lineOf(step: NextStep, files: RunFiles): string {
   const { command, note } = step;
-  const line = nextCommand(command, { run: runOf(files) }, optionsOf(step, files));
+  const run = runOf(files);
+  const line =
+    command === "show" ? showSkipped(run) : nextCommand(command, { run }, optionsOf(step, files));
   return note === undefined ? line : `${line}  # ${note}`;
 }
 
@@ -72,7 +74,7 @@ export function leftBehind(files: RunFiles): readonly string[] {
   const { blocked, conflict } = plan.counts.verdicts;
   const run = runOf(files);
   const told = (machines: number, what: string, verdict: string): string =>
-    `${machines === 1 ? "1 machine is" : `${machines} machines are`} ${what}: nova2ironic show ${shellWord(`${run}/plan`)} --match Verdict=${verdict}`;
+    `${counted(machines, "machine is", "machines are")} ${what}: nova2ironic show ${shellWord(`${run}/plan`)} --match Verdict=${verdict}`;
   const again = [EXTRACT, POWER].map((step) => lineOf(step, files));
   return [
     ...(blocked === 0
@@ -94,10 +96,16 @@ export function nextStepOf(files: RunFiles): NextStep | null {
   const { plan } = files;
   if (step?.command !== "apply" || step.options !== undefined || "missing" in plan) return step;
   if (!isHeldUp(plan.counts)) return step;
-  return {
-    ...(files.asked === false ? POWER : PLAN),
-    note: `${heldUpText(plan.counts)}: fix the causes, or accept them in the site document; or apply with --skip-blocked`,
-  };
+  const note = `${heldUpText(plan.counts)}: ${FIX}; or apply with --skip-blocked`;
+  return { ...changeFirst(files), note };
+}
+
+const FIX = "fix the causes, or accept them in the site document, then plan again";
+
+/** A plan that is made again of the same files is the same plan. */
+function changeFirst({ asked, outdated }: RunFiles): NextStep {
+  if (asked === false) return POWER;
+  return outdated === true ? PLAN : SHOW;
 }
 
 /** What comes next in a run, by its files alone; null where it is done. */
@@ -129,7 +137,6 @@ export function stepOf(files: RunFiles): NextStep | null {
   return withFinish(withNova(loaded, nova), files);
 }
 
-/** Whether nothing was done of the plan that is to be applied. */
 function isFirst({ command, options }: NextStep): boolean {
   return command === "apply" && options === undefined;
 }
@@ -157,14 +164,12 @@ export function unfinished(files: RunFiles): Unfinished | null {
     : null;
 }
 
-/** What is still to do, why, and the command that does it. */
 interface Unfinished {
   readonly why: string;
   readonly fix: string;
   readonly next: string;
 }
 
-/** What finish says of a load that is not whole. */
 export const APPLY_FIRST =
   "Run apply, then finish again; rollback --node gives up a machine for good.";
 
@@ -184,7 +189,7 @@ function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextSt
 /** Whether a step is for a person to decide: a plan after a rollback, without Nova, or after one that loads nothing; another snapshot of what is loaded; an apply that loads again what was taken back. */
 export function isDecision({ command, note }: NextStep): boolean {
   if (note === undefined) return false;
-  return ["extract", "power", "plan"].includes(command) || note === LOADS_AGAIN.note;
+  return ["extract", "power", "plan", "show"].includes(command) || note === LOADS_AGAIN.note;
 }
 
 /** A plan that apply would refuse whatever is left out, or whose readings a new power check replaces. */
@@ -194,14 +199,12 @@ function beforeLoading(counts: PlanCounts, files: RunFiles): NextStep {
     return files.asked === false
       ? { ...POWER, again: "conductors will use other settings than the last power check" }
       : { ...PLAN, again: "power was checked again after the plan was made" };
-  return {
-    ...(files.asked === false ? POWER : PLAN),
-    note: `${nothingText(counts)}; ${whyNot(runOf(files))} says why`,
-  };
+  return { ...changeFirst(files), note: `${nothingText(counts)}: ${FIX}` };
 }
 
-export function whyNot(run: string): string {
-  return `nova2ironic show ${shellWord(`${run}/plan`)} -c UUID -c Verdict -c Reason`;
+/** The command that lists the machines that apply does not load, with the reasons. */
+export function showSkipped(run: string): string {
+  return `nova2ironic show ${shellWord(`${run}/plan`)} --skipped`;
 }
 
 /** Verify found nothing wrong: conductors take over, then nova-compute, then the run ends. */
@@ -214,7 +217,6 @@ function afterVerify(step: NextStep, { verified, rest }: RunFiles): NextStep {
   return rest === true ? FINAL : TAKEOVER;
 }
 
-/** How much of the plan is in Ironic, as far as the journal knows. */
 export function loadOf(files: RunFiles) {
   const { journal, plan } = files;
   if ("missing" in journal || "missing" in plan) return "none";
@@ -276,10 +278,12 @@ function withNova(step: NextStep, nova: RunFiles["nova"]): NextStep {
     return step;
   return options?.yes === true
     ? { ...step, options: { ...options, leaveNova: true } }
-    : { ...PLAN, note: "Nova is not in the plan: give --nova-db; or apply it with --leave-nova" };
+    : {
+        ...{ ...PLAN, options: { novaDb: "DB" } },
+        note: "Nova is not in the plan; or apply it with --leave-nova",
+      };
 }
 
-/** The last command of the window, once verify finds nothing. */
 function withFinish(step: NextStep, files: RunFiles): NextStep | null {
   const { finish } = files;
   if (finish === undefined || "missing" in finish) return step;
@@ -291,7 +295,6 @@ function withFinish(step: NextStep, files: RunFiles): NextStep | null {
   return step.command === "finish" || step.note !== undefined ? step : { ...step, after: FINISH };
 }
 
-/** The plan's files of Nova cannot be read. */
 function isBroken(nova: RunFiles["nova"]): boolean {
   return nova !== undefined && "missing" in nova;
 }

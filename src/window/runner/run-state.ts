@@ -1,5 +1,7 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { countBack } from "../../engine/back.ts";
-import { MigrationError } from "../../lib/error.ts";
+import { MigrationError, orNull } from "../../lib/error.ts";
 import { novaJournalled } from "../../migrate/apply/nova.ts";
 import { stagedTrees } from "../../migrate/boot/boot-steps.ts";
 import type { Places } from "../../migrate/hosts/allocations.ts";
@@ -24,6 +26,7 @@ import {
 } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { endOfRun, knowsGuards } from "../../run/finished.ts";
+import { surroundings } from "../../run/process-context.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
 import { nodesOf, stillReleased } from "../handover/hand-over.ts";
 import { readRehearsal } from "../rehearse/rehearsal-file.ts";
@@ -137,6 +140,7 @@ export async function filesOf(
     run: given.run,
     rest: !("missing" in plan) && plan.header.target.engine === "rest",
     asked: power !== null && ("missing" in plan || !isAskedOtherwise(plan, power)),
+    outdated: !("missing" in plan) && (await isOutdated(run, plan.header, power)),
     ...{ ...(nova !== null && { nova }), ...(boot !== null && { boot }) },
     ...(held !== null && { held }),
     snapshot:
@@ -191,6 +195,18 @@ async function allocationsOf(
   if (places.placementDb === undefined) return null;
   const { allocationsText } = await import("../../migrate/hosts/allocations.ts");
   return allocationsText(places, lines);
+}
+
+/** Whether the site document or the power readings are others than those of the plan. */
+async function isOutdated(
+  run: RunFolder,
+  { made_from }: Awaited<ReturnType<typeof openPlan>>["header"],
+  power: Awaited<ReturnType<typeof openPower>> | null,
+): Promise<boolean> {
+  if (power !== null && power.footer.sha256 !== made_from.power?.sha256) return true;
+  const site = surroundings().saved.get(run.path)?.get("site");
+  const text = typeof site === "string" ? await orNull(readFile(site, "utf8")) : null;
+  return text !== null && createHash("sha256").update(text).digest("hex") !== made_from.site;
 }
 
 /** Whether the plan rejected these readings because conductors will use other settings. */

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { MigrationError } from "../../lib/error.ts";
+import { counted } from "../../lib/text.ts";
 import type { TargetOptions } from "../../migrate/open/backend.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import type { VerifyAsked } from "../../migrate/verify/verify.ts";
@@ -117,7 +118,6 @@ async function standing(path: string) {
   return { run, step: stepOf(files), files };
 }
 
-/** What a stage changes when it gets on. */
 function placeOf(step: NextStep, files: RunFiles | null): string {
   if (files === null) return JSON.stringify([step]);
   const { snapshot, plan, journal, verified, asked } = files;
@@ -332,7 +332,7 @@ async function secondNight({ files }: At, { confirm }: Sink): Promise<Words> {
   if (finish === undefined || "missing" in finish || finish.end === null) return {};
   const { nodes = 0 } = plan === undefined || "missing" in plan ? {} : plan.counts;
   await confirm(
-    `finish ended this run at ${finish.end.at}. The plan made since loads ${nodes} machines that this run never loaded: were they left behind then, and not deleted since?`,
+    `finish ended this run at ${finish.end.at}. The plan made since loads ${counted(nodes, "machine")} that this run never loaded: were they left behind then, and not deleted since?`,
   );
   return { "after-finish": true };
 }

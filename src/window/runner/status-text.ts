@@ -1,4 +1,5 @@
 import { ownershipOf } from "../../engine/ownership.ts";
+import { counted } from "../../lib/text.ts";
 import { heldText } from "../../migrate/rollback/way-back.ts";
 import type { FinishState } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
@@ -12,13 +13,10 @@ import { type BackFirst, backFirst, standingOf } from "./progress.ts";
 export interface RunState {
   /** Stage -> what is true of it. */
   readonly fields: { readonly [stage: string]: string };
-  /** The next command. */
   readonly next: string;
   /** Machines that a run that is done left behind, a line each. */
   readonly left: readonly string[];
-  /** How far the run got with its plan. */
   readonly standing: Standing;
-  /** What is to be taken back before a rollback, in this order. */
   readonly back: readonly BackFirst[];
 }
 
@@ -28,13 +26,13 @@ export function statusOf(files: RunFiles): RunState {
   const extracted =
     "missing" in snapshot
       ? snapshot.missing
-      : `${snapshot.counts.machines} machines, taken ${snapshot.taken_at}, sha256 ${snapshot.sha256.slice(0, 12)}`;
+      : `${counted(snapshot.counts.machines, "machine")}, taken ${snapshot.taken_at}, sha256 ${snapshot.sha256.slice(0, 12)}`;
   const fresh =
     !("missing" in plan) && !("missing" in snapshot) && plan.madeFrom === snapshot.sha256;
   const planned =
     "missing" in plan
       ? plan.missing
-      : `${plan.counts.nodes} nodes and ${plan.counts.ports} ports to add to ${plan.release}, ${plan.counts.verdicts.blocked + plan.counts.verdicts.conflict} machines blocked, sha256 ${plan.sha256.slice(0, 12)}${fresh ? "" : "; made from another snapshot"}`;
+      : `${counted(plan.counts.nodes, "node")} and ${counted(plan.counts.ports, "port")} to add to ${plan.release}, ${counted(plan.counts.verdicts.blocked + plan.counts.verdicts.conflict, "machine")} blocked, sha256 ${plan.sha256.slice(0, 12)}${fresh ? "" : "; made from another snapshot"}`;
   return {
     fields: {
       extract: extracted,
@@ -67,14 +65,14 @@ function finishText(finish: FinishState | Missing): string {
 function handoverText(handover: NonNullable<RunFiles["handover"]>): string {
   return "missing" in handover
     ? handover.missing
-    : `${handover.released} of ${handover.staged} staged machines released`;
+    : `${handover.released} of ${counted(handover.staged, "staged machine")} released`;
 }
 
 function novaText({ plan, entries, still }: NovaState): string {
   const planned =
     plan === null
       ? "not in the plan"
-      : `${plan.counts.hosts} rows of hosts and ${plan.counts.flavors + (plan.counts.api ?? 0)} of flavors to change, sha256 ${plan.sha256.slice(0, 12)}`;
+      : `${counted(plan.counts.hosts, "row")} of hosts and ${plan.counts.flavors + (plan.counts.api ?? 0)} of flavors to change, sha256 ${plan.sha256.slice(0, 12)}`;
   const done = plansOf(entries, ...NOVA_NAMES).map((sha256) =>
     doneText(entries, NOVA_NAMES, sha256, "changed"),
   );
@@ -83,16 +81,18 @@ function novaText({ plan, entries, still }: NovaState): string {
 
 function stillText(still: Still | Missing): string {
   if ("missing" in still) return still.missing;
-  return `of what was taken from Ironic, ${still.rows} rows are changed still`;
+  return `of what was taken from Ironic, ${counted(still.rows, "row is", "rows are")} changed still`;
 }
 
 function bootText(boot: ReadonlyMap<string, number>): string {
-  const trees = [...boot].map(([tree, machines]) => `${machines} machines staged in ${tree}`);
+  const trees = [...boot].map(
+    ([tree, machines]) => `${counted(machines, "machine")} staged in ${tree}`,
+  );
   return trees.join("; ") || "nothing is staged any more";
 }
 
 function count(batches: number): string {
-  return batches === 1 ? "1 batch" : `${batches} batches`;
+  return counted(batches, "batch", "batches");
 }
 
 function doneText(
@@ -108,10 +108,10 @@ function doneText(
   const [begun, open] = [sum((one) => one.begun.length), sum((one) => one.open.length)];
   const left = sum((one) => one.left.size());
   return (
-    `plan ${sha256.slice(0, 12)}: ${created} rows ${done} in ${count(begun - open)}` +
+    `plan ${sha256.slice(0, 12)}: ${counted(created, "row")} ${done} in ${count(begun - open)}` +
     `${open > 0 ? `, ${count(open)} begun and not recorded as done` : ""}` +
-    `${back > 0 ? `, ${back} rows rolled back` : ""}` +
-    `${left > 0 ? `, ${left} rows left by rollback` : ""}`
+    `${back > 0 ? `, ${counted(back, "row")} rolled back` : ""}` +
+    `${left > 0 ? `, ${counted(left, "row")} left by rollback` : ""}`
   );
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MigrationError } from "../../lib/error.ts";
-import { duration, NAMED, shellWord } from "../../lib/text.ts";
+import { counted, duration, NAMED, shellWord } from "../../lib/text.ts";
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { runningComputes } from "../../migrate/hosts/rules/running.ts";
 import { openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
@@ -15,11 +15,9 @@ import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { isHandedOver } from "../handover/rules/observe.ts";
 import { type TakeoverAsked, verifyTakeover } from "../handover/verify-takeover.ts";
-import { counted } from "../report/rules/window.ts";
 
 /** How what a person does is waited for. */
 export interface Waiting {
-  /** Seconds between two looks. */
   readonly every: number;
   /** Seconds in all; without it until it is seen, or until Ctrl-C. */
   readonly most?: number;
@@ -84,7 +82,6 @@ export async function computesStopped(
   });
 }
 
-/** Waits until a conductor is alive. */
 export async function conductorAlive(
   asked: TargetOptions & Pick<VerifyAsked, "run" | "keyFile">,
   patience: Waiting,
@@ -102,13 +99,12 @@ export async function conductorAlive(
   });
 }
 
-/** Waits until conductors have taken every machine over. */
 export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void> {
   return until(async () => {
     const { states, faults, accept } = await verifyTakeover(asked, quiet(patience.sink));
     if (isHandedOver(states) && faults === 0) return null;
     const { done, staged, waiting, failed, missing } = states;
-    const logs = faults > 0 ? `; ${faults} errors in conductors' logs` : "";
+    const logs = faults > 0 ? `; ${counted(faults, "error")} in conductors' logs` : "";
     if (isHandedOver(states)) {
       // What a log says stays in it: nobody waits for that.
       const logged = `conductors' logs have ${counted(faults, "error")}`;
@@ -119,11 +115,10 @@ export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void
       return null;
     }
     const todo = waiting + staged > 0 ? "start every ironic-conductor" : "fix the failed machines";
-    return `${todo}; ${done} machines are taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
+    return `${todo}; ${counted(done, "machine is", "machines are")} taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
   }, patience);
 }
 
-/** Waits until Nova has every machine, by a look at Ironic and Nova that finds nothing wrong. */
 export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<void> {
   return until(async () => {
     const seen = { dark: 0, ironic: 0, nova: 0 };
@@ -145,7 +140,6 @@ export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<v
 interface Seen {
   /** Machines whose power no conductor has read. */
   dark: number;
-  /** Other rows of Ironic. */
   ironic: number;
   nova: number;
 }
@@ -162,11 +156,11 @@ function missingText({ dark, ironic, nova }: Seen): string {
   const texts = [
     ...(nova > 0
       ? [
-          `restart nova-scheduler and start the new nova-compute: ${nova} machines or rows of Nova are not as planned`,
+          `restart nova-scheduler and start the new nova-compute: ${counted(nova, "machine or row of Nova is", "machines or rows of Nova are")} not as planned`,
         ]
       : []),
-    ...(dark > 0 ? [`conductors have yet to read the power of ${dark} machines`] : []),
-    ...(ironic > 0 ? [`${ironic} rows of Ironic are not as planned`] : []),
+    ...(dark > 0 ? [`conductors have yet to read the power of ${counted(dark, "machine")}`] : []),
+    ...(ironic > 0 ? [`${counted(ironic, "row")} of Ironic are not as planned`] : []),
   ];
   return texts.join("; ");
 }
@@ -177,12 +171,10 @@ function isPowerUnknown({ differs }: RowVerdict): boolean {
   return only?.field === "power_state" && only.found === null && more.length === 0;
 }
 
-/** The command that lists what is waited for. */
 function lister(run: string, look: "takeover" | "final"): string {
   return `nova2ironic verify --run ${shellWord(run)} --${look} lists them`;
 }
 
-/** What is looked at again and again is not listed each time. */
 function quiet(sink: Sink, each: (verdict: RowVerdict) => void = () => undefined): Sink {
   return {
     ...sink,

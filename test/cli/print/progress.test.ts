@@ -83,6 +83,8 @@ test("TERM=dumb, a pipe and a terminal without columns get no control codes", ()
     progress.done("all");
     assert.ok(!text().includes("\x1b") && !text().includes("\r"));
     assert.match(text(), /Z extract: all \(0\.0 s\)\n$/);
+    progress.done("1 of 2", true);
+    assert.match(text(), /Z extract: 1 of 2, interrupted after 0\.0 s\n$/);
   }
 });
 

@@ -11,6 +11,7 @@ const PROGRAM = `
   const work = async (report) => {
     report("rack1\\x1b[5m");
     if (process.env.FAILS === "yes") throw new RangeError("no");
+    return process.env.FAILS !== "interrupted";
   };
   await drawStage(process.stderr, "plan", work)
     .then(() => process.stdout.write("result\\n"))
@@ -51,6 +52,12 @@ test("on a terminal a stage's own error is thrown too, once", () => {
   const text = onTerminal({ FAILS: "yes" });
   assert.match(text, /✖.* plan/);
   assert.match(text, /--\nRangeError no\n$/);
+});
+
+test("on a terminal an interrupted stage is not shown as done", () => {
+  const text = onTerminal({ FAILS: "interrupted" });
+  assert.match(text, /interrupted/);
+  assert.doesNotMatch(text, /✔/);
 });
 
 test("NO_COLOR leaves colours out", () => {

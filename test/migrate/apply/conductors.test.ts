@@ -39,7 +39,7 @@ async function refusal(
 test("a machine can be adopted by a living conductor of its group, or where groups are not told", async () => {
   assert.equal(await refusal([LAB]), null);
   assert.equal(await refusal([{ ...LAB, group: null }]), null);
-  const told = /^no conductor is alive for ipmi of conductor group "rack-b" \(1 machines\)$/;
+  const told = /^no conductor is alive for ipmi of conductor group "rack-b" \(1 machine\)$/;
   assert.match((await refusal([])) ?? "", told);
   assert.match((await refusal([{ ...LAB, alive: false }])) ?? "", told);
   assert.match((await refusal([{ ...LAB, group: "" }])) ?? "", told);

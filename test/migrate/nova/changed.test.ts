@@ -104,7 +104,7 @@ for (const engine of engines("sqlite", "mysql")) {
     await node().update({ maintenance: true });
     const back = await ends(2, act(["rollback", "--all"]));
     assert.match(back.out, /changed since it was loaded: maintenance/);
-    assert.match(back.out, /^1 machines stay in Ironic, and their rows of nova with them\.$/m);
+    assert.match(back.out, /^1 machine remains in Ironic, and so do the rows in nova\.$/m);
     assert.deepEqual(
       [...differences(made.before.nova, await rowsOf(nova)).keys()],
       // The aggregate of the new host is needed as long as an instance is there.

@@ -60,7 +60,7 @@ for (const engine of ["mysql", "postgresql"] as const) {
     assert.equal(result, 2);
     assert.match(
       details,
-      /^1 tables are missing behind --nova-db.*: block_device_mapping\.\nFix: /m,
+      /^Tables are missing behind --nova-db.* \(1\): block_device_mapping\.\nFix: /m,
     );
     assert.match(details, /^1 .*: DELETE aggregate_hosts\./m);
   });
@@ -92,7 +92,7 @@ for (const engine of ["mysql", "postgresql"] as const) {
     assert.match((await checkRows(may))("Privileges"), /^Success/);
     assert.match(
       (await checkRows(made))("Privileges"),
-      /^Failure: \d .*UPDATE instance_type_extra_specs.*GRANT/s,
+      /^Failure: .*UPDATE instance_type_extra_specs.*GRANT/s,
     );
     const children = engine === "mysql" ? 3 : 5;
     const lacking = new RegExp(
@@ -101,7 +101,7 @@ for (const engine of ["mysql", "postgresql"] as const) {
     assert.match((await checkRows({ ...made, writer: reader }))("Privileges"), lacking);
     if (engine === "mysql") return;
     await ironic.db.raw(`REVOKE DELETE ON node_history FROM "${users.writer}"`);
-    assert.match((await checkRows(made))("Privileges"), /^Failure: 1 .*: DELETE node_history\./);
+    assert.match((await checkRows(made))("Privileges"), /^Failure: .*: DELETE node_history\./);
   });
 
   test(`on ${engine}, the same is true of flavors of nova_api`, async (t) => {
@@ -142,7 +142,7 @@ for (const engine of ["mysql", "postgresql"] as const) {
     assert.match(right("Clock skew"), /^Success/);
     assert.match(right("Galera state"), /^Success: No server is in a Galera cluster/);
     const wrong = (await checkRows(made, laterOptions(made), AHEAD))("Clock skew");
-    assert.match(wrong, /^Failure: 5 clocks .*\nFix: chronyc makestep/);
+    assert.match(wrong, /^Failure: Clocks .* \(5\)\nFix: chronyc makestep/);
     for (const option of ["--nova-bm", "--nova", "--ironic", "--nova-api", "--placement"])
       assert.match(wrong, new RegExp(`[ ]${option}-db by -(35\\d\\d|3600)\\.\\d s`));
   });

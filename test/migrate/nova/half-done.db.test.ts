@@ -37,7 +37,7 @@ const planned = (t: TestContext, options?: readonly string[]): Promise<PlannedCl
 /** Ironic is loaded, and of Nova's hosts nothing is begun. */
 async function isCut(made: PlannedCloud): Promise<void> {
   const { next, one, preview, finish, verify } = await said(made);
-  assert.match(next, /^Next: nova2ironic apply .*--yes {2}# goes on where it stopped$/);
+  assert.match(next, /^Next: nova2ironic apply .*--yes {2}# resumes where it stopped$/);
   assert.match(one, /^nova2ironic apply .*--yes/);
   assert.match(preview, /^Finish would not end this run: its load was stopped before its end\.$/m);
   assert.match(finish, /^3 [\s\S]*^This run is not done: its load was stopped before its end\.$/m);
@@ -163,7 +163,7 @@ test("a load that dies behind its commit waits for its end, whoever is taken bac
   assert.match(await nextOf(made), /^Next: nova2ironic apply .*--yes {2}# goes on where it/);
   await ends(0, made.act(["rollback", "--node", "2"]));
   const { next, one, why, preview, finish } = await said(made);
-  assert.match(next, /^Next: nova2ironic apply .*--yes {2}# goes on where it stopped, and loads/);
+  assert.match(next, /^Next: nova2ironic apply .*--yes {2}# resumes where it stopped, and loads/);
   assert.match(why, /loads again what was taken back/, "which is a person's to decide");
   assert.match(one, /^nova2ironic apply .*--yes/);
   assert.match(preview, /^Finish would not end this run: /m);

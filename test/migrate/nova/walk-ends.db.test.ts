@@ -55,7 +55,7 @@ test("a staged load is handed over once a conductor is alive", async (t) => {
   while ((await nodes().where({ maintenance: true })).length > 0) await sleep(50);
   await nodes().update({ conductor_affinity: 1 });
   const ended = await ends(0, walking);
-  assert.match(`${ended.out}${ended.err}`, /1 machines released now, 1 handed over/);
+  assert.match(`${ended.out}${ended.err}`, /1 machine released now, 1 handed over/);
   // Nobody is asked to start conductors that have the machines.
   const taken = await ends(0, run([...words, "--until", "takeover"]));
   assert.match(taken.err, /Stage 8 of 10: takeover\./);

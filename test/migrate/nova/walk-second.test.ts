@@ -109,7 +109,10 @@ test("a row of a machine that was left out is nobody's work of ours, whatever be
   // As the operator would write it by hand.
   await nova.db("instances").where({ id: theirs.instances }).update({ host: "ironic-compute" });
   const ran = await ends(2, cloud.act(["rollback", "--all"]));
-  assert.match(ran.out, /aggregate_hosts:1\/ironic-compute .*1 live instances name ironic-compute/);
+  assert.match(
+    ran.out,
+    /aggregate_hosts:1\/ironic-compute .*ironic-compute still has 1 live instance/,
+  );
   assert.deepEqual(changes(before.nova, await rowsOf(nova)), {
     "instances host": 1,
     "aggregate_hosts new": 1,

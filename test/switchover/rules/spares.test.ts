@@ -75,7 +75,7 @@ const SPARES: readonly Refused[] = [
   ["N2I-E384", "it is retired", another({ retired: true })],
   ["N2I-E384", "it has instance i", another({ instance_uuid: "i" })],
   ["N2I-E384", "it has allocation a", another({ allocation_uuid: "a" })],
-  ["N2I-E384", "it has 1 volume targets", { ...SPARE, targets: [TARGET] }],
+  ["N2I-E384", "it has 1 volume target", { ...SPARE, targets: [TARGET] }],
   [
     "N2I-E384",
     "it has a volume connector of type iqn already",

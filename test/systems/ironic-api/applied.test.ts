@@ -117,7 +117,7 @@ test("over REST finish ends the run, and no command after it calls less protecti
   assert.deepEqual(guards(ironic), ["false null", ...LOADED.slice(1)]);
 
   const made = await runs(0, ["finish", ...on, "--yes"]);
-  assert.match(made.out, /^Finish: 1 machines cleared, 2 with .*, 0 left\.\nThis run is done\.$/m);
+  assert.match(made.out, /^Finish: 1 machine cleared, 2 with .*, 0 left\.\nThis run is done\.$/m);
   assert.deepEqual(guards(ironic), CLEARED);
   const status = await runs(0, ["status", ...at]);
   assert.match(status.out, /done, ended \d{4}-/);
@@ -195,7 +195,7 @@ test("a plan over REST tells what is taken in Ironic and what cannot boot there,
   ])
     assert.match(out, words);
   const applied = await run(["apply", ...at, ...target, "--yes", "-q"]);
-  assertRefusal(applied, 4, "N2I-E325", /1 are blocked, 4 in conflict/);
+  assertRefusal(applied, 4, "N2I-E325", /1 blocked, 4 in conflict/);
 });
 
 const HERE = "IP:127.0.0.1";
@@ -234,7 +234,7 @@ test("a client's certificate adopts, and one of the server's that changes amid t
   });
   const apply = ["apply", "--via", "rest", "--yes", "--in-flight", "1"];
   const broke = await does(5, ...apply);
-  assert.match(broke.err, /^ERROR N2I-E301 Apply stopped after 1 machines: N2I-E213 .*expired/im);
+  assert.match(broke.err, /^ERROR N2I-E301 Apply stopped after 1 machine: N2I-E213 .*expired/im);
   assert.match(broke.out, /^Failed: .*N2I-E213 .*; its node is "enroll" in Ironic$/m);
   proxy.use(() => null);
   const status = await does(0, "status");

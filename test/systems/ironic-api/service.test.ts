@@ -56,7 +56,10 @@ test("the version a service answers in is looked at, though its first answer is 
     if (!call.startsWith("GET /v1/nodes")) return null;
     return nth === 1 ? { status: 503, text: "" } : { status: 200, text: "{}", version: "1.1" };
   });
-  await assert.rejects(opening, refusal("N2I-E209", /microversion 1\.1, and was asked for 1\.82/));
+  await assert.rejects(
+    opening,
+    refusal("N2I-E209", /microversion 1\.1, but the request had 1\.82/),
+  );
 });
 
 test("a login of another scope than Ironic wants is refused at once, though Ironic calls it an error", async (t) => {
@@ -86,7 +89,7 @@ test("a success in another version is not one, so somebody looks what was done",
   const { status, fault } = await opened.tell("DELETE", "/v1/nodes/a");
   assert.deepEqual(
     { status, fault },
-    { status: 0, fault: "it answers in microversion 1.1, and was asked for 1.82" },
+    { status: 0, fault: "its response has microversion 1.1, but the request had 1.82" },
   );
 });
 
@@ -99,17 +102,22 @@ test("a page that is not JSON does not say that a node is gone", async (t) => {
   assert.deepEqual(await opened.ask("/v1/nodes/a"), { uuid: "a" });
 });
 
-test("a list whose marker was deleted meanwhile is refused, not taken for the whole", async (t) => {
+test("a list that ends with 404 is refused, whether its marker, its node or its API is missing", async (t) => {
   const opened = await service(t, (call) => {
-    if (call.includes("marker")) return { status: 404, text: "{}" };
+    if (/marker|volume/.test(call)) return { status: 404, text: "{}" };
     return { status: 200, text: '{"nodes": [{"uuid": "a"}], "next": "more"}' };
   });
-  const list = async (): Promise<number> => {
-    let sum = 0;
-    for await (const page of pages(opened, "nodes")) sum += page.length;
-    return sum;
+  const list = async (collection: string, query = ""): Promise<void> => {
+    for await (const page of pages(opened, collection, query)) assert.ok(page);
   };
-  await assert.rejects(list, refusal("N2I-E212", /ends the list of nodes with 404/));
+  await assert.rejects(list("nodes"), refusal("N2I-E212", /nodes: the last object of the prev/));
+  await assert.rejects(
+    list("volume/connectors", "&node=b"),
+    refusal(
+      "N2I-E212",
+      /404 for .*connectors with .* 1\.82: the API does not .*, or the node was d/,
+    ),
+  );
 });
 
 test("an auth_url that is none is refused and not quoted", () => {

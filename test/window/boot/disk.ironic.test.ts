@@ -14,7 +14,7 @@ test("a full disk stops staging with the file's name, and undo gives the tree ba
   writeFileSync(join(at.old, nodeOf(2).replace(/^a/, "b"), "kernel"), Buffer.alloc(100_000, 1));
   const tree = ["--tftp-root", disk, "--served-as", "/tftpboot", "--from", at.old];
   const words = ["boot", "--run", at.run, ...tree, "--yes", "-q"];
-  await refused(words, 5, "N2I-E301", [/after 1 machines.*kernel.*ENOSPC/]);
+  await refused(words, 5, "N2I-E301", [/after 1 machine.*kernel.*ENOSPC/]);
   assert.doesNotMatch(treeDigest(disk), /\.n2i-/);
   await runs(0, [...words, "--undo"]);
   assert.equal(treeDigest(disk), before);

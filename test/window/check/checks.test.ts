@@ -43,11 +43,11 @@ const OWN_CASES: CheckCases = {
     warns({ nova: null }, /give --nova-db/),
     warns(
       plan({ madeFor: new Map([["--nova-db", { ...HERE, database: "nova_cell1" }]]) }),
-      /^1 databases .*: --nova-db, database was nova_cell1, is nova\.\nFix: .*--run another's\?$/,
+      /^Databases .* \(1\): --nova-db, database was nova_cell1, is nova\.\nFix: .*--run another's\?$/,
     ),
     warns(
       server(0, {}, true),
-      /^1 databases are spoken to in clear, .*: --nova-db mysql:\/\/nova@db1\/nova\./,
+      /^Databases are spoken to in clear, .*: --nova-db mysql:\/\/nova@db1\/nova\./,
     ),
   ],
   "Pairing of releases": [
@@ -110,9 +110,9 @@ const OWN_CASES: CheckCases = {
   "Target empty or ours": [
     passes(
       { ...ironic({ nodes: [LOADED] }), ours: new Set([NODE]) },
-      /1 nodes, all loaded by this run/,
+      /1 node, all loaded by this run/,
     ),
-    fails(ironic({ nodes: [LOADED] }), /1 .*: a-1 with our mark\./),
+    fails(ironic({ nodes: [LOADED] }), /\(1\): a-1 with our mark\./),
     fails(
       { ...ironic({ nodes: [{ ...LOADED, marked: false, uuid: "z-9" }] }), ours: new Set([NODE]) },
       /z-9\./,

@@ -148,5 +148,5 @@ for (const [stands, change, wanted] of CASES)
 test("a machine that loads without its instance is named with the finding that says so", () => {
   const rows = checkAll({ ...READY, ...TWICE, ...WON });
   const row = rows.find(({ title }) => title === "Instances planned and loaded");
-  assert.match(row?.details ?? "", /^1 machines .*: bm_nodes\.id=2 b-1 \(N2I-D103\)\.\nFix: /);
+  assert.match(row?.details ?? "", /^Machines .*\(1\): bm_nodes\.id=2 b-1 \(N2I-D103\)\.\nFix: /);
 });

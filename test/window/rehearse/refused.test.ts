@@ -17,7 +17,7 @@ test("what apply would refuse is told with its code, and the rest is rehearsed w
   const { words, found, dump, at } = made;
   const before = await dump();
   const { err } = await runs(4, [...words, "--yes"]);
-  assert.match(err, /^apply would be refused: N2I-E304 1 machines are blocked/m);
+  assert.match(err, /^apply would be refused: N2I-E304 1 machine is blocked/m);
   assert.match(err, /It was rehearsed without the machines that are left out\.$/m);
   assert.match(err, /^The rehearsal did not hold: /m);
   const { stages, refusals, held, as_before } = found();
@@ -34,7 +34,7 @@ test("a node that came since the plan ends the rehearsal where it would end appl
   const { words, found, copy } = await rehearsing("sqlite", t);
   await copy.db("nodes").insert({ uuid: THEIRS, driver: "fake" });
   const { err, out } = await runs(4, [...words, "--yes"]);
-  assert.match(err, /^apply would be refused: N2I-E312 Ironic holds 1 nodes/m);
+  assert.match(err, /^apply would be refused: N2I-E312 Ironic holds 1 node/m);
   assert.match(out, /refused: N2I-E312/);
   assert.deepEqual(
     found().stages.map(({ stage }) => stage),

@@ -6,7 +6,7 @@ import { SITE, SMALL, tenant } from "../../hostile/fleet.ts";
 import { planned } from "../../migrate/nova/walking.ts";
 import { finishedRun } from "./scene.ts";
 
-const STAGED = /no machine is staged: no, 1 machines wait for handover/;
+const STAGED = /no machine is staged: no, 1 machine waits for handover/;
 
 test("nova_bm may not be dropped while a machine is blocked, skipped, staged or not as planned, and all of it is said at once", async (t) => {
   const nodes = [

@@ -1,4 +1,5 @@
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
+import { counted } from "../../../lib/text.ts";
 import { STOPPED } from "../../../migrate/order.ts";
 import { queueText } from "../../../model/nova/requests.ts";
 import { openRun } from "../../../run/files/run-folder.ts";
@@ -19,13 +20,13 @@ export async function hostMoveCommand(args: ListArgs & LegacyMoveWords): Promise
 /** What was done, what is to be done at the broker, and what comes next. */
 export function endOfMove(args: ListArgs & { readonly run: string }, moved: HostMoved): void {
   const { unit, fenced, rows, found, blocked, left: changed, stopped, hosts } = moved;
-  const fence = fenced === 0 ? "" : `${fenced} hosts fenced, `;
+  const fence = fenced === 0 ? "" : `${counted(fenced, "host")} fenced, `;
   const out = blocked + changed.length;
-  const left = out === 0 ? "" : `; ${out} machines were left out`;
+  const left = out === 0 ? "" : `; ${counted(out, "machine was", "machines were")} left out`;
   for (const { id, why } of changed) note(args, `${id} was left out: ${why}`);
   printResult(
     args,
-    `Host move: ${fence}${rows} ${unit === undefined ? "rows changed" : "machines moved"}, ${found} so already${left}.`,
+    `Host move: ${fence}${counted(rows, unit === undefined ? "row" : "machine")} ${unit === undefined ? "changed" : "moved"}, ${found} so already${left}.`,
   );
   if (stopped) {
     say(args, STOPPED);

@@ -24,7 +24,6 @@ export async function hostPlanCommand(args: PlanArgs): Promise<void> {
     say(args, `Next: ${nextCommand("host", args, {}, "move")}`);
 }
 
-/** A plan's machines, then in words what concerns hosts and the whole. */
 export async function printMoves(args: PlanArgs, { manifest, path }: PlannedMoves): Promise<void> {
   const every = EVERY.show({ file: path, nova: false });
   await printView(movesView(movesOf(path)), { ...args, every });

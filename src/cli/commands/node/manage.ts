@@ -1,7 +1,7 @@
 import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import type { FormatOptions } from "../../../lib/table/format.ts";
-import { listed, NAMED } from "../../../lib/text.ts";
+import { counted, listed, NAMED } from "../../../lib/text.ts";
 import { manageMachines } from "../../../manage/manage.ts";
 import type { ManageWords } from "../../../manage/manage-asked.ts";
 import { IN_FLIGHT, managedBack } from "../../../manage/manage-back.ts";
@@ -69,7 +69,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
       "N2I-E370",
       left.length === 1
         ? `${left[0]?.node}: ${left[0]?.why}`
-        : `none of ${left.length} machines can be managed`,
+        : `none of ${counted(left.length, "machine")} can be managed`,
     );
   if (!args.dryRun) say(args, `Next: ${nextCommand("verify", args)}`);
   const marked = rows.filter(({ became }) => became === "in service");

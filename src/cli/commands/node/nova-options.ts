@@ -19,7 +19,6 @@ export interface NovaArgs extends Reach, Pick<TargetOptions, "deployKernel" | "d
   readonly flavor?: readonly string[];
 }
 
-/** How nova-compute is watched. */
 export function watchingOf(
   { watch, allowRunningCompute, allowQueuedRequests: queued }: WatchArgs,
   tell: (text: string) => void,

@@ -52,7 +52,6 @@ const STEPS: Columns<SwitchStepRow> = {
   After: ({ after }) => after,
 };
 
-/** In what two nodes differ. */
 const DIFFERENCES: Columns<HardwareDifference> = {
   Field: ({ field }) => field,
   Source: ({ source }) => source,

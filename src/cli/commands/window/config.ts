@@ -1,6 +1,7 @@
 import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import { visibleLines } from "../../../lib/table/text.ts";
+import { counted } from "../../../lib/text.ts";
 import { config } from "../../../window/config/config.ts";
 import { io } from "../../io.ts";
 import type { ConfigArgs } from "../../options/window/config.ts";
@@ -26,7 +27,7 @@ export async function configCommand(args: ConfigArgs): Promise<void> {
     );
   if (inspected?.hosts) warn(args, `Wrong: ${inspected.hosts}.`);
   const open = inspected?.rows.filter(({ state }) => state !== "right").length ?? 0;
-  if (open > 0) say(args, `${open} settings are to change.`);
+  if (open > 0) say(args, `${counted(open, "setting is", "settings are")} to change.`);
   else if (inspected?.hosts === null) say(args, "All settings are as needed.");
   if (open > 0 || inspected?.hosts) exitWith(EXIT_STATUS.differs.status);
 }

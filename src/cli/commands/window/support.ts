@@ -1,3 +1,4 @@
+import { counted } from "../../../lib/text.ts";
 import { support } from "../../../window/support.ts";
 import type { SupportArgs } from "../../options/window/support.ts";
 import { print, say, sinkOf } from "../shared.ts";
@@ -5,7 +6,7 @@ import { print, say, sinkOf } from "../shared.ts";
 export async function supportCommand(args: SupportArgs): Promise<void> {
   const { path, bytes, files, leftOut } = await support(args, sinkOf({ ...args, format: "table" }));
   for (const { name, why } of leftOut) say(args, `Left out: ${name}: ${why}.`);
-  print(`Wrote ${path}: ${files.length} files, ${Math.ceil(bytes / 1024)} KiB.`);
+  print(`Wrote ${path}: ${counted(files.length, "file")}, ${Math.ceil(bytes / 1024)} KiB.`);
   say(
     args,
     "Passwords in it are sealed, and the key is not. It names machines, hosts, addresses and instances: look before you send it.",

@@ -1,4 +1,4 @@
-import { showColumn } from "../../../lib/text.ts";
+import { counted, showColumn } from "../../../lib/text.ts";
 import { type Finding, finding, findingIf, together } from "../../../model/finding.ts";
 import type { BmInterface, Instance, Machine } from "../../../model/machine.ts";
 import { inspectBoot } from "../../../systems/tftp/rules/harvest.ts";
@@ -23,7 +23,6 @@ export function inspectOrphan(row: BmInterface): Finding {
   );
 }
 
-/** What a snapshot taken without the nova database cannot know. */
 export function inspectSources(
   novaRead: boolean,
   ignored: { readonly [table: string]: number },
@@ -32,7 +31,9 @@ export function inspectSources(
     ...findingIf(!novaRead, "N2I-D200", "nova", "--nova-db was not given, so no instance is known"),
     ...Object.entries(ignored)
       .filter(([, rows]) => rows > 0)
-      .map(([table, rows]) => finding("N2I-D015", table, `${rows} rows are not carried over`)),
+      .map(([table, rows]) =>
+        finding("N2I-D015", table, `${counted(rows, "row is", "rows are")} not carried over`),
+      ),
   ];
 }
 

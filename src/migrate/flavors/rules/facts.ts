@@ -6,11 +6,9 @@ import { type Desired, nodeOf, type PlannedMachine } from "../../../model/plan.t
 export interface FlavorFacts {
   /** What machines advertise: key of a capability, or cpu_arch -> its values. */
   readonly advertised: ReadonlyMap<string, ReadonlySet<string>>;
-  /** Hosts that machines are on. */
   readonly hosts: ReadonlySet<string>;
   /** Flavor id -> resource classes of the machines its instances are on. */
   readonly flavors: ReadonlyMap<number, ReadonlySet<string | null>>;
-  /** Of all machines. */
   readonly classes: ReadonlySet<string | null>;
   /** Deploy images that driver_info names. */
   readonly images: ReadonlySet<string>;

@@ -49,8 +49,6 @@ export function refuseUnknown(named: ReadonlySet<string>, places: readonly Flavo
   throw new MigrationError(
     "N2I-E107",
     `--flavor ${unknown.map(show).join(", ")} is no flavor; there are ${listed(names, MOST) || "none"}`,
-    {
-      fix: "Give a flavor's name or flavorid; those of Newton and later need --nova-api-db.",
-    },
+    { fix: "Give a flavor's name or flavorid; those of Newton and later need --nova-api-db." },
   );
 }

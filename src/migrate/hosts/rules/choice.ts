@@ -1,6 +1,6 @@
 import { MigrationError } from "../../../lib/error.ts";
 import { textOrNull } from "../../../lib/json.ts";
-import { listed, show } from "../../../lib/text.ts";
+import { counted, listed, show } from "../../../lib/text.ts";
 import { type Finding, finding, findingIf } from "../../../model/finding.ts";
 import type { Machine } from "../../../model/machine.ts";
 import { type Desired, isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
@@ -158,7 +158,7 @@ export function createSelection(choice: Choice) {
           finding(
             "N2I-D228",
             `--compute-host ${selectorText(word)}`,
-            `${unknown} machines are blocked`,
+            `${counted(unknown, "machine is", "machines are")} blocked`,
           ),
         ),
         ...[...kept].toSorted().flatMap(([host, count]) => {

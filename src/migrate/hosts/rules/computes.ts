@@ -1,5 +1,5 @@
 import { objectOf } from "../../../lib/json.ts";
-import { show } from "../../../lib/text.ts";
+import { counted, show } from "../../../lib/text.ts";
 import type { ComputePlace, ComputeSize } from "../../../model/nova/nova-rows.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import type { Choice } from "./choice.ts";
@@ -96,7 +96,11 @@ export function createComputesAudit(
       }
       for (const machine of without)
         yield { machine, fault: `${NONE}, and other machines have theirs` };
-      if (more > 0) yield { machine: null, fault: `${more} more machines have ${NONE}` };
+      if (more > 0)
+        yield {
+          machine: null,
+          fault: `${counted(more, "more machine has", "more machines have")} ${NONE}`,
+        };
     },
   };
 }

@@ -19,7 +19,6 @@ export interface TenantsNow {
   readonly onNodes: (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly OnNode[]>>;
 }
 
-/** What a plan says of a machine that Nova is asked about. */
 export interface Placed {
   /** Where it stands among the plan's machines. */
   readonly at: number;

@@ -1,5 +1,5 @@
 import { isObject } from "../../../lib/json.ts";
-import { show } from "../../../lib/text.ts";
+import { counted, show } from "../../../lib/text.ts";
 import {
   type Acceptance,
   accept,
@@ -117,7 +117,6 @@ interface Gone {
   readonly to: Set<string>;
 }
 
-/** What a machine is judged by. */
 interface Judging {
   readonly world: NovaWorld;
   readonly choice: Choice;
@@ -183,7 +182,7 @@ function retire(host: string, gone: Gone, use: HostUse, { services }: NovaWorld)
   if (instances <= 0 && computes <= 0)
     return { steps: serviceStep(service, [...gone.to].toSorted()), findings: [] };
   const where = `services.id=${service.id} host ${host}`;
-  const why = `${Math.max(0, instances)} instances and ${Math.max(0, computes)} compute nodes stay on it`;
+  const why = `${counted(Math.max(0, instances), "instance")} and ${counted(Math.max(0, computes), "compute node")} remain on it`;
   return { steps: [], findings: [finding("N2I-D223", where, why)] };
 }
 
@@ -236,7 +235,7 @@ function guestsBeside({ node }: Machine, { foreign, guests }: NovaWorld): readon
   const count = guests.get(host) ?? 0;
   if (count === 0) return NONE;
   const of = (foreign.get(host) ?? []).map(show).join(", ");
-  const kept = `${show(host)} is kept, and has ${count} live instances on compute nodes of ${of}`;
+  const kept = `${show(host)} is kept, and has ${counted(count, "live instance")} on compute nodes of ${of}`;
   return [finding("N2I-D242", `bm_nodes.id=${node.id}`, kept)];
 }
 

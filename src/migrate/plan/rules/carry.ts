@@ -14,7 +14,6 @@ type Noted = readonly [code: FindingCode, message: string];
 /** Where the VIF of a port stands in the records of a release. */
 const VIFS = ["internal_info", "tenant_vif_port_id"] as const;
 
-/** What a machine's records are over REST. */
 interface Carry {
   readonly machine: (source: Machine, machine: Transformed) => Transformed;
   /** Origins this adds to the plan's table. */

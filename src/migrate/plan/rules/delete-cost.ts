@@ -1,3 +1,4 @@
+import { counted } from "../../../lib/text.ts";
 import type { ScannedKey } from "../../../model/ironic/target.ts";
 
 /** Up to so many nodes, or rows of a table, a rollback takes seconds without an index: 5,000 nodes took 3 to 5 s. */
@@ -17,7 +18,7 @@ export function slowDelete(
   );
   const drop = indexes.map(({ index }) => `DROP INDEX ${index};`);
   return {
-    what: `Rolling back ${nodes} nodes is slow: for each node the server reads every row of a table without an index (${names}).`,
+    what: `Rolling back ${counted(nodes, "node")} is slow: for each node the server reads every row of a table without an index (${names}).`,
     fix: `before a rollback the owner of the tables runs: ${create.join(" ")} and afterwards: ${drop.join(" ")}`,
   };
 }

@@ -1,5 +1,6 @@
 import { structuredPatch } from "diff";
 import type { Json } from "../../../lib/json.ts";
+import { counted } from "../../../lib/text.ts";
 import type { FieldChange, PlannedMachine, PlannedRecord, Verdict } from "../../../model/plan.ts";
 import { leaves, showValue } from "./value.ts";
 
@@ -46,7 +47,6 @@ interface DiffLine {
   readonly origin: string | null;
 }
 
-/** What becomes of one record, field by field. */
 interface RecordDiff {
   readonly title: string;
   readonly lines: readonly DiffLine[];
@@ -112,7 +112,7 @@ function renderRecord({ title, lines, hidden }: RecordDiff): readonly string[] {
     ...lines.map(({ sign, text, origin }) =>
       origin === null ? `${sign} ${text}` : `${sign} ${text.padEnd(58)}  <- ${origin}`,
     ),
-    ...(hidden > 0 ? [`  (${hidden} fields left NULL not shown; --all)`] : []),
+    ...(hidden > 0 ? [`  (${counted(hidden, "field")} left NULL not shown; --all)`] : []),
     "",
   ];
 }

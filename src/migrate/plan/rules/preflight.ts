@@ -104,10 +104,7 @@ function leftOpen(
 
 /** Where a node finds its conductor. */
 export function placeOf(row: Row): { readonly driver: string; readonly group: string } {
-  return {
-    driver: String(row.driver),
-    group: String(row.conductor_group ?? "").toLowerCase(),
-  };
+  return { driver: String(row.driver), group: String(row.conductor_group ?? "").toLowerCase() };
 }
 
 export function groupWords(group: string): string {

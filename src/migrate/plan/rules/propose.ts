@@ -1,4 +1,5 @@
 import type { Json } from "../../../lib/json.ts";
+import { counted } from "../../../lib/text.ts";
 import { blocks } from "../../../model/finding.ts";
 import { FINDINGS } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
@@ -28,7 +29,6 @@ interface Group {
 interface Gathered {
   readonly accepts: Map<string, Group>;
   readonly settings: Map<string, Setting>;
-  /** Machines of which something is set, in their order. */
   readonly set: { readonly uuid: string; readonly to: Setting }[];
 }
 
@@ -74,7 +74,6 @@ export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
       gathered.settings.set(key, to);
       gathered.set.push({ uuid, to });
     },
-    /** The document, as YAML. */
     text: (): string => render(decisionLines(gathered, classes.flavors), hard, seen),
   };
 }
@@ -121,7 +120,11 @@ function render(
   const lines = [
     "# Proposed by nova2ironic plan --propose-site. Read it line by line. What is empty is refused",
     "# until you fill it in, or delete the line: a reason is yours alone.",
-    ...(unasked > 0 ? [`# ${unasked} machines have no reading of this: run power first.`] : []),
+    ...(unasked > 0
+      ? [
+          `# ${counted(unasked, "machine has", "machines have")} no reading of this: run power first.`,
+        ]
+      : []),
     ...(hard.length > 0 ? ["# To be corrected where it stands; nobody can accept these:"] : []),
     ...hard.map((text) => `#   ${text}`),
     "format: nova2ironic/site@1",
@@ -174,7 +177,7 @@ function matchLines(uuids: readonly string[]): readonly string[] {
   const [only = ""] = uuids;
   if (uuids.length === 1) return [`  - match: {uuid: ${quoted(only)}}`];
   return [
-    `  - match:   # ${uuids.length} machines`,
+    `  - match:   # ${counted(uuids.length, "machine")}`,
     "      uuid:",
     ...uuids.map((uuid) => `        - ${quoted(uuid)}`),
   ];
@@ -207,7 +210,6 @@ interface Class {
 
 interface Sized {
   readonly node: NodeSize;
-  /** In words; equal sizes have equal words. */
   readonly size: string;
   readonly wantsClass: boolean;
   readonly found: Class | null;

@@ -1,3 +1,4 @@
+import { counted } from "../../../lib/text.ts";
 import type {
   PlanCounts,
   PlanHeader,
@@ -33,7 +34,7 @@ export function renderHeader(header: PlanHeader, conductors?: string): string {
   const { source, target, pairing } = header;
   return [
     `Source  ${serverName(source.nova_bm)} (${source.nova_bm.engine}, nova_bm ${source.nova_bm.schema_version}${source.nova === null ? ", nova not read" : `, nova ${source.nova.head ?? source.nova.schema_version}`})`,
-    `Target  ${serverName(target)} (${target.engine}, ironic ${target.release}, ${target.engine === "rest" ? "microversion" : "alembic"} ${target.alembic_head})  ${header.target_before.nodes} nodes, ${header.target_before.ports} ports`,
+    `Target  ${serverName(target)} (${target.engine}, ironic ${target.release}, ${target.engine === "rest" ? "microversion" : "alembic"} ${target.alembic_head})  ${counted(header.target_before.nodes, "node")}, ${counted(header.target_before.ports, "port")}`,
     `Pairing ${pairing.why}`,
     ...(conductors === undefined ? [] : [`Conductors ${conductors}`]),
     "",
@@ -54,8 +55,7 @@ export function renderLine(machine: PlannedMachine): string {
   const ports = records.filter(({ resource }) => resource === "port").length;
   const name = uuid ?? `bm_nodes.id=${bm_node_id}`;
   const what =
-    reason ??
-    `${state.outcome.padEnd(13)} ${ports} port${ports === 1 ? "" : "s"}${acceptedCodes(machine)}`;
+    reason ?? `${state.outcome.padEnd(13)} ${counted(ports, "port")}${acceptedCodes(machine)}`;
   return `  ${SIGNS[verdict][0]} ${name.padEnd(36)}  ${verdict.padEnd(9)}  ${what}`;
 }
 

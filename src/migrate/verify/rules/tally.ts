@@ -24,6 +24,8 @@ export interface Tally {
 export interface NovaTally extends HypervisorTally, Record<RowState["is"], number> {
   machines: number;
   instances: number;
+  /** Machines of `--final` that no nova-compute reports. */
+  unreported: number;
   /** Rows of the plan that the use of their machine explains. */
   used: number;
   /** Whether Placement was asked too. */
@@ -48,7 +50,7 @@ export function emptyTally(): Tally {
 
 export function emptyNovaTally(placement: boolean): NovaTally {
   return {
-    ...{ after: 0, before: 0, other: 0, used: 0, machines: 0, instances: 0 },
+    ...{ after: 0, before: 0, other: 0, used: 0, machines: 0, instances: 0, unreported: 0 },
     ...{ hypervisors: 0, providers: 0, awaited: 0, placement },
   };
 }

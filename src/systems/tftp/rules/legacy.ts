@@ -19,7 +19,6 @@ export interface LegacyBoot {
 
 type Seen = Found & { readonly text?: string };
 
-/** What is known of an image besides the tree that is to have it. */
 export interface KnownImage {
   /** Why it cannot be had; null where it can. */
   readonly lack: string | null;
@@ -131,7 +130,6 @@ export function rehomed(text: string, instance: string, served: string): string 
   return text.replaceAll(old, `${served.replace(/\/+$/, "")}/${instance}/`);
 }
 
-/** What a boot file is made of where no host has it any more. */
 interface LegacyPxe {
   readonly instance: string;
   readonly served: string;

@@ -39,7 +39,6 @@ type ImageSource =
   | { readonly file: string; readonly image: GlanceImage | null }
   | { readonly file: null; readonly image: GlanceImage };
 
-/** What is known of a machine's boot files besides its trees. */
 interface WantedBoot {
   readonly instance: string;
   readonly macs: readonly string[];

@@ -49,7 +49,6 @@ export interface LegacyPorts {
   readonly restore: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<readonly string[]>;
 }
 
-/** What a move has of nova_bm and of Nova. */
 export interface LegacyHands {
   /** What both hold of machines, in their order. */
   readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;

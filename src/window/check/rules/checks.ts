@@ -1,3 +1,4 @@
+import { counted } from "../../../lib/text.ts";
 import { CHECK_STATUS, type CheckResult, type CheckView } from "../../../model/check.ts";
 import { POWER_AHEAD, POWER_MAX_AGE } from "../../../model/power.ts";
 import { aggregates, flavors, images } from "./cloud.ts";
@@ -103,7 +104,9 @@ function applies({ plan, run }: CheckView): CheckResult {
       result,
     ),
     readings === null ? FINE : aged(readings),
-    fine(`${loads} machines load, ${there} of them are in Ironic already.`),
+    fine(
+      `${counted(loads, "machine loads", "machines load")}, ${there} of them are in Ironic already.`,
+    ),
   ]);
 }
 
@@ -119,10 +122,10 @@ function aged({
     );
   if (minutes < -POWER_AHEAD)
     return failure(
-      `The oldest power reading is dated ${(-minutes).toFixed(0)} minutes ahead of this host's clock.`,
+      `The oldest power reading is dated ${(-minutes).toFixed(0)} min ahead of this host's clock.`,
       "set the clock right, then nova2ironic power and plan",
     );
-  const age = `The oldest power reading is ${minutes.toFixed(0)} minutes old`;
+  const age = `The oldest power reading is ${minutes.toFixed(0)} min old`;
   if (minutes <= POWER_MAX_AGE) return fine(`${age}.`);
   return warning(
     `${age}, and apply takes none older than ${POWER_MAX_AGE}.`,

@@ -1,4 +1,4 @@
-import { createSeveral } from "../../../lib/text.ts";
+import { counted, createSeveral } from "../../../lib/text.ts";
 import type { CheckResult, CheckView, DeployImage, NovaFacts } from "../../../model/check.ts";
 import { hasApiAggregates, hasApiFlavors, versionNamed } from "../../../model/nova/nova-release.ts";
 import { index } from "../../../model/rows.ts";
@@ -31,7 +31,9 @@ export const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api })
       "Warning",
     );
   const names = new Set(all.map(({ flavor }) => flavor));
-  return fine(`${names.size} flavors name deploy images: Ironic's, or apply changes them.`);
+  return fine(
+    `${counted(names.size, "flavor names", "flavors name")} deploy images: Ironic's, or apply changes them.`,
+  );
 });
 
 /** A plan leaves flavors with one image of two alone unless they are named; others have D231. */
@@ -98,7 +100,7 @@ function active({ glance, plan }: CheckView): CheckResult {
       "openstack image create, and the new ids in the site document; then plan again",
     );
   return bad.length === 0
-    ? fine(`${glance.size} images are active.`)
+    ? fine(`${counted(glance.size, "image is", "images are")} active.`)
     : resultOf(
         bad.map(named),
         "images of tenants are not active: their next rebuild fails, on Juno and Kilo their take-over",

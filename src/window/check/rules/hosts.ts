@@ -1,4 +1,4 @@
-import { createSeveral } from "../../../lib/text.ts";
+import { counted, createSeveral } from "../../../lib/text.ts";
 import type { BmFacts, NovaFacts, PlanFacts } from "../../../model/check.ts";
 import type { FindingCode } from "../../../model/findings.ts";
 import { index } from "../../../model/rows.ts";
@@ -36,7 +36,9 @@ export const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
     if (what !== null) (accepted ? taken : open).add(what);
   }
   if (open.length + taken.length === 0)
-    return fine(`${count} instances name the nova-compute of their machine.`);
+    return fine(
+      `${counted(count, "instance names", "instances name")} the nova-compute of their machine.`,
+    );
   return open.length > 0
     ? resultOf(
         open,

@@ -1,3 +1,4 @@
+import { counted } from "../../../lib/text.ts";
 import { heal } from "../../../migrate/hosts/rules/allocations.ts";
 import type {
   BmFacts,
@@ -42,7 +43,7 @@ function ofLater<T extends object>(
   const left = countOf(bm.nodes, ({ id }) => plan?.skipped.has(id));
   return left === 0 || found.result !== "Success"
     ? found
-    : fine(`${left} machines are skipped by the site document.`);
+    : fine(`${counted(left, "machine is", "machines are")} skipped by the site document.`);
 }
 
 function* tenantsOf({ nodes }: BmFacts, plan: PlanFacts | null): Generator<Tenant> {

@@ -22,12 +22,10 @@ export function fine(details: string): CheckResult {
   return { result: "Success", details };
 }
 
-/** Something to look at, and what fixes it. */
 export function warning(what: string, fix: string): CheckResult {
   return { result: "Warning", details: `${what}\nFix: ${fix}` };
 }
 
-/** Something that must be fixed before the window. */
 export function failure(what: string, fix: string): CheckResult {
   return { result: "Failure", details: `${what}\nFix: ${fix}` };
 }
@@ -81,7 +79,7 @@ export function resultOf(
   if (found.length === 0) return FINE;
   return {
     result,
-    details: `${found.length} ${what}: ${listed(found, found.length <= FEW ? FEW : MOST)}.\nFix: ${fix}`,
+    details: `${what[0]?.toUpperCase()}${what.slice(1)} (${found.length}): ${listed(found, found.length <= FEW ? FEW : MOST)}.\nFix: ${fix}`,
   };
 }
 

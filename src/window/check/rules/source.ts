@@ -45,7 +45,7 @@ export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seco
     });
   const found = resultOf(
     running,
-    "nova-compute services still report",
+    "hosts whose nova-compute still reports",
     "systemctl stop nova-compute, on each of these hosts",
   );
   if (found.result !== "Success") return found;

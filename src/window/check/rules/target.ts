@@ -1,9 +1,8 @@
-import { createSeveral, duration } from "../../../lib/text.ts";
+import { counted, createSeveral, duration } from "../../../lib/text.ts";
 import { onceLoaded, slowDelete } from "../../../migrate/plan/rules/delete-cost.ts";
 import type { CheckResult, CheckView, IronicFacts } from "../../../model/check.ts";
 import { type TakeOverPace, USUAL_PACE, WINDOW_PACE } from "../../../model/handover.ts";
 import { forecast } from "../../handover/rules/forecast.ts";
-import { counted } from "../../report/rules/window.ts";
 import {
   countOf,
   fine,
@@ -28,7 +27,7 @@ export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
     ours.has(uuid) ? null : `${uuid}${marked ? " with our mark" : ""}`,
   );
   return others.length === 0
-    ? fine(`${ironic.nodes.length} nodes, all loaded by this run.`)
+    ? fine(`${counted(ironic.nodes.length, "node")}, all loaded by this run.`)
     : resultOf(
         others,
         "nodes this run did not load, by its journal",

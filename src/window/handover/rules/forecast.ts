@@ -1,3 +1,4 @@
+import { counted } from "../../../lib/text.ts";
 import { type TakeOverPace, USUAL_PACE } from "../../../model/handover.ts";
 
 interface Forecast {
@@ -37,6 +38,6 @@ export function forecast(
   const limit = each < workers * conductors ? ` with --in-flight ${inFlight}` : "";
   return {
     ...{ seconds: passes * interval, each },
-    source: `${each} machines every ${interval} s${limit}, by ${from}`,
+    source: `${counted(each, "machine")} every ${interval} s${limit}, by ${from}`,
   };
 }

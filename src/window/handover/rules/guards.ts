@@ -19,7 +19,6 @@ type Duty =
   | { readonly do: "staged" }
   | { readonly do: "gone" };
 
-/** Nodes of a planned machine. */
 export function nodesOf(
   { records, bm_node_id }: PlannedMachine,
   origins: Origins,

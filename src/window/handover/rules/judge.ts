@@ -115,7 +115,6 @@ function quoted(last_error: string | null): string {
   return last_error === null ? "" : ` (${last_error})`;
 }
 
-/** A machine's node as planned. */
 export interface PlannedNode {
   readonly uuid: string;
   readonly bm_node_id: number;

@@ -6,7 +6,6 @@ import { nobody } from "./successors.ts";
 
 type ByState = { [state in HandoverState]: number };
 
-/** Machines by where they stand. */
 export type HandoverTally = Readonly<ByState> & {
   /** Of those that are handed over: no conductor has read their power since. */
   readonly powerUnknown: number;
@@ -65,12 +64,10 @@ export function noStates(): ByState & { powerUnknown: number } {
   return { staged: 0, waiting: 0, done: 0, held: 0, failed: 0, missing: 0, powerUnknown: 0 };
 }
 
-/** Whether nothing is left to wait for or to do. */
 export function isHandedOver({ staged, waiting, failed, missing }: HandoverTally): boolean {
   return staged + waiting + failed + missing === 0;
 }
 
-/** Machines that were looked at. */
 export function observedOf({
   staged,
   waiting,

@@ -37,7 +37,6 @@ export function nobody({ conductors, interfaces }: Takers, row: Row): string | n
   return null;
 }
 
-/** As conductors name it. */
 function groupOf({ conductor_group }: Row): string {
   return typeof conductor_group === "string" ? conductor_group.toLowerCase() : "";
 }

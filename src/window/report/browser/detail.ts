@@ -38,7 +38,7 @@ function contentOf(detail: Detail, origins: readonly string[]): readonly HTMLEle
       lines.map(([line, origin]) => lineRow(line, origins[origin])),
     ),
     ...(hidden > 0
-      ? [make("p", { class: "aside" }, `${hidden} fields left NULL are not shown.`)]
+      ? [make("p", { class: "aside" }, `Fields left NULL that are not shown: ${hidden}.`)]
       : []),
   ]);
   return [

@@ -1,4 +1,3 @@
-/** The element with this id: the page has it. */
 export function element<T extends HTMLElement = HTMLElement>(id: string): T {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`the page has no ${id}`);

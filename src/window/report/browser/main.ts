@@ -8,7 +8,9 @@ import { islands, unpack } from "./unpack.ts";
 const ROWS = 50;
 const PRINTED = 2_000;
 
-/** What is shown now. */
+/** lib/text.ts needs Node. */
+const counted = (machines: number): string => `${machines} machine${machines === 1 ? "" : "s"}`;
+
 interface State {
   filter: Filter;
   /** Places of the machines that match, in the order they are listed. */
@@ -86,8 +88,8 @@ function listOf(machines: Listed, state: State) {
     const which = found === 0 ? "No machine" : `${from + 1} to ${to}`;
     element("count").textContent =
       found === all
-        ? `${which} of ${all} machines`
-        : `${which} of ${found} machines that match (${all} in all)`;
+        ? `${which} of ${counted(all)}`
+        : `${which} of ${counted(found)} that match (${all} in all)`;
     drawPages(state, redraw);
   };
   const search = (): void => {
@@ -186,8 +188,8 @@ function bindPrint(machines: Listed, state: State, list: List): void {
     const found = state.found.length;
     element("count").textContent =
       found <= PRINTED
-        ? `${found} of ${machines.columns.id.length} machines`
-        : `The first ${PRINTED} of ${found} machines; "Save as CSV" has all ${machines.columns.id.length}.`;
+        ? `${found} of ${counted(machines.columns.id.length)}`
+        : `The first ${PRINTED} of ${counted(found)}; "Save as CSV" has all ${machines.columns.id.length}.`;
   });
   addEventListener("afterprint", () => {
     for (const one of opened) one.open = false;

@@ -27,7 +27,6 @@ type FoundRow = readonly [
 /** A line of a diff: `+field = value`, and the place of its origin in the block; -1: none. */
 type DiffRow = readonly [line: string, origin: number];
 
-/** One machine in full. */
 export interface Detail {
   /** `bm_nodes.id=1: create, state free -> available`. */
   readonly title: string;
@@ -48,7 +47,6 @@ export const DETAILS = 250;
 /** Rows that stand in the page itself, for who has no scripts. */
 export const STATIC_ROWS = 25;
 
-/** What the script knows besides machines. */
 export interface About {
   readonly run: string;
   readonly verdicts: readonly { readonly verdict: string; readonly sign: string }[];

@@ -46,17 +46,22 @@ export function table(
       return `<th scope="col"${kind}>${escaped(title)}</th>`;
     })
     .join("");
-  const body = rows.map((cells) => `<tr>${cells.map(cellMarkup).join("")}</tr>`).join("\n");
-  return `<div class="wide" role="region" tabindex="0" aria-label="Table: ${escaped(caption)}"><table>
+  const body = rows
+    .map((cells) => `<tr>${cells.map((one, at) => cellMarkup(one, at, titles)).join("")}</tr>`)
+    .join("\n");
+  return `<div class="wide stack" role="region" tabindex="0" aria-label="Table: ${escaped(caption)}"><table>
 <thead><tr>${head}</tr></thead>
 <tbody>
 ${body}
 </tbody></table></div>`;
 }
 
-function cellMarkup({ markup, of }: Cell, at: number): string {
+/** On a narrow screen the cells of a row are below each other, each with its title. */
+function cellMarkup({ markup, of }: Cell, at: number, titles: readonly string[]): string {
   const kind = of === undefined ? "" : ` class="${of}"`;
-  return at === 0 ? `<th scope="row"${kind}>${markup}</th>` : `<td${kind}>${markup}</td>`;
+  return at === 0
+    ? `<th scope="row"${kind}>${markup}</th>`
+    : `<td${kind} data-title="${escaped(titles[at] ?? "")}">${markup}</td>`;
 }
 
 export function section(title: string, body: string): string {

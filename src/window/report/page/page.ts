@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { visible } from "../../../lib/table/text.ts";
+import { counted } from "../../../lib/text.ts";
 import { aboutOf, PROMISE } from "../report-text.ts";
 import type { ReportFacts, ReportMachine } from "../rules/facts.ts";
 import { island, VERDICTS, verdictSigns } from "./blocks.ts";
@@ -13,7 +14,6 @@ interface Assets {
   readonly style: string;
 }
 
-/** What a page is made of. */
 interface Shown {
   readonly facts: ReportFacts;
   /** Machines to be read without scripts, those that need a look first. */
@@ -100,7 +100,7 @@ function machinesSection({ plan, totals }: ReportFacts, first: readonly ReportMa
   const head = TITLES.map((title) => `<th scope="col">${title}</th>`).join("");
   return `${section(
     "Machines",
-    `<noscript><p>These are ${machines - rest} of ${machines} machines. Searching and the fields of each want JavaScript, or: nova2ironic show RUN/plan --diff</p></noscript>
+    `<noscript><p>These are ${machines - rest} of ${counted(machines, "machine")}. Searching and the fields of each want JavaScript, or: nova2ironic show RUN/plan --diff</p></noscript>
 <form id="filters" class="filters" hidden>
 <label>Search <input type="search" id="search" autocomplete="off" placeholder="uuid, address, host, instance"></label>
 ${select("verdict", "Verdict", verdicts)}

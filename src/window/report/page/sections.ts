@@ -1,9 +1,9 @@
-import { duration } from "../../../lib/text.ts";
+import { counted, duration } from "../../../lib/text.ts";
 import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
 import { boundTo, hostRows, nightRows, SIGNERS, undoLines, verdictRows } from "../report-text.ts";
 import type { NightStep, NovaTotals, ReportFacts } from "../rules/facts.ts";
 import { nightText } from "../rules/night.ts";
-import { counted, second } from "../rules/window.ts";
+import { second } from "../rules/window.ts";
 import { cell, code, escaped, isolated, list, section, table } from "./markup.ts";
 
 /** Rows of a table of causes; no deployment has more kinds of trouble that people can read. */
@@ -235,7 +235,7 @@ function ring(
     return arc;
   });
   const told = parts.map(({ name, count }) => `${count} ${name}`).join(", ");
-  return `<svg class="ring" viewBox="0 0 42 42" role="img" aria-label="Of ${total} machines: ${escaped(told)}">
+  return `<svg class="ring" viewBox="0 0 42 42" role="img" aria-label="Of ${counted(total, "machine")}: ${escaped(told)}">
 <circle class="arc empty" cx="21" cy="21" r="${RADIUS}"/>
 ${arcs.join("\n")}
 <text x="21" y="21.5" class="large">${total}</text><text x="21" y="26" class="small">machines</text>

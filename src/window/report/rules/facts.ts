@@ -4,16 +4,13 @@ import type { NovaPlanCounts, NovaPlanHeader } from "../../../model/nova/nova-pl
 import type { PlannedMachine, Verdict } from "../../../model/plan.ts";
 import type { Unrehearsed } from "../../../model/rehearsal.ts";
 
-/** A machine as a report lists it. */
 export interface ReportMachine {
   readonly bm_node_id: number;
   readonly uuid: string | null;
   readonly verdict: Verdict;
   /** service_host of its nova-compute. */
   readonly host: string | null;
-  /** Of its BMC. */
   readonly address: string | null;
-  /** Name of its instance, as tenants know it. */
   readonly instance: string | null;
   readonly instance_uuid: string | null;
   readonly reason: string | null;
@@ -27,11 +24,9 @@ export interface Reported {
   readonly planned: PlannedMachine;
 }
 
-/** What was found, by code. */
 export interface FoundGroup {
   readonly code: FindingCode;
   readonly severity: Severity;
-  /** Machines that have it. */
   readonly machines: number;
   /** Those of them that are not left out, and where it was not accepted. */
   readonly open: number;
@@ -56,7 +51,6 @@ export interface HostGroup {
   readonly verdicts: { readonly [verdict in Verdict]: number };
 }
 
-/** What is known once every machine went by. */
 export interface Totals {
   readonly found: readonly FoundGroup[];
   readonly accepted: readonly AcceptedGroup[];
@@ -89,7 +83,6 @@ export interface NovaTotals {
   }[];
 }
 
-/** A command that was run on this run, by its log. */
 export interface RanCommand {
   /** With the option that makes it other work: `finish --undo`. */
   readonly command: string;
@@ -109,18 +102,15 @@ interface Rate {
   readonly seconds: number;
 }
 
-/** What this run's own files tell of how long things take. */
 export interface Measured {
   readonly ran: readonly RanCommand[];
   /** Rows that apply wrote, by the journal. */
   readonly loaded: Rate | null;
   /** Rows that apply wrote on copies, by the last rehearsal, and what of Nova had none; absent: there was none. */
   readonly rehearsed?: Rate & { readonly nova: Unrehearsed };
-  /** Machines that conductors took over, by the journal. */
   readonly handed: Rate | null;
 }
 
-/** A step of the window. */
 export interface WindowStep {
   readonly name: string;
   readonly by: "command" | "hand";
@@ -168,7 +158,6 @@ export interface ReportFacts {
   /** As planned, in minutes after midnight; null: not given. */
   readonly window: { readonly from: number; readonly to: number } | null;
   readonly ran: readonly RanCommand[];
-  /** Commands that preview and perform the way back. */
   readonly undo: readonly string[];
   readonly state: { readonly [stage: string]: string };
   readonly next: string;

@@ -1,11 +1,10 @@
 import { MigrationError } from "../../../lib/error.ts";
-import { duration } from "../../../lib/text.ts";
+import { counted, duration } from "../../../lib/text.ts";
 import type { NightStep, WindowStep } from "./facts.ts";
-import { counted, type Forecast, stepOf } from "./window.ts";
+import { type Forecast, stepOf } from "./window.ts";
 
 /** The facts that determine the steps of the night and their durations. */
 interface NightAsked extends Forecast {
-  /** Compute hosts that have to be stopped, by name. */
   readonly stopped: readonly string[];
   /** Whether take-over leaves boot files that need `boot`. */
   readonly boots: boolean;
@@ -28,10 +27,8 @@ const BACK = {
   /** nova.conf, nova-scheduler, message queues, the old nova-compute, Nova's API. */
   services: 300,
   stopConductors: 120,
-  /** Put the copies of the TFTP trees back. */
   trees: 240,
   undo: 60,
-  /** Stop the new nova-compute and wait for a minute. */
   stopCompute: 120,
 } as const;
 

@@ -1,12 +1,10 @@
+import { counted } from "../../../lib/text.ts";
 import type { PlanCounts, PlanHeader } from "../../../model/artefact.ts";
 import type { NovaTotals, ReportVerdict, Totals } from "./facts.ts";
-import { counted } from "./window.ts";
 
-/** How far a run got with its plan. */
 export interface Standing {
   /** `part`: apply was stopped on its way, or a rollback left some. */
   readonly load: "none" | "part" | "whole";
-  /** Machines that wait in maintenance for their hand-over. */
   readonly staged: number;
   /** What the last look at the rows found, since anything was written. */
   readonly verified: "no" | "failed" | "yes";
@@ -14,7 +12,6 @@ export interface Standing {
   readonly ended: boolean;
 }
 
-/** What a verdict is given. */
 interface Judged {
   readonly header: PlanHeader;
   readonly counts: PlanCounts;
@@ -87,7 +84,7 @@ function stopsOf({ counts, fresh }: Judged): readonly string[] {
   if (!fresh) some.push("the plan was made from another snapshot than the one in this run");
   if (blocked + conflict > 0)
     some.push(
-      `${blocked + conflict} of ${counts.machines} machines cannot be loaded as they stand`,
+      `${blocked + conflict} of ${counted(counts.machines, "machine")} cannot be loaded as they stand`,
     );
   if (loads(counts) === 0) some.push("the plan loads no machine");
   return some;
@@ -99,7 +96,7 @@ function risksOf({ header, counts, totals, nova }: Judged): readonly string[] {
   const some: string[] = [];
   if (totals.risky > 0)
     some.push(
-      `${counted(totals.risky, "machine")} ${totals.risky === 1 ? "is" : "are"} loaded only because somebody accepted a blocking finding`,
+      `${counted(totals.risky, "machine is", "machines are")} loaded only because somebody accepted a blocking finding`,
     );
   if (drift > 0)
     some.push(`${counted(drift, "machine")} changed since being loaded, and will be left as found`);

@@ -1,11 +1,10 @@
+import { counted } from "../../../lib/text.ts";
 import { type TakeOverPace, USUAL_PACE } from "../../../model/handover.ts";
 import type { Unrehearsed } from "../../../model/rehearsal.ts";
 import { forecast } from "../../handover/rules/forecast.ts";
 import type { Measured, RanCommand, WindowStep } from "./facts.ts";
 
-/** What the duration of a command follows from. */
 export interface Forecast {
-  /** Machines the plan loads. */
   readonly machines: number;
   /** Those of them that are in use: conductors take over no other. */
   readonly takeOvers: number;
@@ -15,7 +14,6 @@ export interface Forecast {
   readonly perMinute: number | null;
   /** Machines that handover releases at a time; without it, as many as conductors take. */
   readonly inFlight?: number;
-  /** How conductors take machines over. */
   readonly pace: TakeOverPace;
   readonly measured: Measured;
 }
@@ -59,7 +57,7 @@ const ALL = { left: 0 };
 
 /** What of Nova a rehearsal had no copy of, as an afterthought. */
 export function butFor({ left }: Unrehearsed): string {
-  return left === 0 ? "" : ` but for ${left} rows of Nova`;
+  return left === 0 ? "" : ` but for ${counted(left, "row")} of Nova`;
 }
 
 function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowStep {
@@ -81,7 +79,7 @@ function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowSt
   const rate = known.count / known.seconds;
   return {
     ...{ name, by: "command", seconds: rows / rate, basis: "measured" },
-    source: `${rows} rows at ${figure(rate)} a second, ${where}`,
+    source: `${counted(rows, "row")} at ${figure(rate)} a second, ${where}`,
   };
 }
 
@@ -109,10 +107,6 @@ function takeOver(asked: Omit<Forecast, "rows">): WindowStep {
     : { ...step, seconds, basis: "estimate", source: `estimate: ${source}` };
 }
 
-export function counted(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? "" : "s"}`;
-}
-
 function figure(rate: number): string {
   return rate >= 10 ? String(Math.round(rate)) : rate.toFixed(1);
 }
@@ -122,7 +116,6 @@ export function minute(at: string): string {
   return at.slice(0, 16).replace("T", " ");
 }
 
-/** The same with seconds. */
 export function second(at: string): string {
   return at.slice(0, 19).replace("T", " ");
 }

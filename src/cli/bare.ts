@@ -2,7 +2,6 @@ import { existsSync, statSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError } from "../lib/error.ts";
-import { kindOf } from "../run/files/run-kind.ts";
 import { nextCommand } from "../run/next.ts";
 import { VERSION } from "../run/version.ts";
 import { configuredRun } from "./connections.ts";
@@ -34,6 +33,7 @@ export async function bare(): Promise<readonly string[] | null> {
   const configured = await configuredRun();
   if (configured !== null && existsSync(join(configured, "run.json"))) return ["status"];
   const { cwd, stdout, stderr } = io();
+  const { kindOf } = await import("../run/files/run-kind.ts");
   const ignored: string[] = [];
   for (const run of await runsIn(cwd())) {
     const cause: unknown = await kindOf({ path: join(cwd(), run) }).then(

@@ -14,7 +14,7 @@ import { MigrationError } from "../lib/error.ts";
 import { atExit } from "../lib/files/at-exit.ts";
 import { shellWord } from "../lib/text.ts";
 import { openRole } from "../run/databases.ts";
-import { programCommand, packageRoot } from "../run/files/package-root.ts";
+import { packageRoot, programCommand } from "../run/files/package-root.ts";
 import { surroundings } from "../run/process-context.ts";
 import { digestDatabase } from "../systems/ironic-db/digest.ts";
 import type { Case } from "./case.ts";

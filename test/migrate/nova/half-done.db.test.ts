@@ -160,7 +160,7 @@ test("a load that dies behind its commit waits for its end, whoever is taken bac
   const extra = await isChanged(made);
   await ends(2, made.act(["rollback", "--node", "1"]));
   await extra();
-  assert.match(await nextOf(made), /^Next: nova2ironic apply .*--yes {2}# goes on where it/);
+  assert.match(await nextOf(made), /^Next: nova2ironic apply .*--yes {2}# resumes where it/);
   await ends(0, made.act(["rollback", "--node", "2"]));
   const { next, one, why, preview, finish } = await said(made);
   assert.match(next, /^Next: nova2ironic apply .*--yes {2}# resumes where it stopped, and loads/);

@@ -164,7 +164,7 @@ test("a load that dies behind its commit waits for its end, whoever is taken bac
   await ends(0, made.act(["rollback", "--node", "2"]));
   const { next, one, why, preview, finish } = await said(made);
   assert.match(next, /^Next: nova2ironic apply .*--yes {2}# resumes where it stopped, and loads/);
-  assert.match(why, /loads again what was taken back/, "which is a person's to decide");
+  assert.match(why, /loads again the machines that were/, "which is a person's to decide");
   assert.match(one, /^nova2ironic apply .*--yes/);
   assert.match(preview, /^Finish would not end this run: /m);
   assert.match(finish, /^3 [\s\S]*^Next: nova2ironic apply .*--yes/m);

@@ -18,20 +18,20 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6813,
+  cli: 6811,
   demo: 743,
-  engine: 1577,
-  lib: 6192,
-  manage: 4763,
-  migrate: 13380,
+  engine: 1574,
+  lib: 6189,
+  manage: 4757,
+  migrate: 13368,
   model: 5668,
   proxy: 728,
-  run: 4364,
+  run: 4358,
   serving: 1399,
   switchover: 4604,
-  systems: 16450,
-  takeover: 7991,
-  window: 10333,
+  systems: 16435,
+  takeover: 7989,
+  window: 10326,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
@@ -47,7 +47,7 @@ const PRIVATE_WORDS =
  * exchange or one table each, those of systems one reader, writer or client of a service; the others are to be divided.
  */
 const LONG: Readonly<Record<string, number>> = {
-  "src/cli/commands/shared.ts": 321,
+  "src/cli/commands/shared.ts": 319,
   "src/lib/ipmi/fleet.ts": 343,
   "src/lib/ipmi/policy.ts": 384,
   "src/lib/ipmi/session.ts": 385,
@@ -55,7 +55,7 @@ const LONG: Readonly<Record<string, number>> = {
   "src/systems/database/write.ts": 344,
   "src/systems/ironic-api/fake-hardware.ts": 341,
   "src/systems/nova-api/servers.ts": 338,
-  "src/systems/nova-db/read.ts": 342,
+  "src/systems/nova-db/read.ts": 338,
   "src/systems/openstack/session.ts": 338,
   "src/window/runner/runner.ts": 382,
 };

@@ -81,7 +81,10 @@ for (const engine of engines("mysql", "postgresql")) {
       await refused(words, 4, "N2I-E202", [/--nova-db/, /user may not read/, /instance_types/]);
     } else {
       await nova.db.raw(`REVOKE SELECT ON instance_types FROM ${users.nova}`);
-      await refused(words, 12, "N2I-E206", [/reading instance_types/, /SELECT on the sources/]);
+      await refused(words, 12, "N2I-E206", [
+        /reading the columns of instance_types/,
+        /SELECT on the sources/,
+      ]);
     }
     await refused(["plan", ...at, ...made.reader, "-q"], 64, "N2I-E110", [/extract/]);
   });

@@ -46,7 +46,6 @@ function server({ host, port, user, password, database }: Place) {
   return { host, port, user, password, database };
 }
 
-/** What a test writes of its own need not outlive the machine. */
 function unsynced(
   connection: { readonly exec: (sql: string) => void },
   done: (error: Error | null, connection: unknown) => void,

@@ -12,7 +12,6 @@ interface Cluster {
   readonly stop: () => Promise<void>;
 }
 
-/** What all nodes of a cluster are started with. */
 interface Common {
   readonly server: string;
   readonly init: string;

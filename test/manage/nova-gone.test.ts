@@ -11,10 +11,8 @@ const RIVAL = uuidOf(9, 9);
 
 type Say = typeof back;
 
-/** What is said next of a machine whose run died. */
 const NEXT = { "the same command": [forward, back], rollback: [back] } as const;
 
-/** What became of a machine whose server its user deleted through Nova. */
 const SINCE: { readonly [what: string]: JsonObject } = {
   "another's": { instance_uuid: RIVAL, instance_info: { image_source: "theirs", traits: [] } },
   "nobody's": { instance_uuid: null, provision_state: "available", instance_info: {} },

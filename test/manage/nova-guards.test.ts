@@ -56,7 +56,6 @@ function meanwhile(
   ]);
 }
 
-/** What somebody does on the way there. */
 const MEANWHILE: readonly Meanwhile[] = [
   ...meanwhile("while Nova is waited for", [FREED, OFFER], ASKED, {
     "its real driver is back": [

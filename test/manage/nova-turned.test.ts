@@ -21,7 +21,6 @@ function turn({ node, machine, servers }: NovaInMemory, to: State): void {
   for (const server of servers.values()) server.status = to === "power on" ? "ACTIVE" : "SHUTOFF";
 }
 
-/** What is said next of a machine whose run died. */
 const NEXT = { "the same command": [forward, back], rollback: [back] } as const;
 
 for (const was of STATES)

@@ -125,7 +125,6 @@ export async function asking(
 export const said = ({ body }: Answer): string =>
   (JSON.parse(String(body.error_message)) as { readonly faultstring: string }).faultstring;
 export const NODE = uuidOf(1, 1);
-/** What is asked for one of the scene's machines. */
 export function bodyOf(at: number, name = `web-${at}`) {
   const networks = [{ port_type: "baremetal", port_id: uuidOf(3, at) }];
   return { name, node_uuid: uuidOf(1, at), flavor_uuid: uuidOf(7, 1), networks };

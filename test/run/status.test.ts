@@ -7,7 +7,7 @@ import { stillReleased } from "../../src/window/handover/hand-over.ts";
 import { unfinished } from "../../src/window/runner/pipeline.ts";
 import { handoverOf } from "../../src/window/runner/run-state.ts";
 import { statusOf } from "../../src/window/runner/status-text.ts";
-import { COUNTS, PLAN, SHA, SNAPSHOT } from "../support/run-files.ts";
+import { PLAN, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const span = { part: "ironic", plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" };
 const LOADED: readonly Entry[] = [
@@ -105,17 +105,6 @@ test("a staged load that is killed before it begins goes on staged", () => {
 });
 
 const NONE = { hosts: 0, flavors: 0, findings: 0, stopped: [] };
-
-test("after a plan in which nothing can be loaded, status says why and what to do", () => {
-  const verdicts = { create: 0, unchanged: 0, drift: 0, conflict: 0, blocked: 2, skipped: 0 };
-  const plan = { ...PLAN, counts: { ...COUNTS, nodes: 0, ports: 0, verdicts } };
-  const next = (asked: boolean): string => status([], { plan, asked, run: "m 1" }).next;
-  assert.match(
-    next(true),
-    /^nova2ironic show 'm 1\/plan' --skipped {2}# the plan loads none of its 2 machines: 2 blocked/,
-  );
-  assert.match(next(false), /^nova2ironic power /);
-});
 
 test("what verify found as planned is behind us: take-over, nova-compute, finish", () => {
   const finish = { end: null, guards: true } as const;

@@ -15,7 +15,6 @@ export async function commandOf(name: NextCommand): Promise<Declared> {
   return found?.[1] as Declared; // the module of that name exports it
 }
 
-/** What the tool would read when a person copies this line into a shell. */
 export async function read(command: NextCommand, line: string) {
   const script = `nova2ironic() { printf '%s\\0' "$@"; }; ${line}`;
   const [name, ...words] = execFileSync("sh", ["-c", script], { encoding: "utf8" }).split("\0");

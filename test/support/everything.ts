@@ -35,7 +35,6 @@ const ODD: readonly CaseRow[] = [
   tenant(52, { pm_password: "0", pm_user: "1e3" }),
 ];
 
-/** What Latin-1 cannot hold. */
 const WIDE: readonly CaseRow[] = [
   { id: 61, pm_user: "\u7ba1\u7406\u8005", pm_password: "\u5bc6\u7801 \u2603 \ud83d\ude80" },
   { id: 62, service_host: "compute-\u03b1" },

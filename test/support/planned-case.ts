@@ -139,7 +139,6 @@ export async function planned(
   });
 }
 
-/** What the words of plan want of Nova's rows. */
 function askedOf(words: readonly string[]) {
   const [novaDb] = after(words, "--nova-db");
   if (novaDb === undefined) return null;

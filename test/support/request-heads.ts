@@ -26,7 +26,6 @@ const PIECES = [
 const FIELDS = PIECES.filter((one) => one.endsWith("\r\n"));
 const USUAL = ["Host: a\r\n", "X-Auth-Token: admin\r\n", "Connection: close\r\n"];
 
-/** What may stand in a path. */
 const PARTS = [
   ...["..", "%2e%2e", "%2f", "%00", "%zz", "detail", "action", "1", "", "*", "a".repeat(300)],
   ...["http://other", "//", "?", "#", "a=b&".repeat(50), "\u00e9"],

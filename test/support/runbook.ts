@@ -1,6 +1,5 @@
 import { page } from "./manual.ts";
 
-/** What a box says. */
 export function box(step: string): { readonly [row: string]: string } {
   const rows = [...step.matchAll(/^\| (\w[\w ]*) \| (.*) \|$/gm)];
   return Object.fromEntries(rows.map(([, row = "", text = ""]) => [row, text]));
@@ -9,7 +8,6 @@ export function box(step: string): { readonly [row: string]: string } {
 /** The steps of the runbook, as they stand there. */
 export const STEPS = steps("runbook", "");
 
-/** What Juno has in the place of some of them. */
 export const JUNO = steps("night-juno", "On Juno, ");
 
 function steps(of: string, where: string) {

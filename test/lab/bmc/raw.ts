@@ -80,7 +80,6 @@ export async function answersPing(address: string): Promise<boolean> {
   );
 }
 
-/** What is in a packet of the 2.0 format that is not encrypted. */
 export function payloadOf(came: Came | undefined): Buffer {
   if (came === undefined) throw new Error("nothing came");
   return came.bytes.subarray(16, 16 + came.bytes.readUInt16LE(14));

@@ -1,6 +1,5 @@
 import { ADMIN, type CloudPlace } from "./config.ts";
 
-/** What the operator of this cloud has. */
 export interface Registered {
   /** OS_* variables of a login with a password. */
   readonly env: { readonly [name: string]: string };

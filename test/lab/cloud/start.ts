@@ -36,7 +36,6 @@ export async function choose(): Promise<Chosen> {
   return { ...own, authtoken: token(own) };
 }
 
-/** What makes one cloud differ from another. */
 export interface CloudOptions {
   /** Those that run. */
   readonly services?: readonly Service[];

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { sqlalchemy } from "../cloud/config.ts";
 import type { Coordinates } from "../server.ts";
 
-/** What makes one Ironic of the lab differ from another. */
 export interface IronicOptions {
   /** `http_basic` has one account, its password new with every start. */
   readonly auth?: "noauth" | "http_basic" | "keystone";

@@ -145,7 +145,6 @@ const ROW: InstanceRow = {
   ...{ id: 1, uuid: INSTANCE, host: "c-1", node: "A-1", task_state: null, deleted: 0 },
 };
 
-/** What is told of a machine with this row. */
 async function told(
   row: Partial<InstanceRow> | null,
   line: Partial<PlannedMachine> = {},

@@ -214,9 +214,7 @@ test("machines that are skipped, and findings that are accepted, are listed and 
   await made.ironic
     .db("nodes")
     .where({ id: kept?.id })
-    .update({
-      instance_uuid: caseUuid("instance", 1),
-    });
+    .update({ instance_uuid: caseUuid("instance", 1) });
   assert.match(
     (await checkRows(made))("Instances planned and loaded"),
     /^Failure: .*nova has no more/,

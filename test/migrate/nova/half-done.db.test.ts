@@ -160,11 +160,11 @@ test("a load that dies behind its commit waits for its end, whoever is taken bac
   const extra = await isChanged(made);
   await ends(2, made.act(["rollback", "--node", "1"]));
   await extra();
-  assert.match(await nextOf(made), /^Next: nova2ironic apply .*--yes {2}# goes on where it/);
+  assert.match(await nextOf(made), /^Next: nova2ironic apply .*--yes {2}# resumes where it/);
   await ends(0, made.act(["rollback", "--node", "2"]));
   const { next, one, why, preview, finish } = await said(made);
   assert.match(next, /^Next: nova2ironic apply .*--yes {2}# resumes where it stopped, and loads/);
-  assert.match(why, /loads again what was taken back/, "which is a person's to decide");
+  assert.match(why, /loads again the machines that were/, "which is a person's to decide");
   assert.match(one, /^nova2ironic apply .*--yes/);
   assert.match(preview, /^Finish would not end this run: /m);
   assert.match(finish, /^3 [\s\S]*^Next: nova2ironic apply .*--yes/m);

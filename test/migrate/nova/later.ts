@@ -52,7 +52,6 @@ export function trainCloud(): Case {
   };
 }
 
-/** The same cloud on a Nova whose migrations are alembic's. */
 export function alembicCloud(): Case {
   const train = trainCloud();
   const services = train.nova?.services ?? [];
@@ -65,7 +64,6 @@ export function alembicCloud(): Case {
   };
 }
 
-/** What the migration left of them in nova. */
 const GONE: readonly CaseRow[] = [
   {
     ...{ id: 1, instance_type_id: 1, key: "cpu_arch", value: "x86_64" },

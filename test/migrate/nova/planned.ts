@@ -56,7 +56,6 @@ export async function plannedCloud(
   };
 }
 
-/** What a load created again has other ids. */
 export function withoutIds(rows: Rows): Rows {
   return new Map(
     [...rows.values()].map((row) => {

@@ -26,7 +26,6 @@ export const NOW = {
   sqlite: "datetime('now')",
 };
 
-/** What of a database reading wants. */
 export function asDatabase(knex: Knex, engine: TestDatabase["engine"]): Database {
   const run = <T>(_: string, work: () => PromiseLike<T>): Promise<T> => Promise.resolve(work());
   // Nothing else of it is used.

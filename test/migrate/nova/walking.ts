@@ -23,7 +23,6 @@ export function walk({ at }: PlannedCloud, ...more: readonly string[]): Promise<
   return run(["run", ...at, "--yes", "--wait", "0", "--watch", "0", ...more]);
 }
 
-/** What a run that was refused says last. */
 export function isRefused(ran: Ran, why: RegExp, code = "N2I-E328"): void {
   assertRefusal({ ...ran, out: "", err: ran.err.slice(ran.err.indexOf("ERROR ")) }, 4, code, why);
 }

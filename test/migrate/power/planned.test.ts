@@ -23,10 +23,7 @@ async function ofTwo(t: TestContext) {
       { users: user(1), power: true },
       { users: user(1), power: false },
     ],
-    ([pm_address = ""]) => ({
-      nova_bm: { nodes: [{ id: 1, pm_address }] },
-      nova_conf: null,
-    }),
+    ([pm_address = ""]) => ({ nova_bm: { nodes: [{ id: 1, pm_address }] }, nova_conf: null }),
   );
   const [, second = ""] = at.addresses;
   const info = { ipmi_address: second };

@@ -8,7 +8,6 @@ export type Control =
   | { readonly do: "commands" }
   | { readonly do: "usage" };
 
-/** What the farm's process has used. */
 export interface Usage {
   readonly cpuMs: number;
   readonly rssMiB: number;

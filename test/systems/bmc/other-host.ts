@@ -102,7 +102,6 @@ export function machine(at: number, macs: readonly string[] = [macOf(at)]) {
   return { bm_node_id: at, macs };
 }
 
-/** What most tests look at. */
 export function told({ verdict, power, detail }: PowerReading): readonly (string | null)[] {
   return [verdict, power, detail];
 }

@@ -116,13 +116,11 @@ async function through(t: TestContext, engine: "mysql" | "postgresql", change: C
   return { opening, heard: () => Buffer.concat(heard).toString("latin1") };
 }
 
-/** The same bytes with a text in them replaced by one of the same length. */
 const replaced =
   (text: RegExp, by: (found: string) => string): Change =>
   (bytes) =>
     Buffer.from(bytes.toString("latin1").replace(text, by), "latin1");
 
-/** What poolers make of the options at login. */
 const OF_POSTGRESQL: readonly (readonly [string, Change])[] = [
   ["leaves them out", replaced(/-c nova2ironic.*on/, (found) => " ".repeat(found.length))],
   ["gives a session that another one opened", replaced(/session=../, () => "session=zz")],

@@ -78,7 +78,6 @@ test("over REST finish clears what this tool set and nothing else, in a call eac
   assert.deepEqual(kept(at.ironic), before);
 });
 
-/** What may become of the first call of a machine. */
 const LOST = [
   ["was done", { done: true, says: null }],
   ["was not done", { done: false, says: null }],

@@ -14,7 +14,6 @@ import { withDatabase } from "../../lab/index.ts";
 import { openedAt } from "../../support/opened.ts";
 import { seal } from "../../support/planned-case.ts";
 
-/** What a literal of SQL says of its row. */
 type Says = "live" | "null" | "deleted" | "unreadable";
 type Literals = readonly (readonly [literal: string, Says])[];
 

@@ -25,7 +25,6 @@ const says = (...findings: readonly (readonly [string, boolean])[]) => ({
   findings: new Map(findings),
 });
 const HELD = { ...LINE, blocked: true };
-/** What the plan makes of the second machine where nothing is wrong with it. */
 const FREE = { ...LINE, id: 2, uuid: OTHER, instance_uuid: null };
 const LOST = (accepted: boolean) => ({ ...FREE, ...says(["N2I-D103", accepted]) });
 const DISPUTED = { ...HELD, ...says(["N2I-D102", false]) };

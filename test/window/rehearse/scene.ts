@@ -39,7 +39,6 @@ export async function rehearsing(
   };
 }
 
-/** What the last rehearsal of a run found. */
 export function foundIn({ run }: Pick<Deployment, "run">): Rehearsal {
   return JSON.parse(readFileSync(join(run, "rehearsal.json"), "utf8")) as Rehearsal;
 }

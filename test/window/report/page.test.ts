@@ -30,7 +30,6 @@ async function pageOf(times = 1): Promise<string> {
   return text;
 }
 
-/** What the page's script would read. */
 function islandsOf(text: string): readonly (readonly [name: string, value: unknown])[] {
   return [...text.matchAll(ISLAND)].map(([, name = "", packed = ""]) => [
     name,

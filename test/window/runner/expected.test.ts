@@ -55,9 +55,7 @@ test("how long a hand-over takes is said for machines that are staged still", ()
 
 test("a look of verify takes as long as that look did, and no other", () => {
   const ran = [["verify", 7] as const, ["verify --final", 3] as const].map(
-    ([command, seconds]) => ({
-      ...{ command, seconds, at: AT, by: "me", status: 0, result: "" },
-    }),
+    ([command, seconds]) => ({ ...{ command, seconds, at: AT, by: "me", status: 0, result: "" } }),
   );
   assert.equal(expected(files([]), "final", { ...NOTHING, ran }).seconds, 3);
   assert.equal(expected(files([]), "verify", { ...NOTHING, ran }).seconds, 7);

@@ -43,7 +43,6 @@ async function pageOf(machines: number): Promise<string> {
   return text;
 }
 
-/** What a page did that it has no business to do. */
 interface Opened {
   readonly page: Page;
   readonly strange: readonly string[];
@@ -68,7 +67,6 @@ async function open(t: TestContext, options: BrowserContextOptions = {}): Promis
   return { page, strange };
 }
 
-/** What axe-core finds against WCAG and good practice. */
 async function violations(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe);
   const run =

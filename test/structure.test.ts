@@ -18,24 +18,30 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6813,
+  cli: 6794,
   demo: 743,
   engine: 1577,
   lib: 6192,
-  manage: 4763,
-  migrate: 13380,
-  model: 5668,
+  manage: 4760,
+  migrate: 13357,
+  model: 5658,
   proxy: 728,
   run: 4381,
-  serving: 1399,
+  serving: 1381,
   switchover: 4604,
-  systems: 16450,
-  takeover: 7991,
-  window: 10341,
+  systems: 16436,
+  takeover: 7971,
+  window: 10326,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
 const EXPORTED = 2898;
+
+/**
+ * Refusals of a command line (N2I-E100) in src at most, outside the declarations of options. The number may only fall:
+ * a range, a form, an exclusion or a requirement belongs to the option (cli/options/declared.ts).
+ */
+const USAGE = 49;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
 const PRIVATE = 521;
@@ -200,6 +206,13 @@ test("src exports no more names, and has no more private words, than before", ()
     name.split(/(?=[A-Z])|_/).some((word) => PRIVATE_WORDS.test(word.toLowerCase()));
   const counts = [names.length, [...identifiers].filter(isPrivate).length];
   assert.ok((counts[0] ?? 0) <= EXPORTED && (counts[1] ?? 0) <= PRIVATE, String(counts));
+});
+
+test("a command line is checked by the declarations of options", () => {
+  const sites = SOURCES.filter((file) => file !== "src/lib/refusals.ts").flatMap((file) =>
+    [...read(file).matchAll(/"N2I-E100"/g)].map(() => file),
+  );
+  assert.ok(sites.length <= USAGE, `${sites.length}: ${sites.join(", ")}`);
 });
 
 test("nothing is nested deeper than four", () => {

@@ -20,7 +20,7 @@ function wrong(made: Whole): readonly Wrong[] {
   const verify = ["verify", ...at, ...reader];
   const extract = ["extract", "--run", join(folder, "another")];
   return [
-    [64, "N2I-E100", /wants DIR/, [...bare, "", "--yes"]],
+    [64, "N2I-E100", /--tftp-root takes a folder, not ""/, [...bare, "", "--yes"]],
     [64, "N2I-E410", /not a folder/, [...bare, join(folder, "site.json"), "--yes"]],
     [64, "N2I-E410", /ENOENT/, [...bare, `other=${tree}`, "--yes"]],
     [
@@ -30,10 +30,25 @@ function wrong(made: Whole): readonly Wrong[] {
       [...boot, "--from", `h=${old}`, "--from", `h=${old}`, "--plan"],
     ],
     [64, "N2I-E100", /exclude each other/, [...boot, "--verify", "--undo"]],
-    [64, "N2I-E100", /--served-as wants/, [...bare, tree, "--served-as", "", "--yes"]],
-    [64, "N2I-E100", /--served-as wants/, [...bare, tree, "--served-as", "tftpboot", "--yes"]],
-    [64, "N2I-E100", /--served-as wants/, [...bare, tree, "--served-as", "/x\nkernel y", "--yes"]],
-    [64, "N2I-E100", /--served-as says/, [...bare, join(folder, "a tree"), "--yes"]],
+    [
+      64,
+      "N2I-E100",
+      /--served-as takes an absolute path/,
+      [...bare, tree, "--served-as", "", "--yes"],
+    ],
+    [
+      64,
+      "N2I-E100",
+      /--served-as takes an absolute path/,
+      [...bare, tree, "--served-as", "tftpboot", "--yes"],
+    ],
+    [
+      64,
+      "N2I-E100",
+      /--served-as takes an absolute path/,
+      [...bare, tree, "--served-as", "/x\nkernel y", "--yes"],
+    ],
+    [64, "N2I-E100", /path of --tftp-root/, [...bare, join(folder, "a tree"), "--yes"]],
     [
       64,
       "N2I-E306",

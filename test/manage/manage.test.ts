@@ -229,7 +229,7 @@ test("what the command line says wrong is told before anything is opened", async
     [["n", "web", "--property", "a"], /--property takes KEY=VALUE/],
     [["n", "web", "--description", long], /description: at most 255/],
     [["n", "web", "--in-flight", "0"], /--in-flight takes a whole number/],
-    [["n"], /wants a node and a name, or --from FILE/],
+    [["n"], /needs <name> or --from/],
     [["n", "web", "--nova"], /--nova needs --flavor/],
     [["n", "web", "--flavor", "bm"], /--flavor needs --nova/],
     [["n", "web", "--adoptable"], /node manage has no option --adoptable/],

@@ -1,5 +1,5 @@
 import { FORMATS, type FormatOptions, QUOTES } from "../../lib/table/format.ts";
-import { flag, grouped, words } from "./declared.ts";
+import { flag, grouped, number, words } from "./declared.ts";
 
 /**
  * The output options of every command that lists or shows, named as OpenStack's clients name them.
@@ -13,32 +13,20 @@ export const formatOptions = grouped("Output:", {
     default: "table" as FormatOptions["format"],
     describe: "Form of the output",
   },
-  column: {
+  column: words("Show this column only. Repeat it for more, in the order of the output", {
     alias: "c",
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe: "Show this column only; repeat it for more, shown in the order given",
-  },
-  "sort-column": {
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe: "Sort by this column; repeat it for more; all rows are held in memory",
-  },
+  }),
+  "sort-column": words("Sort by this column. Repeat it for more. All rows are kept in memory"),
   noindent: { type: "boolean", describe: "json: all on one line" },
   quote: {
     choices: QUOTES,
     default: "nonnumeric" as NonNullable<FormatOptions["quote"]>,
     describe: "csv: what to quote",
   },
-  "max-width": {
-    type: "number",
-    describe: "table: columns of the screen to use (CLIFF_MAX_TERM_WIDTH)",
-  },
+  "max-width": number("table: columns of the screen to use (CLIFF_MAX_TERM_WIDTH)"),
   "fit-width": { type: "boolean", describe: "table: fit it to the screen (CLIFF_FIT_WIDTH=1)" },
   "print-empty": { type: "boolean", describe: "table: print the header when there is no row" },
-} as const);
+});
 
 const lists = {
   match: words(

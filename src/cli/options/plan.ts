@@ -29,7 +29,7 @@ export const planOptions: Declared = {
     ...matchOption,
     "max-unreachable": number(
       "Load machines whose BMC does not answer, if they are no more than this",
-      { default: 0, requiresArg: true },
+      { default: 0 },
     ),
     ...common("conductor-ipmitool"),
     "propose-site": word(
@@ -40,6 +40,11 @@ export const planOptions: Declared = {
     "detailed-exitcode": flag("Exit 2 when there is something to load"),
     ...common("key-file"),
   },
+  exclude: ["flavor-images=keep flavor-images=delete: deploy-kernel deploy-ramdisk"],
+  want: [
+    `nova-api-db ${NOVA_ROWS.join(" ")}: nova-db`,
+    ...["deploy-kernel flavor-images=point: deploy-ramdisk", "deploy-ramdisk: deploy-kernel"],
+  ],
   examples: [
     "$0 plan --run m1 --ironic-db conf:/etc/ironic/ironic.conf --site site.yaml",
     "$0 plan --run m1 --os-cloud admin --site site.yaml",

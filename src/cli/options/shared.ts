@@ -6,13 +6,21 @@ const WANT_NOVA = "With --nova-db";
 /** Seconds that heartbeats may be watched. */
 const LONGEST_WATCH = 3600;
 
+/** No name begins or ends with a blank. `group:rack7` without a name is an incomplete value, not a host. */
+const COMPUTE_HOST = [
+  /^(?:(?:(?:host|group|shard):|(?![a-z]+:))[^\s=](?:[^=]*[^\s=])?=)?(?!(?:host|group|shard):)[^\s=](?:[^=]{0,253}[^\s=])?$/,
+  "NAME, HOST=NAME, group:GROUP=NAME or shard:SHARD=NAME, without blanks around names",
+] as const;
+const IMAGE = [/^(?:name:.+|[\w.-]{1,255})$/s, "an image id, or name:NAME"] as const;
+
 /** Where Nova is, and how its nova-computes are watched. */
 const NOVA = grouped("Nova:", {
   "nova-db": word("Nova's database: URL without password, file:PATH, env:NAME or conf:PATH"),
   // Flavors are there since Newton.
   "nova-api-db": word("nova_api's database, given the same way: it has the flavors since Newton"),
   watch: number(`${WANT_NOVA}: seconds that nova-compute's heartbeats are watched standing still`, {
-    ...{ default: WATCH_SECONDS, requiresArg: true, most: LONGEST_WATCH },
+    default: WATCH_SECONDS,
+    most: LONGEST_WATCH,
   }),
   "allow-running-compute": flag(`${WANT_NOVA}: go on though a nova-compute still reports`),
   "allow-queued-requests": flag(
@@ -22,13 +30,16 @@ const NOVA = grouped("Nova:", {
   "leave-nova": flag("Act on Ironic alone"),
   "compute-host": words(
     `${WANT_NOVA}: [HOST=|group:GROUP=|shard:SHARD=]NAME, the compute host that takes instances over`,
+    { form: COMPUTE_HOST },
   ),
   "flavor-images": word(
     `${WANT_NOVA}: deploy images of flavors; point them to the new ones when these are given`,
     { choices: ["keep", "point", "delete"] },
   ),
-  "deploy-kernel": word("Glance id of the new deploy kernel, or name:NAME to look it up"),
-  "deploy-ramdisk": word("and of its ramdisk"),
+  "deploy-kernel": word("Glance id of the new deploy kernel, or name:NAME to look it up", {
+    form: IMAGE,
+  }),
+  "deploy-ramdisk": word("Glance id of the new deploy ramdisk, or name:NAME", { form: IMAGE }),
   flavor: words("Change this flavor too, though it names one image of two: name or flavorid"),
 });
 
@@ -42,9 +53,9 @@ const IRONIC = grouped("Ironic:", {
   },
   "ironic-url": word("REST: URL of the bare metal service; OS_* say how to log in"),
   // How many machines are adopted or deleted at once.
-  "in-flight": number("REST: machines under way at once (8)", { requiresArg: true, least: 1 }),
+  "in-flight": number("REST: machines under way at once (8)", { least: 1 }),
   "lock-wait": number("Seconds to wait for conductors that have reserved machines", {
-    ...{ default: 60, requiresArg: true },
+    default: 60,
   }),
 });
 
@@ -53,7 +64,7 @@ const CLOUD = grouped("OpenStack:", {
   "os-cloud": word("Cloud of clouds.yaml and secure.yaml; OS_CLOUD without it"),
   "os-cacert": word("File of authorities (PEM)"),
   insecure: { type: "boolean", describe: "Do not check certificates" },
-  "api-timeout": number("Seconds that a call may take (60)", { requiresArg: true, above: 0 }),
+  "api-timeout": number("Seconds that a call may take (60)", { above: 0 }),
 });
 
 /** What `--all-rows` means where `--diff` is. */
@@ -71,6 +82,7 @@ export const SHARED = {
   "ironic-release": word("Release of Ironic", { choices: releaseNames() }),
   "conductor-ipmitool": word(
     "Version of ipmitool on the conductors, 1.8.19; by default what the release came with",
+    { form: [/^\d+\.\d+\.\d+/, "a version, such as 1.8.19"] },
   ),
   // Machines that Nova manages once a run is finished.
   "after-finish": flag("Do it though finish ended this run"),

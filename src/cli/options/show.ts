@@ -1,6 +1,6 @@
 import type { FormatOptions } from "../../lib/table/format.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type Declared, flag } from "./declared.ts";
+import { argument, type Declared, flag } from "./declared.ts";
 import { listOptions } from "./format.ts";
 import { ALL_ROWS, common } from "./shared.ts";
 
@@ -16,14 +16,11 @@ export const showOptions: Declared = {
   command: "show <file>",
   describe: "Print a file of a run, row by row: plan, snapshot, readings, journal, log; or a diff",
   positional: [
-    [
+    argument(
       "file",
-      {
-        ...{ type: "string", demandOption: true },
-        describe:
-          "A plan's folder or a file in it; snapshot, power, journal, log or window of a run",
-      },
-    ],
+      "A plan's folder or a file in it; snapshot, power, journal, log or window of a run",
+      { demandOption: true },
+    ),
   ],
   options: {
     ...listOptions,
@@ -32,7 +29,7 @@ export const showOptions: Declared = {
     skipped: flag("Of a plan: only the machines that apply does not load, with the reason"),
     nova: flag("Of a plan: its rows of Nova and what was found of them"),
   },
-  exclude: ["nova", "diff", "match"].map((name) => ["skipped", name]),
+  exclude: ["skipped: nova diff match"],
   examples: [
     "$0 show m1/plan -f csv -c UUID -c Verdict",
     "$0 show m1/plan --diff 7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001",

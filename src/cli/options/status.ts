@@ -1,8 +1,8 @@
 import type { FormatOptions } from "../../lib/table/format.ts";
 import type { Places } from "../../migrate/hosts/allocations.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type Declared, word } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { argument, type Declared, word } from "./declared.ts";
+import { formatOptions, listOptions } from "./format.ts";
 import { common, meaning } from "./shared.ts";
 
 export interface StatusArgs extends Voice, FormatOptions, Places {
@@ -21,5 +21,37 @@ export const statusOptions: Declared = {
     ),
     ...formatOptions,
   },
+  want: ["placement-db: nova-db"],
   examples: ["$0 status --run m1"],
+};
+
+export const nextOptions: Declared = {
+  command: "next",
+  describe: "Say the one next step of a run, why, how long it takes and what undoes it",
+  options: { ...common("run"), ...formatOptions },
+  examples: ["$0 next --run m1"],
+};
+
+export interface WindowArgs extends Voice, FormatOptions {
+  readonly run: string;
+  readonly action: "open" | "close" | "show";
+}
+
+export const windowOptions: Declared = {
+  command: "window <action>",
+  describe: "Open or close the maintenance window of a run, or show its record",
+  positional: [argument("action", "open, close or show", { choices: ["open", "close", "show"] })],
+  options: { ...common("run"), ...listOptions },
+  examples: ["$0 window open --run m1", "$0 window show --run m1 -f csv"],
+};
+
+export const supportOptions: Declared = {
+  command: "support",
+  describe:
+    "Put a run's artefacts, journal and log into an archive for a bug report, without secrets",
+  options: {
+    ...common("run"),
+    to: word("The archive to write; NAME-support.tar.gz in this folder without it"),
+  },
+  examples: ["$0 support --run m1"],
 };

@@ -44,14 +44,10 @@ export const verifyOptions: Declared = {
     ...listOptions,
     "all-rows": { ...listOptions["all-rows"], describe: "List validated rows too, and every row" },
   },
-  exclude: [
-    ["takeover", "nova-db"],
-    ["takeover", "final"],
+  exclude: ["takeover: nova-db final"],
+  want: [
+    ...["takeover: ironic-db", "placement-db: nova-db"],
+    ...["conductor-log: takeover", "compute-log: final"],
   ],
-  want: {
-    "placement-db": ["nova-db"],
-    "conductor-log": ["takeover"],
-    "compute-log": ["final"],
-  },
   examples: ["$0 verify --run m1 --ironic-db conf:/etc/ironic/ironic.conf -f csv"],
 };

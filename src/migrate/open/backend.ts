@@ -165,8 +165,6 @@ function orByRows(cause: unknown): never {
 
 function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: Mappings): Backend {
   const { inFlight = IN_FLIGHT, apiTimeout = LIMIT, lockWait = 0 } = options;
-  if (inFlight < 1 || apiTimeout <= 0)
-    throw new MigrationError("N2I-E100", "--in-flight is at least 1, --api-timeout more than 0");
   const services: RestService[] = [];
   const open = async (said: string | undefined): Promise<RestService> => {
     const service = await waitingFor("logging in and asking Ironic what it is", () =>
@@ -179,11 +177,7 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
     kind: "rest",
     shown: cloud.endpoint ?? cloud.from,
     same: sameOver,
-    async open(said, seal, { planning = false, staged = false, unprotected } = {}) {
-      if (staged)
-        throw new MigrationError("N2I-E100", "--staged is for --ironic-db", {
-          fix: "Adoption hands each machine to its conductor by itself; leave --staged out.",
-        });
+    async open(said, seal, { planning = false, unprotected } = {}) {
       const service = await open(said);
       if (planning) expectSpoken(service, said);
       const { identity, release } = service;

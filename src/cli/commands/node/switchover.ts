@@ -1,4 +1,3 @@
-import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import type { FormatOptions } from "../../../lib/table/format.ts";
 import { type Columns, viewOf } from "../../../lib/table/table.ts";
@@ -20,11 +19,6 @@ export interface SwitchoverArgs
 
 export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
   const { machine: source, name, dryRun } = args;
-  if (name !== undefined && args.destination !== undefined && name !== args.destination)
-    throw new MigrationError(
-      "N2I-E100",
-      `node switchover is given two destinations, ${name} and ${args.destination}`,
-    );
   const destination = args.destination ?? name;
   const words: SwitchWords = {
     ...{ ...args, source },

@@ -1,8 +1,7 @@
-import { support } from "../../../window/support.ts";
-import type { SupportArgs } from "../../options/window/support.ts";
-import { print, say, sinkOf } from "../shared.ts";
+import { type SupportWords, support } from "../../../window/support.ts";
+import { print, say, sinkOf, type Voice } from "../shared.ts";
 
-export async function supportCommand(args: SupportArgs): Promise<void> {
+export async function supportCommand(args: Voice & SupportWords): Promise<void> {
   const { path, bytes, files, leftOut } = await support(args, sinkOf({ ...args, format: "table" }));
   for (const { name, why } of leftOut) say(args, `Left out: ${name}: ${why}.`);
   print(`Wrote ${path}: ${files.length} files, ${Math.ceil(bytes / 1024)} KiB.`);

@@ -1,6 +1,6 @@
 import { openRun } from "../../../run/files/run-folder.ts";
 import { closeWindow, openWindow, readWindow } from "../../../run/files/window-file.ts";
-import type { WindowArgs } from "../../options/window/window.ts";
+import type { WindowArgs } from "../../options/status.ts";
 import { printView } from "../../print/out.ts";
 import { windowView } from "../../views/window.ts";
 import { print } from "../shared.ts";

@@ -1,4 +1,4 @@
-import { flag, number, type OptionTable, word, words } from "../declared.ts";
+import { flag, number, type OptionTable, perHost, word, words } from "../declared.ts";
 import { common, needed } from "../shared.ts";
 
 export const NOVA_BM = {
@@ -13,21 +13,19 @@ export const NOVA_CONF = {
 export const DOWN = {
   ...NOVA_CONF,
   "service-down-time": number("Seconds without a report after which a nova-compute is down (60)", {
-    ...{ requiresArg: true, above: 0 },
+    above: 0,
   }),
 };
 
 /** The options of an agent, which its systemd unit has too. */
 export const AGENT: OptionTable = {
   host: word("Compute host whose lease is kept, as [DEFAULT]host of its nova.conf", {
-    demandOption: true,
+    ...{ demandOption: true, form: [/^[!-~]+$/, "the name of a compute host"] },
   }),
   ...needed("nova-bm-db"),
   ...needed("nova-db"),
-  interval: number("Seconds between two heartbeats", { default: 10, requiresArg: true, above: 0 }),
-  ttl: number("Seconds without one after which others may fence this host", {
-    ...{ default: 60, requiresArg: true },
-  }),
+  interval: number("Seconds between two heartbeats", { default: 10, above: 0 }),
+  ttl: number("Seconds without one after which others may fence this host", { default: 60 }),
   "my-ip": word("Address of this host that machines boot from, published with its lease"),
   "tftp-root": word("TFTP tree of this host: what boots its machines is published from it"),
   "on-fenced": word("Program to run, once, when this host was fenced: to stop nova-compute"),
@@ -36,7 +34,10 @@ export const AGENT: OptionTable = {
   "fence-command": word(
     "With --take: program that keeps a dead host from coming back; 0 is yes, and nothing else",
   ),
-  "tftp-from": words("HOST=DIR: a copy of the TFTP tree of another host. Repeatable"),
+  "tftp-from": words(
+    "HOST=DIR: a copy of the TFTP tree of another host. Repeatable",
+    perHost("DIR"),
+  ),
   ...DOWN,
   // For Glance's images and Neutron's ports; OS_* say the rest.
   ...common("os-cloud", "os-cacert", "insecure", "api-timeout"),

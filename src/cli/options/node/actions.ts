@@ -1,13 +1,12 @@
-import { type Declared, flag, number, type Positional, word, words } from "../declared.ts";
+import { argument, type Declared, flag, number, word, words } from "../declared.ts";
 import { listOptionsWithoutAll } from "../format.ts";
 import { common, meaning } from "../shared.ts";
 
 const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout");
 
 const RUN = meaning("run", "The run's folder, with the journal that rollback needs");
-const ARG = { requiresArg: true };
 const PACE = {
-  "in-flight": number("Machines in progress at once (4)", { ...ARG, least: 1, whole: true }),
+  "in-flight": number("Machines in progress at once (4)", { least: 1, whole: true }),
 };
 const NOVA = {
   nova: flag("A server of Nova rather than an allocation of Ironic"),
@@ -19,10 +18,8 @@ const NOVA = {
   "accept-network-cut": flag(
     "With --nova: machines with network_interface neutron too, cut off until their ports are bound again",
   ),
-  watch: number("With --nova: seconds to watch each machine afterwards (120)", ARG),
+  watch: number("With --nova: seconds to watch each machine afterwards (120)"),
 };
-/** Options that need --nova. */
-const WITH_NOVA = ["flavor", "image", "port", "accept-network-cut", "watch"];
 
 /** Options of the list of adoptable machines. */
 const ADOPTABLE = {
@@ -36,27 +33,24 @@ const ADOPTABLE = {
 /** How a switchover is done, by the command or the service. */
 export const SWITCHING = {
   options: {
-    "soft-timeout": number("Seconds for the source's system to shut down (600)", ARG),
-    "proof-interval": number("Seconds between two reads that prove it is off (65)", ARG),
-    "proof-timeout": number("Seconds for that proof, from the first hard power off (300)", ARG),
+    "soft-timeout": number("Seconds for the source's system to shut down (600)"),
+    "proof-interval": number("Seconds between two reads that prove it is off (65)"),
+    "proof-timeout": number("Seconds for that proof, from the first hard power off (300)"),
     "fence-command": word("A program that exits with 0 once the source, its argument, is off"),
     identical: word("A document in place of mappings/identical.json"),
     ...meaning("nova-db", "The instance is Nova's: change its row here"),
     placement: flag("With --nova-db: move its allocation in Placement too"),
     "leave-nova": flag("The instance is Nova's: show the commands for its rows at the end"),
   },
-  exclude: [
-    ["fence-command", "source-confirmed-off"],
-    ["nova-db", "leave-nova"],
-  ],
-  want: { placement: ["nova-db"] },
+  exclude: ["fence-command source-confirmed-off", "nova-db leave-nova"],
+  want: ["placement: nova-db"],
 } as const satisfies Partial<Declared>;
 
-const MACHINE: Positional = ["machine", { type: "string", describe: "uuid or name of the node" }];
+const MACHINE = argument("machine", "uuid or name of the node");
 
 const SPARES = {
   spares: flag("Nodes in manageable or enroll, by the active machines they are identical to"),
-  need: number("With --spares: exit 2 if a machine has fewer", { ...ARG, least: 0, whole: true }),
+  need: number("With --spares: exit 2 if a machine has fewer", { least: 0, whole: true }),
   identical: word("With --spares: a document in place of mappings/identical.json"),
 };
 const LIST = { ...SPARES, ...ADOPTABLE };
@@ -68,8 +62,9 @@ export const NODE = {
     describe:
       "List machines that run already and have no server record (--adoptable), or spares of machines that boot from volumes (--spares)",
     options: LIST,
-    exclude: [["adoptable", "spares"]],
-    want: { need: ["spares"], identical: ["spares"], "ironic-db": ["adoptable"] },
+    exclude: ["adoptable spares", "ironic-db ironic-url"],
+    oneOf: ["adoptable spares"],
+    want: ["need identical: spares", "ironic-db: adoptable"],
     examples: [
       "$0 node list --adoptable --os-cloud lab",
       "$0 node list --adoptable --all -f json",
@@ -80,27 +75,20 @@ export const NODE = {
     command: "node manage [machine] [name]",
     describe:
       "Give a machine that runs already, or those of --from, its server record: an allocation of Ironic, or a server of Nova",
-    positional: [MACHINE, ["name", { type: "string", describe: "name of the server" }]],
+    positional: [MACHINE, argument("name", "name of the server")],
     options: {
       ...RUN,
       from: word("Machines: CSV with node,name on its first line, or a list in YAML"),
       description: word("Description of the record"),
-      property: words("KEY=VALUE of its record. Repeatable"),
+      property: words("KEY=VALUE of its record. Repeatable", { form: [/^[^=]+=/, "KEY=VALUE"] }),
       "availability-zone": word("Zone of the record; with --nova also ZONE:HOST:NODE"),
       "dry-run": flag("Only show what would be done"),
       ...{ ...PACE, ...NOVA, ...IRONIC, ...listOptionsWithoutAll },
     },
-    exclude: [
-      ["from", "machine"],
-      ["from", "description"],
-      ["from", "availability-zone"],
-      ["from", "property"],
-      ["from", "port"],
-    ],
-    want: {
-      nova: ["flavor"],
-      ...Object.fromEntries(WITH_NOVA.map((name) => [name, ["nova"]])),
-    },
+    exclude: ["from: machine description availability-zone property port"],
+    oneOf: ["machine from", "name from"],
+    fixes: { name: "Give the node and the name of its server record, or --from FILE." },
+    want: ["nova: flavor", "flavor image port accept-network-cut watch: nova"],
     examples: [
       "$0 node manage n-1 web-1 --run s1 --os-cloud lab",
       "$0 node manage --from machines.csv --run s2 --os-cloud lab --dry-run",
@@ -118,10 +106,7 @@ export const NODE = {
     command: "node switchover <machine> [name]",
     describe:
       "Let the instance of a machine that boots from volumes continue on a spare: on the one named, or the first that fits",
-    positional: [
-      MACHINE,
-      ["name", { type: "string", describe: "the spare, in place of --destination" }],
-    ],
+    positional: [MACHINE, argument("name", "the spare, in place of --destination")],
     options: {
       ...RUN,
       destination: word("The spare, by uuid or name"),
@@ -131,7 +116,8 @@ export const NODE = {
       ...IRONIC,
       ...listOptionsWithoutAll,
     },
-    ...{ exclude: SWITCHING.exclude, want: SWITCHING.want },
+    exclude: [...SWITCHING.exclude, "name destination"],
+    want: SWITCHING.want,
     examples: ["$0 node switchover n-1 s-1 --run o1 --os-cloud lab --dry-run"],
   },
 } as const satisfies { readonly [action: string]: Declared };
@@ -146,13 +132,14 @@ export const ALIASES = {
       ...{ ...SPARES, all: ADOPTABLE.all, ...NODE.switchover.options },
       run: { ...RUN.run, demandOption: false },
     },
-    exclude: [
-      ...SWITCHING.exclude,
-      ...["machine", "destination", "dry-run", "fence-command"].map((name) => ["spares", name]),
-    ],
-    want: { ...SWITCHING.want, need: ["spares"], all: ["spares"] },
+    exclude: [...NODE.switchover.exclude, "spares: machine destination dry-run fence-command"],
+    oneOf: ["machine spares", "run spares"],
+    want: [...SWITCHING.want, "need all: spares"],
   },
-  adoptable: { command: "adoptable", describe: false, options: ADOPTABLE },
+  adoptable: {
+    ...{ command: "adoptable", describe: false, options: ADOPTABLE },
+    exclude: ["ironic-db ironic-url"],
+  },
   manage: { ...NODE.manage, command: "manage [machine] [name]", describe: false },
   unmanage: { ...NODE.unmanage, command: "unmanage <machine>", describe: false },
 } as const satisfies { readonly [action: string]: Declared };

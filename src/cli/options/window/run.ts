@@ -3,8 +3,8 @@ import { STAGES } from "../../../run/stages.ts";
 import type { RunWords } from "../../../window/runner/command-lines.ts";
 import type { Voice } from "../../commands/shared.ts";
 import { type Declared, flag, grouped, number, type OptionTable, word } from "../declared.ts";
+import { powerOptions } from "../extract.ts";
 import { planOptions } from "../plan.ts";
-import { powerOptions } from "../power.ts";
 import { common } from "../shared.ts";
 
 export interface RunArgs extends Voice, RunWords {
@@ -33,15 +33,11 @@ export const runOptions: Declared = {
     "skip-blocked": flag("Leave blocked machines out"),
     "per-minute": number("With --staged: machines handed over a minute, at most", { above: 0 }),
     "pause-file": word("Begin no stage while this file exists"),
-    "hook-timeout": number("Seconds that a hook of RUN/hooks may take", {
-      ...{ default: 300, requiresArg: true },
-    }),
+    "hook-timeout": number("Seconds that a hook of RUN/hooks may take", { default: 300 }),
     watch: number("Seconds that check (60) and apply (20) watch nova-compute standing still", {
-      ...{ requiresArg: true, most: 3600 },
+      most: 3600,
     }),
-    wait: number("Seconds to wait for what a person does; without it, until it is seen", {
-      requiresArg: true,
-    }),
+    wait: number("Seconds to wait for what a person does; without it, until it is seen"),
     ...common("yes"),
     ...of(powerOptions, FOR_STAGES.power),
     ...of(planOptions, FOR_STAGES.plan),

@@ -18,7 +18,7 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6794,
+  cli: 6783,
   demo: 743,
   engine: 1577,
   lib: 6192,

@@ -72,18 +72,24 @@ export function checkTogether(
   const fault = faultOf(declared, args);
   if (fault === null) return;
   const [text, names, usual] = fault;
-  const fix = names.flatMap((name) => declared.fixes?.[name] ?? [])[0] ?? usual;
-  throw new MigrationError("N2I-E100", text, fix === undefined ? {} : { fix });
+  const [fix = usual] = names.flatMap((name) => declared.fixes?.[name] ?? []);
+  throw new MigrationError("N2I-E100", text, { fix });
 }
 
-/** The first fault, in words, and the options that it names. */
+/** `a, b and c`. */
+function listOf(names: readonly string[], joint: "and" | "or"): string {
+  return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(Boolean).join(` ${joint} `);
+}
+
+/** The first fault, the options that it names, and the usual fix. */
 function faultOf(
   declared: Declared,
   args: { readonly [name: string]: unknown },
-): readonly [text: string, names: readonly string[], fix?: string] | null {
+): readonly [text: string, names: readonly string[], fix: string] | null {
   const { exclude = [], oneOf = [], want = [], differ = [] } = declared;
   const all: OptionTable = { ...everyCommand, ...declared.options };
   const own = nameOf(declared);
+  const help = `Help: ${own} --help`;
   const isGiven = (name: string): boolean => isSaid(args, name);
   const shown = (name: string): string =>
     declared.positional?.some(([one]) => one === name) === true
@@ -92,35 +98,53 @@ function faultOf(
   const missing = Object.keys(all).filter(
     (name) => all[name]?.demandOption === true && args[name] === undefined,
   );
+  const empty = missing.find((name) => io().words.includes(long(name)));
+  if (empty !== undefined)
+    return [`${long(empty)} needs a value`, [empty], `Add the value. ${help}`];
   if (missing.length > 0) {
-    const isInFile = missing.every((name) => name === "run" || CONNECTIONS.includes(name));
-    const or = isInFile ? ", or set it in nova2ironic.yaml" : "";
-    const names = missing.map(long).join(", ");
-    const isEmpty = missing.some((name) => io().words.includes(long(name)));
-    const fix = `Run ${own} with ${names}${or}. Help: ${own} --help`;
-    return [isEmpty ? `${names} needs a value` : `${own} needs ${names}`, missing, fix];
+    const names = listOf(missing.map(long), "and");
+    const kept = missing.filter((name) => name === "run" || CONNECTIONS.includes(name)).map(long);
+    const or = kept.length > 0 ? `, or set ${listOf(kept, "and")} in nova2ironic.yaml` : "";
+    return [`${own} needs ${names}`, missing, `Run ${own} with ${names}${or}. ${help}`];
   }
   for (const rule of exclude) {
     const given = conflict(rule, isGiven);
-    if (given.length > 0) return [`${given.map(shown).join(" and ")} exclude each other`, given];
+    if (given.length > 0)
+      return [
+        `${listOf(given.map(shown), "and")} exclude each other`,
+        ...([
+          given,
+          `Remove ${given.length > 2 ? "all but one" : "one"} of them. ${help}`,
+        ] as const),
+      ];
   }
-  const needs = (others: readonly string[]): string => `needs ${others.map(shown).join(" or ")}`;
-  for (const [names] of oneOf.map(sidesOf))
-    if (!names.some(isGiven)) return [`${own} ${needs(names)}`, names];
+  for (const [names] of oneOf.map(sidesOf)) {
+    const either = listOf(names.map(shown), "or");
+    if (!names.some(isGiven)) return [`${own} needs ${either}`, names, `Add ${either}. ${help}`];
+  }
   for (const [names, others] of want.map(sidesOf)) {
     const given = others.some(isGiven) ? undefined : names.find(isGiven);
-    if (given !== undefined) return [`${shown(given)} ${needs(others)}`, [given]];
+    if (given === undefined) continue;
+    const either = listOf(others.map(shown), "or");
+    const fix = `Add ${either}, or remove ${shown(given)}. ${help}`;
+    return [`${shown(given)} needs ${either}`, [given], fix];
   }
   const [one, other] = differ.map((name) => String(args[name] ?? "").split(","));
   const both = one?.find((value) => value !== "" && other?.includes(value));
-  if (both !== undefined) return [`${differ.map(shown).join(" and ")} are both ${both}`, differ];
+  if (both !== undefined)
+    return [
+      `${differ.map(shown).join(" and ")} are both ${both}`,
+      differ,
+      `Change one of them. ${help}`,
+    ];
   for (const [name, is] of Object.entries(all)) {
     // yargs reads an empty value as 0.
     const values = is.type === "number" && isBlank(name) ? [Number.NaN] : [args[name] ?? []].flat();
     for (const value of values) {
       const wanted = outOfLimits(is, value);
       const not = is.form === undefined ? "" : `, not ${JSON.stringify(value)}`;
-      if (wanted !== null) return [`--${name} takes ${wanted}${not}`, [name]];
+      if (wanted !== null)
+        return [`--${name} takes ${wanted}${not}`, [name], `Correct the value. ${help}`];
     }
   }
   return null;

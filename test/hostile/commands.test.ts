@@ -26,7 +26,7 @@ function wrong(made: Whole): readonly Wrong[] {
     [
       64,
       "N2I-E100",
-      /twice for h/,
+      /names h more than once/,
       [...boot, "--from", `h=${old}`, "--from", `h=${old}`, "--plan"],
     ],
     [64, "N2I-E100", /exclude each other/, [...boot, "--verify", "--undo"]],
@@ -138,7 +138,7 @@ function wrongLater({ at, reader, writer, source }: Whole): readonly Wrong[] {
     [64, "N2I-E100", /--lock-wait takes a number/, [...finish, "--yes", "--lock-wait", "-1"]],
     [4, "N2I-E202", isNot, ["finish", ...at, "--ironic-db", source[3] ?? "", "--yes"]],
     [4, "N2I-E202", isNot, ["finish", ...at, "--undo", "--plan", "--ironic-db", source[1] ?? ""]],
-    [64, "N2I-E100", /nothing says where Ironic is/, ["finish", ...at, ...nowhere, "--yes"]],
+    [64, "N2I-E100", /location of Ironic is missing/, ["finish", ...at, ...nowhere, "--yes"]],
     [64, "N2I-E110", /nowhere/, ["finish", "--run", "/nowhere", ...reader, "--plan"]],
   ];
 }

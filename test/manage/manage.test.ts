@@ -356,12 +356,12 @@ test("a file is read whole before the first call, and every fault in it is told"
   assert.deepEqual(writes(cloud), []);
 });
 
-test("a run does one thing: it carries machines over, or it manages them", async (t) => {
+test("a run does one thing: it migrates machines, or it manages them", async (t) => {
   const { cloud, at } = await scene(t);
   const words = [...at, ...cloud.words];
   await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
   const other = await run(["extract", ...at, "--nova-bm-db", "sqlite:////nowhere"]);
-  assertRefusal(other, 4, "N2I-E315", /gives machines their server record/);
+  assertRefusal(other, 4, "N2I-E315", /creates server records for machines/);
   const named = await run(["node", "manage", "n-1", "web-2", ...words], cloud.how);
   assertRefusal(named, 64, "N2I-E100", /manages node \S+ as web-1 already/);
   // Whoever has it since, has it: what came to its end is taken back by a rollback alone.

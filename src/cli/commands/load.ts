@@ -74,9 +74,9 @@ function handsOf({ quiet, json, progressInterval, yes, config, without }: RunArg
 
 /** Commands of two words, by the first. */
 const GROUPS: { readonly [group: string]: string } = {
-  host: "Move machines between compute hosts, and take over those of a dead one",
-  node: "Give machines that run already their server record; list spares; let an instance continue on one",
-  serve: "Serve os-baremetal-nodes, machines that can be managed, or switchovers, over Ironic",
+  host: "Move machines between compute hosts, and take over the machines of a dead host",
+  node: "Create server records for running machines, list spares, and move an instance to a spare",
+  serve: "Serve os-baremetal-nodes, manageable machines or switchovers over HTTP",
 };
 
 /** Every command, in the order help lists them. */

@@ -15,18 +15,13 @@ export interface ApplyArgs extends Voice, FormatOptions, WatchArgs, ApplyWords {
 
 export const applyOptions: Declared = {
   command: "apply",
-  describe: "Load the run's plan into Ironic, then verify it; run it again to go on",
+  describe: "Load the run's plan into Ironic and verify it. To resume, run the command again",
   options: {
     ...common("run", ...TARGET, "in-flight", ...NOVA_DATABASES, ...WATCH),
-    ...meaning(
-      "leave-nova",
-      "Load Ironic alone, with no look at nova-compute (exit 3 when the plan changes Nova's rows)",
-    ),
-    "skip-blocked": flag("Leave blocked machines out (exit 3)"),
-    staged: flag("Load in maintenance; `handover` hands over machine by machine"),
-    "power-max-age": number("Minutes since the oldest power reading of the plan", {
-      default: POWER_MAX_AGE,
-    }),
+    ...meaning("leave-nova", "Load only Ironic. Exit 3 if the plan changes Nova's rows"),
+    "skip-blocked": flag("Exclude blocked machines (exit 3)"),
+    staged: flag("Load machines in maintenance. `handover` then hands them over one by one"),
+    "power-max-age": number("Maximum age of power readings (minutes)", { default: POWER_MAX_AGE }),
     ...common("after-finish", "no-window", "yes", "key-file"),
     ...listOptions,
   },
@@ -51,19 +46,15 @@ export interface RollbackArgs extends Voice, FormatOptions, WatchArgs, RollbackW
 
 export const rollbackOptions: Declared = {
   command: "rollback",
-  describe: "Take back what this run loaded; rows somebody changed since are left and listed",
+  describe: "Remove the rows that this run loaded. Rows changed since then are kept and listed",
   options: {
     ...common("run", ...TARGET, "in-flight", "lock-wait", ...NOVA_DATABASES, ...WATCH),
-    "nova-bm-db": word(
-      "Of a run that moves machines of nova-baremetal between hosts: nova_bm, given the same way",
-    ),
-    "fence-command": word(
-      "If the spare's BMC is dead: program that exits with 0 once the spare, its argument, is off",
-    ),
-    ...meaning("leave-nova", "Remove Ironic's rows alone, with no look at nova-compute"),
-    all: flag("Every machine of this run"),
-    ...nodeOption("This machine"),
-    plan: flag("Only show what would be removed"),
+    "nova-bm-db": word("For moves of nova-baremetal machines between hosts: the nova_bm database"),
+    "fence-command": word("For a spare with a dead BMC: program that exits with 0 once it is off"),
+    ...meaning("leave-nova", "Remove only Ironic's rows and do not watch nova-compute"),
+    all: flag("Roll back every machine of this run"),
+    ...nodeOption("Roll back only this machine"),
+    plan: flag("Only show the rows to remove"),
     ...common("after-finish", "no-window", "yes", "key-file"),
     ...listOptionsWithoutAll,
   },
@@ -77,21 +68,15 @@ export interface RehearseArgs extends Voice, FormatOptions, RehearseWords {
 
 export const rehearseOptions: Declared = {
   command: "rehearse",
-  describe:
-    "Apply, verify, roll back, apply and verify on restored copies of Ironic's and Nova's databases",
+  describe: "Apply, verify and roll back on restored copies of Ironic's and Nova's databases",
   options: {
     ...common("run"),
-    ...meaning(
-      "ironic-db",
-      "A copy of Ironic's database, restored from a backup; it is written to",
-    ),
-    ...meaning("nova-db", "The same of Nova's database, for a plan that changes its rows"),
-    ...meaning("nova-api-db", "The same of nova_api's, for a plan that changes flavors there"),
-    "skip-blocked": flag("As for apply: leave blocked machines out"),
-    staged: flag("As for apply: load in maintenance"),
-    "power-max-age": number("As for apply: minutes since the plan's oldest power reading", {
-      default: POWER_MAX_AGE,
-    }),
+    ...meaning("ironic-db", "Restored copy of Ironic's database. The rehearsal writes to it"),
+    ...meaning("nova-db", "Restored copy of Nova's database, if the plan changes its rows"),
+    ...meaning("nova-api-db", "Restored copy of nova_api, if the plan changes its flavors"),
+    "skip-blocked": flag("As for apply: exclude blocked machines"),
+    staged: flag("As for apply: load machines in maintenance"),
+    "power-max-age": number("Maximum age of power readings (minutes)", { default: POWER_MAX_AGE }),
     ...common("yes", "key-file"),
     ...listOptionsWithoutAll,
   },

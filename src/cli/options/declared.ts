@@ -132,8 +132,9 @@ export function words(describe: string, more: Option = {}): Option {
 }
 
 /** `[HOST=]PATH`, with neither part empty. */
-export function perHost(path: "DIR" | "FILE"): Option {
-  return { form: [/^(?![^=/]*=$)(?!\s*=).+$/s, `${path} or HOST=${path}`] };
+export function perHost(path: "DIR" | "FILE", describe: string): Option {
+  const form = [/^(?![^=/]*=$)(?!\s*=).+$/s, `${path} or HOST=${path}`] as const;
+  return words(`[HOST=]${path}: ${describe}`, { form });
 }
 
 /** A word that stands without an option. */

@@ -12,22 +12,16 @@ export interface ExtractArgs extends Voice, ExtractAsked {
 
 export const extractOptions: Declared = {
   command: "extract",
-  describe: "Read nova_bm, nova and nova.conf into a run's snapshot; writes to no database",
+  describe: "Read nova_bm, Nova and nova.conf into the run's snapshot. Writes to no database",
   options: {
     ...common("run", "nova-bm-db"),
-    "nova-db": word("Nova's database, given the same way"),
-    "nova-conf": words(
-      "[HOST=]FILE: nova.conf of a compute host; repeat it for each",
-      perHost("FILE"),
-    ),
-    "tftp-root": words(
-      "[HOST=]DIR: TFTP tree of a compute host, or a copy; repeat it for each",
-      perHost("DIR"),
-    ),
+    "nova-db": word("Nova's database, in the same form"),
+    "nova-conf": perHost("FILE", "nova.conf of a compute host. Repeat it for each host"),
+    "tftp-root": perHost("DIR", "TFTP tree of a compute host, or a copy. Repeat it for each host"),
     ...common("key-file"),
     ...matchOption,
   },
-  epilogue: `Ironic releases \`plan\` can load into: ${releaseNames().join(", ")}`,
+  epilogue: `Ironic releases that \`plan\` supports: ${releaseNames().join(", ")}`,
   examples: [
     "$0 extract --run m1 --nova-bm-db conf:/etc/nova/nova.conf --nova-db file:/root/nova.url --nova-conf /etc/nova/nova.conf",
   ],
@@ -38,28 +32,28 @@ const PACE = { inFlight: 256, rate: 400, deadline: 60 } as const;
 
 export const powerOptions: Declared = {
   command: "power",
-  describe: "Ask every machine's BMC for its power state, as a conductor would; switches nothing",
+  describe: "Read the power state of every machine from its BMC. Powers no machine",
   options: {
     ...common("run"),
-    only: words("Ask again only those that failed, or those with this verdict", {
+    only: words("Read only machines that failed, or only machines with this verdict", {
       ...{ choices: ["failed", ...FAILED], defaultDescription: "all machines" },
     }),
-    ...nodeOption("Ask this machine again"),
-    host: words("Ask only the machines of this nova-compute (service_host)"),
-    site: word("Your decisions, as plan gets them; kept for the next power of this run"),
-    ...meaning("ironic-release", "Whose conductors will ask; by default the plan's, or juno"),
+    ...nodeOption("Read only this machine"),
+    host: words("Read only machines of this nova-compute (service_host)"),
+    site: word("Your decisions, as for plan. The next power of this run uses them again"),
+    ...meaning("ironic-release", "Release of the conductors (default: that of the plan, or juno)"),
     ...common("conductor-ipmitool"),
-    "in-flight": number("BMCs asked at the same time", {
+    "in-flight": number("BMCs to read at once", {
       default: PACE.inFlight,
       least: 1,
       most: 512,
     }),
-    rate: number("Sessions begun a second", { default: PACE.rate, above: 0 }),
+    rate: number("New sessions per second", { default: PACE.rate, above: 0 }),
     deadline: number(
-      "Seconds for one BMC, both times it is asked; for a host of virtual machines, too",
+      "Maximum seconds for one BMC (both attempts), or for a host of virtual machines",
       { default: PACE.deadline, above: 0 },
     ),
-    list: flag("List every machine, not only those in trouble"),
+    list: flag("List every machine, not only machines with a problem"),
     ...common("key-file"),
     ...listOptions,
   },

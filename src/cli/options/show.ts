@@ -14,11 +14,11 @@ export interface ShowArgs extends Voice, FormatOptions {
 
 export const showOptions: Declared = {
   command: "show <file>",
-  describe: "Print a file of a run, row by row: plan, snapshot, readings, journal, log; or a diff",
+  describe: "Print a file of a run row by row: plan, snapshot, readings, journal or log",
   positional: [
     argument(
       "file",
-      "A plan's folder or a file in it; snapshot, power, journal, log or window of a run",
+      "folder of a plan, a file in it, or the snapshot, power, journal, log or window of a run",
       { demandOption: true },
     ),
   ],
@@ -26,8 +26,8 @@ export const showOptions: Declared = {
     ...listOptions,
     ...common("diff"),
     "all-rows": { ...listOptions["all-rows"], describe: ALL_ROWS },
-    skipped: flag("Of a plan: only the machines that apply does not load, with the reason"),
-    nova: flag("Of a plan: its rows of Nova and what was found of them"),
+    skipped: flag("For a plan: only machines that apply does not load, with the reason"),
+    nova: flag("For a plan: Nova's rows and their findings"),
   },
   exclude: ["skipped: nova diff match"],
   examples: [

@@ -11,14 +11,11 @@ export interface StatusArgs extends Voice, FormatOptions, Places {
 
 export const statusOptions: Declared = {
   command: "status",
-  describe:
-    "Say what is true of a run and which command comes next; asks no database that is not given",
+  describe: "Show the state of a run and its next command. Reads a database only if you name it",
   options: {
     ...common("run"),
-    ...meaning("nova-db", "With --placement-db: nova's database"),
-    "placement-db": word(
-      "With --nova-db: Placement's database; tells instances without an allocation",
-    ),
+    ...meaning("nova-db", "With --placement-db: Nova's database"),
+    "placement-db": word("With --nova-db: Placement's database, to find missing allocations"),
     ...formatOptions,
   },
   want: ["placement-db: nova-db"],
@@ -27,15 +24,10 @@ export const statusOptions: Declared = {
 
 export const nextOptions: Declared = {
   command: "next",
-  describe: "Say the one next step of a run, why, how long it takes and what undoes it",
+  describe: "Show the next step of a run, its reason, its duration and its undo command",
   options: { ...common("run"), ...formatOptions },
   examples: ["$0 next --run m1"],
 };
-
-export interface WindowArgs extends Voice, FormatOptions {
-  readonly run: string;
-  readonly action: "open" | "close" | "show";
-}
 
 export const windowOptions: Declared = {
   command: "window <action>",
@@ -47,11 +39,10 @@ export const windowOptions: Declared = {
 
 export const supportOptions: Declared = {
   command: "support",
-  describe:
-    "Put a run's artefacts, journal and log into an archive for a bug report, without secrets",
+  describe: "Pack a run's artefacts, journal and log for a bug report, without secrets",
   options: {
     ...common("run"),
-    to: word("The archive to write; NAME-support.tar.gz in this folder without it"),
+    to: word("Output file (default: NAME-support.tar.gz in this folder)"),
   },
   examples: ["$0 support --run m1"],
 };

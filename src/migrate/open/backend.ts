@@ -80,8 +80,7 @@ export interface Backend {
 }
 
 /**
- * The backend the options name: `--ironic-db`, or else the service of `--ironic-url`, `--os-cloud` or
- * OS_*.
+ * The backend of the options: `--ironic-db`, or else the service of `--ironic-url`, `--os-cloud` or OS_*.
  *
  * @param warn tells people what is not safe
  * @throws MigrationError N2I-E100 when they name none or both
@@ -95,7 +94,9 @@ export async function openBackend(
   const cloud = options.osCloud !== undefined && !(options.ironicDb && asksGlance(options));
   const rest = options.via === "rest" || options.ironicUrl !== undefined || cloud;
   if (options.ironicDb !== undefined && rest)
-    throw new MigrationError("N2I-E100", "--ironic-db and the options of REST exclude each other");
+    throw new MigrationError("N2I-E100", "--ironic-db and the options of REST exclude each other", {
+      fix: "Remove --ironic-db, or remove --via rest, --ironic-url and --os-cloud.",
+    });
   if (rest) {
     const cloud = cloudFor(options);
     if (cloud.tls.insecure)
@@ -103,10 +104,9 @@ export async function openBackend(
     return restBackend(cloud, options, mappings);
   }
   if (options.ironicDb === undefined)
-    throw new MigrationError(
-      "N2I-E100",
-      "nothing says where Ironic is: --ironic-db, --ironic-url, --os-cloud, or --via rest with OS_*",
-    );
+    throw new MigrationError("N2I-E100", "the location of Ironic is missing", {
+      fix: "Add --ironic-db, --ironic-url or --os-cloud. To log in with OS_* variables, add --via rest.",
+    });
   return databaseBackend(await openRole("ironic-db", options.ironicDb, access), mappings, options);
 }
 

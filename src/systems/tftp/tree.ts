@@ -34,7 +34,7 @@ export async function openTrees(
   const trees = await Promise.all(specs.map((spec) => openTree(spec, option)));
   const twice = trees.find(({ host }, at) => trees.findIndex((other) => other.host === host) < at);
   if (twice !== undefined)
-    throw new MigrationError("N2I-E100", `${option} is given twice for ${twice.host}`);
+    throw new MigrationError("N2I-E100", `${option} names ${twice.host} more than once`);
   return trees;
 }
 

@@ -14,32 +14,28 @@ export interface CheckArgs extends Voice, CheckAsked {
 
 export const checkOptions: Declared = {
   command: "check",
-  describe: "Say whether the window can begin, as nova-status upgrade check does; writes nothing",
+  describe: "Check whether the window can begin, like nova-status upgrade check. Writes nothing",
   options: {
     ...common("run", "nova-bm-db"),
-    "nova-db": word("Nova's database, given the same way"),
+    "nova-db": word("Nova's database, in the same form"),
     ...needed("ironic-db"),
     "ironic-release": {
       ...{ choices: releaseNames(), requiresArg: true },
-      describe: "Release, where the database alone does not tell it",
+      describe: "Release of Ironic, if the database alone does not determine it",
     },
-    "allow-pairing": flag("The plan is made with --allow-pairing: another pairing is a warning"),
-    "skip-blocked": flag("As for apply: blocked machines are left out, and are warnings"),
-    "nova-api-db": word(
-      "Later Novas: the API database, for instance mappings, flavors and aggregates",
-    ),
-    "placement-db": word("Later Novas: Placement's database, for allocations"),
-    "ironic-conf": words(
-      "ironic.conf of a conductor, for the time of the hand-over; repeat it for each",
-    ),
-    glance: flag("Ask Glance whether images are active: OS_*, or --os-cloud"),
-    ...meaning("os-cloud", "Glance: cloud of clouds.yaml; OS_CLOUD without it"),
+    "allow-pairing": flag("If the plan allows a pairing: report another pairing as a warning"),
+    "skip-blocked": flag("For apply --skip-blocked: report blocked machines as warnings"),
+    "nova-api-db": word("Later Nova releases: the API database (mappings, flavors, aggregates)"),
+    "placement-db": word("Later Nova releases: Placement's database, for allocations"),
+    "ironic-conf": words("ironic.conf of a conductor, to estimate the hand-over. Repeatable"),
+    glance: flag("Check in Glance whether images are active. The login is in OS_* or --os-cloud"),
+    ...meaning("os-cloud", "Glance: cloud of clouds.yaml (default: OS_CLOUD)"),
     ...common("os-cacert", "insecure"),
-    ...meaning("all-rows", "Show checks that succeed too"),
+    ...meaning("all-rows", "Also show successful checks"),
     ...matchOption,
-    ...meaning("watch", "Seconds that nova-compute's heartbeats are watched standing still"),
+    ...meaning("watch", "Seconds to check that nova-compute sends no heartbeat"),
   },
-  epilogue: "Exit status: 0 success, 1 warnings, 2 failures, 255 the check did not end",
+  epilogue: "Exit status: 0 success, 1 warnings, 2 failures, 255 the check was not completed",
   examples: [
     "$0 check --run m1 --nova-bm-db conf:/etc/nova/nova.conf --nova-db file:/root/nova.url --ironic-db conf:/etc/ironic/ironic.conf",
   ],
@@ -49,31 +45,25 @@ export type ConfigArgs = Voice & FormatOptions & ConfigWords;
 
 export const configOptions: Declared = {
   command: "config",
-  describe:
-    "Print what nova.conf needs for Ironic, or ironic.conf for the window, as a patch of given files, or check them",
+  describe: "Print the nova.conf settings for Ironic, or patch or check configuration files",
   options: {
-    run: word("The run's folder: its release and compute hosts"),
+    run: word("The run's folder, for its release and compute hosts"),
     "ironic-release": {
       ...{ choices: releaseNames(), requiresArg: true },
-      describe: "Release of Ironic and of its Nova; without it, that of the run's plan",
+      describe: "Release of Ironic and Nova (default: that of the run's plan)",
     },
-    "nova-conf": words(
-      "[HOST=]FILE: nova.conf to patch or check; repeat it for each",
-      perHost("FILE"),
-    ),
-    "ironic-conf": words(
-      "ironic.conf of a conductor: print the patch that speeds the hand-over up; repeat it for each",
-    ),
+    "nova-conf": perHost("FILE", "nova.conf to patch or check. Repeat it for each host"),
+    "ironic-conf": words("ironic.conf of a conductor, to patch for a faster hand-over. Repeatable"),
     part: {
       ...{ choices: ["scheduler", "compute"], requiresArg: true },
-      describe: "Only the settings of nova-scheduler, or of nova-compute",
+      describe: "Only the settings of nova-scheduler or of nova-compute",
     },
-    "exact-filters": flag("Flavors match machines of exactly their size"),
-    check: flag("A row a setting, and no patch"),
+    "exact-filters": flag("Use filters that match flavors with machines of exactly their size"),
+    check: flag("Show a row for each setting instead of a patch"),
     ...listOptions,
   },
   ...{ exclude: ["part ironic-conf"], want: ["check: nova-conf ironic-conf"] },
-  epilogue: "Exit status: 0 all is as needed, 2 something is to change",
+  epilogue: "Exit status: 0 all settings are correct, 2 settings must change",
   examples: [
     "$0 config --ironic-release juno",
     "$0 config --run m1 --nova-conf compute-1=/root/confs/compute-1.conf --exact-filters",

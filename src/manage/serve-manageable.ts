@@ -43,12 +43,12 @@ export function serveManageable(asked: ManageableAsked, told: ManageableTold): P
   return inRun(asked.run, "node manage", { kind: "manage", create: true }, (run) =>
     closing(async (keep) => {
       checkLoopback(asked);
+      const policy = openPolicy(asked.policyFile, Object.values(MANAGEABLE_RULES));
       const { entries } = await readJournal(run);
       const place = await openManagePlace(asked, keep, told.say, true);
       const { address } = place.service.identity;
       checkPlace(entries, address);
       checkAdapter(entries, "allocation");
-      const policy = openPolicy(asked.policyFile, Object.values(MANAGEABLE_RULES));
       const service = {
         stopping:
           "Ending: no new connection, and what is under way is answered; once more ends at once.",

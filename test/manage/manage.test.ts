@@ -235,6 +235,9 @@ test("what the command line says wrong is told before anything is opened", async
     [["n", "web", "--adoptable"], /node manage has no option --adoptable/],
   ] as const)
     assertRefusal(await run(["node", "manage", ...words, ...at]), 64, "N2I-E100", why);
+  const policy = ["--keystone-url", "http://127.0.0.1:9", "--policy-file", join(folder, "none")];
+  const served = await run(["serve", "manageable", ...at, ...policy]);
+  assertRefusal(served, 64, "N2I-E109", /none/);
 });
 
 test("machines of a file are managed several at a time, those that cannot be are left", async (t) => {

@@ -34,6 +34,17 @@ test("README's connections and commands are those of quickstart, which run again
   const known = blocks(quickstart, "").flatMap((one) => one.trimEnd().split("\n"));
   assert.deepEqual([lines.length, lines.filter((line) => !known.includes(line))], [4, []]);
   assert.deepEqual(blocks(README, "yaml"), blocks(quickstart, "yaml"));
+  const shell = [README, quickstart].flatMap((text) => blocks(text, "sh")).join("");
+  // test/start.test.ts runs the first; the demo runs below, and from the package in test/pack.test.ts.
+  const own = shell.match(/^nova2ironic \S+/gm);
+  assert.deepEqual(own, ["nova2ironic --version", "nova2ironic demo"]);
+  const { scripts } = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as {
+    readonly scripts: object;
+  };
+  for (const [, name = ""] of shell.matchAll(/^npm (?:run )?(demo|test)\b/gm))
+    assert.ok(Object.hasOwn(scripts, name), name);
+  for (const text of [README, quickstart])
+    assert.doesNotMatch(text, /^```(?!(?:sh|text|yaml)?$)/m, "a block that no test reads");
 });
 
 test("README's demo prints what README shows, keeps its run on request, and the proxy knows its machines by number", async (t) => {
@@ -42,7 +53,8 @@ test("README's demo prints what README shows, keeps its run on request, and the 
   assert.match(out, /^ {2}yes {2}after rollback Ironic is what it was, by digest$/m);
   assert.doesNotMatch(out, /^ {2}NO /m);
   const said = new Set(`${out}${err}`.split("\n"));
-  const shown = blocks(README, "text").flatMap((block) => block.trimEnd().split("\n"));
+  const blocksShown = [README, page("quickstart")].flatMap((text) => blocks(text, "text"));
+  const shown = blocksShown.flatMap((block) => block.trimEnd().split("\n"));
   assert.deepEqual(
     shown.filter((line) => !said.has(line)),
     [],

@@ -18,24 +18,30 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6811,
-  demo: 743,
+  cli: 6652,
+  demo: 742,
   engine: 1574,
   lib: 6189,
-  manage: 4757,
-  migrate: 13368,
-  model: 5668,
+  manage: 4754,
+  migrate: 13344,
+  model: 5658,
   proxy: 728,
-  run: 4358,
-  serving: 1399,
+  run: 4355,
+  serving: 1381,
   switchover: 4604,
-  systems: 16435,
-  takeover: 7989,
-  window: 10326,
+  systems: 16421,
+  takeover: 7969,
+  window: 10311,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
 const EXPORTED = 2898;
+
+/**
+ * Refusals of a command line (N2I-E100) in src at most, outside the declarations of options. The number may only fall:
+ * a range, a form, an exclusion or a requirement belongs to the option (cli/options/declared.ts).
+ */
+const USAGE = 49;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
 const PRIVATE = 521;
@@ -47,14 +53,13 @@ const PRIVATE_WORDS =
  * exchange or one table each, those of systems one reader, writer or client of a service; the others are to be divided.
  */
 const LONG: Readonly<Record<string, number>> = {
-  "src/cli/commands/shared.ts": 319,
   "src/lib/ipmi/fleet.ts": 343,
   "src/lib/ipmi/policy.ts": 384,
   "src/lib/ipmi/session.ts": 385,
-  "src/run/files/artefact-reader.ts": 319,
+  "src/run/files/artefact-reader.ts": 317,
   "src/systems/database/write.ts": 344,
   "src/systems/ironic-api/fake-hardware.ts": 341,
-  "src/systems/nova-api/servers.ts": 338,
+  "src/systems/nova-api/servers.ts": 333,
   "src/systems/nova-db/read.ts": 338,
   "src/systems/openstack/session.ts": 338,
   "src/window/runner/runner.ts": 382,
@@ -211,6 +216,13 @@ test("src exports no more names, and has no more private words, than before", ()
     name.split(/(?=[A-Z])|_/).some((word) => PRIVATE_WORDS.test(word.toLowerCase()));
   const counts = [names.length, [...identifiers].filter(isPrivate).length];
   assert.ok((counts[0] ?? 0) <= EXPORTED && (counts[1] ?? 0) <= PRIVATE, String(counts));
+});
+
+test("a command line is checked by the declarations of options", () => {
+  const sites = SOURCES.filter((file) => file !== "src/lib/refusals.ts").flatMap((file) =>
+    [...read(file).matchAll(/"N2I-E100"/g)].map(() => file),
+  );
+  assert.ok(sites.length <= USAGE, `${sites.length}: ${sites.join(", ")}`);
 });
 
 test("nothing is nested deeper than four", () => {

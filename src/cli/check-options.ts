@@ -1,9 +1,16 @@
 import { MigrationError } from "../lib/error.ts";
 import { didYouMean, nearest } from "../lib/table/nearest.ts";
-import { kebab } from "../run/next.ts";
+import { CONNECTIONS, kebab } from "../run/next.ts";
 import { isSaid } from "./connections.ts";
 import { io } from "./io.ts";
-import { type Declared, nameOf, type OptionTable, outOfLimits } from "./options/declared.ts";
+import {
+  conflict,
+  type Declared,
+  nameOf,
+  type OptionTable,
+  outOfLimits,
+  sidesOf,
+} from "./options/declared.ts";
 import { everyCommand } from "./options/every.ts";
 
 /**
@@ -53,36 +60,94 @@ export async function checkColumnOptions(
 }
 
 /**
- * Checks the options of the command line together with those of the files of connections.
+ * Checks the options of the command line together with those of the files of connections: missing ones, those that
+ * exclude each other or need another one, ranges and forms.
  *
- * @throws MigrationError N2I-E100 for options that exclude each other, that need another one, or are out of range
+ * @throws MigrationError N2I-E100
  */
 export function checkTogether(
   declared: Declared,
   args: { readonly [name: string]: unknown },
 ): void {
-  const { exclude = [], want = {}, positional = [], options = {} } = declared;
+  const fault = faultOf(declared, args);
+  if (fault === null) return;
+  const [text, names, usual] = fault;
+  const [fix = usual] = names.flatMap((name) => declared.fixes?.[name] ?? []);
+  throw new MigrationError("N2I-E100", text, { fix });
+}
+
+/** `a, b and c`. */
+function listOf(names: readonly string[], joint: "and" | "or"): string {
+  return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(Boolean).join(` ${joint} `);
+}
+
+/** The first fault, the options that it names, and the usual fix. */
+function faultOf(
+  declared: Declared,
+  args: { readonly [name: string]: unknown },
+): readonly [text: string, names: readonly string[], fix: string] | null {
+  const { exclude = [], oneOf = [], want = [], differ = [] } = declared;
+  const all: OptionTable = { ...everyCommand, ...declared.options };
+  const own = nameOf(declared);
+  const help = `Help: ${own} --help`;
   const isGiven = (name: string): boolean => isSaid(args, name);
   const shown = (name: string): string =>
-    positional.some(([one]) => one === name) ? `<${name}>` : long(name);
-  for (const names of exclude) {
-    const given = names.filter(isGiven).map(shown);
-    if (given.length > 1)
-      throw new MigrationError("N2I-E100", `${given.join(" and ")} exclude each other`);
+    declared.positional?.some(([one]) => one === name) === true
+      ? `<${name}>`
+      : long(name.replace("=", " "));
+  const missing = Object.keys(all).filter(
+    (name) => all[name]?.demandOption === true && args[name] === undefined,
+  );
+  const empty = missing.find((name) => io().words.includes(long(name)));
+  if (empty !== undefined)
+    return [`${long(empty)} needs a value`, [empty], `Add the value. ${help}`];
+  if (missing.length > 0) {
+    const names = listOf(missing.map(long), "and");
+    const kept = missing.filter((name) => name === "run" || CONNECTIONS.includes(name)).map(long);
+    const or = kept.length > 0 ? `, or set ${listOf(kept, "and")} in nova2ironic.yaml` : "";
+    return [`${own} needs ${names}`, missing, `Run ${own} with ${names}${or}. ${help}`];
   }
-  for (const [name, others] of Object.entries(want))
-    if (isGiven(name) && !others.some(isGiven))
-      throw new MigrationError(
-        "N2I-E100",
-        `${shown(name)} needs ${others.map(shown).join(" or ")}`,
-      );
-  const all: OptionTable = { ...everyCommand, ...options };
+  for (const rule of exclude) {
+    const given = conflict(rule, isGiven);
+    if (given.length > 0)
+      return [
+        `${listOf(given.map(shown), "and")} exclude each other`,
+        ...([
+          given,
+          `Remove ${given.length > 2 ? "all but one" : "one"} of them. ${help}`,
+        ] as const),
+      ];
+  }
+  for (const [names] of oneOf.map(sidesOf)) {
+    const either = listOf(names.map(shown), "or");
+    if (!names.some(isGiven)) return [`${own} needs ${either}`, names, `Add ${either}. ${help}`];
+  }
+  for (const [names, others] of want.map(sidesOf)) {
+    const given = others.some(isGiven) ? undefined : names.find(isGiven);
+    if (given === undefined) continue;
+    const either = listOf(others.map(shown), "or");
+    const fix = `Add ${either}, or remove ${shown(given)}. ${help}`;
+    return [`${shown(given)} needs ${either}`, [given], fix];
+  }
+  const [one, other] = differ.map((name) => String(args[name] ?? "").split(","));
+  const both = one?.find((value) => value !== "" && other?.includes(value));
+  if (both !== undefined)
+    return [
+      `${differ.map(shown).join(" and ")} are both ${both}`,
+      differ,
+      `Change one of them. ${help}`,
+    ];
   for (const [name, is] of Object.entries(all)) {
-    if (is.type !== "number" || args[name] === undefined) continue;
     // yargs reads an empty value as 0.
-    const wanted = outOfLimits(is, isBlank(name) ? Number.NaN : args[name]);
-    if (wanted !== null) throw new MigrationError("N2I-E100", `--${name} takes ${wanted}`);
+    const values = is.type === "number" && isBlank(name) ? [Number.NaN] : [args[name] ?? []].flat();
+    for (const value of values) {
+      const wanted = outOfLimits(is, value);
+      const not = is.form === undefined ? "" : `, not ${JSON.stringify(value)}`;
+      if (wanted !== null)
+        return [`--${name} takes ${wanted}${not}`, [name], `Correct the value. ${help}`];
+    }
   }
+  return null;
 }
 
 /** Whether the value of an option is empty: `--watch "$UNSET"`. */

@@ -18,7 +18,7 @@ import {
 import { absolute } from "../run/paths.ts";
 import { type Connection, surroundings } from "../run/process-context.ts";
 import { type Io, io } from "./io.ts";
-import { type Declared, nameOf, type OptionTable } from "./options/declared.ts";
+import { conflict, type Declared, nameOf, type OptionTable, sidesOf } from "./options/declared.ts";
 import { aside } from "./print/events.ts";
 
 const NAME = "nova2ironic.yaml";
@@ -39,8 +39,7 @@ interface Layer {
 }
 
 /**
- * Gives a command what nova2ironic.yaml says, and what its run has saved in connections.yaml, where its
- * command line is silent; nothing to wait for without either.
+ * Adds the options of nova2ironic.yaml and of the run's connections.yaml that the command line does not have.
  *
  * @param usual options that have their default value
  */
@@ -97,10 +96,7 @@ async function addFrom(
   fill(args, savedFile(run), named, all.filter(isTaken), without);
 }
 
-/**
- * What tells of nova-computes and conductors as they were: each look at it is one that somebody asks for. A line that
- * names a place takes none of an earlier one.
- */
+/** Logs. A command line that names a place uses no earlier ones. */
 const WITNESSES: ReadonlySet<string> = new Set(["conductor-log", "compute-log"]);
 
 type Filled = readonly [option: string, value: Connection];
@@ -143,7 +139,7 @@ function fillable(
   isSilent: (option: string) => boolean,
 ): readonly Filled[] {
   const name = nameOf(declared);
-  const { exclude = [], want = {} } = declared;
+  const { exclude = [], want = [] } = declared;
   const found = Object.entries(declared.options ?? {}).flatMap(([option, is]) => {
     const word = connections.get(CALLED[name]?.[option] ?? option);
     const value = word === undefined ? null : asDeclared(is, word);
@@ -153,12 +149,13 @@ function fillable(
     isSaid(args, name) || found.some(([one]) => one === name);
   return found.filter(
     ([option]) =>
-      !exclude.some((names) => names.includes(option) && names.some((one) => isSaid(args, one))) &&
-      (want[option]?.some(isGiven) ?? true),
+      !exclude.some((rule) =>
+        conflict(rule, (one) => one === option || isSaid(args, one)).includes(option),
+      ) && want.map(sidesOf).every(([of, all]) => !of.includes(option) || all.some(isGiven)),
   );
 }
 
-/** Files, and what is left out of them, that a command has said: `run` has each of its stages read them. */
+/** Files that a command has reported: `run` has each of its stages read them. */
 const reported = new WeakMap<Io, ReadonlySet<string>>();
 
 /** Named on the command line, by a variable, or in this folder; null where there is none. */
@@ -186,8 +183,11 @@ export async function configuredRun(): Promise<string | null> {
   return typeof run === "string" ? run : null;
 }
 
+/** @param name of an option, or `auth=none` for one value of it */
 export function isSaid(args: Readonly<Args>, name: string): boolean {
-  return args[name] !== undefined && args[name] !== false;
+  const [option = "", value] = name.split("=");
+  const is = args[option];
+  return value === undefined ? is !== undefined && is !== false : is === value;
 }
 
 /** Whether what is given of an option is something else than a file says of it. */

@@ -3,7 +3,7 @@ import { MigrationError } from "../lib/error.ts";
 import { didYouMean, nearest } from "../lib/table/nearest.ts";
 import { CHECK_STATUS } from "../model/check.ts";
 import { topics } from "../run/files/manual.ts";
-import { ALL_DECISIONS, CONNECTIONS, kebab } from "../run/next.ts";
+import { kebab } from "../run/next.ts";
 import { VERSION } from "../run/version.ts";
 import { bare } from "./bare.ts";
 import {
@@ -64,15 +64,21 @@ async function work(world: Io): Promise<void> {
   await lost();
 }
 
+/** Asks for help. */
+const HELP: readonly string[] = ["-h", "--help"];
+
 /** The command line in full: `help plan` is `plan --help`, `help runbook` is `explain runbook`; null if all is done. */
 async function asked(words: readonly string[]): Promise<readonly string[] | null> {
   const [first, ...rest] = words;
   if (first === undefined) return bare();
-  if (first !== "help") return words;
   const [topic] = rest;
+  if (topic === "help" && actionsOf(first).length > 0)
+    return asked(["help", first, ...rest.slice(1)]);
+  if (first !== "help") return words;
   // Whatever stands behind it is not done.
-  if (topic === undefined) return ["--help"];
+  if (topic === undefined || HELP.includes(topic)) return ["--help"];
   const found = commandIn(rest);
+  if (found === topic && rest[1]?.startsWith("-") === false) checkAction(topic, rest.slice(1));
   if (found !== null) return [...found.split(" "), "--help"];
   const pages = topics();
   if (rest.every((word) => isCode(word) || pages.includes(word))) return ["explain", ...rest];
@@ -98,14 +104,15 @@ async function command(words: readonly string[]): Promise<void> {
       "greedy-arrays": false,
     });
   keepNoHelp(program);
-  await addCommands(program)
+  let isRun = false;
+  await addCommands(program, () => {
+    isRun = true;
+  })
     .epilogue(`Manual: nova2ironic help TOPIC, which is one of\n  ${topics().join(", ")}`)
-    .completion("completion", "Print a completion script for bash, or for zsh if SHELL is zsh")
     .demandCommand(1, NO_COMMAND)
     .recommendCommands()
     .strict()
     .check((args) => checkRepeated(program, args))
-    .check(checkWithout)
     .version(VERSION)
     .alias("help", "h")
     .hide("help")
@@ -115,6 +122,8 @@ async function command(words: readonly string[]): Promise<void> {
     .parseAsync()
     // Behind something that it waits for, yargs throws past `fail`.
     .catch((error: unknown) => usage(null, error as Error));
+  // `-- host list`: yargs takes the words after it for no command.
+  if (!isRun && !words.includes("--get-yargs-completions")) usage(NO_COMMAND, undefined);
 }
 
 /** yargs renders the help of each command that it runs, and nobody here asks for it afterwards: 30 ms or more. */
@@ -128,81 +137,72 @@ function keepNoHelp(program: object): void {
 
 const NO_COMMAND = "no command";
 
-/** A wrong command line: what yargs says of it, with our code. */
+/** A wrong command line: yargs' message in our words, with our code. */
 function usage(message: string | null, error: Error | undefined): never {
   // What yargs itself throws speaks of the command line; everything else comes from a command.
   if (error !== undefined && error.name !== "YError") throw error;
   const said = message ?? error?.message ?? "the command line is wrong";
   const { words } = io();
-  const begins = words.find((word) => word !== "help") ?? "";
   const at = words.findIndex((word) => commandIn([word]) !== null);
-  const [group = begins, ...rest] = at < 0 ? [] : words.slice(at);
-  const actions = actionsOf(group);
-  const action = rest.find((word) => actions.includes(word));
-  if (actions.length > 0 && action === undefined) {
-    const [second = "-"] = rest;
-    const is = second.startsWith("-") ? "wants a command" : `knows no ${JSON.stringify(second)}`;
-    const fix = `${didYouMean(nearest(second, actions))}It takes one of ${actions.join(", ")}.`;
-    throw new MigrationError("N2I-E100", `${group} ${is}`, { fix });
-  }
-  const first = action === undefined ? group : `${group} ${action}`;
-  if (said === NO_COMMAND) {
-    const before = begins === "" ? "" : ` before ${begins}`;
-    const fix =
-      "Give the command first, and its options after it. List all commands with: nova2ironic help";
-    throw new MigrationError("N2I-E100", `no command is given${before}`, { fix });
-  }
-  if (said.startsWith("Did you mean "))
-    throw new MigrationError("N2I-E100", `there is no command ${JSON.stringify(first)}`, {
-      fix: `${said} List all commands with: nova2ironic help`,
-    });
-  throw inOurWords(first, said) ?? new MigrationError("N2I-E100", said.replaceAll("\n", " "));
+  const [first = words.find((word) => word !== "help"), ...rest] = at < 0 ? [] : words.slice(at);
+  const action = first === undefined ? undefined : checkAction(first, rest);
+  const list = "List all commands with: nova2ironic help";
+  const [before] = words.includes("--") ? ["--"] : words;
+  const [text, fix] =
+    said === NO_COMMAND || !first
+      ? [
+          `no command is given${before === undefined ? "" : ` before ${before || '""'}`}`,
+          `Give the command first, and its options after it. ${list}`,
+        ]
+      : said.startsWith("Did you mean ")
+        ? [`there is no command ${JSON.stringify(first)}`, `${said} ${list}`]
+        : inOurWords(action === undefined ? first : `${first} ${action}`, said);
+  throw new MigrationError("N2I-E100", text, fix === undefined ? {} : { fix });
 }
 
-/** What yargs says most often; null for the rest. @source yargs 18, lib/validation.ts, locales/en.json */
-function inOurWords(command: string, said: string): MigrationError | null {
+/** The second word of a command of two words. @throws MigrationError N2I-E100 without it */
+function checkAction(group: string, rest: readonly string[]): string | undefined {
+  const actions = actionsOf(group);
+  const action = rest.find((word) => actions.includes(word));
+  if (actions.length === 0 || action !== undefined) return action;
+  const [second = "-"] = rest;
+  const is = second.startsWith("-")
+    ? "needs a command"
+    : `has no command ${JSON.stringify(second)}`;
+  const fix = `${didYouMean(nearest(second, actions))}Its commands: ${actions.join(", ")}.`;
+  throw new MigrationError("N2I-E100", `${group} ${is}`, { fix });
+}
+
+/** Yargs' most frequent messages. @source yargs 18, lib/validation.ts, locales/en.json */
+function inOurWords(command: string, said: string): readonly [text: string, fix?: string] {
+  const help = `Help: ${command} --help`;
   const [, name, given = "", all = ""] =
     /Argument: ([\w-]+), Given: (".*"), Choices: (.*)$/s.exec(said) ?? [];
   if (name !== undefined) {
     const choices = all.split(", ").map((one) => one.replaceAll('"', ""));
     const isPositional = declarationOf(command).includes(`<${name}>`);
-    const what = isPositional ? `${command} knows` : `--${name} takes`;
-    const fix = `${didYouMean(nearest(given.replaceAll('"', ""), choices))}It takes one of ${choices.join(", ")}.`;
-    return new MigrationError("N2I-E100", `${what} no ${given}`, { fix });
-  }
-  const [, missing] = /^Missing required arguments?: (.*)$/s.exec(said) ?? [];
-  if (missing !== undefined) {
-    const names = missing.split(", ");
-    const isInFile = names.every((one) => one === "run" || CONNECTIONS.includes(one));
-    const fix = `Give it${isInFile ? ", or set it in nova2ironic.yaml" : ""}; ${command} --help describes it.`;
-    const options = names.map((one) => `--${one}`).join(", ");
-    return new MigrationError("N2I-E100", `${command} wants ${options}`, { fix });
+    const near = didYouMean(nearest(given.replaceAll('"', ""), choices));
+    return [
+      `${isPositional ? `<${name}> of ${command}` : `--${name}`} cannot be ${given}`,
+      `${near}It takes one of ${choices.join(", ")}.`,
+    ];
   }
   const [, surplus] = /^Unknown arguments?: (.*)$/s.exec(said) ?? [];
   if (surplus !== undefined)
-    return new MigrationError("N2I-E100", `${command} takes no argument ${surplus}`, {
-      fix: `Remove it; ${command} --help has the arguments and options. Quote a value that contains spaces.`,
-    });
+    return [
+      `${command} takes no argument ${surplus}`,
+      `Remove it. Quote a value that contains spaces. ${help}`,
+    ];
+  const [, empty] = /^Not enough arguments following: (.*)$/.exec(said) ?? [];
+  if (empty !== undefined) return [`--${empty} needs a value`, help];
   const [, word] = / (<\w+>)/.exec(declarationOf(command)) ?? [];
-  if (word === undefined || !said.startsWith("Not enough non-option arguments")) return null;
-  const fix = `Give it, as in: ${declarationOf(command)}; ${command} --help says what it may be.`;
-  return new MigrationError("N2I-E100", `${command} wants ${word}`, { fix });
+  return word === undefined || !said.startsWith("Not enough non-option arguments")
+    ? [said.replaceAll("\n", " ")]
+    : [`${command} needs ${word}`, `Add it, as in: ${declarationOf(command)}. ${help}`];
 }
 
 function declarationOf(name: string): string {
   return declaredCommands().find((one) => nameOf(one) === name)?.command ?? name;
-}
-
-/** What files of connections may say, and nothing else, can be left out. */
-function checkWithout({ without }: { readonly [option: string]: unknown }): true {
-  const all = [...CONNECTIONS, ...ALL_DECISIONS];
-  const wrong = [without ?? []]
-    .flat()
-    .map(String)
-    .find((name) => !all.includes(name));
-  if (wrong === undefined) return true;
-  const fix = `${didYouMean(nearest(wrong, all))}It takes one of ${all.join(", ")}.`;
-  throw new MigrationError("N2I-E100", `--without takes no ${JSON.stringify(wrong)}`, { fix });
 }
 
 /** Of two values for an option that takes one, neither is the one that is meant. */

@@ -1,4 +1,3 @@
-import { MigrationError } from "../lib/error.ts";
 import { createSeveral, listed, NAMED } from "../lib/text.ts";
 import {
   besideIronic,
@@ -26,7 +25,7 @@ export interface AdoptableWords extends RestOptions {
  * their number: cards, bonds, Neutron's ports where any is named, nodes.
  *
  * @param show is given the rows as they come
- * @throws MigrationError N2I-E100, N2I-E106, N2I-E202, N2I-E208 to N2I-E212
+ * @throws MigrationError N2I-E106, N2I-E202, N2I-E208 to N2I-E212
  */
 export function listAdoptable(
   words: AdoptableWords,
@@ -90,15 +89,13 @@ async function sourceOf(
   return { asked, listing: runningNodes(service, cards, asked, words) };
 }
 
-/** @throws MigrationError N2I-E100 to N2I-E102, N2I-E200 to N2I-E204 */
+/** @throws MigrationError N2I-E101, N2I-E102, N2I-E200 to N2I-E204 */
 async function rowsOf(
   words: AdoptableWords,
   ironicDb: string,
   keep: Keep,
   say: (text: string) => void,
 ): Promise<Source> {
-  if (words.ironicUrl !== undefined)
-    throw new MigrationError("N2I-E100", "--ironic-db and --ironic-url are two places: give one");
   const { cloud, limit } = cloudAsked(words, say);
   const { network } = besideIronic(cloud, limit, keep);
   const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));

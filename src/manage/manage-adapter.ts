@@ -154,8 +154,8 @@ export function checkAdapter(entries: Entries, wanted: string): void {
   throw new MigrationError(
     "N2I-E100",
     known === "nova"
-      ? "this run makes servers of Nova: give --nova and --flavor, or a --run of its own"
-      : "this run makes allocations of Ironic: give --nova a --run of its own",
+      ? "this run makes servers of Nova. Add --nova and --flavor, or give another --run"
+      : "this run makes allocations of Ironic. With --nova, give another --run",
   );
 }
 

@@ -36,19 +36,20 @@ export function checkAsked(all: readonly ManageAsked[], { nova }: ManageWords): 
 
 const MOST_TOLD = 20;
 
-/** @throws MigrationError N2I-E100 naming every zone in which no server is made */
-async function checkZones(all: readonly ManageAsked[], zones: Adapter["zones"]): Promise<void> {
+/** A fault for each zone in which Nova makes no server. */
+async function unknownZones(
+  all: readonly ManageAsked[],
+  zones: Adapter["zones"],
+): Promise<readonly string[]> {
   const named = new Set(all.flatMap(({ availability_zone: zone }) => zoneNamed(zone) ?? []));
   const known = named.size === 0 ? null : await zones();
-  if (known === null) return;
-  const faults = [...named].flatMap((zone) => noZone(zone, known) ?? []);
-  if (faults.length > 0) throw new MigrationError("N2I-E100", listed(faults, MOST_TOLD, "; "));
+  return known === null ? [] : [...named].flatMap((zone) => noZone(zone, known) ?? []);
 }
 
 /**
  * Each machine by the uuid of its node, with the record that was begun for it, or a new one.
  *
- * @throws MigrationError N2I-E306 naming every node that Ironic has not, N2I-E100 every zone that is not there
+ * @throws MigrationError N2I-E306 naming every node that Ironic has not, N2I-E100 every other fault
  */
 export async function changesOf(
   all: readonly ManageAsked[],
@@ -65,25 +66,24 @@ export async function changesOf(
       fix: "Correct the name; node list --adoptable --all lists every node.",
     });
   const uuids = found.flatMap((uuid) => uuid ?? []);
-  const met = new Set<string>();
-  const twice = uuids.filter((uuid) => met.size === met.add(uuid).size);
-  if (twice.length > 0)
-    throw new MigrationError("N2I-E100", `node ${listed(twice, NAMED)} is named more than once`);
-  const zones = all.flatMap(
-    ({ availability_zone: zone }, at) => zoneFault(zone, uuids[at] ?? "") ?? [],
-  );
-  if (zones.length > 0) throw new MigrationError("N2I-E100", listed(zones, MOST_TOLD, "; "));
   const begun = managedIn(entries);
-  // Of one that was begun its run goes on, whatever became of its zone.
-  await checkZones(
-    all.filter((_, at) => !begun.has(uuids[at] ?? "")),
-    known,
-  );
+  const met = new Set<string>();
+  const faults = all.flatMap(({ name, availability_zone: zone }, at) => {
+    const id = uuids[at] ?? "";
+    const before = begun.get(id)?.name ?? name;
+    return [
+      ...(met.size === met.add(id).size ? [`node ${id} is named more than once`] : []),
+      ...[zoneFault(zone, id) ?? []].flat(),
+      ...(before === name ? [] : [`this run manages node ${id} as ${before} already`]),
+    ];
+  });
+  // A machine that was begun continues, even if its zone no longer exists.
+  const rest = all.filter((_, at) => !begun.has(uuids[at] ?? ""));
+  const every = faults.length > 0 ? faults : await unknownZones(rest, known);
+  if (every.length > 0) throw new MigrationError("N2I-E100", listed(every, MOST_TOLD, "; "));
   return all.map((asked, at) => {
     const id = uuids[at] ?? "";
     const before = begun.get(id);
-    if (before !== undefined && before.name !== asked.name)
-      throw new MigrationError("N2I-E100", `this run manages node ${id} as ${before.name} already`);
     return before === undefined
       ? { id, server: randomUUID(), asked, acts: [] }
       : { ...before.change, asked };

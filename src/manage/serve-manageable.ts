@@ -6,7 +6,7 @@ import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { inRun } from "../run/run.ts";
 import { type RunSession, withSession } from "../run/session.ts";
-import { bound, checkAsked, type ProxyAsked } from "../serving/bind.ts";
+import { bound, checkLoopback, type ProxyAsked } from "../serving/bind.ts";
 import { openPolicy } from "../serving/policy-file.ts";
 import { allows } from "../serving/rules/policy-allows.ts";
 import type { Served } from "../serving/serving.ts";
@@ -42,13 +42,13 @@ interface ManageableTold {
 export function serveManageable(asked: ManageableAsked, told: ManageableTold): Promise<void> {
   return inRun(asked.run, "node manage", { kind: "manage", create: true }, (run) =>
     closing(async (keep) => {
+      checkLoopback(asked);
+      const policy = openPolicy(asked.policyFile, Object.values(MANAGEABLE_RULES));
       const { entries } = await readJournal(run);
       const place = await openManagePlace(asked, keep, told.say, true);
       const { address } = place.service.identity;
-      checkAsked({ ...asked, ironicUrl: address, novaCompat: false });
       checkPlace(entries, address);
       checkAdapter(entries, "allocation");
-      const policy = openPolicy(asked.policyFile, Object.values(MANAGEABLE_RULES));
       const service = {
         stopping:
           "Ending: no new connection, and what is under way is answered; once more ends at once.",

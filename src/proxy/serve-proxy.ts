@@ -1,7 +1,7 @@
 import { MigrationError } from "../lib/error.ts";
 import { surroundings } from "../run/process-context.ts";
 import { openPlan, PLAN } from "../run/run.ts";
-import { bound, checkAsked, type ProxyAsked } from "../serving/bind.ts";
+import { bound, checkLoopback, type ProxyAsked } from "../serving/bind.ts";
 import { openPolicy, type PolicyInForce } from "../serving/policy-file.ts";
 import { allows } from "../serving/rules/policy-allows.ts";
 import type { Served } from "../serving/serving.ts";
@@ -91,7 +91,7 @@ async function openParts(asked: ProxyAsked): Promise<{
   readonly http: Http;
   readonly policy: PolicyInForce;
 }> {
-  checkAsked(asked);
+  checkLoopback(asked);
   const { auth, keystoneUrl = "", ironicUrl, fromCatalog, interface: face, region } = asked;
   const policy = openPolicy(asked.policyFile, Object.values(ASKED));
   const numbers = asked.run === undefined ? new Map<number, string>() : await numbersOf(asked.run);

@@ -17,11 +17,11 @@ export const ROLES = {
 /**
  * Opens the database an option names. In a rehearsal, a database that does not replace one of the plan is not opened.
  *
- * @throws MigrationError N2I-E101, N2I-E102, N2I-E200, N2I-E201, N2I-E202, N2I-E216
+ * @throws MigrationError N2I-E100 to N2I-E102, N2I-E200, N2I-E201, N2I-E202, N2I-E216
  */
 export async function openRole(
   role: keyof typeof ROLES,
-  spec: string,
+  spec: string | undefined,
   options: { readonly readOnly: boolean; readonly autocommit?: boolean },
 ): Promise<Database> {
   const { copies } = surroundings();

@@ -22,7 +22,7 @@ export async function openMovePlan(path: string): Promise<MovePlan> {
   const opened = await openManifest(path, "moves");
   const manifest = opened.manifest as object as MoveManifest; // its kind says so
   if (!isOfHosts(manifest))
-    throw new MigrationError("N2I-E315", `${path}/${MANIFEST} carries machines over to Ironic`);
+    throw new MigrationError("N2I-E315", `${path}/${MANIFEST} migrates machines to Ironic`);
   const { lines } = await openFileOf<JsonObject, PlannedMove>(opened, MOVES);
   return { manifest, sha256: opened.sha256, lines };
 }

@@ -24,41 +24,23 @@ export interface ProxyAsked {
   readonly auth: "keystone" | "none";
 }
 
-/** HOST:PORT; an IPv6 address in brackets. */
-const LISTEN = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]\s]+)):(\d{1,5})$/;
-
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/;
 
 function placeOf({ listen: place }: Pick<ProxyAsked, "listen">): {
   readonly host: string;
   readonly port: number;
 } {
-  const [, six, host, port] = LISTEN.exec(place) ?? [];
-  if (port === undefined || Number(port) > 65_535)
-    throw new MigrationError("N2I-E100", "--listen takes HOST:PORT, 127.0.0.1:8785 or [::1]:8785");
-  return { host: six ?? host ?? "", port: Number(port) };
+  // An IPv6 address is in brackets.
+  const [, host = "", port] = /^\[?(.*?)\]?:(\d+)$/.exec(place) ?? [];
+  return { host, port: Number(port) };
 }
 
-/** What excludes what, and what needs what. @throws MigrationError N2I-E100 */
-export function checkAsked(asked: ProxyAsked): void {
-  const refuse = (why: string): MigrationError => new MigrationError("N2I-E100", why);
-  const { auth, keystoneUrl, ironicUrl, fromCatalog, interface: face, region } = asked;
-  const { tlsCert, tlsKey } = asked;
-  const { host } = placeOf(asked);
-  if (auth === "none" && !LOOPBACK.test(host))
-    throw refuse("--auth none asks nobody for a token: it wants a loopback --listen");
-  if (auth === "none" && fromCatalog)
-    throw refuse("--from-catalog and --auth none exclude each other: the catalog is in a token");
-  if (auth === "keystone" && keystoneUrl === undefined)
-    throw refuse("nothing says where Keystone is: --keystone-url");
-  if (fromCatalog && ironicUrl !== undefined)
-    throw refuse("--from-catalog and --ironic-url exclude each other");
-  if (!fromCatalog && ironicUrl === undefined)
-    throw refuse("nothing says where Ironic is: --ironic-url, or --from-catalog");
-  if ((tlsCert === undefined) !== (tlsKey === undefined))
-    throw refuse("--tls-cert and --tls-key go together");
-  if (!fromCatalog && (region !== undefined || face !== "public"))
-    throw refuse("--interface and --region choose an endpoint of a catalog: --from-catalog");
+/** @throws MigrationError N2I-E100 for a service without tokens that other hosts can reach */
+export function checkLoopback(asked: Pick<ProxyAsked, "auth" | "listen">): void {
+  if (asked.auth !== "none" || LOOPBACK.test(placeOf(asked).host)) return;
+  throw new MigrationError("N2I-E100", "--auth none needs a loopback address in --listen", {
+    fix: "Listen on 127.0.0.1 or [::1]: with --auth none, the service accepts requests without a token.",
+  });
 }
 
 /** Listens where it was told, with this behind it. @param fault words errors of the listener's own */

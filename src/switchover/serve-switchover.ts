@@ -4,7 +4,7 @@ import { ironicFault } from "../model/served.ts";
 import { closing, type Keep } from "../run/databases.ts";
 import { lockRun, openRun } from "../run/files/run-folder.ts";
 import { surroundings } from "../run/process-context.ts";
-import { bound, checkAsked, type ProxyAsked } from "../serving/bind.ts";
+import { bound, checkLoopback, type ProxyAsked } from "../serving/bind.ts";
 import { openPolicy, type PolicyInForce } from "../serving/policy-file.ts";
 import { allows } from "../serving/rules/policy-allows.ts";
 import type { Served } from "../serving/serving.ts";
@@ -55,6 +55,7 @@ const STOPPING =
  */
 export function serveSwitchover(asked: ServeSwitchAsked, told: ServeSwitchTold): Promise<void> {
   return closing(async (keep) => {
+    checkLoopback(asked);
     const state = await openRun(asked.state, { create: true });
     const lock = await lockRun(state, "serve switchover");
     const policy = openPolicy(asked.policyFile, [SWITCH_RULE], "Ironic's");
@@ -79,7 +80,6 @@ async function placeOf(
 ): Promise<SwitchPlace> {
   const place = await openManagePlace(asked, keep, say, true);
   checkMinor(place.service, "switchover");
-  checkAsked({ ...asked, ironicUrl: place.service.identity.address, novaCompat: false });
   return { ...place, nova: await openSwitchNova(asked, place, keep, { readOnly: false }) };
 }
 

@@ -183,7 +183,7 @@ async function once(
       checkSwitchPlace(entries, place.service.identity.address);
       const first = switchedIn(entries)?.plan ?? plan ?? (await at.again(accepted));
       if (first.server !== null && place.nova === null)
-        throw new MigrationError("N2I-E100", "this run changes Nova's rows: it wants --nova-db");
+        throw new MigrationError("N2I-E100", "this run changes Nova's rows and needs --nova-db");
       const act = { ...words, run: path, sourceConfirmedOff: false };
       const own = { ...place, nova: first.server === null ? null : place.nova };
       await withSession(

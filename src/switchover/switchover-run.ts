@@ -123,7 +123,7 @@ export async function openSwitched(path: string) {
   return { run, entries, switched: switchedIn(entries) };
 }
 
-/** What is true of a run that switches a machine over, by its files alone, and what comes next. */
+/** The state of a switchover and its next command, from the files of the run. */
 export async function switchState(path: string) {
   const { run, entries, switched } = await openSwitched(path);
   const ironic = addressIn(entries) ?? "";

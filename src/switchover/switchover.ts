@@ -73,7 +73,7 @@ function checkSame(plan: Switchover, { source, destination }: SwitchWords): void
     return;
   throw new MigrationError(
     "N2I-E100",
-    `this run switches ${plan.source_name ?? plan.source} over to ${plan.destination_name ?? plan.destination}; give another a --run of its own`,
+    `this run moves ${plan.source_name ?? plan.source} to ${plan.destination_name ?? plan.destination}. For another switchover, give another --run`,
   );
 }
 

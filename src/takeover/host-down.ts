@@ -10,20 +10,22 @@ export interface DownWords {
 /** Seconds. @source nova: [DEFAULT]service_down_time */
 const DOWN = 60;
 
-/** Seconds without a report after which Nova calls a nova-compute down. @throws MigrationError N2I-E100 */
+/** Seconds without a report after which Nova calls a nova-compute down. @throws MigrationError N2I-E104 */
 export async function downTime(words: DownWords): Promise<number> {
   return (await saidDownTime(words)) ?? DOWN;
 }
 
-/** The same where it was said; null otherwise. @throws MigrationError N2I-E100 */
+/** The same where it was said; null otherwise. @throws MigrationError N2I-E104 */
 export async function saidDownTime(words: DownWords): Promise<number | null> {
-  const down = words.serviceDownTime ?? (await downTimeOf(words.novaConf));
-  if (down === null || down > 0) return down;
-  throw new MigrationError("N2I-E100", "--service-down-time is more than 0");
+  return words.serviceDownTime ?? (await downTimeOf(words.novaConf));
 }
 
 async function downTimeOf(path: string | undefined): Promise<number | null> {
   if (path === undefined) return null;
-  const said = (await readOsloFiles(path.split(","), {})).get("DEFAULT", "service_down_time");
-  return said === null || said === undefined || said.trim() === "" ? null : Number(said);
+  const text = (await readOsloFiles(path.split(","), {})).get("DEFAULT", "service_down_time");
+  if (text === null || text === undefined || text.trim() === "") return null;
+  if (Number(text) > 0) return Number(text);
+  throw new MigrationError("N2I-E104", `${path}: service_down_time is not a number above 0`, {
+    fix: "Correct [DEFAULT]service_down_time in that file, or give --service-down-time.",
+  });
 }

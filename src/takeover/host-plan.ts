@@ -163,14 +163,9 @@ export async function askedOf(
   { hosts, types }: MoveWorld,
 ) {
   const to = hostsIn(words);
-  const { from, node = [], forceAggregates = false } = words;
-  const usage = (text: string) => new MigrationError("N2I-E100", text);
-  if (to.length === 0) throw usage("--to wants the name of a host");
-  if ((from === undefined) === (node.length === 0))
-    throw usage("give --from or --node: whose machines, or which, and not both");
+  const { from, forceAggregates = false } = words;
   const known = [...hosts, ...Array.from(types.keys(), (host) => ({ host }))];
   for (const name of [...to, from ?? []].flat()) checkSpelling(name, known);
-  if (from !== undefined && to.includes(from)) throw usage(`--from and --to are both ${from}`);
   const down = await downTime(words);
   return { mode, to, down, forceAggregates, reason: `nova2ironic ${basename(run.path)}` };
 }

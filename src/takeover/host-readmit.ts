@@ -44,7 +44,7 @@ export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
     }
     if (plans.length === 0 || hasLifted(host, entries))
       throw new MigrationError("N2I-E319", `this run keeps no fence of ${host}`, {
-        fix: `Whoever fenced it lets it back: openstack compute service set --up ${host} nova-compute`,
+        fix: `If another run fenced the host, readmit it there. If an operator set it down, run: openstack compute service set --up ${host} nova-compute`,
       });
     await checkWindow(run, "host readmit");
     return closing(async (keep) => {

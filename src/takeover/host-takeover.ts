@@ -50,7 +50,6 @@ export function takeOver(
   sink: Sink,
   show: (made: PlannedMoves) => Promise<void>,
 ): Promise<HostMoved | null> {
-  checkWords(words);
   return inRun(
     words.run,
     "host takeover",
@@ -82,14 +81,6 @@ export function takeOver(
         return movedOf(plan, moved);
       }),
   );
-}
-
-/** @throws MigrationError N2I-E100 */
-export function checkWords(words: TakeoverWords): void {
-  const { from } = words;
-  // Said before the host is watched for a minute.
-  if (hostsIn(words).includes(from))
-    throw new MigrationError("N2I-E100", `--from and --to are both ${from}`);
 }
 
 /** The plan of a takeover of this host that has begun; null if the host has to be read again. */

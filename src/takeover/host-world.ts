@@ -1,4 +1,3 @@
-import { MigrationError } from "../lib/error.ts";
 import { groupedBy } from "../lib/grouped.ts";
 import { openBackend, type TargetOptions } from "../migrate/open/backend.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
@@ -46,7 +45,6 @@ export async function openHostPlace(
   say: (text: string) => void,
 ) {
   const { novaDb, novaApiDb } = words;
-  if (novaDb === undefined) throw new MigrationError("N2I-E100", "this wants --nova-db");
   const database = keep(await openRole("nova-db", novaDb, { readOnly }));
   keepYoungSmall();
   await privileges(database, readOnly);

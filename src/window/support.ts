@@ -46,8 +46,8 @@ export async function support(words: SupportWords, sink: Sink): Promise<Support>
   const { cwd, onInterrupt } = surroundings();
   const path = resolve(cwd(), words.to ?? `${basename(run.path)}-support.tar.gz`);
   if (existsSync(path))
-    throw new MigrationError("N2I-E100", `${path} is there already`, {
-      fix: "Name another file with --to, or remove that one.",
+    throw new MigrationError("N2I-E100", `${path} already exists`, {
+      fix: "Name another file with --to, or remove the existing file.",
     });
   sink.say(`${VERSION}, Node ${process.version}, ${process.platform} ${process.arch}`);
   const { files, leftOut } = await filesOf(run.path);

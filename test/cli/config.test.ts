@@ -78,7 +78,7 @@ test("without a file the settings are printed as nova.conf has them, and with --
 });
 
 test("what is not told is refused", async () => {
-  await refused(["config"], 64, "N2I-E100", [/nothing tells the release/]);
+  await refused(["config"], 64, "N2I-E100", [/release of Ironic is missing/]);
   const juno = ["config", "--ironic-release", "juno"];
   await refused([...juno, "--check"], 64, "N2I-E100", [/needs --nova-conf or --ironic/]);
   await refused([...juno, "--nova-conf", join(folder, "none")], 64, "N2I-E104");

@@ -28,24 +28,34 @@ test("the commands of a group have help of their own, and a missing or wrong one
   assert.match(group.out, /^nova2ironic host <command>\n[\s\S]* host readmit <compute> /);
   const plan = await runs(0, ["host", "plan", "--help"]);
   assert.match(plan.out, /^nova2ironic host plan\n/);
-  assert.equal((await runs(0, ["help", "host", "plan"])).out, plan.out);
+  assert.equal((await runs(0, ["host", "help", "plan"])).out, plan.out);
   for (const [words, why] of [
-    [["host"], /host wants a command\.[\s\S]*one of list, plan, move/],
-    [["-v", "host"], /host wants a command/],
-    [["host", "--yes", "move"], /host wants a command/],
-    [["host", "--run", "h1", "move"], /host move wants --nova-db/],
-    [["--quiet", "host", "lst"], /host knows no "lst"\.[\s\S]*Did you mean list\?/],
-    [["host", "lst"], /host knows no "lst"\.[\s\S]*Did you mean list\?/],
-    [["node", "list"], /node list wants --adoptable or --spares/],
+    [["host"], /host needs a command\.[\s\S]*commands: list, plan, move/],
+    [["-v", "host"], /host needs a command/],
+    [["host", "--yes", "move"], /host needs a command/],
+    [["host", ""], /host has no command ""/],
+    [["help", "host", "lst"], /host has no command "lst"\.[\s\S]*Did you mean list\?/],
+    [["--", "host", "list"], /no command is given before --\./],
+    [[""], /no command is given before ""\./],
+    [["host", "--run", "h1", "move"], /host move needs --nova-db/],
+    [["--quiet", "host", "lst"], /host has no command "lst"\.[\s\S]*Did you mean list\?/],
+    [["host", "lst"], /host has no command "lst"\.[\s\S]*Did you mean list\?/],
+    [["node", "list"], /node list needs --adoptable or --spares/],
     [["node", "list", "--adoptable", "--spares"], /--adoptable and --spares exclude each other/],
     [["node", "list", "--adoptable", "--need", "1"], /--need needs --spares/],
+    [["node", "list", "--adoptable", "-c", "Spares"], /there is no column 'Spares'/],
+    [["node", "list", "--spares", "--sort-column", "BAD"], /there is no column 'BAD'/],
+    [["node", "unmanage", "n-1", "--run", "r", "-c", "UUID"], /there is no column 'UUID'/],
     [["node", "manage", "n-1", "--from", "x", "--run", "m"], /--from and <machine> exclude/],
-    [["host", "readmit", "--run", "h"], /host readmit wants <compute>/],
-    [["host", "move", "--run", "h"], /host move wants --nova-db/],
+    [["host", "readmit", "--run", "h"], /host readmit needs <compute>/],
+    [["host", "move", "--run", "h"], /host move needs --nova-db/],
     [["host", "move", "--run", "h", "--from", "A"], /host move has no option --from/],
-    [["serve", "switchover"], /serve switchover wants --state\.[\s\S]*Give it; serve/],
+    [
+      ["serve", "switchover"],
+      /serve switchover needs --state\.[\s\S]*Run serve switchover with --state\. /,
+    ],
     [["serve", "proxy", "--state", "x"], /serve proxy has no option --state/],
-    [["node-switchover", "--run", "o1"], /node-switchover wants <machine>/],
+    [["node-switchover", "--run", "o1"], /node-switchover needs <machine> or --spares/],
     [
       ["node-switchover", "--spares", "--fence-command", "x"],
       /--spares and --fence-command exclude/,
@@ -61,12 +71,13 @@ test("the commands of a group have help of their own, and a missing or wrong one
     ],
   ] as const)
     await refused(words, 64, "N2I-E100", [why]);
-  await refused(["-v", "check"], 255, "N2I-E100", [/check wants --run/]);
+  await refused(["-v", "check"], 255, "N2I-E100", [/check needs --run/]);
 });
 
 test("the script of completion asks this program, which offers commands, options and choices", async () => {
   const { out } = await runs(0, ["completion"]);
   assert.match(out, /nova2ironic.* --get-yargs-completions/);
+  assert.match((await runs(0, ["completion", "-h"])).out, /SHELL=zsh .* >> ~\/\.zshrc\n/);
   for (const [words, offered] of [
     [["hand"], "handover"],
     [["apply", "--skip"], "--skip-blocked"],
@@ -81,7 +92,7 @@ test("a bare command says what there is, or shows the run of its folder; help of
   const bare = await runs(0, []);
   assert.match(bare.out, /^nova2ironic \S+ moves [\s\S]*nova2ironic demo/);
   assert.ok(bare.out.split("\n").length <= 25);
-  assert.match((await runs(0, ["help"])).out, /^nova2ironic <command>\n/);
+  assert.match((await runs(0, ["help", "-h"])).out, /^nova2ironic <command>\n/);
   const cwd = privateFolder(t);
   const made = await openRun(join(cwd, "m1"), { create: true });
   await markKind(made, { kind: "migration" }, "extract");
@@ -145,8 +156,8 @@ test("what was mistyped is named, before what it made look missing", async () =>
     [["plan", "--run", "m1", "-f", "xml"], /plan has no option -f\./, /Run plan with --help/],
     [["show", "m1", "-fjson"], /show has no option -fjson\./, /Did you mean -f json\?/],
     [["apply", "-all"], /apply has no option -all\./, /Did you mean --all\?/],
-    [["-v", "plan"], /plan wants --run/, /plan --help/],
-    [["plan", "--run"], /Not enough arguments following: run/, /--help/],
+    [["-v", "plan"], /plan needs --run/, /plan --help/],
+    [["plan", "--run"], /--run needs a value/, /--help/],
     [["status", "--run", "m1", "-f", "xml"], /xml/, /It takes one of table, json/],
     [["plan", "--run", "m1", "more"], /plan takes no argument more\./, /plan --help/],
     [["--foo", "plan"], /no command is given before --foo\./, /nova2ironic help/],
@@ -164,13 +175,13 @@ test("what was mistyped is named, before what it made look missing", async () =>
 test("a wrong choice, a missing word and a wrong folder are refused in words that help", async (t) => {
   const folder = privateFolder(t);
   const aply = await refused(["run", "--run", folder, "--until", "aply"], 64, "N2I-E100");
-  assert.match(aply.err, /--until takes no "aply".*\nFix: Did you mean apply\? It takes one of /s);
+  assert.match(aply.err, /--until cannot be "aply".*\nFix: Did you mean apply\? It takes one of /s);
   await refused(["window", "opn", "--run", folder], 64, "N2I-E100", [
-    /window knows no "opn"/,
+    /<action> of window cannot be "opn"/,
     /mean open/,
   ]);
-  await refused(["show"], 64, "N2I-E100", [/show wants <file>/, /as in: show <file>/]);
-  await refused(["plan"], 64, "N2I-E100", [/plan wants --run/, /nova2ironic\.yaml/]);
+  await refused(["show"], 64, "N2I-E100", [/show needs <file>/, /as in: show <file>/]);
+  await refused(["plan"], 64, "N2I-E100", [/plan needs --run/, /nova2ironic\.yaml/]);
   await refused(["show", folder], 64, "N2I-E110", [/is no plan's folder/, /RUN\/plan/]);
   writeFileSync(join(folder, "of somebody"), "");
   chmodSync(folder, 0o755);

@@ -134,7 +134,7 @@ test("--without leaves out what the run or a file says", async (t) => {
   await planned(made, ...novaOf(made));
   const without = ["--without", "nova-db"];
   assert.match((await runs(0, ["plan", ...at, ...without])).err, /No Nova database was given/);
-  await refused(["plan", ...at, "--without", "ironic-db"], 64, "N2I-E100", [/where Ironic is/]);
+  await refused(["plan", ...at, "--without", "ironic-db"], 64, "N2I-E100", [/location of Ironic/]);
   await refused(["plan", ...at, "--without", "nova"], 64, "N2I-E100", [/nova-db/]);
 });
 

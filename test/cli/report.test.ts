@@ -140,7 +140,7 @@ test("an archive that is there is not written over, and a run that is none makes
   assert.equal(existsSync(archive), false);
   await runs(0, ["extract", ...made.at, ...made.source]);
   writeFileSync(archive, "mine");
-  assertRefusal(await run(words), 64, "N2I-E100", /is there already/);
+  assertRefusal(await run(words), 64, "N2I-E100", /already exists/);
   assert.equal(readFileSync(archive, "utf8"), "mine");
   const away = ["support", ...made.at, "--to", join(made.folder, "no", "where.tar.gz")];
   assertRefusal(await run(away), 1, "N2I-E120");

@@ -229,12 +229,15 @@ test("what the command line says wrong is told before anything is opened", async
     [["n", "web", "--property", "a"], /--property takes KEY=VALUE/],
     [["n", "web", "--description", long], /description: at most 255/],
     [["n", "web", "--in-flight", "0"], /--in-flight takes a whole number/],
-    [["n"], /wants a node and a name, or --from FILE/],
+    [["n"], /needs <name> or --from/],
     [["n", "web", "--nova"], /--nova needs --flavor/],
     [["n", "web", "--flavor", "bm"], /--flavor needs --nova/],
     [["n", "web", "--adoptable"], /node manage has no option --adoptable/],
   ] as const)
     assertRefusal(await run(["node", "manage", ...words, ...at]), 64, "N2I-E100", why);
+  const policy = ["--keystone-url", "http://127.0.0.1:9", "--policy-file", join(folder, "none")];
+  const served = await run(["serve", "manageable", ...at, ...policy]);
+  assertRefusal(served, 64, "N2I-E109", /none/);
 });
 
 test("machines of a file are managed several at a time, those that cannot be are left", async (t) => {
@@ -356,12 +359,12 @@ test("a file is read whole before the first call, and every fault in it is told"
   assert.deepEqual(writes(cloud), []);
 });
 
-test("a run does one thing: it carries machines over, or it manages them", async (t) => {
+test("a run does one thing: it migrates machines, or it manages them", async (t) => {
   const { cloud, at } = await scene(t);
   const words = [...at, ...cloud.words];
   await runs(0, ["node", "manage", "n-1", "web-1", ...words], cloud.how);
   const other = await run(["extract", ...at, "--nova-bm-db", "sqlite:////nowhere"]);
-  assertRefusal(other, 4, "N2I-E315", /gives machines their server record/);
+  assertRefusal(other, 4, "N2I-E315", /creates server records for machines/);
   const named = await run(["node", "manage", "n-1", "web-2", ...words], cloud.how);
   assertRefusal(named, 64, "N2I-E100", /manages node \S+ as web-1 already/);
   // Whoever has it since, has it: what came to its end is taken back by a rollback alone.

@@ -106,18 +106,23 @@ test("a command line that cannot be meant is refused before anything is opened",
     await refused(["serve", "proxy", ...words], 64, "N2I-E100", [why]);
   };
   const [, keystone = "", , ironic = ""] = WHERE;
-  await says(/where Keystone is: --keystone-url/, "--ironic-url", ironic);
-  await says(/where Ironic is: --ironic-url, or --from-catalog/, "--keystone-url", keystone);
+  await says(/needs --keystone-url or --auth none/, "--ironic-url", ironic);
+  await says(/needs --ironic-url or --from-catalog/, "--keystone-url", keystone);
   await says(/exclude each other/, ...WHERE, "--from-catalog");
   await says(/loopback/, ...WHERE, "--auth", "none", "--listen", "0.0.0.0:0");
-  await says(/exclude each other: the catalog is in a token/, "--auth", "none", "--from-catalog");
-  await says(/go together/, ...WHERE, "--tls-cert", "x.pem");
+  await says(
+    /--from-catalog and --auth none exclude each other/,
+    "--auth",
+    "none",
+    "--from-catalog",
+  );
+  await says(/--tls-cert needs --tls-key/, ...WHERE, "--tls-cert", "x.pem");
   await says(/HOST:PORT/, ...WHERE, "--listen", "8785");
   for (const most of ["0", "1.5"])
     await says(/--max-connections takes a whole number/, ...WHERE, "--max-connections", most);
   await says(/--api-timeout takes a number above 0/, ...WHERE, "--api-timeout", "0");
-  await says(/of a catalog: --from-catalog/, ...WHERE, "--region", "one");
-  await says(/of a catalog: --from-catalog/, ...WHERE, "--interface", "internal");
+  await says(/--region needs --from-catalog/, ...WHERE, "--region", "one");
+  await says(/--interface internal needs --from/, ...WHERE, "--interface", "internal");
   await says(/serve proxy has no option --password/, ...WHERE, "--password", "x");
   const login = ["--keystone-url", "http://u:p@keystone:5000"];
   await refused(["serve", "proxy", ...login], 64, "N2I-E101", [/each caller's own token/]);

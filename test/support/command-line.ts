@@ -1,18 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import type { Argv } from "yargs";
 import yargs from "yargs";
-import { type Declared, declare } from "../../src/cli/options/declared.ts";
+import { declaredCommands } from "../../src/cli/commands/load.ts";
+import { type Declared, declare, nameOf } from "../../src/cli/options/declared.ts";
 import type { NextCommand } from "../../src/run/next.ts";
 
-export async function commandOf(name: NextCommand): Promise<Declared> {
-  const places = ["", "host/", "node/", "window/"].map(
-    (folder) => new URL(`../../src/cli/options/${folder}${name}.js`, import.meta.url),
-  );
-  const all: unknown = await import(String(places.find((place) => existsSync(place))));
-  const found = Object.entries(all as object).find(([key]) => key === `${name}Options`);
-  return found?.[1] as Declared; // the module of that name exports it
+export function commandOf(name: NextCommand): Declared {
+  return declaredCommands().find((one) => nameOf(one) === name) ?? { command: name, describe: "" };
 }
 
 export async function read(command: NextCommand, line: string) {
@@ -26,5 +21,5 @@ export async function read(command: NextCommand, line: string) {
     .fail((message, error) => {
       throw error ?? new Error(message ?? line);
     });
-  return declare(program as Argv, await commandOf(command)).parseAsync();
+  return declare(program as Argv, commandOf(command)).parseAsync();
 }

@@ -67,7 +67,7 @@ test("what a check refuses changes nothing", async (t) => {
   for (const [words, change, status, code, why] of [
     [["n-1", "n-1"], {}, 4, "N2I-E384", /the source itself/],
     [["n-9"], {}, 64, "N2I-E306", /no node "n-9"/],
-    [["n-1", "s-1", "--destination", "x"], {}, 64, "N2I-E100", /two destinations/],
+    [["n-1", "s-1", "--destination", "x"], {}, 64, "N2I-E100", /<name> and --destination exclude/],
     [["n-1", "--soft-timeout=-1"], {}, 64, "N2I-E100", /--soft-timeout takes a number/],
     [["n-1"], { source: { storage_interface: "noop" } }, 4, "N2I-E382", /noop, not external/],
     [["n-1"], { source: { protected: true } }, 4, "N2I-E383", /n-1: it is protected/],

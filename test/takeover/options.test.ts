@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { HOST } from "../../src/cli/options/host/actions.ts";
-import { ends, run } from "../hostile/cli.ts";
+import { ends, refused, run } from "../hostile/cli.ts";
 import { ago, DOWN, type HostCloud, hostCloud, MOVE, PLAN } from "./cloud.ts";
 
 async function moved(t: TestContext): Promise<HostCloud> {
@@ -75,6 +75,9 @@ test("a list goes by the site's service_down_time, and by the clock of a host th
   const conf = join(folder, "nova.conf");
   writeFileSync(conf, "[DEFAULT]\nservice_down_time = 300\n");
   assert.deepEqual(await seen("--nova-conf", conf), ['"H2","up"', '"H3","up"']);
+  writeFileSync(conf, "[DEFAULT]\nservice_down_time = 0\n");
+  const words = ["host", "list", ...nova, "--nova-conf", conf];
+  await refused(words, 64, "N2I-E104", [/service_down_time is not a number above 0/]);
   await db("services")
     .where({ host: "H3" })
     .update({ last_seen_up: ago(-3600) });

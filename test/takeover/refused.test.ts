@@ -121,7 +121,7 @@ test("a run is of one kind: what is for Ironic refuses it, and leaves its plan w
   assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
 });
 
-test("a run that carries machines over is none that moves them between hosts", async (t) => {
+test("a run that migrates machines is none that moves them between hosts", async (t) => {
   const cloud = await hostCloud(t);
   const path = join(cloud.folder, "runs", "h1");
   const folder = await openRun(path, { create: true });
@@ -130,7 +130,7 @@ test("a run that carries machines over is none that moves them between hosts", a
   await ends(0, cloud.host(...PLAN));
   const about = join(path, "run.json");
   writeFileSync(about, '{"format": "nova2ironic/run@1", "kind": "migration"}');
-  assert.match((await cloud.host(...PLAN)).err, /N2I-E315 \S+ carries machines over to Ironic/);
+  assert.match((await cloud.host(...PLAN)).err, /N2I-E315 \S+ migrates machines to Ironic/);
   const missing = /run\.json is missing[\s\S]*"kind":"takeover","variant":"ironic"/;
   rmSync(about);
   assert.match((await cloud.host("status")).err, missing);

@@ -1,11 +1,14 @@
+import type { FormatOptions } from "../../lib/table/format.ts";
 import { manualPage, topics } from "../../run/files/manual.ts";
-import type { ExplainArgs } from "../options/explain.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { codesView, explain } from "../views/explain.ts";
 import { print } from "./shared.ts";
 
-export async function explainCommand({ code = [], ...args }: ExplainArgs): Promise<void> {
+export async function explainCommand({
+  code = [],
+  ...args
+}: FormatOptions & { readonly code?: readonly string[] }): Promise<void> {
   if (code.length === 0) return printView(codesView(), { ...args, every: EVERY.same() });
   const pages = topics();
   const explained = (word: string): string =>

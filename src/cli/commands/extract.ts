@@ -5,14 +5,14 @@ import { openSnapshot, SNAPSHOT } from "../../run/run.ts";
 import { AFTER } from "../../window/runner/after.ts";
 import type { ExtractArgs } from "../options/extract.ts";
 import { snapshotView } from "../views/show.ts";
-import { matchedBy, printLines, printMachines, say, sinkOf } from "./shared.ts";
+import { printLines, printMachines, say, sinkOf } from "./shared.ts";
 
 export async function extractCommand(args: ExtractArgs): Promise<void> {
   const made = await extract(args, sinkOf({ ...args, format: "table" }));
   const { match } = args;
   if (match !== undefined) {
     const { lines } = await openSnapshot(`${made.path}/${SNAPSHOT}`);
-    await printMachines(snapshotView(lines()), matchedBy(args.run, match));
+    await printMachines(snapshotView(lines()), { format: "table", run: args.run, match });
   }
   const { machines, deleted, interfaces, orphans, instances } = made.counts;
   printLines(

@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import type { Argv } from "yargs";
-import { MigrationError } from "../../lib/error.ts";
 import { camel, kebab } from "../../run/next.ts";
 import { setDatabaseTimeout } from "../../run/patience.ts";
 import { surroundings } from "../../run/process-context.ts";
@@ -9,38 +8,28 @@ import { checkColumnOptions, checkNames, checkTogether } from "../check-options.
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
 import { logTo } from "../log.ts";
-import { applyOptions } from "../options/apply.ts";
+import { applyOptions, rehearseOptions, rollbackOptions } from "../options/apply.ts";
 import { type Declared, declare, hidden, nameOf } from "../options/declared.ts";
-import { demoOptions } from "../options/demo.ts";
 import { everyCommand } from "../options/every.ts";
-import { explainOptions } from "../options/explain.ts";
-import { extractOptions } from "../options/extract.ts";
+import { completionOptions, demoOptions, explainOptions } from "../options/explain.ts";
+import { extractOptions, powerOptions } from "../options/extract.ts";
 import { HOST } from "../options/host/actions.ts";
-import { nextOptions } from "../options/next.ts";
 import { ALIASES, NODE } from "../options/node/actions.ts";
 import { planOptions } from "../options/plan.ts";
-import { powerOptions } from "../options/power.ts";
-import { rollbackOptions } from "../options/rollback.ts";
 import { SERVE } from "../options/serve.ts";
 import { showOptions } from "../options/show.ts";
-import { statusOptions } from "../options/status.ts";
+import { nextOptions, statusOptions, supportOptions, windowOptions } from "../options/status.ts";
 import { verifyOptions } from "../options/verify.ts";
 import { bootOptions } from "../options/window/boot.ts";
-import { checkOptions } from "../options/window/check.ts";
-import { configOptions } from "../options/window/config.ts";
-import { finishOptions } from "../options/window/finish.ts";
-import { handoverOptions } from "../options/window/handover.ts";
-import { rehearseOptions } from "../options/window/rehearse.ts";
-import { reportOptions } from "../options/window/report.ts";
-import { retireOptions } from "../options/window/retire.ts";
+import { checkOptions, configOptions } from "../options/window/check.ts";
+import { finishOptions, handoverOptions } from "../options/window/handover.ts";
+import { reportOptions, retireOptions } from "../options/window/report.ts";
 import { type RunArgs, runOptions } from "../options/window/run.ts";
-import { supportOptions } from "../options/window/support.ts";
-import { windowOptions } from "../options/window/window.ts";
 import { aside } from "../print/events.ts";
 import { tookText, verbosely } from "../verbose.ts";
 
 /** Loads the code of a command. It is called when the command runs, so that help and completion load no driver. */
-type Work = () => Promise<(args: never) => Promise<void>>;
+type Work = () => Promise<(args: never, program?: Argv) => Promise<void>>;
 
 type Command = readonly [options: Declared, work: Work];
 
@@ -70,16 +59,8 @@ function handsOf({ quiet, json, progressInterval, yes, config, without }: RunArg
       await addConnections(args, options);
       for (const [option, is] of Object.entries(table))
         if (is.default !== undefined) args[camel(option)] = args[option] ??= is.default;
-      const missing = Object.entries(table).find(
-        ([option, { demandOption }]) => demandOption === true && args[option] === undefined,
-      );
-      if (missing === undefined) {
-        checkTogether(options, args);
-        return args;
-      }
-      throw new MigrationError("N2I-E100", `${name} wants --${missing[0]}`, {
-        fix: `Say it in nova2ironic.yaml, or give ${name} its options once: the run saves them.`,
-      });
+      checkTogether(options, args);
+      return args;
     },
     async perform(name, args) {
       const [, load] = find(name);
@@ -93,9 +74,9 @@ function handsOf({ quiet, json, progressInterval, yes, config, without }: RunArg
 
 /** Commands of two words, by the first. */
 const GROUPS: { readonly [group: string]: string } = {
-  host: "Move machines between compute hosts, and take over those of a dead one",
-  node: "Give machines that run already their server record; list spares; let an instance continue on one",
-  serve: "Serve os-baremetal-nodes, machines that can be managed, or switchovers, over Ironic",
+  host: "Move machines between compute hosts, and take over the machines of a dead host",
+  node: "Create server records for running machines, list spares, and move an instance to a spare",
+  serve: "Serve os-baremetal-nodes, manageable machines or switchovers over HTTP",
 };
 
 /** Every command, in the order help lists them. */
@@ -141,6 +122,7 @@ const COMMANDS: readonly Command[] = [
   [supportOptions, async () => (await import("./window/support.ts")).supportCommand],
   [explainOptions, async () => (await import("./explain.ts")).explainCommand],
   [demoOptions, async () => (await import("./demo.ts")).demoCommand],
+  [completionOptions, async () => async (_, program) => void program?.showCompletionScript()],
 ];
 
 /** The options of the command line under way that have their default value: yargs' types do not have them. */
@@ -179,24 +161,24 @@ export function commandIn([first = "", second = ""]: readonly string[]): string 
   return COMMANDS.some(([options]) => nameOf(options) === first) ? first : null;
 }
 
-/** The program with its commands, and the options of every command. */
-export function addCommands(program: Argv): Argv {
+/** The program with its commands, and the options of every command. @param begin is called before a command runs */
+export function addCommands(program: Argv, begin: () => void): Argv {
   const groups = new Set<string>();
   const every = isCompleting() ? everyCommand : hidden(everyCommand);
   return COMMANDS.reduce((to, command) => {
     const [{ command: words }] = command;
     const [group = ""] = words.split(" ");
     const about = GROUPS[group];
-    if (about === undefined) return addCommand(to, command, words);
+    if (about === undefined) return addCommand(to, command, words, begin);
     if (groups.has(group)) return to;
     groups.add(group);
     const own = COMMANDS.filter(([options]) => options.command.startsWith(`${group} `));
     return to.command(group, about, (yargs) =>
       own.reduce(
-        (inner, one) => addCommand(inner, one, one[0].command.slice(group.length + 1)),
+        (inner, one) => addCommand(inner, one, one[0].command.slice(group.length + 1), begin),
         yargs
           .usage(`$0 ${group} <command>\n\n${about}`)
-          .demandCommand(1, `${group} wants a command`),
+          .demandCommand(1, `${group} needs a command`),
       ),
     );
   }, program.options(every));
@@ -207,7 +189,7 @@ function isCompleting(): boolean {
 }
 
 /** @param words the command's, without its group */
-function addCommand(to: Argv, [options, work]: Command, words: string): Argv {
+function addCommand(to: Argv, [options, work]: Command, words: string, begin: () => void): Argv {
   return to.command({
     command: words,
     describe: options.describe,
@@ -215,16 +197,17 @@ function addCommand(to: Argv, [options, work]: Command, words: string): Argv {
       declare(yargs.group([], "Options:"), options, { every: everyCommand, hide: !isCompleting() })
         .middleware(() => checkNames(options), true)
         .middleware((args) => addConnections(args, options, usualOf(yargs)), true)
+        .middleware((args) => checkTogether(options, args), true)
         .middleware((args) => checkColumnOptions(options, args))
-        .middleware((args) => checkTogether(options, args))
         // A command line that yargs refuses is not logged: its --run may be wrong.
         .middleware((args) => logged(options, args)),
     async handler(args) {
+      begin();
       const run = await work();
       if (typeof args.dbTimeout === "number") setDatabaseTimeout(args.dbTimeout);
       verbosely(args, nameOf(options));
       // A command without lists prints for people.
-      await run({ format: "table", ...args } as never);
+      await run({ format: "table", ...args } as never, to);
       const text = args.verbose === true ? tookText() : null;
       if (text !== null) aside(text);
     },

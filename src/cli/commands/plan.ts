@@ -25,7 +25,7 @@ import { EVERY } from "../views/every-row.ts";
 import { exampleOf } from "../views/several.ts";
 import { machinesView } from "../views/show.ts";
 import { novaAsked } from "./node/nova-options.ts";
-import { exitWith, matchedBy, printLines, printMachines, say, sinkOf } from "./shared.ts";
+import { exitWith, printLines, printMachines, say, sinkOf } from "./shared.ts";
 import { printDiff } from "./show.ts";
 
 export async function planCommand(args: PlanArgs): Promise<void> {
@@ -35,7 +35,11 @@ export async function planCommand(args: PlanArgs): Promise<void> {
   const { nova, counts, others, path } = made;
   const { match } = args;
   if (match !== undefined)
-    await printMachines(machinesView((await openPlan(path)).lines()), matchedBy(args.run, match));
+    await printMachines(machinesView((await openPlan(path)).lines()), {
+      format: "table",
+      run: args.run,
+      match,
+    });
   printLines(
     [
       renderHeader(made.header, made.conductors),

@@ -1,16 +1,16 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import type { FormatOptions } from "../../lib/table/format.ts";
 import { counted } from "../../lib/text.ts";
-import { power } from "../../migrate/power/power.ts";
+import { type PowerAsked, power } from "../../migrate/power/power.ts";
 import { AFTER } from "../../window/runner/after.ts";
-import type { PowerArgs } from "../options/power.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { powerView, summary } from "../views/power.ts";
 import { groups } from "../views/power-groups.ts";
-import { exitWith, say, sinkOf } from "./shared.ts";
+import { exitWith, say, sinkOf, type Voice } from "./shared.ts";
 
 /** Shows the machines in trouble, what they have in common, and what comes next. */
-export async function powerCommand(args: PowerArgs): Promise<void> {
+export async function powerCommand(args: Voice & FormatOptions & PowerAsked): Promise<void> {
   const done = await power(args, sinkOf(args));
   if (done === null) return say(args, AFTER.stoppedPower(args));
   const { counts, machines, want, noConf } = done;

@@ -1,7 +1,7 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { openRun } from "../../run/files/run-folder.ts";
 import { kindFor } from "../kinds.ts";
-import type { RollbackArgs } from "../options/rollback.ts";
+import type { RollbackArgs } from "../options/apply.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { gatherLeft } from "../views/left.ts";

@@ -1,6 +1,3 @@
-import { createInterface } from "node:readline/promises";
-import { MigrationError } from "../../lib/error.ts";
-import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { paintText } from "../../lib/table/colour.ts";
 import { foldText } from "../../lib/table/fold.ts";
 import type { FormatOptions } from "../../lib/table/format.ts";
@@ -14,6 +11,7 @@ import { log } from "../log.ts";
 import { createEvents } from "../print/events.ts";
 import { printView, screen, widthOf } from "../print/out.ts";
 import { createProgress, measure, sentence, terminalOf } from "../print/progress.ts";
+import { questions } from "../print/questions.ts";
 import { stageList } from "../print/stage-list.ts";
 import { drawStage } from "../print/stages.ts";
 import { took } from "../verbose.ts";
@@ -158,8 +156,7 @@ export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
     result: (text) => printResult(args, text),
     note: (text) => note(args, text),
     stage: (stages, at, takes) => stage(args, stages, at, takes),
-    askable: () => args.yes === true || askable(),
-    confirm: (question) => confirm(question, args.yes === true),
+    ...questions(args.yes === true),
     async list(of, items, step) {
       const progress = step && progressOf(step.title, step.machines, args);
       const print = () => printDone(VIEWS[of](items), args);
@@ -190,11 +187,6 @@ async function several(
 /** A list, its machines with their names, BMCs and instances. */
 export function printMachines(view: View, { run, ...options }: At): Promise<void> {
   return knowing(run, (find) => printView(named(view, find), options));
-}
-
-/** A table of what `--match` wants, of a command that says the rest in words. */
-export function matchedBy(run: string, match: readonly string[]): At {
-  return { format: "table", run, match };
 }
 
 /** The same of what a command did: words for columns that this list has not are told after it. */
@@ -272,46 +264,6 @@ function beside(text: string): string {
 
 export function exitWith(status: number): void {
   io().status = status;
-}
-
-/**
- * Asks on a terminal; without one, only `--yes` is a yes.
- *
- * @throws MigrationError N2I-E303
- */
-async function confirm(question: string, yes: boolean): Promise<void> {
-  if (yes) return;
-  const answer = await asked(`${question} Type "yes" to continue: `);
-  if (answer.trim() !== "yes")
-    throw new MigrationError("N2I-E303", "nothing was done", {
-      fix: `Run it again, and answer "yes" or give --yes.`,
-    });
-}
-
-/** @throws MigrationError N2I-E303 without a terminal */
-function askable(): void {
-  if (!io().stdin.isTTY || !io().stderr.isTTY)
-    throw new MigrationError("N2I-E303", "there is no terminal to ask, and --yes was not given", {
-      fix: "Give --yes where there is no terminal to ask.",
-    });
-}
-
-async function asked(question: string): Promise<string> {
-  askable();
-  const readline = createInterface({ input: io().stdin, output: io().stderr });
-  try {
-    return await readline.question(question).catch(aborted);
-  } finally {
-    readline.close();
-  }
-}
-
-/** Ctrl-D and Ctrl-C at a question are no answers; after Ctrl-C the status says so too. */
-function aborted(cause: unknown): string {
-  if (!(cause instanceof Error) || cause.name !== "AbortError") throw cause;
-  if (/Ctrl\+C/.test(cause.message)) io().status = EXIT_STATUS.interrupted.status;
-  io().stderr.write("\n");
-  return "";
 }
 
 export function painted(text: string): string {

@@ -7,7 +7,7 @@ import { EVERY } from "../views/every-row.ts";
 import { movesView } from "../views/hosts.ts";
 import { powerView } from "../views/power.ts";
 import { journalView, logView } from "../views/records.ts";
-import { machinesView, novaStepsView, snapshotView } from "../views/show.ts";
+import { each, machinesView, novaStepsView, snapshotView } from "../views/show.ts";
 import { windowView } from "../views/window.ts";
 import { print, printMachines } from "./shared.ts";
 
@@ -48,10 +48,6 @@ export async function showCommand(args: ShowArgs): Promise<void> {
 
 /** Verdicts of machines that apply does not load. */
 const SKIPPED = ["blocked", "conflict", "skipped"].map((verdict) => `Verdict=${verdict}`);
-
-async function* each<T>(batches: AsyncIterable<readonly T[]>): AsyncGenerator<T> {
-  for await (const batch of batches) yield* batch;
-}
 
 const WHAT = {
   moves: "moves between compute hosts",

@@ -5,7 +5,7 @@ import type { Rollback } from "../../run/rollback.ts";
 import type { Sink } from "../../run/sink.ts";
 import type { Advice } from "../../window/runner/next-step.ts";
 import { sinkOf, type Voice } from "../commands/shared.ts";
-import type { RollbackArgs } from "../options/rollback.ts";
+import type { RollbackArgs } from "../options/apply.ts";
 import type { StatusArgs } from "../options/status.ts";
 import type { VerifyArgs } from "../options/verify.ts";
 import { EVERY } from "../views/every-row.ts";

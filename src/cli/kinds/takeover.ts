@@ -5,9 +5,9 @@ import type { HostVerifyWords } from "../../takeover/host-verify.ts";
 import { adviceOf } from "../../window/runner/next-step.ts";
 import { refuseOptions } from "../commands/said.ts";
 import type { Voice } from "../commands/shared.ts";
+import { rollbackOptions } from "../options/apply.ts";
 import type { Declared, OptionTable } from "../options/declared.ts";
 import { HOST, HOSTS_BACK } from "../options/host/actions.ts";
-import { rollbackOptions } from "../options/rollback.ts";
 import { verifyOptions } from "../options/verify.ts";
 import { type RunKind, type RunVerified, verifiedBy } from "./kind.ts";
 

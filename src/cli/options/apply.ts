@@ -1,11 +1,13 @@
 import type { FormatOptions } from "../../lib/table/format.ts";
 import type { ApplyWords } from "../../migrate/apply/apply.ts";
+import type { RollbackWords } from "../../migrate/rollback/rollback.ts";
 import { POWER_MAX_AGE } from "../../model/power.ts";
+import type { RehearseWords } from "../../window/rehearse/rehearse.ts";
 import type { WatchArgs } from "../commands/node/nova-options.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type Declared, flag, number } from "./declared.ts";
-import { listOptions } from "./format.ts";
-import { common, meaning, NOVA_DATABASES, TARGET, WATCH } from "./shared.ts";
+import { type Declared, flag, number, word } from "./declared.ts";
+import { listOptions, listOptionsWithoutAll } from "./format.ts";
+import { common, meaning, NOVA_DATABASES, nodeOption, TARGET, WATCH } from "./shared.ts";
 
 export interface ApplyArgs extends Voice, FormatOptions, WatchArgs, ApplyWords {
   readonly yes: boolean;
@@ -13,24 +15,73 @@ export interface ApplyArgs extends Voice, FormatOptions, WatchArgs, ApplyWords {
 
 export const applyOptions: Declared = {
   command: "apply",
-  describe: "Load the run's plan into Ironic, then verify it; run it again to go on",
+  describe: "Load the run's plan into Ironic and verify it. To resume, run the command again",
   options: {
     ...common("run", ...TARGET, "in-flight", ...NOVA_DATABASES, ...WATCH),
-    ...meaning(
-      "leave-nova",
-      "Load Ironic alone, with no look at nova-compute (exit 3 when the plan changes Nova's rows)",
-    ),
-    "skip-blocked": flag("Leave blocked machines out (exit 3)"),
-    staged: flag("Load in maintenance; `handover` hands over machine by machine"),
-    "power-max-age": number("Minutes since the oldest power reading of the plan", {
-      ...{ default: POWER_MAX_AGE, requiresArg: true },
-    }),
+    ...meaning("leave-nova", "Load only Ironic. Exit 3 if the plan changes Nova's rows"),
+    "skip-blocked": flag("Exclude blocked machines (exit 3)"),
+    staged: flag("Load machines in maintenance. `handover` then hands them over one by one"),
+    "power-max-age": number("Maximum age of power readings (minutes)", { default: POWER_MAX_AGE }),
     ...common("after-finish", "no-window", "yes", "key-file"),
     ...listOptions,
   },
-  exclude: [["nova-db", "leave-nova"]],
+  exclude: ["nova-db leave-nova"],
+  want: ["staged: ironic-db"],
+  fixes: {
+    staged:
+      "Remove --staged: over REST, adoption hands each machine over to its conductor directly.",
+  },
   examples: [
     "$0 apply --run m1 --ironic-db conf:/etc/ironic/ironic.conf --yes",
     "$0 apply --run m1 --os-cloud admin --in-flight 8 --yes",
+  ],
+};
+
+export interface RollbackArgs extends Voice, FormatOptions, WatchArgs, RollbackWords {
+  readonly plan: boolean;
+  readonly novaBmDb?: string;
+  readonly fenceCommand?: string;
+  readonly yes: boolean;
+}
+
+export const rollbackOptions: Declared = {
+  command: "rollback",
+  describe: "Remove the rows that this run loaded. Rows changed since then are kept and listed",
+  options: {
+    ...common("run", ...TARGET, "in-flight", "lock-wait", ...NOVA_DATABASES, ...WATCH),
+    "nova-bm-db": word("For moves of nova-baremetal machines between hosts: the nova_bm database"),
+    "fence-command": word("For a spare with a dead BMC: program that exits with 0 once it is off"),
+    ...meaning("leave-nova", "Remove only Ironic's rows and do not watch nova-compute"),
+    all: flag("Roll back every machine of this run"),
+    ...nodeOption("Roll back only this machine"),
+    plan: flag("Only show the rows to remove"),
+    ...common("after-finish", "no-window", "yes", "key-file"),
+    ...listOptionsWithoutAll,
+  },
+  exclude: ["nova-db leave-nova"],
+  examples: ["$0 rollback --run m1 --ironic-db conf:/etc/ironic/ironic.conf --all --plan"],
+};
+
+export interface RehearseArgs extends Voice, FormatOptions, RehearseWords {
+  readonly yes: boolean;
+}
+
+export const rehearseOptions: Declared = {
+  command: "rehearse",
+  describe: "Apply, verify and roll back on restored copies of Ironic's and Nova's databases",
+  options: {
+    ...common("run"),
+    ...meaning("ironic-db", "Restored copy of Ironic's database. The rehearsal writes to it"),
+    ...meaning("nova-db", "Restored copy of Nova's database, if the plan changes its rows"),
+    ...meaning("nova-api-db", "Restored copy of nova_api, if the plan changes its flavors"),
+    "skip-blocked": flag("As for apply: exclude blocked machines"),
+    staged: flag("As for apply: load machines in maintenance"),
+    "power-max-age": number("Maximum age of power readings (minutes)", { default: POWER_MAX_AGE }),
+    ...common("yes", "key-file"),
+    ...listOptionsWithoutAll,
+  },
+  examples: [
+    "$0 rehearse --run m1 --ironic-db file:/root/ironic-copy.url",
+    "$0 rehearse --run m1 --ironic-db file:/root/ironic-copy.url --nova-db file:/root/nova-copy.url --yes",
   ],
 };

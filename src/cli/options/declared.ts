@@ -1,11 +1,13 @@
 import type { Argv, Options } from "yargs";
 
-/** Of a number: the smallest and the largest that it may be, or the one that it is above. */
+/** Of a number: the smallest and the largest that it may be, or the one that it is above. Of a word: its form. */
 interface Limits {
   readonly least?: number;
   readonly above?: number;
   readonly most?: number;
   readonly whole?: boolean;
+  /** The form in words: `KEY=VALUE`. */
+  readonly form?: readonly [pattern: RegExp, text: string];
 }
 
 type Option = Options & Limits;
@@ -13,7 +15,7 @@ type Option = Options & Limits;
 /** Options by name, in the order help lists them. */
 export type OptionTable = { readonly [name: string]: Option };
 
-export type Positional = readonly [name: string, is: Options & { readonly type: "string" }];
+type Positional = readonly [name: string, is: Options & { readonly type: "string" }];
 
 /** A command as help and completion know it: nothing here loads what the command does. */
 export interface Declared {
@@ -24,10 +26,16 @@ export interface Declared {
   /** Words that stand without an option, by their names in `command`. */
   readonly positional?: readonly Positional[];
   readonly options?: OptionTable;
-  /** Options of which a command line has at most one. */
-  readonly exclude?: readonly (readonly string[])[];
-  /** Options that need another one, any of these. */
-  readonly want?: { readonly [option: string]: readonly string[] };
+  /** `a b c`: a command line has one of them at most. `a: b c`: none of the others with the first. `a=x` is one value. */
+  readonly exclude?: readonly string[];
+  /** `a b`: a command line has one of them at least. */
+  readonly oneOf?: readonly string[];
+  /** `a b: c d`: each of the first needs one of the others. */
+  readonly want?: readonly string[];
+  /** Two options that name no value in common. */
+  readonly differ?: readonly [option: string, other: string];
+  /** The fix of a refusal that names the option. */
+  readonly fixes?: { readonly [option: string]: string };
   /** What serves others only reads the run it names: it is not written down there. */
   readonly serves?: true;
   readonly epilogue?: string;
@@ -77,16 +85,32 @@ export function isCommon({ group = "" }: Options): boolean {
   return COMMON.includes(group);
 }
 
+/** The names before and after the colon of a rule. */
+export function sidesOf(rule: string): readonly [readonly string[], readonly string[]] {
+  const [first = "", second] = rule.split(": ");
+  return [first.split(" "), second?.split(" ") ?? []];
+}
+
+/** The options that a rule of `exclude` does not allow together. */
+export function conflict(rule: string, isGiven: (name: string) => boolean): readonly string[] {
+  const sides = sidesOf(rule);
+  const [first, second] = [sides[0].filter(isGiven), sides[1].filter(isGiven)];
+  const isConflict = sides[1].length > 0 ? first.length * second.length > 0 : first.length > 1;
+  return isConflict ? [...first, ...second] : [];
+}
+
 /** The words of a command: `host readmit`. */
 export function nameOf({ command }: Pick<Declared, "command">): string {
   return command.replace(/ [<[].*$/s, "");
 }
 
-/** What a number has to be; null if it is. @param value a number */
+/** The form or range of an option; null if the value has it. */
 export function outOfLimits(
-  { least = 0, above, most, whole }: Limits,
+  { type, least = 0, above, most, whole, form }: Option,
   value: unknown,
 ): string | null {
+  if (form !== undefined) return form[0].test(String(value)) ? null : form[1];
+  if (type !== "number") return null;
   const is = Number(value);
   // Timers take no more.
   if (is >= 1e9 && most === undefined) return "a number below 1000000000";
@@ -98,13 +122,24 @@ export function outOfLimits(
 }
 
 /** An option with a word of its own. */
-export function word(describe: string, more: Options = {}): Options {
+export function word(describe: string, more: Option = {}): Option {
   return { type: "string", requiresArg: true, describe, ...more };
 }
 
 /** One that may be repeated, with a word each time. */
-export function words(describe: string, more: Options = {}): Options {
+export function words(describe: string, more: Option = {}): Option {
   return { type: "string", array: true, nargs: 1, describe, ...more };
+}
+
+/** `[HOST=]PATH`, with neither part empty. */
+export function perHost(path: "DIR" | "FILE", describe: string): Option {
+  const form = [/^(?![^=/]*=$)(?!\s*=).+$/s, `${path} or HOST=${path}`] as const;
+  return words(`[HOST=]${path}: ${describe}`, { form });
+}
+
+/** A word that stands without an option. */
+export function argument(name: string, describe: string, more: Options = {}): Positional {
+  return [name, { ...more, type: "string", describe }];
 }
 
 export function flag(describe: string, more: Options = {}): Options {
@@ -112,7 +147,7 @@ export function flag(describe: string, more: Options = {}): Options {
 }
 
 export function number(describe: string, more: Option = {}): Option {
-  return { type: "number", describe, ...more };
+  return { type: "number", requiresArg: true, describe, ...more };
 }
 
 /** Titles of help: what is a command's own comes first, under yargs' own `Options:`. */

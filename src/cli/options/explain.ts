@@ -1,18 +1,27 @@
-import type { FormatOptions } from "../../lib/table/format.ts";
-import type { Declared } from "./declared.ts";
+import { argument, type Declared, word } from "./declared.ts";
 import { listOptions } from "./format.ts";
-
-export interface ExplainArgs extends FormatOptions {
-  readonly code?: readonly string[];
-}
 
 export const explainOptions: Declared = {
   command: "explain [code..]",
-  describe:
-    "Say what codes mean and what to do, or print pages of the manual; without a word, list all codes",
-  positional: [
-    ["code", { type: "string", describe: "N2I-E304, or shorter: e304 d201; or a topic: runbook" }],
-  ],
+  describe: "Explain codes, or print pages of the manual. Without an argument, list all codes",
+  positional: [argument("code", "a code (N2I-E304, or e304) or a topic (runbook)")],
   options: listOptions,
   examples: ["$0 explain N2I-E304", "$0 explain d600 d602"],
+};
+
+export const demoOptions: Declared = {
+  command: "demo",
+  describe: "Run the whole migration of a sample deployment, on SQLite files in a temporary folder",
+  options: {
+    keep: word("A new or empty folder for the files of the demo and its report"),
+  },
+  examples: ["$0 demo --keep sample"],
+};
+
+export const completionOptions: Declared = {
+  command: "completion",
+  describe: "Print a script that completes commands, options and their values in bash or zsh",
+  epilogue:
+    "To install the completion, run the line for your shell once, then start a new shell. The script is for zsh if the variable SHELL names zsh, and for bash otherwise.",
+  examples: ["SHELL=bash $0 completion >> ~/.bashrc", "SHELL=zsh $0 completion >> ~/.zshrc"],
 };

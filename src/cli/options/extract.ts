@@ -1,9 +1,10 @@
 import type { ExtractAsked } from "../../migrate/extract/extract.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type Declared, word, words } from "./declared.ts";
-import { matchOption } from "./format.ts";
-import { common } from "./shared.ts";
+import { FAILED } from "../views/power-groups.ts";
+import { type Declared, flag, number, perHost, word, words } from "./declared.ts";
+import { listOptions, matchOption } from "./format.ts";
+import { common, meaning, nodeOption } from "./shared.ts";
 
 export interface ExtractArgs extends Voice, ExtractAsked {
   readonly match?: readonly string[];
@@ -11,17 +12,54 @@ export interface ExtractArgs extends Voice, ExtractAsked {
 
 export const extractOptions: Declared = {
   command: "extract",
-  describe: "Read nova_bm, nova and nova.conf into a run's snapshot; writes to no database",
+  describe: "Read nova_bm, Nova and nova.conf into the run's snapshot. Writes to no database",
   options: {
     ...common("run", "nova-bm-db"),
-    "nova-db": word("Nova's database, given the same way"),
-    "nova-conf": words("[HOST=]FILE: nova.conf of a compute host; repeat it for each"),
-    "tftp-root": words("[HOST=]DIR: TFTP tree of a compute host, or a copy; repeat it for each"),
+    "nova-db": word("Nova's database, in the same form"),
+    "nova-conf": perHost("FILE", "nova.conf of a compute host. Repeat it for each host"),
+    "tftp-root": perHost("DIR", "TFTP tree of a compute host, or a copy. Repeat it for each host"),
     ...common("key-file"),
     ...matchOption,
   },
-  epilogue: `Ironic releases \`plan\` can load into: ${releaseNames().join(", ")}`,
+  epilogue: `Ironic releases that \`plan\` supports: ${releaseNames().join(", ")}`,
   examples: [
     "$0 extract --run m1 --nova-bm-db conf:/etc/nova/nova.conf --nova-db file:/root/nova.url --nova-conf /etc/nova/nova.conf",
+  ],
+};
+
+/** How a fleet is asked unless the operator says otherwise. */
+const PACE = { inFlight: 256, rate: 400, deadline: 60 } as const;
+
+export const powerOptions: Declared = {
+  command: "power",
+  describe: "Read the power state of every machine from its BMC. Powers no machine",
+  options: {
+    ...common("run"),
+    only: words("Read only machines that failed, or only machines with this verdict", {
+      ...{ choices: ["failed", ...FAILED], defaultDescription: "all machines" },
+    }),
+    ...nodeOption("Read only this machine"),
+    host: words("Read only machines of this nova-compute (service_host)"),
+    site: word("Your decisions, as for plan. The next power of this run uses them again"),
+    ...meaning("ironic-release", "Release of the conductors (default: that of the plan, or juno)"),
+    ...common("conductor-ipmitool"),
+    "in-flight": number("BMCs to read at once", {
+      default: PACE.inFlight,
+      least: 1,
+      most: 512,
+    }),
+    rate: number("New sessions per second", { default: PACE.rate, above: 0 }),
+    deadline: number(
+      "Maximum seconds for one BMC (both attempts), or for a host of virtual machines",
+      { default: PACE.deadline, above: 0 },
+    ),
+    list: flag("List every machine, not only machines with a problem"),
+    ...common("key-file"),
+    ...listOptions,
+  },
+  examples: [
+    "$0 power --run m1",
+    "$0 power --run m1 --only failed -f csv",
+    "$0 power --run m1 --only wrong-password --host compute-1",
   ],
 };

@@ -1,5 +1,5 @@
 import { FORMATS, type FormatOptions, QUOTES } from "../../lib/table/format.ts";
-import { flag, grouped, words } from "./declared.ts";
+import { flag, grouped, number, words } from "./declared.ts";
 
 /**
  * The output options of every command that lists or shows, named as OpenStack's clients name them.
@@ -11,40 +11,31 @@ export const formatOptions = grouped("Output:", {
     alias: "f",
     choices: FORMATS,
     default: "table" as FormatOptions["format"],
-    describe: "Form of the output",
+    describe: "Output format",
   },
-  column: {
+  column: words("Show only this column. Repeatable, in the given order", {
     alias: "c",
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe: "Show this column only; repeat it for more, shown in the order given",
-  },
-  "sort-column": {
-    type: "string",
-    array: true,
-    nargs: 1,
-    describe: "Sort by this column; repeat it for more; all rows are held in memory",
-  },
-  noindent: { type: "boolean", describe: "json: all on one line" },
+  }),
+  "sort-column": words("Sort by this column. Repeatable. All rows are kept in memory"),
+  noindent: { type: "boolean", describe: "json: print everything on one line" },
   quote: {
     choices: QUOTES,
     default: "nonnumeric" as NonNullable<FormatOptions["quote"]>,
-    describe: "csv: what to quote",
+    describe: "csv: values to quote",
   },
-  "max-width": {
-    type: "number",
-    describe: "table: columns of the screen to use (CLIFF_MAX_TERM_WIDTH)",
+  "max-width": number("table: maximum width in characters (CLIFF_MAX_TERM_WIDTH)"),
+  "fit-width": {
+    type: "boolean",
+    describe: "table: fit the table to the screen (CLIFF_FIT_WIDTH=1)",
   },
-  "fit-width": { type: "boolean", describe: "table: fit it to the screen (CLIFF_FIT_WIDTH=1)" },
-  "print-empty": { type: "boolean", describe: "table: print the header when there is no row" },
-} as const);
+  "print-empty": { type: "boolean", describe: "table: print the header even without rows" },
+});
 
 const lists = {
   match: words(
-    "Only rows that fit: COLUMN=VALUE, * for any text; of one column any, of several all",
+    "Show only rows with COLUMN=VALUE, * for any text: any value of one column, and every column",
   ),
-  "all-rows": flag("table: every row; without it, a long table is grouped by cause"),
+  "all-rows": flag("table: show every row. By default, a long table is grouped by cause"),
 };
 
 /** Those of a command that lists. */

@@ -15,31 +15,31 @@ export interface PlanArgs extends Voice, NovaArgs, PlanWords {
 
 export const planOptions: Declared = {
   command: "plan",
-  describe: "Show what apply would load; writes to no database",
+  describe: "Show the changes that apply would make. Writes to no database",
   options: {
     ...common("run", ...TARGET),
-    ...meaning("ironic-release", "Which of the releases it is, where several have one schema"),
+    ...meaning("ironic-release", "Release of Ironic, if several releases have the same schema"),
     ...common(...NOVA_DATABASES, ...NOVA_ROWS),
-    site: word("Your decisions: YAML or JSON"),
-    "allow-pairing": flag("Source and target may be of different releases; written into the plan"),
-    "beside-others": flag(
-      "Ironic's database holds nodes of others and is the right one; written into the plan",
-    ),
+    site: word("Your decisions (YAML or JSON)"),
+    "allow-pairing": flag("Allow different releases of source and target. The plan records it"),
+    "beside-others": flag("Allow an Ironic database with other nodes. The plan records it"),
     ...common("diff", "all-rows"),
     ...matchOption,
-    "max-unreachable": number(
-      "Load machines whose BMC does not answer, if they are no more than this",
-      { default: 0, requiresArg: true },
-    ),
+    "max-unreachable": number("Load machines whose BMC does not answer, up to this number", {
+      default: 0,
+    }),
     ...common("conductor-ipmitool"),
-    "propose-site": word(
-      "Write a first site document to this new file: what is known, and what to decide",
-    ),
-    "placement-db": word("Placement's database, for --propose-site: it knows resource classes"),
-    "record-power": flag("Write the power measured into power_state, which is NULL otherwise"),
-    "detailed-exitcode": flag("Exit 2 when there is something to load"),
+    "propose-site": word("Write a first site document with known values to this new file"),
+    "placement-db": word("With --propose-site: Placement's database, for resource classes"),
+    "record-power": flag("Write the measured power state to power_state, which is NULL by default"),
+    "detailed-exitcode": flag("Exit 2 if there is something to load"),
     ...common("key-file"),
   },
+  exclude: ["flavor-images=keep flavor-images=delete: deploy-kernel deploy-ramdisk"],
+  want: [
+    `nova-api-db ${NOVA_ROWS.join(" ")}: nova-db`,
+    ...["deploy-kernel flavor-images=point: deploy-ramdisk", "deploy-ramdisk: deploy-kernel"],
+  ],
   examples: [
     "$0 plan --run m1 --ironic-db conf:/etc/ironic/ironic.conf --site site.yaml",
     "$0 plan --run m1 --os-cloud admin --site site.yaml",

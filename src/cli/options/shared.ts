@@ -6,30 +6,37 @@ const WANT_NOVA = "With --nova-db";
 /** Seconds that heartbeats may be watched. */
 const LONGEST_WATCH = 3600;
 
+/** No name begins or ends with a blank. `group:rack7` without a name is an incomplete value, not a host. */
+const COMPUTE_HOST = [
+  /^(?:(?:(?:host|group|shard):|(?![a-z]+:))[^\s=](?:[^=]*[^\s=])?=)?(?!(?:host|group|shard):)[^\s=](?:[^=]{0,253}[^\s=])?$/,
+  "NAME, HOST=NAME, group:GROUP=NAME or shard:SHARD=NAME, without blanks around names",
+] as const;
+const IMAGE = [/^(?:name:.+|[\w.-]{1,255})$/s, "an image id, or name:NAME"] as const;
+
 /** Where Nova is, and how its nova-computes are watched. */
 const NOVA = grouped("Nova:", {
   "nova-db": word("Nova's database: URL without password, file:PATH, env:NAME or conf:PATH"),
   // Flavors are there since Newton.
-  "nova-api-db": word("nova_api's database, given the same way: it has the flavors since Newton"),
-  watch: number(`${WANT_NOVA}: seconds that nova-compute's heartbeats are watched standing still`, {
-    ...{ default: WATCH_SECONDS, requiresArg: true, most: LONGEST_WATCH },
+  "nova-api-db": word("The nova_api database, in the same form. It contains flavors since Newton"),
+  watch: number(`${WANT_NOVA}: seconds to check that nova-compute sends no heartbeat`, {
+    default: WATCH_SECONDS,
+    most: LONGEST_WATCH,
   }),
-  "allow-running-compute": flag(`${WANT_NOVA}: go on though a nova-compute still reports`),
-  "allow-queued-requests": flag(
-    `${WANT_NOVA}: go on though requests wait in a nova-compute's message queue`,
-  ),
+  "allow-running-compute": flag(`${WANT_NOVA}: continue although a nova-compute still reports`),
+  "allow-queued-requests": flag(`${WANT_NOVA}: continue although nova-compute has queued requests`),
   // The operator's word that no nova-compute runs, where nobody looks.
-  "leave-nova": flag("Act on Ironic alone"),
+  "leave-nova": flag("Change only Ironic"),
   "compute-host": words(
-    `${WANT_NOVA}: [HOST=|group:GROUP=|shard:SHARD=]NAME, the compute host that takes instances over`,
+    `${WANT_NOVA}: [HOST=|group:GROUP=|shard:SHARD=]NAME, the new compute host of the instances`,
+    { form: COMPUTE_HOST },
   ),
   "flavor-images": word(
-    `${WANT_NOVA}: deploy images of flavors; point them to the new ones when these are given`,
+    `${WANT_NOVA}: deploy images of flavors (default: point with new images, otherwise keep)`,
     { choices: ["keep", "point", "delete"] },
   ),
-  "deploy-kernel": word("Glance id of the new deploy kernel, or name:NAME to look it up"),
-  "deploy-ramdisk": word("and of its ramdisk"),
-  flavor: words("Change this flavor too, though it names one image of two: name or flavorid"),
+  "deploy-kernel": word("Glance id of the new deploy kernel, or name:NAME", { form: IMAGE }),
+  "deploy-ramdisk": word("Glance id of the new deploy ramdisk, or name:NAME", { form: IMAGE }),
+  flavor: words("Also change this flavor, which has only one of the two images: name or flavorid"),
 });
 
 /** Where Ironic is, and how fast it is worked with. */
@@ -38,45 +45,46 @@ const IRONIC = grouped("Ironic:", {
   via: {
     choices: ["db", "rest"],
     requiresArg: true,
-    describe: "Backend: rows into the database, or adoption over REST",
+    describe: "Backend: db writes rows to the database, rest adopts machines over the API",
   },
-  "ironic-url": word("REST: URL of the bare metal service; OS_* say how to log in"),
+  "ironic-url": word("REST: URL of the bare metal service. The login is in OS_* variables"),
   // How many machines are adopted or deleted at once.
-  "in-flight": number("REST: machines under way at once (8)", { requiresArg: true, least: 1 }),
-  "lock-wait": number("Seconds to wait for conductors that have reserved machines", {
-    ...{ default: 60, requiresArg: true },
+  "in-flight": number("REST: machines in progress at once (8)", { least: 1 }),
+  "lock-wait": number("Seconds to wait for machines that a conductor has reserved", {
+    default: 60,
   }),
 });
 
 /** How a cloud's APIs are called. */
 const CLOUD = grouped("OpenStack:", {
-  "os-cloud": word("Cloud of clouds.yaml and secure.yaml; OS_CLOUD without it"),
-  "os-cacert": word("File of authorities (PEM)"),
-  insecure: { type: "boolean", describe: "Do not check certificates" },
-  "api-timeout": number("Seconds that a call may take (60)", { requiresArg: true, above: 0 }),
+  "os-cloud": word("Cloud of clouds.yaml and secure.yaml (default: OS_CLOUD)"),
+  "os-cacert": word("CA certificates (PEM)"),
+  insecure: { type: "boolean", describe: "Do not verify certificates" },
+  "api-timeout": number("Maximum seconds for an API call (60)", { above: 0 }),
 });
 
 /** What `--all-rows` means where `--diff` is. */
 export const ALL_ROWS =
-  "Every row; without it, a long list is grouped by cause. With --diff, fields left NULL too";
+  "Show every row. By default, a long list is grouped by cause. With --diff, also show NULL fields";
 
 /** What means the same to every command that has it. */
 export const SHARED = {
   ...{ ...NOVA, ...IRONIC, ...CLOUD },
   run: word("The run's folder", { demandOption: true }),
-  "key-file": word("Key that seals the run's secrets; RUN/secret.key without it"),
+  "key-file": word("Key of the run's secrets (default: RUN/secret.key)"),
   "nova-bm-db": word("nova_bm: URL without password, file:PATH, env:NAME or conf:PATH", {
     demandOption: true,
   }),
   "ironic-release": word("Release of Ironic", { choices: releaseNames() }),
   "conductor-ipmitool": word(
-    "Version of ipmitool on the conductors, 1.8.19; by default what the release came with",
+    "Version of ipmitool on the conductors, such as 1.8.19 (default: that of the release)",
+    { form: [/^\d+\.\d+\.\d+/, "a version, such as 1.8.19"] },
   ),
   // Machines that Nova manages once a run is finished.
-  "after-finish": flag("Do it though finish ended this run"),
-  "no-window": word("Why this may write though the run's window is closed; recorded"),
-  yes: flag("Do not ask; needed without a terminal", { alias: "y" }),
-  diff: { type: "string", describe: "Show every field with its origin, of one machine or all" },
+  "after-finish": flag("Run the command although finish ended this run"),
+  "no-window": word("Write although the run's window is closed, and record this reason"),
+  yes: flag("Answer yes to every question. Required without a terminal", { alias: "y" }),
+  diff: { type: "string", describe: "Show every field and its origin, for one machine or for all" },
   "all-rows": flag(ALL_ROWS, { alias: "all" }),
 } satisfies OptionTable;
 

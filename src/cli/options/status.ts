@@ -1,8 +1,8 @@
 import type { FormatOptions } from "../../lib/table/format.ts";
 import type { Places } from "../../migrate/hosts/allocations.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type Declared, word } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { argument, type Declared, word } from "./declared.ts";
+import { formatOptions, listOptions } from "./format.ts";
 import { common, meaning } from "./shared.ts";
 
 export interface StatusArgs extends Voice, FormatOptions, Places {
@@ -11,15 +11,38 @@ export interface StatusArgs extends Voice, FormatOptions, Places {
 
 export const statusOptions: Declared = {
   command: "status",
-  describe:
-    "Say what is true of a run and which command comes next; asks no database that is not given",
+  describe: "Show the state of a run and its next command. Reads a database only if you name it",
   options: {
     ...common("run"),
-    ...meaning("nova-db", "With --placement-db: nova's database"),
-    "placement-db": word(
-      "With --nova-db: Placement's database; tells instances without an allocation",
-    ),
+    ...meaning("nova-db", "With --placement-db: Nova's database"),
+    "placement-db": word("With --nova-db: Placement's database, to find missing allocations"),
     ...formatOptions,
   },
+  want: ["placement-db: nova-db"],
   examples: ["$0 status --run m1"],
+};
+
+export const nextOptions: Declared = {
+  command: "next",
+  describe: "Show the next step of a run, its reason, its duration and its undo command",
+  options: { ...common("run"), ...formatOptions },
+  examples: ["$0 next --run m1"],
+};
+
+export const windowOptions: Declared = {
+  command: "window <action>",
+  describe: "Open or close the maintenance window of a run, or show its record",
+  positional: [argument("action", "open, close or show", { choices: ["open", "close", "show"] })],
+  options: { ...common("run"), ...listOptions },
+  examples: ["$0 window open --run m1", "$0 window show --run m1 -f csv"],
+};
+
+export const supportOptions: Declared = {
+  command: "support",
+  describe: "Pack a run's artefacts, journal and log for a bug report, without secrets",
+  options: {
+    ...common("run"),
+    to: word("Output file (default: NAME-support.tar.gz in this folder)"),
+  },
+  examples: ["$0 support --run m1"],
 };

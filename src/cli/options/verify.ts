@@ -18,40 +18,33 @@ export interface VerifyArgs
 
 export const verifyOptions: Declared = {
   command: "verify",
-  describe: "Compare Ironic row by row with the plan; trusts no counter and writes nothing",
+  describe: "Compare every row of Ironic with the plan. Writes nothing",
   options: {
     ...common("run", ...TARGET, ...NOVA_DATABASES),
-    takeover: flag("Show instead how far the hand-over of each machine is"),
+    takeover: flag("Show the progress of each machine's hand-over instead"),
     final: flag(
-      "nova-compute has started: fail on a machine without hypervisor, in maintenance, without power state or with an error",
+      "After nova-compute has started: fail if a machine has no hypervisor, no power state, an error, or is in maintenance",
     ),
-    "placement-db": word(
-      "With --nova-db: Placement's database, given the same way: resource providers too",
-    ),
+    "placement-db": word("With --nova-db: Placement's database, to compare resource providers"),
     "conductor-log": words(
-      "With --takeover: log of a conductor, FILE or FILE:LINE to begin there. Repeatable",
+      "With --takeover: conductor log, FILE or FILE:LINE to start. Repeatable",
     ),
     "compute-log": words(
-      "With --final: log of a nova-compute, FILE or FILE:LINE to leave out what came before: its last start must be with the ironic driver, and without a fault since. Repeatable",
+      "With --final: nova-compute log, FILE or FILE:LINE to start. Its last start must use the ironic driver, and no error may follow. Repeatable",
     ),
-    "nova-bm-db": word(
-      "Of a run that moves machines of nova-baremetal between hosts: nova_bm, given the same way",
-    ),
-    "queue-purged": flag(
-      "Of a run that moves machines between hosts: the operator's word that compute.HOST was emptied",
-    ),
+    "nova-bm-db": word("For moves of nova-baremetal machines between hosts: the nova_bm database"),
+    "queue-purged": flag("For host moves: you confirm that the queue compute.HOST is empty"),
     ...common("key-file"),
     ...listOptions,
-    "all-rows": { ...listOptions["all-rows"], describe: "List validated rows too, and every row" },
+    "all-rows": {
+      ...listOptions["all-rows"],
+      describe: "Show every row, including validated rows",
+    },
   },
-  exclude: [
-    ["takeover", "nova-db"],
-    ["takeover", "final"],
+  exclude: ["takeover: nova-db final"],
+  want: [
+    ...["takeover: ironic-db", "placement-db: nova-db"],
+    ...["conductor-log: takeover", "compute-log: final"],
   ],
-  want: {
-    "placement-db": ["nova-db"],
-    "conductor-log": ["takeover"],
-    "compute-log": ["final"],
-  },
   examples: ["$0 verify --run m1 --ironic-db conf:/etc/ironic/ironic.conf -f csv"],
 };

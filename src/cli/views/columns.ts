@@ -7,6 +7,7 @@ import { hasMatched } from "./fitting.ts";
 import { movesView, ownersView } from "./hosts.ts";
 import { LEFT_COLUMNS } from "./left.ts";
 import { withMachines } from "./machines.ts";
+import { adoptableView, differencesView, managedView, sparesView, stepsView } from "./nodes.ts";
 import { powerView } from "./power.ts";
 import { bootView, guardsView, statesView, undoView } from "./previews.ts";
 import { journalView, logView } from "./records.ts";
@@ -27,6 +28,10 @@ const STATES = ofMachines(statesView([], true));
 const SNAPSHOT = ofMachines(snapshotView(none()));
 const MACHINES = ofMachines(machinesView(none()));
 const POWER = powerView([], new Map());
+const LEFT: View = { columns: LEFT_COLUMNS, rows: [] };
+const SPARES = [sparesView([], true)];
+const ADOPTABLE = [adoptableView(none(), true)];
+const SWITCHOVER = [stepsView([]), differencesView([])];
 
 /** The lists that a command prints, without rows. */
 const LISTS: { readonly [command: string]: readonly View[] } = {
@@ -43,13 +48,23 @@ const LISTS: { readonly [command: string]: readonly View[] } = {
   "host plan": [movesView([])],
   "host takeover": [movesView([])],
   "host verify": [VERDICTS],
+  "node list": ADOPTABLE,
+  "node list --spares": SPARES,
+  "node manage": [managedView([])],
+  "node unmanage": [LEFT],
+  "node switchover": SWITCHOVER,
+  "node-switchover": SWITCHOVER,
+  "node-switchover --spares": SPARES,
+  adoptable: ADOPTABLE,
+  manage: [managedView([])],
+  unmanage: [LEFT],
   rehearse: [rehearsalView({ stages: [] })],
   apply: [VERDICTS],
   verify: [VERDICTS, STATES, faultsView(none())],
   boot: [ofMachines(bootView([]))],
   handover: [STATES],
   finish: [ofMachines(guardsView(none())), STATES],
-  rollback: [ofMachines(undoView(none())), { columns: LEFT_COLUMNS, rows: [] }],
+  rollback: [ofMachines(undoView(none())), LEFT],
   window: [windowView([])],
   explain: [codesView()],
 };
@@ -65,9 +80,12 @@ export function checkColumns(
     match = [],
     column = [],
     sortColumn = [],
-  }: Pick<FormatOptions, "match" | "column" | "sortColumn">,
+    spares = false,
+  }: Pick<FormatOptions, "match" | "column" | "sortColumn"> & { readonly spares?: boolean },
 ): void {
-  const lists = (LISTS[command] ?? []).map(({ columns }) => columns);
+  const lists = (LISTS[spares ? `${command} --spares` : command] ?? []).map(
+    ({ columns }) => columns,
+  );
   if (lists.length === 0) return;
   const all = [...new Set(lists.flat())];
   positions(all, [...column, ...sortColumn]);

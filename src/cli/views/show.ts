@@ -40,7 +40,7 @@ const SNAPSHOT: Columns<SnapshotLine> = {
   Findings: (line) => ("orphan" in line ? line.finding.code : codesOf(line)),
 };
 
-async function* each<T>(batches: Batches<T>): AsyncGenerator<T> {
+export async function* each<T>(batches: Batches<T>): AsyncGenerator<T> {
   for await (const batch of batches) yield* batch;
 }
 

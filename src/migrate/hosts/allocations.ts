@@ -1,4 +1,3 @@
-import { MigrationError } from "../../lib/error.ts";
 import { groupedBy } from "../../lib/grouped.ts";
 import { regroup, TOGETHER } from "../../lib/streams.ts";
 import { counted, listed, NAMED } from "../../lib/text.ts";
@@ -19,14 +18,13 @@ export interface Places {
 /**
  * Which live instances of a plan have no allocation, for people; null where nobody asks.
  *
- * @throws MigrationError N2I-E100, and those of opening either database
+ * @throws MigrationError those of opening either database
  */
 export async function allocationsText(
   { novaDb, placementDb }: Places,
   lines: () => AsyncIterable<readonly PlannedMachine[]>,
 ): Promise<string | null> {
   if (placementDb === undefined) return null;
-  if (novaDb === undefined) throw new MigrationError("N2I-E100", "--placement-db needs --nova-db");
   return closing(async (keep) => {
     const nova = keep(await openRole("nova-db", novaDb, { readOnly: true }));
     const placement = keep(await openRole("placement-db", placementDb, { readOnly: true }));

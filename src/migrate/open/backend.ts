@@ -80,8 +80,7 @@ export interface Backend {
 }
 
 /**
- * The backend the options name: `--ironic-db`, or else the service of `--ironic-url`, `--os-cloud` or
- * OS_*.
+ * The backend of the options: `--ironic-db`, or else the service of `--ironic-url`, `--os-cloud` or OS_*.
  *
  * @param warn tells people what is not safe
  * @throws MigrationError N2I-E100 when they name none or both
@@ -95,7 +94,9 @@ export async function openBackend(
   const cloud = options.osCloud !== undefined && !(options.ironicDb && asksGlance(options));
   const rest = options.via === "rest" || options.ironicUrl !== undefined || cloud;
   if (options.ironicDb !== undefined && rest)
-    throw new MigrationError("N2I-E100", "--ironic-db and the options of REST exclude each other");
+    throw new MigrationError("N2I-E100", "--ironic-db and the options of REST exclude each other", {
+      fix: "Remove --ironic-db, or remove --via rest, --ironic-url and --os-cloud.",
+    });
   if (rest) {
     const cloud = cloudFor(options);
     if (cloud.tls.insecure)
@@ -103,10 +104,9 @@ export async function openBackend(
     return restBackend(cloud, options, mappings);
   }
   if (options.ironicDb === undefined)
-    throw new MigrationError(
-      "N2I-E100",
-      "nothing says where Ironic is: --ironic-db, --ironic-url, --os-cloud, or --via rest with OS_*",
-    );
+    throw new MigrationError("N2I-E100", "the location of Ironic is missing", {
+      fix: "Add --ironic-db, --ironic-url or --os-cloud. To log in with OS_* variables, add --via rest.",
+    });
   return databaseBackend(await openRole("ironic-db", options.ironicDb, access), mappings, options);
 }
 
@@ -165,8 +165,6 @@ function orByRows(cause: unknown): never {
 
 function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: Mappings): Backend {
   const { inFlight = IN_FLIGHT, apiTimeout = LIMIT, lockWait = 0 } = options;
-  if (inFlight < 1 || apiTimeout <= 0)
-    throw new MigrationError("N2I-E100", "--in-flight is at least 1, --api-timeout more than 0");
   const services: RestService[] = [];
   const open = async (said: string | undefined): Promise<RestService> => {
     const service = await waitingFor("logging in and asking Ironic what it is", () =>
@@ -179,11 +177,7 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
     kind: "rest",
     shown: cloud.endpoint ?? cloud.from,
     same: sameOver,
-    async open(said, seal, { planning = false, staged = false, unprotected } = {}) {
-      if (staged)
-        throw new MigrationError("N2I-E100", "--staged is for --ironic-db", {
-          fix: "Adoption hands each machine to its conductor by itself; leave --staged out.",
-        });
+    async open(said, seal, { planning = false, unprotected } = {}) {
       const service = await open(said);
       if (planning) expectSpoken(service, said);
       const { identity, release } = service;

@@ -1,4 +1,4 @@
-import { MigrationError, orNull } from "../../lib/error.ts";
+import { orNull } from "../../lib/error.ts";
 import { cloudFor, type RestOptions } from "../../run/cloud.ts";
 import type { Keep } from "../../run/databases.ts";
 import { waitingFor } from "../../run/wait-message.ts";
@@ -27,7 +27,7 @@ const LIMIT = 60;
  * Opens Ironic's API, and Neutron's and Glance's once somebody asks for them.
  *
  * @param lasts it is asked for days: what the catalog lacks may be there later
- * @throws MigrationError N2I-E100, N2I-E106, N2I-E202, N2I-E208 to N2I-E212
+ * @throws MigrationError N2I-E106, N2I-E202, N2I-E208 to N2I-E212
  */
 export async function openManagePlace(
   options: RestOptions,
@@ -44,13 +44,12 @@ export async function openManagePlace(
   return { ...{ service, cloud, limit }, ...besideIronic(cloud, limit, keep, lasts) };
 }
 
-/** The cloud that the options name, and milliseconds a call to it may take. @throws MigrationError N2I-E100, N2I-E106 */
+/** The cloud that the options name, and milliseconds a call to it may take. @throws MigrationError N2I-E106 */
 export function cloudAsked(
   options: RestOptions,
   warn: (text: string) => void,
 ): Pick<ManagePlace, "cloud" | "limit"> {
   const { apiTimeout = LIMIT } = options;
-  if (apiTimeout <= 0) throw new MigrationError("N2I-E100", "--api-timeout takes more than 0");
   const cloud = cloudFor(options);
   if (cloud.tls.insecure)
     warn(`Warning: ${cloud.from} says insecure: certificates are not checked`);

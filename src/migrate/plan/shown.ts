@@ -67,7 +67,7 @@ export async function openShown(named: string, nova: boolean): Promise<Shown> {
   if (folder !== null)
     return { ...(await (nova ? novaOf(folder) : machinesOf(folder))), run: dirname(folder) };
   if (nova)
-    throw new MigrationError("N2I-E100", `--nova needs a plan's folder, and ${file} is none`);
+    throw new MigrationError("N2I-E100", `--nova needs a plan's folder, and ${file} is not one`);
   const record = await recordOf(file);
   if (record !== null) return { ...record, run: dirname(file) };
   const inPlan = basename(dirname(file)) === PLAN;

@@ -19,11 +19,11 @@ const FORMAT = "nova2ironic/run@1";
 
 /** The purpose of each kind of run, and the commands that work with it. */
 const KINDS: { readonly [kind in RunAbout["kind"]]: readonly [does: string, commands: string] } = {
-  migration: ["carries machines over to Ironic", "extract, plan, apply and those that follow them"],
+  migration: ["migrates machines to Ironic", "extract, plan, apply and the later stages"],
   takeover: ["moves machines between compute hosts", "host move, show, status, verify, rollback"],
-  switchover: ["switches a machine over", "node switchover, status, verify, rollback"],
+  switchover: ["moves an instance to a spare", "node switchover, status, verify, rollback"],
   manage: [
-    "gives machines their server record",
+    "creates server records for machines",
     "node manage, node unmanage, status, verify, rollback",
   ],
 };

@@ -30,15 +30,16 @@ const OLD_NAMES = [
  * The database an option names: an address without a password, `file:PATH` or `env:NAME` that hold
  * one, or `conf:PATH[,PATH...]`, a service's own configuration.
  *
- * @throws MigrationError N2I-E101 for a password on the command line, N2I-E110 for a file that
+ * @throws MigrationError N2I-E100 without an address, N2I-E101 for a password on the command line, N2I-E110 for a file that
  *   cannot be read, N2I-E102 for every other fault; each names the option and none holds a password
  * @source facts/ux.md 2.6, 2.11
  */
 export async function readDatabaseAddress(
-  spec: string,
+  spec: string | undefined,
   role: DatabaseRole,
   env: Environment,
 ): Promise<DatabaseAddress> {
+  if (spec === undefined) throw new MigrationError("N2I-E100", `the command needs ${role.option}`);
   const [, form, rest] = /^(file|env|conf):(.*)$/s.exec(spec) ?? [];
   const fault = faults(role.option);
   switch (form) {

@@ -18,7 +18,7 @@ const DEFAULTS = { state_path: "/var/lib/nova" };
  *
  * @param specs `[HOST=]FILE`; several files of one host override one another in order, and a file
  *   without a host is for every host that has none of its own ("*")
- * @throws MigrationError N2I-E100 for a malformed spec, N2I-E104 naming file and line
+ * @throws MigrationError N2I-E104 naming file and line
  * @source facts/nova-bm.md 3.1, 3.4
  */
 export async function readHostConfigs(
@@ -31,14 +31,10 @@ export async function readHostConfigs(
   return hosts;
 }
 
-/**
- * The files of each host, in the order given; "*" is every host without files of its own.
- *
- * @throws MigrationError N2I-E100 for a malformed spec
- */
+/** The files of each host, in the order given; "*" is every host without files of its own. */
 export function filesByHost(specs: readonly string[]): ReadonlyMap<string, readonly string[]> {
   return groupedBy(
-    specs.map(split),
+    specs.map(hostSpec),
     ({ host }) => host,
     ({ path }) => path,
   );
@@ -53,15 +49,6 @@ export async function worldReadable(path: string): Promise<boolean> {
     ({ mode }) => (mode & 0o044) !== 0,
     () => false,
   );
-}
-
-function split(spec: string): { readonly host: string; readonly path: string } {
-  const { host, path } = hostSpec(spec);
-  if (host === "" || path === "")
-    throw new MigrationError("N2I-E100", "--nova-conf wants FILE or HOST=FILE", {
-      fix: "Name the file, and before an = the host it is of: compute1=/etc/nova/nova.conf",
-    });
-  return { host, path };
 }
 
 interface HostFiles {

@@ -25,7 +25,7 @@ const LARGEST = 64 * 1024;
  * The trees an operator names.
  *
  * @param specs `[HOST=]DIR`; without a host it is for every host that has none of its own
- * @throws MigrationError N2I-E100 for a malformed spec, N2I-E410 when it is no folder
+ * @throws MigrationError N2I-E100 for two trees of a host, N2I-E410 when it is no folder
  */
 export async function openTrees(
   specs: readonly string[],
@@ -34,14 +34,12 @@ export async function openTrees(
   const trees = await Promise.all(specs.map((spec) => openTree(spec, option)));
   const twice = trees.find(({ host }, at) => trees.findIndex((other) => other.host === host) < at);
   if (twice !== undefined)
-    throw new MigrationError("N2I-E100", `${option} is given twice for ${twice.host}`);
+    throw new MigrationError("N2I-E100", `${option} names ${twice.host} more than once`);
   return trees;
 }
 
 async function openTree(spec: string, option: string): Promise<Tree> {
   const { host, path } = hostSpec(spec);
-  if (host === "" || path === "")
-    throw new MigrationError("N2I-E100", `${option} wants DIR or HOST=DIR`);
   try {
     const root = await realpath(path);
     if ((await stat(root)).isDirectory()) return { host, root };

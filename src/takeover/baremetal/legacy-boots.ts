@@ -1,6 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
 import { readOsloFiles } from "../../lib/files/oslo.ts";
-import { isUuid } from "../../lib/uuid.ts";
 import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import { type RestOptions, saysCloud } from "../../run/cloud.ts";
 import type { Keep } from "../../run/databases.ts";
@@ -195,14 +194,11 @@ function judge({ root_uuid, why }: LookedBoot, of: string): readonly Finding[] {
   return [finding(root_uuid === null ? "N2I-D288" : "N2I-D287", of, why)];
 }
 
-/** @throws MigrationError N2I-E100 */
 function rootsOf(words: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
     words.map((word) => {
       const [node = "", root = ""] = word.toLowerCase().split("=");
-      if (!isUuid(node) || !isUuid(root))
-        throw new MigrationError("N2I-E100", "--root-uuid wants NODE=UUID");
-      return [node, root] as const;
+      return [node, root];
     }),
   );
 }

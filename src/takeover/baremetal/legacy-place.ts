@@ -58,7 +58,6 @@ export async function openLegacyPlace(
   say: (text: string) => void,
 ): Promise<LegacyPlace> {
   const { novaBmDb } = words;
-  if (novaBmDb === undefined) throw new MigrationError("N2I-E100", "this wants --nova-bm-db");
   // Machines of nova-baremetal are none of Ironic's.
   const how = { readOnly, asksIronic: false };
   const nova = await openHostPlace(pick(words, ["nova-db", "nova-api-db"]), keep, how, say);

@@ -14,7 +14,7 @@ import { downTime } from "../host-down.ts";
 import { checkMovable } from "../host-move.ts";
 import type { HostMoved } from "../host-moves.ts";
 import { hostsIn, type PlannedMoves } from "../host-plan.ts";
-import { askDown, checkWatched, checkWords, settle, type TakeoverWords } from "../host-takeover.ts";
+import { askDown, checkWatched, settle, type TakeoverWords } from "../host-takeover.ts";
 import { watchHost } from "../host-watch.ts";
 import { readLeases } from "../leases/leases.ts";
 import { stillMoved } from "./legacy-back.ts";
@@ -49,7 +49,6 @@ export function takeOverLegacy(
   sink: Sink,
   show: (made: PlannedMoves) => Promise<void>,
 ): Promise<HostMoved | null> {
-  checkWords(words);
   const { from } = words;
   const [to = "", ...more] = hostsIn(words);
   if (more.length > 0)

@@ -97,13 +97,10 @@ async function act(
  */
 function servedOf({ servedAs, verify, undo }: BootWords, root: string): string {
   const served = servedAs ?? root;
-  if (/^\/[!-~]*$/.test(served) || (servedAs === undefined && (verify || undo))) return served;
-  throw new MigrationError(
-    "N2I-E100",
-    servedAs === undefined
-      ? "the path of --tftp-root cannot stand in a boot file; --served-as says how to name it there"
-      : "--served-as wants an absolute path without blanks, in ASCII",
-  );
+  if (/^\/[!-~]*$/.test(served) || verify || undo) return served;
+  throw new MigrationError("N2I-E100", "a boot file cannot contain the path of --tftp-root", {
+    fix: "Pass the path that boot files use with --served-as: absolute, in ASCII and without blanks.",
+  });
 }
 
 /**

@@ -89,8 +89,8 @@ async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
   if (ironicRelease !== undefined) return ironicRelease;
   const plan = run === undefined ? null : await planOrNull(run);
   if (plan !== null) return plan.header.target.release;
-  throw new MigrationError("N2I-E100", "nothing tells the release", {
-    fix: "Give --ironic-release, or --run with a plan.",
+  throw new MigrationError("N2I-E100", "the release of Ironic is missing", {
+    fix: "Add --ironic-release, or --run with a run that has a plan.",
   });
 }
 

@@ -153,7 +153,7 @@ export function wantedSettings(
   if (!ofIronic && exactFilters && !all.some(({ only }) => only === "exact-filters"))
     throw new MigrationError(
       "N2I-E100",
-      `--exact-filters: Nova has no such filters in ${release}; flavors ask for a resource class`,
+      `--exact-filters: Nova of ${release} has no exact filters, because flavors request a resource class`,
     );
   const settings = all.filter(
     (setting) =>

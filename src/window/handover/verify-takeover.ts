@@ -1,4 +1,3 @@
-import { MigrationError } from "../../lib/error.ts";
 import { logFaults } from "../../lib/quotes.ts";
 import { checkIdentity } from "../../migrate/apply/ironic-place.ts";
 import { nothingLoads } from "../../migrate/plan/empty-plan.ts";
@@ -37,13 +36,12 @@ export interface TakeoverAsked
  * what is not as it should be. Only the database says who took a machine over: REST says who should
  * have it. `accept` records that the operator accepted the errors in the logs.
  *
- * @throws MigrationError N2I-E100, N2I-E105, N2I-E326 where no machine is to be looked at
+ * @throws MigrationError N2I-E105, N2I-E326 where no machine is to be looked at
  */
 export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
   const opened = await openToVerify(asked);
   const { plan, mappings } = opened;
   const { ironicDb, conductorLog = [] } = asked;
-  if (ironicDb === undefined) throw new MigrationError("N2I-E100", "--takeover needs --ironic-db");
   const logs = await logsAt(conductorLog);
   return closing(async (keep) => {
     const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));

@@ -124,8 +124,9 @@ test("every exit status of a refusal has a name", () => {
   assert.equal(exitName(99), "unknown");
 });
 
-async function parsed(...argv: string[]): Promise<FormatOptions & { readonly _: unknown }> {
-  return yargs(argv).options(formatOptions).strictOptions().exitProcess(false).parseAsync();
+function parsed(...argv: string[]): Promise<FormatOptions & { readonly _: unknown }> {
+  const program = yargs(argv).options(formatOptions).strictOptions().exitProcess(false);
+  return program.parseAsync() as ReturnType<typeof parsed>;
 }
 
 test("the options parse to what printRows takes", async () => {

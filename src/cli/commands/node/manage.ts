@@ -11,8 +11,8 @@ import { nextCommand } from "../../../run/next.ts";
 import { io } from "../../io.ts";
 import { createEvents } from "../../print/events.ts";
 import { printView } from "../../print/out.ts";
-import { managedView } from "../../views/adoptable.ts";
 import { gatherLeft } from "../../views/left.ts";
+import { managedView } from "../../views/nodes.ts";
 import { exitWith, note, say, sinkOf, type Voice } from "../shared.ts";
 
 interface ManageArgs
@@ -101,23 +101,15 @@ function novaOf({ nova, flavor = "", port, image, acceptNetworkCut: cut, watch }
 /** Seconds: two looks of Ironic at the power of its machines, as it ships. */
 const WATCH = 120;
 
-/** @throws MigrationError N2I-E100 */
 function askedOf({
-  machine,
-  name,
+  machine = "",
+  name = "",
   description,
   availabilityZone,
   property = [],
 }: ManageArgs): ManageAsked {
-  if (machine === undefined || name === undefined)
-    throw new MigrationError("N2I-E100", "node manage wants a node and a name, or --from FILE");
   const pairs = property.map((one) => {
     const at = one.indexOf("=");
-    if (at < 1)
-      throw new MigrationError(
-        "N2I-E100",
-        `--property takes KEY=VALUE, not ${JSON.stringify(one)}`,
-      );
     return [one.slice(0, at), one.slice(at + 1)] as const;
   });
   return {

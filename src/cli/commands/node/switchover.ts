@@ -1,12 +1,11 @@
-import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import type { FormatOptions } from "../../../lib/table/format.ts";
-import { type Columns, viewOf } from "../../../lib/table/table.ts";
 import type { HardwareDifference } from "../../../model/switchover.ts";
 import { nextCommand } from "../../../run/next.ts";
 import type { SwitchStepRow } from "../../../switchover/rules/switching.ts";
 import { type SwitchWords, switchOver } from "../../../switchover/switchover.ts";
 import { printView } from "../../print/out.ts";
+import { differencesView, stepsView } from "../../views/nodes.ts";
 import { exitWith, note, say, sinkOf, type Voice } from "../shared.ts";
 
 export interface SwitchoverArgs
@@ -20,20 +19,15 @@ export interface SwitchoverArgs
 
 export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
   const { machine: source, name, dryRun } = args;
-  if (name !== undefined && args.destination !== undefined && name !== args.destination)
-    throw new MigrationError(
-      "N2I-E100",
-      `node switchover is given two destinations, ${name} and ${args.destination}`,
-    );
   const destination = args.destination ?? name;
   const words: SwitchWords = {
     ...{ ...args, source },
     ...(destination !== undefined && { destination }),
   };
   const shows = {
-    steps: (rows: readonly SwitchStepRow[]) => printView(viewOf(STEPS, rows), args),
+    steps: (rows: readonly SwitchStepRow[]) => printView(stepsView(rows), args),
     async differences(rows: readonly HardwareDifference[]) {
-      if (rows.length > 0) await printView(viewOf(DIFFERENCES, rows), args);
+      if (rows.length > 0) await printView(differencesView(rows), args);
     },
   };
   const ended = await switchOver(words, shows, sinkOf(args));
@@ -43,17 +37,3 @@ export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
   }
   if (!dryRun && ended) say(args, `Next: ${nextCommand("verify", args)}`);
 }
-
-/** What a switchover would do, in its order. */
-const STEPS: Columns<SwitchStepRow> = {
-  Step: ({ step }) => step,
-  Call: ({ call }) => call,
-  Before: ({ before }) => before,
-  After: ({ after }) => after,
-};
-
-const DIFFERENCES: Columns<HardwareDifference> = {
-  Field: ({ field }) => field,
-  Source: ({ source }) => source,
-  Destination: ({ destination }) => destination,
-};

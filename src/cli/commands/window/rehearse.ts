@@ -1,7 +1,7 @@
 import { endOf } from "../../../window/rehearse/rehearsal-file.ts";
 import { rehearse } from "../../../window/rehearse/rehearse.ts";
 import { AFTER } from "../../../window/runner/after.ts";
-import type { RehearseArgs } from "../../options/window/rehearse.ts";
+import type { RehearseArgs } from "../../options/apply.ts";
 import { printView } from "../../print/out.ts";
 import { rehearsalText, rehearsalView } from "../../views/rehearsal.ts";
 import { exitWith, note, say, sinkOf } from "../shared.ts";

@@ -1,7 +1,6 @@
-import { retire } from "../../../window/retire/retire.ts";
-import type { RetireArgs } from "../../options/window/retire.ts";
-import { sinkOf } from "../shared.ts";
+import { type RetireWords, retire } from "../../../window/retire/retire.ts";
+import { sinkOf, type Voice } from "../shared.ts";
 
-export function retireCommand(args: RetireArgs): Promise<void> {
+export function retireCommand(args: Voice & RetireWords): Promise<void> {
   return retire(args, sinkOf({ ...args, format: "table" }));
 }

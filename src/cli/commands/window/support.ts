@@ -1,9 +1,8 @@
 import { counted } from "../../../lib/text.ts";
-import { support } from "../../../window/support.ts";
-import type { SupportArgs } from "../../options/window/support.ts";
-import { print, say, sinkOf } from "../shared.ts";
+import { type SupportWords, support } from "../../../window/support.ts";
+import { print, say, sinkOf, type Voice } from "../shared.ts";
 
-export async function supportCommand(args: SupportArgs): Promise<void> {
+export async function supportCommand(args: Voice & SupportWords): Promise<void> {
   const { path, bytes, files, leftOut } = await support(args, sinkOf({ ...args, format: "table" }));
   for (const { name, why } of leftOut) say(args, `Left out: ${name}: ${why}.`);
   print(`Wrote ${path}: ${counted(files.length, "file")}, ${Math.ceil(bytes / 1024)} KiB.`);

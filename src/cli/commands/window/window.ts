@@ -1,11 +1,13 @@
 import { openRun } from "../../../run/files/run-folder.ts";
 import { closeWindow, openWindow, readWindow } from "../../../run/files/window-file.ts";
-import type { WindowArgs } from "../../options/window/window.ts";
+import type { StatusArgs } from "../../options/status.ts";
 import { printView } from "../../print/out.ts";
 import { windowView } from "../../views/window.ts";
 import { print } from "../shared.ts";
 
-export async function windowCommand(args: WindowArgs): Promise<void> {
+export async function windowCommand(
+  args: StatusArgs & { readonly action: "open" | "close" | "show" },
+): Promise<void> {
   const run = await openRun(args.run, { create: false });
   switch (args.action) {
     case "open": {

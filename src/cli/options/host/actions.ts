@@ -1,4 +1,13 @@
-import { type Declared, flag, number, type OptionTable, word, words } from "../declared.ts";
+import {
+  argument,
+  type Declared,
+  flag,
+  number,
+  type OptionTable,
+  perHost,
+  word,
+  words,
+} from "../declared.ts";
 import { listOptions, listOptionsWithoutAll } from "../format.ts";
 import { common, needed } from "../shared.ts";
 import { AGENT, DOWN, NOVA_BM, NOVA_CONF } from "./leases.ts";
@@ -10,29 +19,35 @@ const IRONIC = common(
 );
 const RUN = common("run");
 const WHERE = {
-  from: word("Compute host whose machines move"),
-  to: words("Compute host that takes them. With several, by a comma or repeated, they share them", {
-    demandOption: true,
-  }),
+  from: word("Compute host to move machines from"),
+  to: words(
+    "Compute host to move machines to. Several hosts, with commas or repeated, share them",
+    {
+      ...{ demandOption: true, form: [/[^,]/, "the name of a compute host"] },
+    },
+  ),
 };
 const PLANNING = {
-  site: word("Site document: findings it accepts"),
-  "force-aggregates": flag("Move although the hosts are in different aggregates"),
+  site: word("Site document with accepted findings"),
+  "force-aggregates": flag("Move machines between hosts of different aggregates"),
 };
 /** Of machines of nova-baremetal: their boot on the new host, which is this one. */
 const BOOT = {
-  "tftp-root": word("With --nova-bm-db: TFTP tree of this host, which takes the machines"),
-  "tftp-from": words("HOST=DIR: a copy of the TFTP tree of the old host. Repeatable"),
-  "root-uuid": words("NODE=UUID: root filesystem of a machine whose boot file is lost. Repeatable"),
-  "my-ip": word("Address of this host that machines boot from, for Neutron's ports"),
+  "tftp-root": word("With --nova-bm-db: TFTP tree of this host, which receives the machines"),
+  "tftp-from": perHost("DIR", "a copy of the TFTP tree of the old host. Repeatable"),
+  "root-uuid": words("NODE=UUID: root filesystem of a machine without its boot file. Repeatable", {
+    form: [/^[\da-f-]{36}=[\da-f-]{36}$/i, "NODE=UUID, with the node's uuid"],
+  }),
+  "my-ip": word("Address of this host for booting machines, for Neutron's ports"),
 };
 const PURGED = {
-  "queue-purged": flag("The operator's word that compute.HOST was emptied by hand"),
+  "queue-purged": flag("You confirm that the message queue compute.HOST is empty"),
 };
+const CHANGES = ["extend", "status", "revert"];
 const ACTING = common("no-window", "yes");
 const EXAMPLE = "--nova-db conf:/etc/nova/nova.conf";
 
-/** What rollback has a use for in a run of `host`. */
+/** The options of rollback in a run of `host`. */
 export const HOSTS_BACK: OptionTable = {
   ...{ ...RUN, ...NOVA, ...IRONIC, ...ACTING, ...listOptionsWithoutAll },
   ...{ all: {}, node: {}, plan: {} },
@@ -48,63 +63,57 @@ export const HOST = {
   },
   plan: {
     command: "host plan",
-    describe: "Plan a move of machines to other hosts; writes nothing to Nova",
+    describe: "Plan the move of machines to other hosts. Writes nothing to Nova",
     options: {
       ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC },
-      node: words("Move this machine: its uuid. Repeatable"),
+      node: words("Uuid of a machine to move. Repeatable"),
       ...{ ...WHERE, ...PLANNING, ...DOWN, ...BOOT, ...listOptions },
     },
+    ...{ exclude: ["from node"], oneOf: ["from node"], differ: ["from", "to"] },
     examples: [`$0 host plan --run h1 ${EXAMPLE} --from A --to B`],
   },
   move: {
     command: "host move",
-    describe: "Perform the plan, or resume it",
+    describe: "Move the machines of the plan. To resume, run the command again",
     options: { ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC, ...BOOT, ...NOVA_CONF, ...ACTING },
     examples: ["$0 host move --run h1"],
   },
   schema: {
     command: "host schema <change>",
-    describe: "Add the tables and columns of leases to nova_bm, remove them, or show them",
-    positional: [
-      [
-        "change",
-        {
-          ...{ type: "string", choices: ["extend", "status", "revert"] },
-          describe: "extend adds them, revert removes them",
-        },
-      ],
-    ],
+    describe: "Add the lease tables and columns to nova_bm, remove them, or show them",
+    positional: [argument("change", "extend adds them, revert removes them", { choices: CHANGES })],
     options: { ...needed("nova-bm-db"), ...common("yes") },
     examples: ["$0 host schema extend --nova-bm-db conf:/etc/nova/nova.conf"],
   },
   agent: {
     command: "host agent",
-    describe: "Keep the lease of a compute host while its nova-compute reports",
-    options: { ...AGENT, "print-unit": flag("Only print a unit of systemd that runs it") },
-    want: { take: ["run"], run: ["take"], "fence-command": ["take"] },
+    describe: "Renew the lease of a compute host while its nova-compute reports",
+    options: { ...AGENT, "print-unit": flag("Only print a systemd unit for the agent") },
+    want: ["take: run", "run fence-command: take"],
     examples: [
       "$0 host agent --host A --nova-bm-db conf:/etc/nova/nova.conf --nova-db conf:/etc/nova/nova.conf",
     ],
   },
   takeover: {
     command: "host takeover",
-    describe: "Fence a dead host, and move all its machines",
+    describe: "Fence a dead host and move all its machines",
     options: {
       ...{ ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC },
       ...{ ...WHERE, from: { ...WHERE.from, demandOption: true } },
       ...{ ...PLANNING, ...DOWN, ...BOOT },
-      "fence-command": word("Program that keeps the dead host from coming back; 0 is yes"),
-      "confirmed-down": flag("The operator's word that this host is down and stays down"),
-      settle: number("Seconds to wait for requests in progress", { requiresArg: true }),
-      plan: flag("Only show what would be done"),
+      "fence-command": word("Program that fences the dead host (only exit status 0 confirms it)"),
+      "confirmed-down": flag("You confirm that this host is down and stays down"),
+      settle: number("Seconds to wait for requests in progress"),
+      plan: flag("Only show the planned moves"),
       ...{ ...ACTING, ...listOptions },
     },
+    differ: ["from", "to"],
     examples: [`$0 host takeover --run h2 ${EXAMPLE} --from A --to B`],
   },
   readmit: {
     command: "host readmit <compute>",
-    describe: "Let a fenced host come back",
-    positional: [["compute", { type: "string", describe: "the compute host that comes back" }]],
+    describe: "Allow a fenced host to serve machines again",
+    positional: [argument("compute", "the fenced compute host")],
     options: {
       ...{ ...RUN, ...NOVA_BM, ...needed("nova-db"), ...PURGED, ...ACTING },
     },
@@ -112,7 +121,7 @@ export const HOST = {
   },
   verify: {
     command: "host verify",
-    describe: "Compare the host of each machine with the plan, and check that old hosts are silent",
+    describe: "Compare each machine's host with the plan. Check that old hosts do not report",
     options: { ...RUN, ...NOVA_BM, ...NOVA, ...IRONIC, ...PURGED, ...listOptions },
     examples: ["$0 host verify --run h1"],
   },

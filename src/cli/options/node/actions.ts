@@ -1,34 +1,29 @@
-import { type Declared, flag, number, type Positional, word, words } from "../declared.ts";
+import { argument, type Declared, flag, number, word, words } from "../declared.ts";
 import { listOptionsWithoutAll } from "../format.ts";
 import { common, meaning } from "../shared.ts";
 
 const IRONIC = common("ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout");
 
-const RUN = meaning("run", "The run's folder, with the journal that rollback needs");
-const ARG = { requiresArg: true };
+const RUN = meaning("run", "The run's folder, with the journal for rollback");
 const PACE = {
-  "in-flight": number("Machines in progress at once (4)", { ...ARG, least: 1, whole: true }),
+  "in-flight": number("Machines in progress at once (4)", { least: 1, whole: true }),
 };
 const NOVA = {
-  nova: flag("A server of Nova rather than an allocation of Ironic"),
-  flavor: word("With --nova: id or name of the flavor; it requests the machine's resource class"),
-  image: word(
-    "With --nova: id or name of an image (image_source of instance_info, if that is an id)",
-  ),
-  port: words("With --nova: uuid of a Neutron port, for each port of the machine. Repeatable"),
+  nova: flag("Create servers in Nova instead of allocations in Ironic"),
+  flavor: word("With --nova: flavor (id or name) that requests the machine's resource class"),
+  image: word("With --nova: image, id or name (default: the id in instance_info.image_source)"),
+  port: words("With --nova: uuid of a Neutron port. Repeat it for each port of the machine"),
   "accept-network-cut": flag(
-    "With --nova: machines with network_interface neutron too, cut off until their ports are bound again",
+    "With --nova: accept a network cut until Neutron binds the ports again",
   ),
-  watch: number("With --nova: seconds to watch each machine afterwards (120)", ARG),
+  watch: number("With --nova: seconds to watch each machine after the change (120)"),
 };
-/** Options that need --nova. */
-const WITH_NOVA = ["flavor", "image", "port", "accept-network-cut", "watch"];
 
 /** Options of the list of adoptable machines. */
 const ADOPTABLE = {
-  adoptable: flag("Machines that are active, free, of a resource class, and in service"),
-  all: flag("The others too, each with the reason; of spares: the nearest that does not fit"),
-  ...meaning("ironic-db", "With --adoptable: Ironic's database, in place of its API"),
+  adoptable: flag("List active, unallocated machines in service that have a resource class"),
+  all: flag("Also list the other machines and the reason. For spares: the nearest mismatch"),
+  ...meaning("ironic-db", "With --adoptable: Ironic's database instead of its API"),
   ...IRONIC,
   ...listOptionsWithoutAll,
 };
@@ -36,28 +31,25 @@ const ADOPTABLE = {
 /** How a switchover is done, by the command or the service. */
 export const SWITCHING = {
   options: {
-    "soft-timeout": number("Seconds for the source's system to shut down (600)", ARG),
-    "proof-interval": number("Seconds between two reads that prove it is off (65)", ARG),
-    "proof-timeout": number("Seconds for that proof, from the first hard power off (300)", ARG),
-    "fence-command": word("A program that exits with 0 once the source, its argument, is off"),
-    identical: word("A document in place of mappings/identical.json"),
-    ...meaning("nova-db", "The instance is Nova's: change its row here"),
-    placement: flag("With --nova-db: move its allocation in Placement too"),
-    "leave-nova": flag("The instance is Nova's: show the commands for its rows at the end"),
+    "soft-timeout": number("Seconds to wait until the source has shut down (600)"),
+    "proof-interval": number("Seconds between two readings that prove that the source is off (65)"),
+    "proof-timeout": number("Maximum seconds for this proof, from the first hard power off (300)"),
+    "fence-command": word("Program that exits with 0 once the source (its argument) is off"),
+    identical: word("Document to use instead of mappings/identical.json"),
+    ...meaning("nova-db", "For an instance of Nova: Nova's database, to change the instance's row"),
+    placement: flag("With --nova-db: also move the instance's allocation in Placement"),
+    "leave-nova": flag("For an instance of Nova: show the commands for its rows at the end"),
   },
-  exclude: [
-    ["fence-command", "source-confirmed-off"],
-    ["nova-db", "leave-nova"],
-  ],
-  want: { placement: ["nova-db"] },
+  exclude: ["fence-command source-confirmed-off", "nova-db leave-nova"],
+  want: ["placement: nova-db"],
 } as const satisfies Partial<Declared>;
 
-const MACHINE: Positional = ["machine", { type: "string", describe: "uuid or name of the node" }];
+const MACHINE = argument("machine", "uuid or name of the node");
 
 const SPARES = {
-  spares: flag("Nodes in manageable or enroll, by the active machines they are identical to"),
-  need: number("With --spares: exit 2 if a machine has fewer", { ...ARG, least: 0, whole: true }),
-  identical: word("With --spares: a document in place of mappings/identical.json"),
+  spares: flag("List nodes in manageable or enroll by the active machines with identical hardware"),
+  need: number("With --spares: exit 2 if a machine has fewer spares", { least: 0, whole: true }),
+  identical: word("With --spares: document to use instead of mappings/identical.json"),
 };
 const LIST = { ...SPARES, ...ADOPTABLE };
 
@@ -65,11 +57,11 @@ const LIST = { ...SPARES, ...ADOPTABLE };
 export const NODE = {
   list: {
     command: "node list",
-    describe:
-      "List machines that run already and have no server record (--adoptable), or spares of machines that boot from volumes (--spares)",
+    describe: "List running machines without a server record, or spares for machines",
     options: LIST,
-    exclude: [["adoptable", "spares"]],
-    want: { need: ["spares"], identical: ["spares"], "ironic-db": ["adoptable"] },
+    exclude: ["adoptable spares", "ironic-db ironic-url"],
+    oneOf: ["adoptable spares"],
+    want: ["need identical: spares", "ironic-db: adoptable"],
     examples: [
       "$0 node list --adoptable --os-cloud lab",
       "$0 node list --adoptable --all -f json",
@@ -78,29 +70,23 @@ export const NODE = {
   },
   manage: {
     command: "node manage [machine] [name]",
-    describe:
-      "Give a machine that runs already, or those of --from, its server record: an allocation of Ironic, or a server of Nova",
-    positional: [MACHINE, ["name", { type: "string", describe: "name of the server" }]],
+    describe: "Create server records of running machines: Ironic allocations or Nova servers",
+    positional: [MACHINE, argument("name", "name of the server")],
     options: {
       ...RUN,
-      from: word("Machines: CSV with node,name on its first line, or a list in YAML"),
-      description: word("Description of the record"),
-      property: words("KEY=VALUE of its record. Repeatable"),
-      "availability-zone": word("Zone of the record; with --nova also ZONE:HOST:NODE"),
-      "dry-run": flag("Only show what would be done"),
+      from: word("Machines as CSV (first line: node,name) or as a YAML list"),
+      description: word("Description of the server record"),
+      property: words("KEY=VALUE of the server record. Repeatable", {
+        form: [/^[^=]+=/, "KEY=VALUE"],
+      }),
+      "availability-zone": word("Availability zone of the record. With --nova also ZONE:HOST:NODE"),
+      "dry-run": flag("Only show the changes"),
       ...{ ...PACE, ...NOVA, ...IRONIC, ...listOptionsWithoutAll },
     },
-    exclude: [
-      ["from", "machine"],
-      ["from", "description"],
-      ["from", "availability-zone"],
-      ["from", "property"],
-      ["from", "port"],
-    ],
-    want: {
-      nova: ["flavor"],
-      ...Object.fromEntries(WITH_NOVA.map((name) => [name, ["nova"]])),
-    },
+    exclude: ["from: machine description availability-zone property port"],
+    oneOf: ["machine from", "name from"],
+    fixes: { name: "Give the node and the name of its server record, or --from FILE." },
+    want: ["nova: flavor", "flavor image port accept-network-cut watch: nova"],
     examples: [
       "$0 node manage n-1 web-1 --run s1 --os-cloud lab",
       "$0 node manage --from machines.csv --run s2 --os-cloud lab --dry-run",
@@ -108,30 +94,26 @@ export const NODE = {
   },
   unmanage: {
     command: "node unmanage <machine>",
-    describe:
-      "Delete the allocation or the server of Nova that this run made; the machine stays active, on or off as it is",
+    describe: "Delete the server record that this run created. The machine itself does not change",
     positional: [MACHINE],
     options: { ...RUN, ...PACE, ...IRONIC, ...common("yes"), ...listOptionsWithoutAll },
     examples: ["$0 node unmanage n-1 --run s1 --os-cloud lab"],
   },
   switchover: {
     command: "node switchover <machine> [name]",
-    describe:
-      "Let the instance of a machine that boots from volumes continue on a spare: on the one named, or the first that fits",
-    positional: [
-      MACHINE,
-      ["name", { type: "string", describe: "the spare, in place of --destination" }],
-    ],
+    describe: "Move the instance of a machine that boots from volumes to a spare",
+    positional: [MACHINE, argument("name", "the spare, like --destination")],
     options: {
       ...RUN,
-      destination: word("The spare, by uuid or name"),
-      "dry-run": flag("Only show the steps, and every difference of hardware"),
-      "source-confirmed-off": flag("The operator's word that the source is off: its BMC is dead"),
+      destination: word("Uuid or name of the spare"),
+      "dry-run": flag("Only show the steps and every hardware difference"),
+      "source-confirmed-off": flag("You confirm that the source is off, because its BMC is dead"),
       ...SWITCHING.options,
       ...IRONIC,
       ...listOptionsWithoutAll,
     },
-    ...{ exclude: SWITCHING.exclude, want: SWITCHING.want },
+    exclude: [...SWITCHING.exclude, "name destination"],
+    want: SWITCHING.want,
     examples: ["$0 node switchover n-1 s-1 --run o1 --os-cloud lab --dry-run"],
   },
 } as const satisfies { readonly [action: string]: Declared };
@@ -146,13 +128,14 @@ export const ALIASES = {
       ...{ ...SPARES, all: ADOPTABLE.all, ...NODE.switchover.options },
       run: { ...RUN.run, demandOption: false },
     },
-    exclude: [
-      ...SWITCHING.exclude,
-      ...["machine", "destination", "dry-run", "fence-command"].map((name) => ["spares", name]),
-    ],
-    want: { ...SWITCHING.want, need: ["spares"], all: ["spares"] },
+    exclude: [...NODE.switchover.exclude, "spares: machine destination dry-run fence-command"],
+    oneOf: ["machine spares", "run spares"],
+    want: [...SWITCHING.want, "need all: spares"],
   },
-  adoptable: { command: "adoptable", describe: false, options: ADOPTABLE },
+  adoptable: {
+    ...{ command: "adoptable", describe: false, options: ADOPTABLE },
+    exclude: ["ironic-db ironic-url"],
+  },
   manage: { ...NODE.manage, command: "manage [machine] [name]", describe: false },
   unmanage: { ...NODE.unmanage, command: "unmanage <machine>", describe: false },
 } as const satisfies { readonly [action: string]: Declared };

@@ -1,7 +1,7 @@
 import type { FormatOptions } from "../../../lib/table/format.ts";
 import type { BootWords } from "../../../window/boot/boot.ts";
 import type { Voice } from "../../commands/shared.ts";
-import { type Declared, flag, word, words } from "../declared.ts";
+import { type Declared, flag, perHost, word } from "../declared.ts";
 import { listOptions } from "../format.ts";
 import { common, nodeOption } from "../shared.ts";
 
@@ -11,21 +11,23 @@ export interface BootArgs extends Voice, FormatOptions, BootWords {
 
 export const bootOptions: Declared = {
   command: "boot",
-  describe: "Stage boot files in a conductor's TFTP tree, so that tenants boot; verify, undo",
+  describe: "Stage, verify or remove boot files of machines in a conductor's TFTP tree",
   options: {
     ...common("run"),
-    "tftp-root": word("The conductor's TFTP tree", { demandOption: true }),
-    from: words("[HOST=]DIR: old tree, for kernels and ramdisks; the same tree without it"),
-    "served-as": word(
-      "How configurations name the tree's root, where it lies elsewhere: /tftpboot",
-    ),
+    "tftp-root": word("The conductor's TFTP tree", {
+      ...{ demandOption: true, form: [/./, "a folder"] },
+    }),
+    from: perHost("DIR", "old tree with kernels and ramdisks (default: the same tree)"),
+    "served-as": word("Path of the tree in boot files, if it differs from --tftp-root: /tftpboot", {
+      form: [/^\/[!-~]*$/, "an absolute path without blanks, in ASCII"],
+    }),
     ...nodeOption("Only this machine"),
-    plan: flag("Show what would change, and stop"),
-    verify: flag("Read the tree as a machine would"),
-    undo: flag("Take back what this run staged there"),
+    plan: flag("Only show the changes"),
+    verify: flag("Check the tree as a machine reads it"),
+    undo: flag("Remove the boot files that this run staged"),
     ...common("key-file", "no-window", "yes"),
     ...listOptions,
   },
-  exclude: [["plan", "verify", "undo"]],
+  exclude: ["plan verify undo"],
   examples: ["$0 boot --run m1 --tftp-root /tftpboot --from compute-1=/root/tftp/compute-1"],
 };

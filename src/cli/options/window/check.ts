@@ -1,8 +1,10 @@
+import type { FormatOptions } from "../../../lib/table/format.ts";
 import { releaseNames } from "../../../run/files/load-tables.ts";
 import type { CheckAsked } from "../../../window/check/check.ts";
+import type { ConfigWords } from "../../../window/config/config.ts";
 import type { Voice } from "../../commands/shared.ts";
-import { type Declared, flag, word, words } from "../declared.ts";
-import { matchOption } from "../format.ts";
+import { type Declared, flag, perHost, word, words } from "../declared.ts";
+import { listOptions, matchOption } from "../format.ts";
 import { common, meaning, needed } from "../shared.ts";
 
 export interface CheckArgs extends Voice, CheckAsked {
@@ -12,33 +14,60 @@ export interface CheckArgs extends Voice, CheckAsked {
 
 export const checkOptions: Declared = {
   command: "check",
-  describe: "Say whether the window can begin, as nova-status upgrade check does; writes nothing",
+  describe: "Check whether the window can begin, like nova-status upgrade check. Writes nothing",
   options: {
     ...common("run", "nova-bm-db"),
-    "nova-db": word("Nova's database, given the same way"),
+    "nova-db": word("Nova's database, in the same form"),
     ...needed("ironic-db"),
     "ironic-release": {
       ...{ choices: releaseNames(), requiresArg: true },
-      describe: "Release, where the database alone does not tell it",
+      describe: "Release of Ironic, if the database alone does not determine it",
     },
-    "allow-pairing": flag("The plan is made with --allow-pairing: another pairing is a warning"),
-    "skip-blocked": flag("As for apply: blocked machines are left out, and are warnings"),
-    "nova-api-db": word(
-      "Later Novas: the API database, for instance mappings, flavors and aggregates",
-    ),
-    "placement-db": word("Later Novas: Placement's database, for allocations"),
-    "ironic-conf": words(
-      "ironic.conf of a conductor, for the time of the hand-over; repeat it for each",
-    ),
-    glance: flag("Ask Glance whether images are active: OS_*, or --os-cloud"),
-    ...meaning("os-cloud", "Glance: cloud of clouds.yaml; OS_CLOUD without it"),
+    "allow-pairing": flag("If the plan allows a pairing: report another pairing as a warning"),
+    "skip-blocked": flag("For apply --skip-blocked: report blocked machines as warnings"),
+    "nova-api-db": word("Later Nova releases: the API database (mappings, flavors, aggregates)"),
+    "placement-db": word("Later Nova releases: Placement's database, for allocations"),
+    "ironic-conf": words("ironic.conf of a conductor, to estimate the hand-over. Repeatable"),
+    glance: flag("Check in Glance whether images are active. The login is in OS_* or --os-cloud"),
+    ...meaning("os-cloud", "Glance: cloud of clouds.yaml (default: OS_CLOUD)"),
     ...common("os-cacert", "insecure"),
-    ...meaning("all-rows", "Show checks that succeed too"),
+    ...meaning("all-rows", "Also show successful checks"),
     ...matchOption,
-    ...meaning("watch", "Seconds that nova-compute's heartbeats are watched standing still"),
+    ...meaning("watch", "Seconds to check that nova-compute sends no heartbeat"),
   },
-  epilogue: "Exit status: 0 success, 1 warnings, 2 failures, 255 the check did not end",
+  epilogue: "Exit status: 0 success, 1 warnings, 2 failures, 255 the check was not completed",
   examples: [
     "$0 check --run m1 --nova-bm-db conf:/etc/nova/nova.conf --nova-db file:/root/nova.url --ironic-db conf:/etc/ironic/ironic.conf",
+  ],
+};
+
+export type ConfigArgs = Voice & FormatOptions & ConfigWords;
+
+export const configOptions: Declared = {
+  command: "config",
+  describe: "Print the nova.conf settings for Ironic, or patch or check configuration files",
+  options: {
+    run: word("The run's folder, for its release and compute hosts"),
+    "ironic-release": {
+      ...{ choices: releaseNames(), requiresArg: true },
+      describe: "Release of Ironic and Nova (default: that of the run's plan)",
+    },
+    "nova-conf": perHost("FILE", "nova.conf to patch or check. Repeat it for each host"),
+    "ironic-conf": words("ironic.conf of a conductor, to patch for a faster hand-over. Repeatable"),
+    part: {
+      ...{ choices: ["scheduler", "compute"], requiresArg: true },
+      describe: "Only the settings of nova-scheduler or of nova-compute",
+    },
+    "exact-filters": flag("Use filters that match flavors with machines of exactly their size"),
+    check: flag("Show a row for each setting instead of a patch"),
+    ...listOptions,
+  },
+  ...{ exclude: ["part ironic-conf"], want: ["check: nova-conf ironic-conf"] },
+  epilogue: "Exit status: 0 all settings are correct, 2 settings must change",
+  examples: [
+    "$0 config --ironic-release juno",
+    "$0 config --run m1 --nova-conf compute-1=/root/confs/compute-1.conf --exact-filters",
+    "$0 config --run m1 --nova-conf compute-1=/root/confs/compute-1.conf --check",
+    "$0 config --run m1 --ironic-conf /root/confs/conductor-1.conf > conductor-1.patch",
   ],
 };

@@ -3,8 +3,8 @@ import { STAGES } from "../../../run/stages.ts";
 import type { RunWords } from "../../../window/runner/command-lines.ts";
 import type { Voice } from "../../commands/shared.ts";
 import { type Declared, flag, grouped, number, type OptionTable, word } from "../declared.ts";
+import { powerOptions } from "../extract.ts";
 import { planOptions } from "../plan.ts";
-import { powerOptions } from "../power.ts";
 import { common } from "../shared.ts";
 
 export interface RunArgs extends Voice, RunWords {
@@ -24,30 +24,27 @@ function of({ command, options = {} }: Declared, names: readonly string[]): Opti
 
 export const runOptions: Declared = {
   command: "run",
-  describe:
-    "Walk a run to its end, stage by stage, waiting for what a person does; run it again to go on",
+  describe: "Perform all stages of a run, and wait for manual steps. To resume, run it again",
   options: {
     ...common("run"),
-    until: { choices: STAGES, requiresArg: true, describe: "Stop behind this stage" },
-    staged: flag("Load in maintenance, and hand over machine by machine"),
-    "skip-blocked": flag("Leave blocked machines out"),
-    "per-minute": number("With --staged: machines handed over a minute, at most", { above: 0 }),
-    "pause-file": word("Begin no stage while this file exists"),
-    "hook-timeout": number("Seconds that a hook of RUN/hooks may take", {
-      ...{ default: 300, requiresArg: true },
+    until: { choices: STAGES, requiresArg: true, describe: "Stop after this stage" },
+    staged: flag("Load machines in maintenance, then hand them over one by one"),
+    "skip-blocked": flag("Exclude blocked machines"),
+    "per-minute": number("With --staged: maximum number of machines to hand over per minute", {
+      above: 0,
     }),
-    watch: number("Seconds that check (60) and apply (20) watch nova-compute standing still", {
-      ...{ requiresArg: true, most: 3600 },
+    "pause-file": word("Start no stage while this file exists"),
+    "hook-timeout": number("Maximum seconds for a hook of RUN/hooks", { default: 300 }),
+    watch: number("Seconds that check (60) and apply (20) watch for heartbeats of nova-compute", {
+      most: 3600,
     }),
-    wait: number("Seconds to wait for what a person does; without it, until it is seen", {
-      requiresArg: true,
-    }),
+    wait: number("Maximum seconds to wait for a manual step (default: no limit)"),
     ...common("yes"),
     ...of(powerOptions, FOR_STAGES.power),
     ...of(planOptions, FOR_STAGES.plan),
   },
   epilogue:
-    "The run saves what is given for its stages. Hooks are programs in RUN/hooks: before-STAGE and after-STAGE, with NOVA2IRONIC_RUN and NOVA2IRONIC_STAGE; one that fails stops the run.",
+    "The run saves the options of its stages. Hooks are programs in RUN/hooks: before-STAGE and after-STAGE, with the variables NOVA2IRONIC_RUN and NOVA2IRONIC_STAGE. If a hook fails, the run stops.",
   examples: [
     "$0 run --run m1 --until check",
     "$0 run --run m1 --until check --allow-pairing --deploy-kernel ID --deploy-ramdisk ID",

@@ -1,4 +1,3 @@
-import { MigrationError } from "../../../lib/error.ts";
 import { counted, duration } from "../../../lib/text.ts";
 import type { NightStep, WindowStep } from "./facts.ts";
 import { type Forecast, stepOf } from "./window.ts";
@@ -98,19 +97,10 @@ function byHand(name: string, seconds: number): WindowStep {
   return { name, by: "hand", seconds, basis: "estimate", source: HAND };
 }
 
-/**
- * Reads `02:00-05:00`. A window whose end is not after its begin ends on the next day.
- *
- * @throws MigrationError N2I-E100
- */
+/** Reads `02:00-05:00`. A window whose end is not after its begin ends on the next day. */
 export function plannedWindow(text: string): PlannedWindow {
-  const [, ...digits] = /^(\d{1,2}):(\d\d)-(\d{1,2}):(\d\d)$/.exec(text) ?? [];
-  const [hour = 24, minute = 0, toHour = 24, toMinute = 0] = digits.map(Number);
+  const [hour = 0, minute = 0, toHour = 0, toMinute = 0] = text.split(/[:-]/).map(Number);
   const [from, to] = [hour * 60 + minute, toHour * 60 + toMinute];
-  if (hour > 23 || toHour > 23 || minute > 59 || toMinute > 59 || from === to)
-    throw new MigrationError("N2I-E100", `--window ${text} is not FROM-TO`, {
-      fix: "Give two different times of day, such as 02:00-05:00.",
-    });
   return { from, to: to > from ? to : to + DAY };
 }
 

@@ -1,0 +1,44 @@
+import { createInterface } from "node:readline/promises";
+import { MigrationError } from "../../lib/error.ts";
+import { EXIT_STATUS } from "../../lib/exit-status.ts";
+import type { Sink } from "../../run/sink.ts";
+import { io } from "../io.ts";
+
+/** Asks on a terminal. Without a terminal, only `--yes` is an answer. @throws MigrationError N2I-E303, from each */
+export function questions(yes: boolean): Pick<Sink, "askable" | "confirm"> {
+  return {
+    askable: () => yes || askable(),
+    async confirm(question) {
+      const answer = yes ? "yes" : await answerTo(`${question} Type "yes" to continue: `);
+      if (answer.trim() !== "yes")
+        throw new MigrationError("N2I-E303", "nothing was done", {
+          fix: `Run it again, and answer "yes" or give --yes.`,
+        });
+    },
+  };
+}
+
+function askable(): void {
+  if (!io().stdin.isTTY || !io().stderr.isTTY)
+    throw new MigrationError("N2I-E303", "there is no terminal to ask, and --yes was not given", {
+      fix: "If there is no terminal, give --yes.",
+    });
+}
+
+async function answerTo(question: string): Promise<string> {
+  askable();
+  const readline = createInterface({ input: io().stdin, output: io().stderr });
+  try {
+    return await readline.question(question).catch(aborted);
+  } finally {
+    readline.close();
+  }
+}
+
+/** Ctrl-D and Ctrl-C at a question are no answers; after Ctrl-C the status says so too. */
+function aborted(cause: unknown): string {
+  if (!(cause instanceof Error) || cause.name !== "AbortError") throw cause;
+  if (/Ctrl\+C/.test(cause.message)) io().status = EXIT_STATUS.interrupted.status;
+  io().stderr.write("\n");
+  return "";
+}

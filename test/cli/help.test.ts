@@ -104,7 +104,6 @@ test("a bare command says what there is, or shows the run of its folder; help of
   writeFileSync(join(cwd, "nova2ironic.yaml"), "run: m1\n", { mode: 0o600 });
   assert.equal((await runs(0, [], { cwd })).out, shown.out.replaceAll("m2", "m1"));
   const plan = await runs(0, ["plan", "--help"]);
-  assert.equal((await runs(0, ["help", "plan"])).out, plan.out);
   // Nothing that stands behind it is done.
   assert.equal((await runs(0, ["help", "plan", "--run", "m1", "--yes"])).out, plan.out);
 });

@@ -41,7 +41,7 @@ const EXPORTED = 2894;
  * Refusals of a command line (N2I-E100) in src at most, outside the declarations of options. The number may only fall:
  * a range, a form, an exclusion or a requirement belongs to the option (cli/options/declared.ts).
  */
-const USAGE = 49;
+const USAGE = 41;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
 const PRIVATE = 520;

@@ -14,8 +14,8 @@ export const REFUSALS = {
     "Run the command with --help and compare.",
   ),
   "N2I-E101": usage(
-    "a password stands on the command line",
-    "Every user of the machine can read it in the process list, and it stays in shell history.",
+    "the command line contains a password",
+    "Every user of the machine can read it in the process list, and the shell history keeps it.",
     "Give the database as file:PATH, env:NAME or conf:PATH instead.",
   ),
   "N2I-E102": usage(
@@ -25,38 +25,38 @@ export const REFUSALS = {
   ),
   "N2I-E103": usage(
     "a document is malformed",
-    "What is not understood in a mapping, a site document or a list would lose or invent data.",
+    "If the tool ignored an unknown part of a mapping, a site document or a list, data could be lost.",
     "Correct each fault listed with its path, then run the command again.",
   ),
   "N2I-E104": usage(
     "a configuration file cannot be read",
-    "A nova.conf decides which driver machines get, an ironic.conf how fast conductors take machines over.",
-    "Correct the file at the line named.",
+    "nova.conf determines the driver of machines, and ironic.conf the speed of the take-over.",
+    "Correct the file at the line in the message.",
   ),
   "N2I-E105": usage(
     "a log cannot be followed",
-    "Some failures of a take-over stand in the conductor's log and nowhere else.",
-    "Check the path and that this user may read it, or leave --conductor-log out.",
+    "Some failures of a take-over are only in the conductor's log.",
+    "Check the path and the rights of this user, or remove --conductor-log.",
   ),
   "N2I-E106": usage(
     "the cloud's settings cannot be used",
-    "OS_* variables or clouds.yaml say how to log in, and something there is missing or unknown.",
-    "Correct what is named, or give --ironic-url and --os-cloud.",
+    "The login is in OS_* variables or clouds.yaml. A value there is missing or unknown.",
+    "Correct the value in the message, or add --ironic-url and --os-cloud.",
   ),
   "N2I-E107": usage(
     "a name on the command line matches nothing",
-    "A name that matches no machine or flavor changes nothing, and every check afterwards finds all as planned.",
-    "Compare the name with those listed, or leave the option out.",
+    "If a name matches no machine or flavor, it changes nothing, and later checks cannot detect the error.",
+    "Compare the name with the listed names, or remove the option.",
   ),
   "N2I-E108": usage(
     "the file of connections cannot be used",
-    "It says which databases, services and files a command reads and writes.",
+    "It contains the databases, services and files that a command reads and writes.",
     "Correct each fault listed, or run the command with --config and another file.",
   ),
   "N2I-E109": usage(
     "a policy file cannot be used",
-    "A rule that is not understood could let in somebody whom Nova keeps out.",
-    "Correct the rule at the line named, or compare it with Nova's by oslopolicy-checker.",
+    "An unknown rule could allow a user whom Nova refuses.",
+    "Correct the rule at the line in the message, or check it with oslopolicy-checker.",
   ),
   // The run folder and its artefacts.
   "N2I-E110": usage(
@@ -75,9 +75,9 @@ export const REFUSALS = {
     "Run the stage that writes an artefact again, and put a journal back from a copy.",
   ),
   "N2I-E113": refused(
-    "a file is not the artefact that is wanted here",
+    "a file is not the required artefact",
     "Its header names another kind or another version of the format.",
-    "Give the file that the stage before wrote, with this version of the tool.",
+    "Give the file that the previous stage wrote with this version of the tool.",
   ),
   "N2I-E114": refused(
     "artefacts of different runs are mixed",
@@ -86,23 +86,23 @@ export const REFUSALS = {
   ),
   "N2I-E115": refused(
     "the key file does not open this run's secrets",
-    "The secrets in the artefacts were sealed with another key.",
-    "Give the key file this run was extracted with (--key-file).",
+    "The secrets in the artefacts were encrypted with another key.",
+    "Give the key file of this run's extract (--key-file).",
   ),
   "N2I-E116": usage(
-    "the certificate to serve with cannot be used",
-    "Whoever connects would be shown no certificate.",
-    "Name the file of the certificate and the file of its key (PEM), and let this user read both.",
+    "the certificate of the service cannot be used",
+    "The service cannot offer TLS to its clients.",
+    "Name the files of the certificate and of its key (PEM), and allow this user to read both.",
   ),
   "N2I-E117": failed(
-    "the address to listen on cannot be had",
-    "Another process listens there, or it is no address of this host.",
+    "the service cannot listen on the address",
+    "Another process listens on it, or it is not an address of this host.",
     "Choose another --listen HOST:PORT, or end the other process.",
   ),
   "N2I-E118": denied(
     "this user may not listen on that port",
-    "Ports below 1024 are the administrator's.",
-    "Choose a port above 1023; the balancer in front of it has the well-known one.",
+    "Only an administrator can use ports below 1024.",
+    "Choose a port above 1023, and let a load balancer forward the well-known port.",
   ),
   "N2I-E120": failed(
     "a file cannot be written",

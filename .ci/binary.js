@@ -2,37 +2,40 @@
 // the first time it unpacks the package into the user's cache folder, and it runs it from there.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, copyFileSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
-import { rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
-
-/** The script in the binary. The folder has the digest of the package in its name. */
+/** The script in the binary. The name of its folder has the package's digest; no other user may write to it. */
 const script = (digest) => `
-const { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } = require("node:fs");
-const { dirname, join } = require("node:path");
-const caches = process.env.XDG_CACHE_HOME || join(require("node:os").homedir(), ".cache");
-const home = join(caches, "nova2ironic-${digest}");
-if (!existsSync(home)) {
-  mkdirSync(caches, { recursive: true, mode: 0o700 });
-  const made = mkdtempSync(home + ".");
+const fs = require("node:fs");
+const { dirname, isAbsolute, join } = require("node:path");
+const caches = [process.env.XDG_CACHE_HOME ?? "", join(require("node:os").homedir(), ".cache")].find(isAbsolute);
+const home = join(caches ?? "/", "nova2ironic-${digest}");
+try {
+  if (!fs.existsSync(home)) unpack(home + "." + process.pid);
+  const { uid, mode } = fs.lstatSync(home);
+  if (uid !== process.getuid() || (mode & 0o22) !== 0) throw new Error("another user can write to it");
+  require("node:module").createRequire(join(home, "main.cjs"))("./main.cjs");
+} catch ({ message }) {
+  console.error("ERROR Cannot run the program in %s: %s.", home, message.split("\\n")[0]);
+  console.error("Fix: Remove that folder, or set XDG_CACHE_HOME to the path of a folder of your own.");
+  process.exitCode = 1;
+}
+function unpack(made) {
   const packed = Buffer.from(require("node:sea").getRawAsset("package"));
-  const files = JSON.parse(require("node:zlib").gunzipSync(packed));
-  for (const [name, content] of Object.entries(files)) {
-    mkdirSync(dirname(join(made, name)), { recursive: true, mode: 0o700 });
-    writeFileSync(join(made, name), content, "base64");
-  }
   try {
-    renameSync(made, home);
+    for (const [name, content] of Object.entries(JSON.parse(require("node:zlib").gunzipSync(packed)))) {
+      fs.mkdirSync(dirname(join(made, name)), { recursive: true, mode: 0o700 });
+      fs.writeFileSync(join(made, name), content, { encoding: "base64", mode: 0o600 });
+    }
+    fs.renameSync(made, home);
   } catch (error) {
-    rmSync(made, { recursive: true });
-    if (!existsSync(home)) throw error; // otherwise a second process was faster
+    fs.rmSync(made, { recursive: true, force: true });
+    if (!fs.existsSync(home)) throw error; // otherwise a second process was faster
   }
 }
-require("node:module").createRequire(join(home, "main.cjs"))("./main.cjs");
 `;
-
 const folder = mkdtempSync(join(tmpdir(), "n2i-binary-"));
 try {
   const run = (program, ...words) => execFileSync(program, words, { cwd: folder, stdio: "ignore" });
@@ -50,10 +53,8 @@ try {
   writeFileSync(join(folder, "sea.json"), JSON.stringify({ ...config, assets: { package: "packed" } }));
   run(process.execPath, "--experimental-sea-config", "sea.json");
   copyFileSync(process.execPath, "dist/nova2ironic");
-  chmodSync("dist/nova2ironic", 0o755);
-  const fuse = ["--sentinel-fuse", "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2"];
-  const injected = [resolve("dist/nova2ironic"), "NODE_SEA_BLOB", "blob", ...fuse];
-  run(resolve("node_modules/.bin/postject"), ...injected);
+  const into = [resolve("dist/nova2ironic"), "NODE_SEA_BLOB", "blob", "--sentinel-fuse"];
+  run(resolve("node_modules/.bin/postject"), ...into, "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2");
 } finally {
   rmSync(folder, { recursive: true });
 }

@@ -19,15 +19,6 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 before(() => unpack(folder, home));
 
-test("the packed package runs the demo outside the clone", () => {
-  const demo = spawnSync(process.execPath, [MAIN, "demo"], {
-    cwd: folder,
-    encoding: "utf8",
-  });
-  assert.equal(demo.status, 0, demo.stdout + demo.stderr);
-  assert.match(demo.stdout, /yes {2}after rollback Ironic is what it was, by digest/);
-});
-
 test("the packed package traces a bug to a file of the program", () => {
   const bug = join(folder, "bug.cjs");
   writeFileSync(

@@ -2,7 +2,6 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { connect, isIP, type Socket } from "node:net";
 import type { Knex } from "knex";
-import type pg from "pg";
 import { MigrationError } from "../../lib/error.ts";
 import type { DatabaseAddress } from "../../model/database.ts";
 import { LOGIN_OPTIONS } from "./own-session.ts";
@@ -114,13 +113,14 @@ export function mysqlConnection(
 
 const TEXT_OIDS: ReadonlySet<number> = new Set([20, 1082, 1114, 1184, 1700]);
 
+type Parsers = { getTypeParser(oid: number, format?: string): (value: string) => unknown };
+
 /** Parsers for this connection alone: BIGINT, NUMERIC and times stay text. */
 const types = {
   getTypeParser: (oid: number, format?: "text" | "binary") =>
     TEXT_OIDS.has(oid)
       ? (value: string) => value
-      : // pg's own table; its type wants the literal formats apart.
-        (require("pg") as typeof pg).types.getTypeParser(oid, format as "text"),
+      : (require("pg") as { types: Parsers }).types.getTypeParser(oid, format),
 };
 
 export function postgresConnection(

@@ -50,7 +50,7 @@ test("every release has a driver, no key twice, and says what is not known of it
   assert.doesNotMatch(wanted("zed").notes.join(), /Not known/);
   assert.ok(!keys("newton").includes("DEFAULT/compute_manager"));
   assert.ok(keys("queens", true).includes("filter_scheduler/use_baremetal_filters"));
-  assert.throws(() => wanted("rocky", true), /no such filters in rocky/);
+  assert.throws(() => wanted("rocky", true), /Nova of rocky has no exact filters/);
 });
 
 test("the releases a setting names exist", () => {

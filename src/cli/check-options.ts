@@ -109,14 +109,10 @@ function faultOf(
   }
   for (const rule of exclude) {
     const given = conflict(rule, isGiven);
-    if (given.length > 0)
-      return [
-        `${listOf(given.map(shown), "and")} exclude each other`,
-        ...([
-          given,
-          `Remove ${given.length > 2 ? "all but one" : "one"} of them. ${help}`,
-        ] as const),
-      ];
+    if (given.length === 0) continue;
+    const text = `${listOf(given.map(shown), "and")} exclude each other`;
+    const which = given.length > 2 ? "all but one" : "one";
+    return [text, given, `Remove ${which} of them. ${help}`];
   }
   for (const [names] of oneOf.map(sidesOf)) {
     const either = listOf(names.map(shown), "or");

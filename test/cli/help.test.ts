@@ -17,7 +17,7 @@ test("help of a command has at most 25 options, and names the common ones at its
   const { out } = await runs(0, ["host", "plan", "--help"]);
   assert.match(
     out,
-    /\nCommon options: --os-cloud [^:]* -f -c [^:]*--version\nThey are explained by: nova2ironic help common-options\n$/,
+    /\nCommon options: -f -c -q -v -h .{9,55} \.\.\.\nThey are explained by: nova2ironic help common-options\n$/,
   );
   assert.doesNotMatch(out, /^ +-q, --quiet/m);
   assert.match((await runs(0, ["help", "common-options"])).out, /`-q`, `--quiet`/);

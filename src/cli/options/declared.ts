@@ -70,7 +70,11 @@ export function declare(
       ? [typeof is.alias === "string" && is.alias.length === 1 ? `-${is.alias}` : `--${name}`]
       : [],
   );
-  const end = `Common options: ${common.join(" ")} -h --version\nThey are explained by: nova2ironic help common-options`;
+  const names = [...common, "-h", "--version"].toSorted((one, other) => one.length - other.length);
+  let line = "Common options:";
+  // In a terminal of 80 columns they take one line.
+  for (const name of names) if (line.length + name.length < 75) line += ` ${name}`;
+  const end = `${line} ...\nThey are explained by: nova2ironic help common-options`;
   return program.epilogue(epilogue === undefined ? end : `${epilogue}\n\n${end}`);
 }
 

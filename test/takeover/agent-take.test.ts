@@ -12,7 +12,7 @@ import { ago } from "./cloud.ts";
 
 /** Machines that agents said they took. */
 function took(said: readonly string[]): number {
-  const counts = said.map((line) => Number(/Took (\d+) machines/.exec(line)?.[1] ?? 0));
+  const counts = said.map((line) => Number(/Took (\d+) machines?/.exec(line)?.[1] ?? 0));
   return counts.reduce((sum, count) => sum + count, 0);
 }
 

@@ -104,6 +104,6 @@ test("a plan for one service is refused at another, and at a database", async (t
     await at.does(4, "plan", ["--ironic-url", proxy.url]),
     4,
     "N2I-E202",
-    /no bare metal/,
+    /is not a bare metal service/,
   );
 });

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import * as nodeModule from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -36,6 +37,12 @@ test("the packed package traces a bug to a file of the program", () => {
   assert.equal(status, EXIT_STATUS.bug.status, stderr);
   assert.match(stderr, /^ {4}at manualPage \(src\/run\/files\/manual\.js:\d+:\d+\)$/m);
   assert.ok(!stderr.includes(home), stderr);
+  const isKept = "enableCompileCache" in nodeModule;
+  assert.equal(
+    existsSync(join(home, "dist", "cache")),
+    isKept,
+    "what V8 compiled, from Node 22 on",
+  );
 });
 
 test("a mapping document that was edited is checked when it is read, and told where it is wrong", async () => {

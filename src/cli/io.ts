@@ -92,7 +92,6 @@ export function ioOf(host: NodeJS.Process): Io {
   return outside;
 }
 
-/** Whether stderr is for machines. */
 export function isForMachines(): boolean {
   return io().words.includes("--json");
 }

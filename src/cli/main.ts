@@ -1,8 +1,10 @@
 #!/usr/bin/env node
 import { writeSync } from "node:fs";
+import * as nodeModule from "node:module";
+import { join } from "node:path";
 import { EXIT_STATUS } from "../lib/exit-status.ts";
 import { CHECK_STATUS } from "../model/check.ts";
-import { version } from "../run/files/package-root.ts";
+import { packageRoot, version } from "../run/files/package-root.ts";
 
 /** `--version` is answered before the program is loaded. A stdout that takes no line is left to the program. */
 function answersVersion(words: readonly string[]): boolean {
@@ -20,9 +22,12 @@ function endIncomplete(error: Error & { readonly code?: unknown }): void {
   process.stderr.write(
     `ERROR The installation is incomplete: ${error.message}.\nFix: Install nova2ironic again.\n`,
   );
-  const checks = process.argv[2] === "check";
-  process.exitCode = checks ? CHECK_STATUS.Error.status : EXIT_STATUS.failed.status;
+  process.exitCode = (process.argv[2] === "check" ? CHECK_STATUS.Error : EXIT_STATUS.failed).status;
 }
 
-if (!answersVersion(process.argv.slice(2)))
+if (!answersVersion(process.argv.slice(2))) {
+  // From Node 22 on. In the folder of the program, so that only those who may change the program may change it.
+  const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
+  enableCompileCache?.(join(packageRoot(), "dist", "cache"));
   void import("./start.ts").then(({ start }) => start(process), endIncomplete);
+}

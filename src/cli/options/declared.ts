@@ -39,7 +39,6 @@ export interface Declared {
   /** What serves others only reads the run it names: it is not written down there. */
   readonly serves?: true;
   readonly epilogue?: string;
-  /** Command lines. */
   readonly examples?: readonly string[];
 }
 

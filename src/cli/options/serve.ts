@@ -11,7 +11,6 @@ const LISTEN = [
   "HOST:PORT, such as 127.0.0.1:8785 or [::1]:8785",
 ] as const;
 
-/** Every service. */
 const CHECKS = {
   oneOf: ["keystone-url auth=none"],
   want: ["tls-cert: tls-key", "tls-key: tls-cert"],

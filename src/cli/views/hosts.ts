@@ -51,7 +51,6 @@ const OWNED: Columns<OwnedRow> = {
   Instance: ({ instance }) => instance,
 };
 
-/** Who owns what: a row a machine. */
 export function ownersView(rows: AsyncIterable<OwnedRow> | Iterable<OwnedRow>): View {
   return viewOf(OWNED, rows);
 }

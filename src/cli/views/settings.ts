@@ -21,7 +21,6 @@ export function settingsText({ settings, release }: WantedSettings): string {
   );
 }
 
-/** The same for programs, with what was found in files. */
 export function settingsJson(
   { release, settings, notes }: WantedSettings,
   inspected: {

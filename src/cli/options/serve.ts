@@ -5,7 +5,6 @@ import { SWITCHING } from "./node/actions.ts";
 
 export interface ServeArgs extends Voice, ProxyAsked {}
 
-/** A port is at most 65535. */
 const LISTEN = [
   /^(?:\[[\da-f:.]+\]|[^:[\]\s]+):(?:[0-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])$/i,
   "HOST:PORT, such as 127.0.0.1:8785 or [::1]:8785",

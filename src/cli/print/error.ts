@@ -97,9 +97,9 @@ const RENAMED: ReadonlySet<string> = new Set(["N2I-E110", "N2I-E120", "N2I-E200"
 /** Properties of drivers' and Node's errors that name a fault and never quote a value. */
 const TELLING = ["code", "errno", "syscall", "sqlState", "address", "port", "hostname"] as const;
 
-/** Messages of the engine that name properties and variables of our code, and no values. */
+/** Messages of the engine that name properties and variables of our code, or a package, and no values. */
 const HARMLESS =
-  /^(Cannot (read|set) properties of (undefined|null)( \((reading|setting) '\w+'\))?|Maximum call stack size exceeded|Invalid (array|string) length|[\w.]+ is not defined)$/;
+  /^Cannot find (module|package) '(@[\w-]+\/)?[\w-]+'|^(Cannot (read|set) properties of (undefined|null)( \((reading|setting) '\w+'\))?|Maximum call stack size exceeded|Invalid (array|string) length|[\w.]+ is not defined)$/;
 
 /** The causes below an error, outermost first, each with its place in the code. */
 function causes(error: Error): readonly string[] {
@@ -130,7 +130,8 @@ function safeMessage(error: unknown): string {
     const value = (error as unknown as { readonly [key: string]: unknown })[key];
     return /^[\w.:-]{1,64}$/.test(String(value ?? "")) ? [`${key}=${String(value)}`] : [];
   });
-  if (HARMLESS.test(error.message)) return [`${name}: ${error.message}`, ...facts].join(" ");
+  const [harmless] = HARMLESS.exec(error.message) ?? [];
+  if (harmless !== undefined) return [`${name}: ${harmless}`, ...facts].join(" ");
   return facts.length === 0 ? `${name} (message withheld)` : `${name} ${facts.join(" ")}`;
 }
 

@@ -49,6 +49,8 @@ test("an unexpected error is called a bug, and its message is withheld unless it
   }
   const undefinedRow = new TypeError("Cannot read properties of undefined (reading 'uuid')");
   assert.match(errorText(undefinedRow, { debug: false }), /undefined \(reading 'uuid'\)\.$/m);
+  const missing = new Error("Cannot find package 'pg' imported from /opt/x.js");
+  assert.match(errorText(missing, { debug: false }), /: Error: Cannot find package 'pg'\.$/m);
 });
 
 test("a system call's failure tells the call, the code and the address", async () => {

@@ -127,9 +127,9 @@ export async function takeSnapshot(
   progress: (machines: number) => void,
 ): Promise<Extracted> {
   const schema = await readSchema(bm);
-  // The plan reads more of nova than the snapshot: both need the same database.
-  const novaIs =
-    nova === null ? null : { ...(await novaVersion(nova)), ...(await identifyNova(nova)) };
+  // The snapshot and the plan read different tables of nova. A database without one of them is refused here.
+  if (nova !== null) await novaVersion(nova);
+  const novaIs = nova === null ? null : await identifyNova(nova);
   const header: SnapshotHeader = {
     format: "nova2ironic/snapshot@2",
     tool: VERSION,

@@ -3,7 +3,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { declaredCommands } from "../../src/cli/commands/load.ts";
-import { isCommon } from "../../src/cli/options/declared.ts";
+import { isCommon, outOfLimits } from "../../src/cli/options/declared.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
 import { markKind } from "../../src/run/files/run-kind.ts";
 import { assertRefusal, refused, run, runs } from "../hostile/cli.ts";
@@ -21,6 +21,35 @@ test("help of a command has at most 25 options, and names the common ones at its
   );
   assert.doesNotMatch(out, /^ +-q, --quiet/m);
   assert.match((await runs(0, ["help", "common-options"])).out, /`-q`, `--quiet`/);
+});
+
+const UUID = "c0ffee00-0000-4000-8000-000000000001";
+
+/** For each option with a form: a correct value, and wrong ones. */
+const FORMS: Readonly<Record<string, readonly string[]>> = {
+  ...{ "nova-conf": ["h=/etc/nova.conf", "=x", "h=", ""], "tftp-root": ["/tftpboot", ""] },
+  ...{ "tftp-from": ["h=/tftpboot", "=x", "h="], from: ["/tftpboot", "", "h="] },
+  ...{
+    "served-as": ["/tftpboot", "tftpboot", "/a b"],
+    to: ["H2", "", ","],
+    host: ["H1", "", "H 1"],
+  },
+  ...{ "compute-host": ["iron", "", " iron", "nobody:x=y"], property: ["a=b", "a", "=b"] },
+  ...{ "deploy-kernel": ["c0ffee", "a b", "name:"], "deploy-ramdisk": ["name:k", "a b", "name:"] },
+  ...{
+    "conductor-ipmitool": ["1.8.19", "1.8"],
+    "root-uuid": [`${UUID}=${UUID}`, UUID, `${UUID}=x`],
+  },
+  ...{ listen: ["127.0.0.1:8785", "8785", "h:65536"], window: ["2:00-5:00", "2-5", "2:00-2:00"] },
+};
+
+test("each option with a form accepts a correct value and names the form for a wrong one", () => {
+  for (const { command, options = {} } of declaredCommands())
+    for (const [name, is] of Object.entries(options).filter(([, { form }]) => form !== undefined)) {
+      const [correct, ...wrong] = FORMS[name] ?? assert.fail(`${command} --${name}`);
+      assert.equal(outOfLimits(is, correct), null, `${command} --${name} ${correct}`);
+      for (const one of wrong) assert.equal(outOfLimits(is, one), is.form?.[1], `${name} ${one}`);
+    }
 });
 
 test("the commands of a group have help of their own, and a missing or wrong one is named", async () => {

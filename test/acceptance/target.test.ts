@@ -52,7 +52,9 @@ test("what may not be loaded without the operator's word", async (t) => {
           out.match(/blocked.*N2I-D403.*boots instances from disk only/g)?.length,
           blocked,
         );
-        await refused(applying, 4, "N2I-E304", [/machines? (is|are) blocked/]);
+        await refused(applying, 4, "N2I-E304", [
+          new RegExp(`${blocked} machines? (is|are) blocked`),
+        ]);
       }
       assert.equal(await digest(ironic), empty);
     },

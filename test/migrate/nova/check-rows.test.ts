@@ -23,12 +23,15 @@ test("the rows follow a run from its plan to its load, and a copy of it is anoth
   const planned = await checkRows(made);
   assert.match(planned("Instances planned and loaded"), /^Success: 4 in nova_bm, 4 in the plan, 0/);
   // The flavor with one image of two is left alone by the plan; the others it changes.
-  assert.match(planned("Flavors"), /^Warning: .*: half metal\./);
+  assert.match(planned("Flavors"), /^Warning: .* \(1\): half metal\./);
   // Nova reads a deleted flavor, too, where an instance has it.
   const tenants = made.nova.db("instances").where({ id: 2 });
   const [had] = await tenants.clone().select("instance_type_id");
   await tenants.clone().update({ instance_type_id: 4 });
-  assert.match((await checkRows(made))("Flavors"), /^Warning: .*: unused metal, half metal\./);
+  assert.match(
+    (await checkRows(made))("Flavors"),
+    /^Warning: .* \(2\): unused metal, half metal\./,
+  );
   await tenants.clone().update(had);
   assert.match(planned("Aggregates"), /^Success/);
   assert.match(planned("Images"), /^Success: Each is named/);
@@ -45,13 +48,13 @@ test("the rows follow a run from its plan to its load, and a copy of it is anoth
   await made.ironic.db("nodes").where({ uuid: NODE }).update({ instance_uuid: null });
   assert.match(
     (await checkRows(made))("Instances planned and loaded"),
-    /^Failure: .*bm_nodes\.id=1 has .*, none in Ironic/,
+    /^Failure: .* \(1\): .*bm_nodes\.id=1 has .*, none in Ironic/,
   );
   const copy = join(made.folder, "runs", "copy");
   await runs(0, ["extract", "--run", copy, ...made.source, "-q"]);
   cpSync(realpathSync(join(made.run, "plan")), join(copy, "plan"), { recursive: true });
   const other = await checkRows({ ...made, at: ["--run", copy] });
-  assert.match(other("Target empty or ours"), /^Failure: .* with our mark/);
+  assert.match(other("Target empty or ours"), /^Failure: .* \(4\): .* with our mark/);
 });
 
 test("Glance is asked for images by their ids, and what it does not tell is a row", async (t) => {
@@ -73,11 +76,11 @@ test("Glance is asked for images by their ids, and what it does not tell is a ro
   const env = { ...bare, OS_IMAGE_ENDPOINT_OVERRIDE: await listening(t, glance) };
   const images = async () => (await checkRows(made, ["--glance"], env))("Images");
   // The ramdisk that the tenants were made with is gone.
-  assert.match(await images(), /^Warning: Images of tenants .*000c is not there/);
+  assert.match(await images(), /^Warning: Images of tenants.* \(1\): .*000c is not there/);
   assert.deepEqual(asked.length, new Set(asked).size);
   assert.equal(asked.length, 5);
   kernel = "queued";
-  assert.match(await images(), /^Failure: Deploy images .*is queued/);
+  assert.match(await images(), /^Failure: Deploy images.* \(2\): .*is queued/);
   assert.match(
     (await checkRows(made, ["--glance"], bare))("Images"),
     /^Warning: Glance could not be asked: N2I-E106/,
@@ -111,19 +114,19 @@ test("databases of later Novas are asked for mappings, allocations and providers
   await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
   const open = await checkRows(made);
   assert.match(open("Instance mappings"), /^Warning: Not looked at.*--nova-api-db/s);
-  assert.match(open("Boot from the network"), /^Failure: .*N2I-D403/s);
+  assert.match(open("Boot from the network"), /^Failure: .* \(2\): .*N2I-D403/s);
   const asked = await checkRows(made, both);
   // SQLite compares exactly, and Nova writes lower case.
-  assert.match(asked("Instance mappings"), /^Failure: .*map_instances/s);
+  assert.match(asked("Instance mappings"), /^Failure: .* \(2\): .*map_instances/s);
   assert.match(
     asked("Allocations"),
-    new RegExp(`^Failure: .*: ${INSTANCE} .*no provider.*heal`, "s"),
+    new RegExp(`^Failure: .* \\(1\\): ${INSTANCE} .*no provider.*heal`, "s"),
   );
   await allocations().update({ resource_provider_id: 9 });
   await providers().insert({ id: 9, uuid: "p-9", name: "kvm-1" });
   assert.match(
     (await checkRows(made, both))("Allocations"),
-    /^Failure: .*-000000000002 on kvm-1, its machine is .*allocation delete/s,
+    /^Failure: .* \(1\): .*-000000000002 on kvm-1, its machine is .*allocation delete/s,
   );
   await mappings().update({ instance_uuid: INSTANCE });
   await mappings().insert({
@@ -131,13 +134,13 @@ test("databases of later Novas are asked for mappings, allocations and providers
   });
   assert.match(
     (await checkRows(made, both))("Instance mappings"),
-    new RegExp(`^Failure: .*name no cell.*: ${INSTANCE}\\.\nFix: UPDATE`),
+    new RegExp(`^Failure: .*name no cell.* \\(1\\): ${INSTANCE}\\.\nFix: UPDATE`),
   );
   await providers().insert({ id: 1, uuid: "p-1", name: NODE });
   await made.nova.db("compute_nodes").where({ hypervisor_hostname: NODE }).update({ uuid: "c-1" });
   assert.match(
     (await checkRows(made, both))("Allocations"),
-    /^Failure: .*provider p-1 of node .*, whose compute node is c-1/,
+    /^Failure: .* \(1\): .*provider p-1 of node .*, whose compute node is c-1/,
   );
   const swapped = await checkRows(made, ["--nova-api-db", placement.url]);
   assert.match(swapped("Databases and schema heads"), /^Failure: N2I-E202 --nova-api-db/);
@@ -155,16 +158,16 @@ test("flavors of nova_api are looked at there, by the plan that changes them", a
   assert.match(blind("Pairing of releases"), /^Warning: nova 402/);
   const rows = await checkRows(made, made.apiWriter);
   // The data migration of Nova has left one in nova; those of nova_api are all changed.
-  assert.match(rows("Flavors"), /^Warning: .*: half metal\./);
+  assert.match(rows("Flavors"), /^Warning: .* \(1\): half metal\./);
   assert.match(rows("Privileges"), /^Success: null/);
   assert.match(rows("Images"), /^Success: Each is named/);
-  assert.match(rows("Instance mappings"), /^Failure: /);
+  assert.match(rows("Instance mappings"), /^Failure: .* \(2\): /);
   await made.api.db("flavor_extra_specs").insert({
     ...{ id: 90, flavor_id: 3, key: "baremetal:deploy_kernel_id", value: "old" },
   });
   assert.match(
     (await checkRows(made, made.apiWriter))("Flavors"),
-    /^Warning: .*: half metal, old metal\.\nFix: nova2ironic plan --nova-db DB --nova-api-db DB/,
+    /^Warning: .* \(2\): half metal, old metal\.\nFix: nova2ironic plan --nova-db DB --nova-api-db DB/,
   );
 });
 
@@ -190,8 +193,8 @@ test("machines that are skipped, and findings that are accepted, are listed and 
   });
   await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
   const before = await checkRows(made);
-  assert.match(before("Deleted instances"), /^Failure: Machines /);
-  assert.match(before("Deployments in flight"), /^Failure: /);
+  assert.match(before("Deleted instances"), /^Failure: Machines .* \(1\): /);
+  assert.match(before("Deployments in flight"), /^Failure: .* \(2\): /);
   await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
   const planned = await checkRows(made);
   assert.match(
@@ -209,7 +212,7 @@ test("machines that are skipped, and findings that are accepted, are listed and 
   assert.equal(JSON.parse(kept?.extra).nova_bm.instance_uuid, caseUuid("instance", 1));
   assert.match(
     (await checkRows(made))("Instances planned and loaded"),
-    /^Warning: .*bm_nodes\.id=1 \S+ \(N2I-D202\)\.\n.*\n3 in nova_bm, 1 in the plan, 1 skipped/,
+    /^Warning: .* \(1\): .*bm_nodes\.id=1 \S+ \(N2I-D202\)\.\n.*\n3 in nova_bm, 1 in the plan, 1 skipped/,
   );
   await made.ironic
     .db("nodes")
@@ -220,7 +223,10 @@ test("machines that are skipped, and findings that are accepted, are listed and 
     /^Failure: .*nova has no more/,
   );
   await made.nova.db("instances").where({ id: 3 }).update({ task_state: "rebuilding" });
-  assert.match((await checkRows(made))("Deployments in flight"), /^Failure: .*03 rebuilding\.\n/);
+  assert.match(
+    (await checkRows(made))("Deployments in flight"),
+    /^Failure: .* \(1\): .*03 rebuilding\.\n/,
+  );
 });
 
 test("a claim that nova gives to another machine warns once it is accepted, and the load is told right", async (t) => {
@@ -234,9 +240,12 @@ test("a claim that nova gives to another machine warns once it is accepted, and 
   await made.bm.db("bm_nodes").where({ id: 2 }).update(claim);
   await load(made);
   const rows = await checkRows(made);
-  assert.match(rows("Duplicate instances"), /^Warning: .*as you accepted/);
+  assert.match(rows("Duplicate instances"), /^Warning: .*as you accepted \(1\): /);
   assert.match(rows("Unmatched instances"), /^Success/);
-  assert.match(rows("Instances planned and loaded"), /^Warning: .*id=2 .*N2I-D103.*1 in Ironic/s);
+  assert.match(
+    rows("Instances planned and loaded"),
+    /^Warning: .* \(1\): .*id=2 .*N2I-D103.*1 in Ironic/s,
+  );
 });
 
 test("databases are compared with those of the plan, also of another run's folder", async (t) => {
@@ -248,7 +257,7 @@ test("databases are compared with those of the plan, also of another run's folde
   const foreign = await checkRows({ ...other, at: made.at });
   assert.match(
     foreign("Databases and schema heads"),
-    /^Warning: Databases .*: --nova-bm-db, address was .*; or is --run another's\?$/s,
+    /^Warning: Databases.* \(3\): --nova-bm-db, address was .*; or is --run another's\?$/s,
   );
 });
 
@@ -259,7 +268,7 @@ test("before there is a run, what needs none is looked at, and none is made", as
   });
   const nowhere = join(made.folder, "not", "yet");
   const rows = await checkRows({ ...made, at: ["--run", nowhere] });
-  assert.match(rows("Deployments in flight"), /^Failure: /);
+  assert.match(rows("Deployments in flight"), /^Failure: .* \(1\): /);
   assert.match(rows("Instances planned and loaded"), /^Warning: .*nova2ironic extract, then plan/s);
   assert.match(rows("Disk space of the run"), /^Success: \d+ MiB free in .*not\/yet/);
   assert.match(rows("Target empty or ours"), /^Success/);

@@ -129,7 +129,7 @@ for (const engine of engines()) {
       ...["Target empty or ours", "Conductors stopped or staged", "Power state in maintenance"],
     ]);
     assert.equal(status, 2);
-    assert.match(of("Evacuation records"), /^Evacuation records, .*from compute-9/);
+    assert.match(of("Evacuation records"), /^Evacuation records, .* \(1\): .*from compute-9/);
     assert.match(of("Unmatched instances"), /bm_nodes\.id=3 lost is unknown to nova/);
     assert.match(of("Target empty or ours"), /\(2\): .*001 with our mark, .*000000000009\./);
   });

@@ -85,7 +85,7 @@ export const CASES_APPLIES: CheckCases = {
       applies({ blocked: ["bm_nodes.id=1 (N2I-D600)"], loads: 1, leaves: true }),
       /^Machines are blocked, and are left out \(--skip-blocked\) \(1\): bm_nodes\.id=1/,
     ),
-    fails(applies({ conflicts: ["bm_nodes.id=2 (N2I-D500)"] }), /^.*in conflict/),
+    fails(applies({ conflicts: ["bm_nodes.id=2 (N2I-D500)"] }), /^.*in conflict.* \(1\): /),
     fails(applies({ loads: 0 }), /^The plan loads no machine, and apply refuses it/),
     fails(applies({ fresh: false }), /^The plan was made from another snapshot/),
     warns(
@@ -140,7 +140,7 @@ export const LATER_CASES: CheckCases = {
   "Instance mappings": [
     fails(
       { ironic: LATER, api: { ...API, cellless: new Set([INSTANCE]) } },
-      /^Instance mappings name no cell.*: b-1\.\nFix: UPDATE instance_mappings SET cell_id=/,
+      /^Instance mappings name no cell.* \(1\): b-1\.\nFix: UPDATE instance_mappings SET cell_id=/,
     ),
     warns({ ironic: LATER }, /--nova-api-db/),
     passes({ ironic: LATER, api: { ...API, mapped: new Set([INSTANCE]) } }, /^null$/),

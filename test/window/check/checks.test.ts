@@ -47,7 +47,7 @@ const OWN_CASES: CheckCases = {
     ),
     warns(
       server(0, {}, true),
-      /^Databases are spoken to in clear, .*: --nova-db mysql:\/\/nova@db1\/nova\./,
+      /^Databases are spoken to in clear, .* \(1\): --nova-db mysql:\/\/nova@db1\/nova\./,
     ),
   ],
   "Pairing of releases": [

@@ -38,11 +38,11 @@ export const CASES_PLACES: CheckCases = {
     passes({}, /^1 instance names/),
     fails(
       nova({ instances: [{ ...TENANT, host: "c-9" }] }),
-      /^.*b-1 under c-9, its nova-compute is c-1\.\nFix: nova2ironic plan .*--compute-host/s,
+      /^.* \(1\): .*b-1 under c-9, its nova-compute is c-1\.\nFix: nova2ironic plan .*--compute-host/s,
     ),
     fails(nova({ instances: [{ ...TENANT, node: null }] }), /b-1 on node none, its machine is a-1/),
     fails(nova({ beats: [] }), /b-1 under c-1, which is no nova-compute/),
-    fails({ ...TWO, ...PAIR }, /^.*b-2 under c-2, others under c-1/),
+    fails({ ...TWO, ...PAIR }, /^.* \(1\): .*b-2 under c-2, others under c-1/),
     passes({ ...TWO, ...PAIR, ironic: LATER }, /^2 instances name/),
     passes(
       {
@@ -70,7 +70,7 @@ export const CASES_PLACES: CheckCases = {
     ),
     fails(
       nova({ instances: [{ ...TENANT, task_state: "powering-off" }] }),
-      /^.*instance b-1 task_state powering-off is set.*rabbitmqctl purge_queue compute\.c-1/,
+      /^.* \(1\): .*instance b-1 task_state powering-off is set.*rabbitmqctl purge_queue compute\.c-1/,
     ),
     warns(
       {

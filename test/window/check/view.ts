@@ -203,7 +203,7 @@ export const CASES_MORE: CheckCases = {
         ...nova(RACK),
         ...plan({ nova: { ...MOVED, moves: new Map([["c-1", new Set(["c-9", "c-8"])]]) } }),
       },
-      /^.*c-9 will not be, .*c-8 will not be/,
+      /^.* \(2\): .*c-9 will not be, .*c-8 will not be/,
     ),
     passes(nova(RACK), /No host/),
   ],

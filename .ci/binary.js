@@ -1,5 +1,5 @@
-// `npm run package:binary`: writes dist/nova2ironic, one file with this Node and the package in it. When it starts for
-// the first time it unpacks the package into the user's cache folder, and it runs it from there.
+// `npm run package:binary`: writes dist/nova2ironic, one file that contains this Node and the package. At its first
+// start it unpacks the package into the user's cache folder. It always runs the package from there.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";

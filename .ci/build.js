@@ -1,5 +1,5 @@
-// `npm run build`, after the compiler: writes what a report has in it to be read in a browser (one script, one style
-// sheet) and the digests of the mapping documents, which the program then need not check again.
+// `npm run build`, after the compiler: writes the script and the style sheet of report.html, and the digests of the
+// mapping documents. The program does not check a document again that has one of these digests.
 import { chmodSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
 import { checkMappings } from "../dist/src/migrate/open/documents.js";

@@ -55,7 +55,7 @@ for (const release of ["kilo", "2023.1"] as const)
     }
   });
 
-test("a Latin-1 nova_bm reads as any other", async (t) => {
+test("a Latin-1 nova_bm is read like a UTF-8 one", async (t) => {
   const given = everything("juno", true);
   const files = await written(given, t);
   const latin1 = await extractedFrom("mysql", given, files, t, "latin1");

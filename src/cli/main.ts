@@ -6,7 +6,7 @@ import { EXIT_STATUS } from "../lib/exit-status.ts";
 import { CHECK_STATUS } from "../model/check.ts";
 import { packageRoot, version } from "../run/files/package-root.ts";
 
-/** `--version` is answered before the program is loaded. A stdout that takes no line is left to the program. */
+/** `--version` is answered before the program is loaded. If stdout accepts no line, the program reports the error. */
 function answersVersion(words: readonly string[]): boolean {
   if (words.length !== 1 || words[0] !== "--version") return false;
   try {
@@ -26,7 +26,7 @@ function endIncomplete(error: Error & { readonly code?: unknown }): void {
 }
 
 if (!answersVersion(process.argv.slice(2))) {
-  // From Node 22 on. In the folder of the program, so that only those who may change the program may change it.
+  // Node 22 and later. A user who can change the cache can change the code that root runs: it is in the program's folder.
   const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
   enableCompileCache?.(join(packageRoot(), "dist", "cache"));
   void import("./start.ts").then(({ start }) => start(process), endIncomplete);

@@ -58,7 +58,7 @@ export function run(world: Io, stalled?: Promise<never>): Promise<number> {
 
 async function work(world: Io): Promise<void> {
   const lost = onLost(world.stdout);
-  world.cwd();
+  world.cwd(); // throws if the folder was deleted
   const words = await asked(world.words);
   if (words !== null) await command(words);
   await lost();

@@ -24,7 +24,7 @@ export async function hostState(run: RunFolder) {
   return {
     fields: {
       plan: `${mode}${names} to ${to.join(", ")}: ${counted(counts.verdicts.move, "machine")} to move, ${counts.verdicts.there} there already, ${counts.verdicts.blocked} blocked, sha256 ${plan.sha256.slice(0, 12)}`,
-      move: `${counted(rows - fences, "row")} of nova are changed`,
+      move: `${counted(rows - fences, "row of nova is", "rows of nova are")} changed`,
       fence:
         fences === 0
           ? "none of this run"

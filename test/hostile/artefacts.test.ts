@@ -173,7 +173,7 @@ test("what was loaded keeps its key, and the way back names the key that fits", 
   await refused(extract, 4, "N2I-E115", [/secret\.key is missing/]);
   assert.equal(existsSync(ours), false);
   await runs(0, [...back, "--key-file", moved]);
-  // Nothing is left to take back: a new key is as good as any.
+  // No rows are left to roll back, so the run accepts a new key.
   await runs(0, [...extract, "--key-file", none]);
 });
 

@@ -135,7 +135,7 @@ for (const [what, fault] of [
   ["its answer is lost", LOST],
   ["it is refused", REFUSED],
 ] as const)
-  test(`C-8: any call that fails leaves a machine as it was, or with its server: ${what}`, async (t) => {
+  test(`C-8: after each failed call a machine is unchanged or has its server: ${what}`, async (t) => {
     // Off in Ironic's book once it is deployed: Nova stops its server and starts it, too.
     const at = await scene(t, { forgets: true });
     let most = 0;

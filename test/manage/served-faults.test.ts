@@ -84,7 +84,7 @@ for (const [what, fault, status] of [
   ["is refused", REFUSED, 403],
   ["the login of the service may not make", DENIED, 503],
 ] as const)
-  test(`C-8: any call of a request that ${what} leaves nothing behind, and is answered with ${status}`, async (t) => {
+  test(`C-8: each call of a request that ${what} leaves nothing behind and returns ${status}`, async (t) => {
     const { ask, cloud, before } = await servedScene(t);
     for (let nth = 1; nth <= 4; nth += 1) {
       cloud.fail(isWrite, fault, nth);

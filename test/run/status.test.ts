@@ -76,7 +76,7 @@ test("a rollback of Ironic alone is followed by Nova's", () => {
     const still = { rows, machines: "all" } as const;
     return status(entries, { nova: { plan: null, entries: [], still } }).next;
   };
-  assert.equal(next(7), "nova2ironic rollback --run RUN --all  # 7 rows of nova are changed still");
+  assert.equal(next(7), "nova2ironic rollback --run RUN --all  # 7 rows of nova to restore");
   assert.match(next(0), /^nova2ironic plan .*rolled back/);
 });
 

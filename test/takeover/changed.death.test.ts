@@ -15,7 +15,7 @@ for (const engine of ["sqlite", "mysql"] as const)
     assert.match(on.err, FIRST);
     const moved = ["1 H1 NULL H1", "2 H2 NULL -", "3 H2 NULL H2", "4 H2 NULL -"];
     assert.deepEqual((await owners()).slice(0, 4), moved);
-    // What is left is planned anew, and judged as any.
+    // The remaining machines are planned and judged again.
     const again = await ends(4, host(...DOWN));
     assert.match(again.err, /N2I-E317 .*D260/s);
     await db("instances").where({ id: 1 }).update({ task_state: null });

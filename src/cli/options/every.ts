@@ -13,7 +13,7 @@ export const everyCommand = grouped("Every command:", {
   }),
   "db-timeout": number("Maximum seconds for a database statement", { default: 120, least: 1 }),
   config: word("File of connections (default: NOVA2IRONIC_CONFIG, or ./nova2ironic.yaml)"),
-  without: words("Ignore this option of the file and of the run (repeatable)", {
+  without: words("Ignore this option's value from nova2ironic.yaml and from the run. Repeatable", {
     choices: [...CONNECTIONS, ...ALL_DECISIONS],
   }),
   debug: flag("If an error occurs, show its origin in the code"),

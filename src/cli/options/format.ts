@@ -33,7 +33,7 @@ export const formatOptions = grouped("Output:", {
 
 const lists = {
   match: words(
-    "Show only rows with COLUMN=VALUE, * for any text: any value of one column, and every column",
+    "Show only rows with COLUMN=VALUE. * matches any text. Values of one column are alternatives",
   ),
   "all-rows": flag("table: show every row. By default, a long table is grouped by cause"),
 };

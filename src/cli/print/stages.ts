@@ -9,7 +9,7 @@ interface Drawn {
 /**
  * Runs a stage that a terminal shows; its error is thrown as it is. listr2 itself leaves colours out when NO_COLOR is set.
  *
- * @param run what is reported is shown in one line; false: the stage was interrupted
+ * @param run reports its progress, which the terminal shows in one line. It returns false if the stage was interrupted
  */
 export async function drawStage(
   stream: Output,

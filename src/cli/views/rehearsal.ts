@@ -49,7 +49,7 @@ function novaText({ rows, left, why }: Rehearsal["nova"]): readonly string[] {
   if (left > 0)
     return [
       LOOKED,
-      `${counted(left, "row")} of Nova that the plan changes are not rehearsed: ${why}.`,
+      `The rehearsal excludes ${counted(left, "row")} of Nova that the plan changes: ${why}.`,
     ];
   return [
     `Nova: ${counted(rows, "row was", "rows were")} changed on a copy and rolled back. ${LOOKED}`,

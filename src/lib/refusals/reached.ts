@@ -48,7 +48,7 @@ export const REACHED = {
     "Find out which release runs, then pass --ironic-release.",
   ),
   "N2I-E209": refused(
-    "a service is too old for what is asked",
+    "a service is too old for the operation",
     "The operation needs a later microversion than the service supports.",
     "Upgrade that service first.",
   ),

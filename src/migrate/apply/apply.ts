@@ -153,7 +153,7 @@ async function load(job: Job): Promise<Loaded | null> {
   }
   const beside = (cause: unknown): unknown =>
     flavors.done > 0
-      ? afterNova(cause, `${counted(flavors.done, "row")} of flavors are changed`)
+      ? afterNova(cause, `${counted(flavors.done, "flavor row is", "flavor rows are")} changed`)
       : cause;
   const applied = await loadMachines(job, guard, others).catch((cause: unknown) => {
     throw beside(cause);

@@ -158,7 +158,7 @@ function tellNewComputes(
   const more = added.length > NAMED ? ", ..." : "";
   const ids = added.slice(0, NAMED).map(({ id }) => id);
   result(
-    `${counted(added.length, "compute node was", "compute nodes were")} made by a nova-compute since, beside those that were there. Stop it, then take them away: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids.join(", ")}${more})`,
+    `A nova-compute created ${counted(added.length, "new compute node")} since then. Stop the nova-compute, then delete ${added.length === 1 ? "the node" : "the nodes"}: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids.join(", ")}${more})`,
   );
 }
 

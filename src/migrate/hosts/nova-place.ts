@@ -101,7 +101,7 @@ export async function inspectNova(
   if (stale.length > 0)
     throw new MigrationError(
       "N2I-E300",
-      `${counted(stale.length, "row")} of nova are not as planned: ${stale.slice(0, NAMED).join("; ")}`,
+      `${counted(stale.length, "row of nova is", "rows of nova are")} not as planned: ${stale.slice(0, NAMED).join("; ")}`,
     );
 }
 

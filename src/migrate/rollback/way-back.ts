@@ -60,7 +60,7 @@ export function goOnBack(files: RunFiles): NextStep | null {
   if (rows === null && known === null) return null;
   const whys = [
     ...(rows === null ? [] : [rows]),
-    ...(known === null ? [] : [`${counted(known.rows, "row")} of nova are changed still`]),
+    ...(known === null ? [] : [`${counted(known.rows, "row")} of nova to restore`]),
   ];
   return {
     command: "rollback",

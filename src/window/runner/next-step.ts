@@ -60,7 +60,7 @@ export async function adviceOf(
 /** Why a stage comes next, and what a person does before it. */
 const WHY: { readonly [stage in RunStage]: string } = {
   extract: "Nothing is known of the deployment yet; it only reads.",
-  power: "Each BMC is asked as a conductor will ask it; a machine that nobody asked is blocked.",
+  power: "It reads each BMC as a conductor will. The plan blocks machines without a power reading.",
   plan: "Only what is in the plan is loaded, and you can look at it first; it writes to no database.",
   check: "It says whether the window can begin.",
   apply:

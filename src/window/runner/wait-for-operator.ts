@@ -160,7 +160,7 @@ function missingText({ dark, ironic, nova }: Seen): string {
         ]
       : []),
     ...(dark > 0 ? [`conductors have yet to read the power of ${counted(dark, "machine")}`] : []),
-    ...(ironic > 0 ? [`${counted(ironic, "row")} of Ironic are not as planned`] : []),
+    ...(ironic > 0 ? [`Ironic differs from the plan in ${counted(ironic, "row")}`] : []),
   ];
   return texts.join("; ");
 }

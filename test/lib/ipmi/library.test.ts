@@ -11,7 +11,7 @@ import { type BmcOptions, type Farm, startFarm } from "../../support/bmc/index.t
 test("the library has no more commands than those that read, or open and close a session", () => {
   const all = Object.values(COMMANDS).map(({ netFn, cmd }) => `${netFn}/${cmd.toString(16)}`);
   assert.deepEqual(all.toSorted(), ["0/1", "6/1", "6/38", "6/3b", "6/3c", "6/54"]);
-  // @ts-expect-error: another command cannot even be named.
+  // @ts-expect-error: the type accepts no other command.
   const other: Command = { name: "Chassis Control", netFn: 0, cmd: 0x02 };
   assert.ok(!Object.values<Command>(COMMANDS).includes(other));
 });

@@ -149,7 +149,7 @@ test("only findings with a safe way to load the machine may be accepted", () => 
   );
 });
 
-test("a trait has a form Ironic takes: any custom name, or one of os-traits' namespaces", () => {
+test("a trait is a custom name or has a namespace of os-traits", () => {
   const { site = {} } = documents().schemas;
   assert.ok(JSON.stringify(site).includes(JSON.stringify(TRAIT)), "one form on both roads");
   const faults = (trait: string): number => {

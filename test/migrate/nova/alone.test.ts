@@ -28,7 +28,7 @@ test("nova's rows come back when Ironic's are gone, though no Ironic answers any
   const { size } = differences(made.before.nova, nova);
   // The run knows both databases.
   const next = `rollback --run \\S+ --all {2}# ${size} rows of nova`;
-  assert.match(still.err, new RegExp(`^Next: nova2ironic ${next} are changed still$`, "m"));
+  assert.match(still.err, new RegExp(`^Next: nova2ironic ${next} to restore$`, "m"));
   assert.match(still.out, new RegExp(`taken from Ironic, ${size} rows are changed still`));
 
   const rest = await ends(0, run([...back, ...nowhere]));

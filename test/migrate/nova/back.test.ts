@@ -144,7 +144,7 @@ for (const engine of engines("sqlite", "mysql"))
     const all = await ends(2, act(["rollback", "--all"]));
     assert.match(
       all.out,
-      /^4 compute nodes were made by a nova-compute since.*UPDATE compute_nodes SET .* \(501, 502, 503, 504\)$/m,
+      /^A nova-compute created 4 new compute nodes since.*UPDATE compute_nodes SET .* \(501, 502, 503, 504\)$/m,
     );
     // Whose they are, that one takes them away: here the statement the rollback gives.
     const [, statement = ""] = /: (UPDATE compute_nodes .*)$/m.exec(all.out) ?? [];
@@ -155,7 +155,7 @@ for (const engine of engines("sqlite", "mysql"))
     await nova.db.raw(statement);
     assert.equal((await nova.db("compute_nodes").where({ deleted: 0 })).length, 4);
     const again = await ends(0, act(["rollback", "--all"]));
-    assert.doesNotMatch(again.out, /compute nodes were made/);
+    assert.doesNotMatch(again.out, /new compute node/);
   });
 
 const TABLES = [

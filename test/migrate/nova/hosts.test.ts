@@ -82,7 +82,7 @@ for (const engine of engines("sqlite", "mysql"))
     const kept = await look();
     assert.match(
       kept.places,
-      /^Failure: .*b0+-.*1 under compute-2, its nova-compute is compute-1, .*3 under.*\nFix: nova2ironic plan .*--compute-host/s,
+      /^Failure: .* \(2\): .*b0+-.*1 under compute-2, its nova-compute is compute-1, .*3 under.*\nFix: nova2ironic plan .*--compute-host/s,
     );
     // Juno's nova keeps no records, and needs none to destroy.
     assert.match(
@@ -103,10 +103,10 @@ for (const engine of engines("sqlite", "mysql"))
     await nova.db("instances").where({ id: 2 }).update({ deleted: 2 });
     await made.bm.db("bm_nodes").where({ id: 3 }).update({ deleted: true });
     const apart = await look();
-    assert.match(apart.unmatched, /^Failure: .*0900 is on host compute-1 in nova alone/);
+    assert.match(apart.unmatched, /^Failure: .* \(1\): .*0900 is on host compute-1 in nova alone/);
     assert.match(
       apart.loaded,
-      /^Failure: .*0003 is planned, and no more .*node a0+-.*2 has b0+-.* in Ironic, which nova has no more.*0003 is ours in Ironic, and no more/,
+      /^Failure: .* \(3\): .*0003 is planned, and no more .*node a0+-.*2 has b0+-.* in Ironic, which nova has no more.*0003 is ours in Ironic, and no more/,
     );
   });
 
@@ -155,7 +155,10 @@ for (const engine of engines("sqlite", "mysql")) {
     assert.match(shown.out, /^"leave","compute_nodes","502",2,"made by .* of compute-2 since/m);
     const back = await ends(2, act(["rollback", "--all"]));
     assert.deepEqual(back.out.match(/compute_nodes:\d+ /g), ["compute_nodes:502 "]);
-    assert.match(back.out, /^1 compute node was made by a nova-compute since.*\(502\)$/m);
+    assert.match(
+      back.out,
+      /^A nova-compute created 1 new compute node since.*delete the node: .*\(502\)$/m,
+    );
     await nova.db("compute_nodes").where({ id: 502 }).delete();
     await made.undone();
   });

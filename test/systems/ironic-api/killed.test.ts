@@ -27,7 +27,7 @@ const KINDS = [
   ["in use, held and with traits", HELD, 7],
   ["in use, of an owner", { owner: "a-project", protected_reason: null }, 6],
   ["free", { ...FREE, protected_reason: null }, 4],
-  ["free, and cleaned as any other", { ...NATIVE, protected_reason: null }, 5],
+  ["free, with automated cleaning", { ...NATIVE, protected_reason: null }, 5],
 ] as const;
 
 for (const [kind, more, calls] of KINDS)
@@ -184,5 +184,5 @@ test("a rollback waits for a conductor's lock as long as it may, and for those o
   clock = 100_000;
   assert.deepEqual([waits(18), waits(500)], [true, true], "it begins with the first lock");
   clock = 160_000;
-  assert.deepEqual([waits(17), waits(18)], [true, false], "as often as any call, and no longer");
+  assert.deepEqual([waits(17), waits(18)], [true, false], "no more often than another call");
 });

@@ -105,7 +105,7 @@ function applies({ plan, run }: CheckView): CheckResult {
     ),
     readings === null ? FINE : aged(readings),
     fine(
-      `${counted(loads, "machine loads", "machines load")}, ${there} of them are in Ironic already.`,
+      `${counted(loads, "machine loads", "machines load")}, ${there} of them already in Ironic.`,
     ),
   ]);
 }

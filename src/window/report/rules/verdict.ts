@@ -96,7 +96,7 @@ function risksOf({ header, counts, totals, nova }: Judged): readonly string[] {
   const some: string[] = [];
   if (totals.risky > 0)
     some.push(
-      `${counted(totals.risky, "machine is", "machines are")} loaded only because somebody accepted a blocking finding`,
+      `${counted(totals.risky, "machine is", "machines are")} loaded only because the site document accepts a blocking finding`,
     );
   if (drift > 0)
     some.push(`${counted(drift, "machine")} changed since being loaded, and will be left as found`);

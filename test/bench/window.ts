@@ -1,9 +1,13 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { loadavg } from "node:os";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { stringify } from "yaml";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
+import { USUAL_PACE } from "../../src/model/handover.ts";
+import { paceOf } from "../../src/window/handover/conductor-pace.ts";
+import { forecast } from "../../src/window/handover/rules/forecast.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { passwordOf } from "../ironic/fleet.ts";
 import { connect } from "../lab/connect.ts";
@@ -41,11 +45,26 @@ const SHIPPED = {
 const READS: ReadonlySet<string> = new Set(["2c/00", "2c/3e"]);
 /** BMCs of a /24. */
 const NET = 250;
-const BEFORE: ReadonlySet<string> = new Set(["extract", "power", "plan"]);
 const ERROR = /^.* (ERROR|CRITICAL) .*$/gm;
 /** Two of three machines have an instance, as in a fleet that is worth a window. */
 const isUsed = (id: number): boolean => id % 3 !== 0;
 const ACCEPTED = ["N2I-D100", "N2I-D227", "N2I-D403", "N2I-D605"];
+
+const SERVICE = {
+  ...{ id: 100, host: "ironic-1", binary: "nova-compute", topic: "compute" },
+  ...{ report_count: 10, disabled: false, deleted: 0 },
+};
+/** As Nova lists a machine of Ironic. */
+const COMPUTE = {
+  ...{
+    service_id: SERVICE.id,
+    deleted: 0,
+    cpu_info: "",
+    hypervisor_type: "ironic",
+    hypervisor_version: 1,
+  },
+  ...{ vcpus: 0, memory_mb: 0, local_gb: 0, vcpus_used: 0, memory_mb_used: 0, local_gb_used: 0 },
+};
 
 function fleet(addresses: readonly string[]): Case {
   const nodes = addresses.map((pm_address, at) => {
@@ -113,50 +132,108 @@ async function night(
   const written = await writeCase(fleet(addresses), folder);
   const database = conductors[0]?.database ?? "";
   writeFileSync(join(folder, "ironic.url"), server.url(database), { mode: 0o600 });
-  const ironic = ["--ironic-db", "file:ironic.url"];
-  const nova = ["--nova-db", `sqlite:///${folder}/nova.sqlite`];
+  const confs = conductors.map(({ log }) => join(dirname(log), "ironic.conf"));
+  writeFileSync(join(folder, "nova2ironic.yaml"), stringify({ ironic_conf: confs }));
   const settings = Object.entries({ ...SHIPPED.conductor, ...asked.conductor });
   const told = settings.map((one) => one.join(" ")).join(", ");
   write(
     `window: ${machines} machines, ${asked.conductors} conductors (${told}), load ${loads()}\n`,
   );
-  let all = 0;
-  const run = async (name: string, ...words: readonly string[]): Promise<number> => {
-    const also = silent > 0 ? [3] : [];
-    const { seconds } = await command(folder, [name, "--run", "run", ...words], { also });
+  const row = (name: string, seconds: number): void =>
     write(`  ${name.padEnd(12)} ${seconds.toFixed(1).padStart(7)} s\n`);
-    if (!BEFORE.has(name)) all += seconds;
-    return seconds;
+  const also = silent > 0 ? [3] : [];
+  const run = async (name: string, ...words: readonly string[]): Promise<void> => {
+    row(name, (await command(folder, [name, "--run", "run", ...words], { also })).seconds);
   };
   await run("extract", ...written.extract);
   await run("power", "--site", join(folder, "site.json"), "--ironic-release", "2023.1");
-  await run("plan", ...ironic, ...written.plan, "--max-unreachable", "100");
-  await run("check", ...ironic, ...nova, "--nova-bm-db", `sqlite:///${folder}/nova_bm.sqlite`);
+  const reached = ["--ironic-db", "file:ironic.url", "--max-unreachable", "100"];
+  await run("plan", ...reached, ...written.plan);
+  const at = { handover: hook(folder, "before-handover"), final: hook(folder, "before-final") };
   const skip = silent > 0 ? ["--skip-blocked"] : [];
-  await run("apply", ...ironic, ...nova, "--yes", "--staged", ...skip);
+  const words = ["run", "--run", "run", "--staged", "--yes", ...skip];
+  const running = command(folder, words, { also });
+  await Promise.race([at.handover.begins(), running]);
   for (const conductor of conductors) await conductor.wake();
   const hushed = addresses.filter((_, one) => one % 100 >= 100 - silent);
   for (const address of hushed) await farm.ask({ do: "change", address, options: { dead: true } });
+  const before = conductors.map(cpuOf);
   const passes = watched(server, database);
   const died = killed(conductors.at(-1), asked.kill);
-  const before = conductors.map(cpuOf);
-  const took = await run("handover", ...ironic, "--yes");
-  const cpu = conductors.map((one, at) => (100 * (cpuOf(one) - (before[at] ?? 0))) / took);
+  at.handover.ends();
+  await Promise.race([at.final.begins(), running]);
+  const cpu = conductors.map((one, at) => cpuOf(one) - (before[at] ?? 0));
   await died;
+  const taken = await passes();
+  await computeStarts(folder, machines);
+  at.final.ends();
+  const { seconds } = await running;
+  const stages = stagesOf(join(folder, "run", "window.jsonl"));
+  for (const [name, took] of stages) row(name, took);
+  const took = stages.get("handover") ?? Number.NaN;
+  const [used, pace] = [addresses.filter((_, at) => isUsed(at + 1)), await paceOf(confs)];
+  const { seconds: foreseen } = forecast(used.length, pace ?? USUAL_PACE);
   write(`    ${Math.round((machines * 60) / took)} machines a minute, load ${loads()}\n`);
-  write(`    taken over, by second: ${(await passes()).join(" ")}\n`);
-  write(`    CPU of conductors: ${cpu.map((one) => `${Math.round(one)} %`)}\n`);
-  await run("verify", ...ironic, "--takeover");
-  await run("verify", ...ironic, ...nova);
-  await run("finish", ...ironic, "--yes");
+  write(`    taken over, by second: ${taken.join(" ")}\n`);
+  write(`    CPU of conductors: ${cpu.map((one) => `${Math.round((100 * one) / took)} %`)}\n`);
   judge(write, "seconds of handover", took, 360);
-  judge(write, "seconds from check to finish", all, 720);
+  const off = Math.abs(took / (foreseen ?? 0) - 1) * 100;
+  judge(write, `percent that the forecast of ${foreseen} s is off`, off, 20);
+  const waited = at.handover.seconds() + at.final.seconds();
+  judge(write, "seconds of run --staged, less those of people", seconds - waited, 720);
   const others = (await farm.ask({ do: "commands" })).filter(({ command: is }) => !READS.has(is));
   judge(write, "commands to BMCs that are no reads", others.length, 0);
   for (const one of new Set(others.map(({ command: is }) => is))) write(`    ${one}\n`);
   const errors = conductors.flatMap(({ log }) => readFileSync(log, "utf8").match(ERROR) ?? []);
   judge(write, "ERROR lines of conductors", errors.length, 0);
   for (const line of errors.slice(0, 5)) write(`    ${line}\n`);
+}
+
+/** A step of people amid the run: a hook that begins it and waits for its end. */
+function hook(folder: string, name: string) {
+  const [path, asks] = [join(folder, "run", "hooks", name), join(folder, name)];
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const program = `#!/bin/sh\n: > '${asks}'\nwhile [ -e '${asks}' ]; do sleep 0.1; done\n`;
+  writeFileSync(path, program, { mode: 0o700 });
+  let [began, ended] = [0, 0];
+  return {
+    begins: async () => {
+      while (!existsSync(asks)) await sleep(100);
+      began = performance.now();
+    },
+    ends: () => {
+      rmSync(asks);
+      ended = performance.now();
+    },
+    seconds: () => (ended - began) / 1000,
+  };
+}
+
+/** The new nova-compute starts, and lists every machine. */
+async function computeStarts(folder: string, machines: number): Promise<void> {
+  const none = { host: "", port: 0, user: "", password: "" };
+  const db = connect({ ...none, engine: "sqlite", database: join(folder, "nova.sqlite") });
+  try {
+    await db("services").insert(SERVICE);
+    for (let id = 1; id <= machines; id += 1) {
+      const hypervisor_hostname = caseUuid("node", id);
+      await db("compute_nodes").insert({ ...COMPUTE, id: 10_000 + id, hypervisor_hostname });
+    }
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Seconds of each stage by the record of the window; of a repeated one, the sum. */
+function stagesOf(record: string): ReadonlyMap<string, number> {
+  const took = new Map<string, number>();
+  let began = 0;
+  for (const line of readFileSync(record, "utf8").split("\n").filter(Boolean)) {
+    const { do: what, at, stage } = JSON.parse(line) as Record<"do" | "at" | "stage", string>;
+    if (what === "begin") began = Date.parse(at);
+    if (what === "end") took.set(stage, (took.get(stage) ?? 0) + (Date.parse(at) - began) / 1000);
+  }
+  return took;
 }
 
 function loads(): string {

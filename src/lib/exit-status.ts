@@ -1,32 +1,32 @@
 /** The exit statuses, frozen: scripts rely on them. src/manual/scripts.md prints this table; a test compares. */
 export const EXIT_STATUS = {
   done: { status: 0, meaning: "done, nothing to do, or equal" },
-  failed: { status: 1, meaning: "failed; the target is unchanged or as it was before" },
+  failed: { status: 1, meaning: "failed. The target is unchanged or as before" },
   differs: {
     status: 2,
     meaning:
-      "`plan --detailed-exitcode`, `config`: changes; `verify`: differences; rollback: rows left; `node list --need`: too few spares",
+      "changes (`plan --detailed-exitcode`, `config`), differences (`verify`), rows left (`rollback`), too few spares (`node list --need`)",
   },
-  partial: { status: 3, meaning: "done in part: some machines were left out, each is listed" },
+  partial: { status: 3, meaning: "done in part. Each skipped machine is listed" },
   refused: { status: 4, meaning: "refused: stale plan, wrong target, blocked or not confirmed" },
-  halfway: { status: 5, meaning: "failed midway; the journal says what was done" },
+  halfway: { status: 5, meaning: "failed midway. The journal has the completed changes" },
   empty: {
     status: 6,
-    meaning: "`plan`: it loads no machine, and some are blocked or in conflict; the plan is saved",
+    meaning: "`plan` loads no machine, and some are blocked or in conflict. The plan is saved",
   },
   locked: { status: 11, meaning: "another run holds the lock" },
   denied: { status: 12, meaning: "authentication failed or a privilege is missing" },
   usage: { status: 64, meaning: "the command line, a document or a configuration is wrong" },
-  bug: { status: 70, meaning: "internal error; please report it" },
-  interrupted: { status: 130, meaning: "stopped by Ctrl-C; run the same command to go on" },
+  bug: { status: 70, meaning: "internal error. Please report it" },
+  interrupted: { status: 130, meaning: "stopped by Ctrl-C. Run the same command to resume" },
   unread: {
     status: 141,
-    meaning: "whoever read its output closed the pipe; it was writing nothing else",
+    meaning: "the reader of its output closed the pipe. Nothing else was being written",
   },
   terminated: {
     status: 143,
     meaning:
-      "stopped by SIGTERM, or its terminal or the reader of its output was lost; run the same command to go on",
+      "stopped by SIGTERM, or its terminal or the reader of its output was lost. Run the same command to resume",
   },
 } as const;
 

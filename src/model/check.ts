@@ -9,12 +9,12 @@ import type { TextSet } from "./rows.ts";
 /** What is known by a text. */
 type Named<T> = Pick<ReadonlyMap<string, T>, "get">;
 
-/** Exit statuses of `check`, as nova-status has them; the worst row decides. src/manual/readiness.md prints them. */
+/** Exit statuses of `check`, as nova-status has them; the worst row decides. src/manual/decide.md prints them. */
 export const CHECK_STATUS = {
   Success: { status: 0, meaning: "nothing found" },
-  Warning: { status: 1, meaning: "something to look at, or that could not be looked at" },
-  Failure: { status: 2, meaning: "something that must be fixed before the window" },
-  Error: { status: 255, meaning: "the check itself did not come to an end" },
+  Warning: { status: 1, meaning: "a condition to look at, or a check that could not be made" },
+  Failure: { status: 2, meaning: "must be fixed before the window" },
+  Error: { status: 255, meaning: "the check did not complete" },
 } as const;
 
 export type CheckVerdict = Exclude<keyof typeof CHECK_STATUS, "Error">;

@@ -56,17 +56,17 @@ test("the patch of an ironic.conf for the window, taken back, leaves the file as
   const { out, err } = await runs(2, [...words, "--ironic-conf", file]);
   assert.doesNotMatch(`${out}${err}`, /hunter|nova|compute/i);
   assert.match(err, /restart ironic-conductor before the hand-over.*patch -R.*^2 settings are/ms);
-  const yaml = ["--config", conf("n2i.yaml", `ironic_conf: ${file}\n`)];
-  assert.equal((await runs(2, [...words, ...yaml])).out, out);
-  assert.match((await runs(0, [...words, ...yaml, "--part", "compute"])).out, /nova-/);
+  const named = `ironic_conf: ${file}\nironic_release: "2023.1"\n`;
+  const yaml = ["config", "--config", conf("n2i.yaml", named)];
+  assert.equal((await runs(2, yaml)).out, out);
+  assert.match((await runs(0, [...yaml, "--part", "compute"])).out, /nova-/);
+  const unknown = ["config", "--config", conf("unknown.yaml", "ironic_release: julep\n")];
+  await refused(unknown, 64, "N2I-E108", [/ironic_release: "julep" is not a known release/]);
   const patched = String(applyPatch(text, out));
   const [patch] = parsePatch(out);
   assert.equal(patch && applyPatch(patched, reversePatch(patch)), text);
   conf("ironic.conf", patched);
-  assert.match(
-    (await runs(0, [...words, ...yaml, "--check"])).out,
-    /right +\| at least 40 +\| 40 /,
-  );
+  assert.match((await runs(0, [...yaml, "--check"])).out, /right +\| at least 40 +\| 40 /);
 });
 
 test("without a file the settings are printed as nova.conf has them, and with --json for programs", async () => {

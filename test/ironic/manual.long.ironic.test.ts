@@ -51,9 +51,9 @@ test("the commands for REST adopt the machines into a real Ironic, and take them
   const auth = { endpoint: ironic.url };
   const clouds = { clouds: { admin: { auth_type: "none", auth } } };
   writeFileSync(join(at.folder, "clouds.yaml"), JSON.stringify(clouds));
-  await walk(at, commands(page("sources")));
+  await walk(at, commands(page("connect")));
   await at.runs(["power", "--run", "m1", "--site", "site.yaml", "--ironic-release", "2023.1"]);
-  const said = await walk(at, commands(page("rest")));
+  const said = await walk(at, commands(page("releases")));
   assert.match(said, /^Apply: 6 rows created, 0 unchanged\.$/m);
   assert.match(said, /^Rollback: 6 rows removed, 0 gone already, 0 left/m);
 });

@@ -5,12 +5,14 @@ import { type TestContext, test } from "node:test";
 import { loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
 import { packageRoot } from "../../src/run/files/package-root.ts";
 import { privateFolder } from "../hostile/deployment.ts";
+import { binaries } from "../lab/binaries.ts";
 import { tool } from "../lab/bmc/tools.ts";
 import { sqlalchemy } from "../lab/cloud/config.ts";
 import { connect } from "../lab/connect.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
 import { startMariadb } from "../lab/mariadb.ts";
+import { startPostgres } from "../lab/postgres.ts";
 import type { Server } from "../lab/server.ts";
 import { page } from "../support/manual.ts";
 import { CASE } from "../support/manual-place.ts";
@@ -18,7 +20,14 @@ import { LINES, linesWith, typed } from "../support/shell-lines.ts";
 import { native } from "./native.ts";
 
 /** Of which a test runs each line: here, and those of images in nova/real. */
-const RUN = ["ironic-dbsync", "mysqldump", "rsync", "openstack image create", "conductor-1.patch"];
+const RUN = [
+  "ironic-dbsync",
+  "mysqldump",
+  "pg_dump",
+  "rsync",
+  "openstack image create",
+  "conductor-1.patch",
+];
 
 test("what the runbook has typed to a shell is run by a test, but for what starts and stops services", () => {
   const others = LINES.filter((line) => !RUN.some((word) => line.includes(word)));
@@ -52,6 +61,22 @@ test("the runbook's lines make Ironic's tables, and copies of databases that res
   }
   typed(folder, "mariadb again <nova_bm.sql");
   assert.equal((await open(t, server, "again")("bm_nodes")).length, CASE.nova_bm.nodes.length);
+});
+
+test("the runbook's lines make copies of databases on PostgreSQL", async (t) => {
+  const server = await startPostgres("in memory");
+  t.after(server.stop);
+  const folder = privateFolder(t);
+  const names = ["nova_bm", "nova", "nova_api", "ironic"];
+  for (const name of names) await server.newDatabase(name);
+  await loadNovaBm(open(t, server, "nova_bm"), "postgresql", CASE);
+  const { host, port, user, password } = server;
+  const PATH = `${dirname(binaries("postgresql").server)}:${process.env.PATH}`;
+  const env = { PATH, PGHOST: host, PGPORT: String(port), PGUSER: user, PGPASSWORD: password };
+  for (const line of linesWith("pg_dump")) typed(folder, line, env);
+  for (const name of names)
+    assert.match(readFileSync(join(folder, `${name}.pg.sql`), "utf8"), /dump complete\n/, name);
+  assert.match(readFileSync(join(folder, "nova_bm.pg.sql"), "utf8"), /^COPY public.bm_nodes /m);
 });
 
 test("the runbook's lines copy the boot files of each host", (t) => {

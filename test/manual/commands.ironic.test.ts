@@ -6,36 +6,42 @@ import { CASE, place } from "../support/manual-place.ts";
 import { box, JUNO, STEPS } from "../support/runbook.ts";
 
 /** With the deploy images that the commands name for flavors. */
-const SITE = yamlOf("site-document").replace("1f6c...", "1f6c-new").replace("8a02...", "8a02-new");
+const SITE = yamlOf("decide").replace("1f6c...", "1f6c-new").replace("8a02...", "8a02-new");
 
 const here = (t: TestContext, more: Partial<Case> = {}, site = SITE) =>
   place(t, { ...CASE, ...more }, site);
 
 type Place = NonNullable<Awaited<ReturnType<typeof place>>>;
 
-/** Runs a page's commands, all of them to this status. */
-async function walk(at: Place, name: string, status = 0): Promise<readonly string[]> {
+/** Runs the commands of a page, or of one of its sections. */
+async function walk(at: Place, name: string, section?: string): Promise<readonly string[]> {
   const told: string[] = [];
-  for (const words of commands(page(name))) told.push((await at.runs(words, status)).text);
+  for (const words of commands(page(name, section))) told.push((await at.runs(words)).text);
   assert.ok(told.length > 0, `${name} shows no command`);
   return told;
+}
+
+/** Until there are power readings. */
+async function asked(at: Place): Promise<void> {
+  for (const name of ["connect", "bmcs"]) await walk(at, name);
 }
 
 /** Until there is a plan. */
 async function planned(t: TestContext): Promise<Place> {
   const at = await here(t);
-  for (const name of ["sources", "bmcs", "plans"]) await walk(at, name);
+  await asked(at);
+  await walk(at, "decide", "Plan");
   return at;
 }
 
 test("the how-to pages carry a deployment over and back, one after the other", async (t) => {
   const at = await planned(t);
-  const [rehearsed = ""] = await walk(at, "rehearsing");
+  const [rehearsed = ""] = await walk(at, "decide", "Rehearse");
   assert.match(rehearsed, /^The rehearsal held: /m);
-  const [applied = ""] = await walk(at, "loading");
+  const [applied = ""] = await walk(at, "load", "Load and verify");
   assert.match(applied, /Verify: \d+ validated, 0 mismatched/);
-  await walk(at, "boot-files");
-  await walk(at, "finishing");
+  await walk(at, "load", "Boot files");
+  await walk(at, "load", "Finish");
   await walk(at, "going-back");
 });
 
@@ -49,7 +55,7 @@ test("the quickstart reads, asks, plans and shows with a file of connections alo
 test("one command walks up to the check, and the window is recorded", async (t) => {
   const at = await here(t);
   at.connections(yamlOf("quickstart").replace("nova_conf:", "site: /root/site.yaml\nnova_conf:"));
-  const [walked, next, open, shown, closed] = await walk(at, "one-command");
+  const [walked, next, open, shown, closed] = await walk(at, "scripts");
   assert.match(walked ?? "", /^Stopped before apply, as --until says/m);
   assert.match(next ?? "", /nova2ironic apply .*first write/s);
   assert.match(open ?? "", /^The window is open since/m);
@@ -59,7 +65,7 @@ test("one command walks up to the check, and the window is recorded", async (t) 
 
 test("the check of the manual finds nothing but a watch that is too short", async (t) => {
   const at = await planned(t);
-  const [words = [], ...more] = commands(page("readiness"));
+  const [words = [], ...more] = commands(page("decide", "Check"));
   assert.deepEqual([words[0], words.includes("--watch"), more], ["check", false, []]);
   const { text } = await at.runs([...words, "--watch", "1"], 1);
   assert.deepEqual(troubles(text), ["nova-compute stopped"]);
@@ -73,8 +79,8 @@ function troubles(text: string): readonly string[] {
 
 test("the commands for compute hosts change Nova's rows and restore them", async (t) => {
   const at = await here(t);
-  for (const name of ["sources", "bmcs"]) await walk(at, name);
-  const [plan, , apply, , status, rollback] = await walk(at, "compute-hosts");
+  await asked(at);
+  const [plan, , apply, , status, rollback] = await walk(at, "nova", "Compute hosts");
   assert.match(plan ?? "", /Nova: 6 rows that name a compute host to change/);
   assert.match(apply ?? "", /Apply to nova, hosts: 6 rows changed/);
   assert.match(status ?? "", /nova .*6 rows changed/);
@@ -83,12 +89,13 @@ test("the commands for compute hosts change Nova's rows and restore them", async
 
 test("the commands for flavors plan and show", async (t) => {
   const at = await here(t);
-  for (const name of ["sources", "bmcs", "flavors"]) await walk(at, name);
+  await asked(at);
+  await walk(at, "nova", "Flavors");
 });
 
 test("the commands for Nova's settings find what an old nova.conf lacks", async (t) => {
   const at = await planned(t);
-  const [all = [], patch = [], check = []] = commands(page("nova-settings"));
+  const [all = [], patch = [], check = []] = commands(page("nova", "nova.conf"));
   await at.runs(all);
   assert.match(
     (await at.runs(patch, 2)).text,
@@ -102,7 +109,7 @@ test("the commands for a hand-over release one machine, then all, and take them 
   const set = `machines:\n  - {match: {}, set: {root_uuid: ${CONDUCTORS_ROOT}}}\n`;
   const site = SITE.replace("machines:\n", set);
   const at = await here(t, { ironic: { release: "kilo", more } }, site);
-  for (const words of commands(page("sources"))) await at.runs(words);
+  await walk(at, "connect");
   await at.runs(["power", "--run", "m1", "--site", "site.yaml", "--ironic-release", "kilo"]);
   const own = ["--run", "m1", "--ironic-db", "conf:/etc/ironic/ironic.conf"];
   const nova = ["--nova-db", "file:/root/nova.url"];
@@ -110,7 +117,7 @@ test("the commands for a hand-over release one machine, then all, and take them 
   await at.runs(["apply", ...own, ...nova, "--staged"]);
   const conductor = setInterval(() => void at.sql(TAKES).catch(() => undefined), 500);
   t.after(() => clearInterval(conductor));
-  const [one, all, seen, back] = await walk(at, "hand-over");
+  const [one, all, seen, back] = await walk(at, "load", "Hand over");
   assert.match(one ?? "", /^Handover: 1 machine released now, 1 handed over/m);
   assert.match(all ?? "", /^Handover: 2 machines released now, 3 handed over/m);
   assert.match(seen ?? "", /^Take-over: 3 handed over, 0 waiting/m);
@@ -130,7 +137,7 @@ test("the runbook's commands for Juno load, see the take-over, and go back", asy
     const [, expected = ""] = /^`([\w-]+: )/.exec(box(text).Expect ?? "") ?? [];
     if (said.length > 0) assert.ok(expected !== "" && said.join("\n").includes(expected), title);
   }
-  const [, back = ""] = /^## The way back$(.*)/ms.exec(page("night-juno")) ?? [];
+  const [, back = ""] = /^## The way back$(.*)/ms.exec(page("runbook-juno")) ?? [];
   const last: string[] = [];
   for (const words of commands(back)) last.push((await at.runs(words)).text);
   assert.match(last.join("\n"), /^Rollback: \d+ rows removed, 0 gone already, 0 left/m);

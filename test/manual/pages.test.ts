@@ -9,7 +9,7 @@ import { checkTable, exitTable } from "../support/manual-tables.ts";
 test("the manual's exit codes are those of the code", () => {
   const [all, check] = [exitTable().trim(), checkTable().trim()];
   assert.ok(page("scripts").includes(all), `scripts.md lacks:\n${all}`);
-  assert.ok(page("readiness").includes(check), `readiness.md lacks:\n${check}`);
+  assert.ok(page("decide").includes(check), `decide.md lacks:\n${check}`);
 });
 
 test("a link of README or of a page leads to a page and to a title on it", () => {
@@ -50,29 +50,11 @@ function titles(text: string): readonly string[] {
 
 test("each page with commands is one whose commands are run", () => {
   const run = [
-    ...[
-      "sources",
-      "quickstart",
-      "bmcs",
-      "plans",
-      "readiness",
-      "rehearsing",
-      "loading",
-      "boot-files",
-    ],
-    ...[
-      "one-command",
-      "finishing",
-      "going-back",
-      "compute-hosts",
-      "flavors",
-      "nova-settings",
-      "hand-over",
-    ],
-    // On a later Nova: `manual` in test/hosts; in memory: `manual` in test/node.
+    ...["bmcs", "connect", "decide", "going-back", "load", "nova", "quickstart", "scripts"],
+    // On a later Nova: `manual` in test/takeover; in memory: `manual` in test/manage.
     ...["dead-host", "managing", "spares", "switchover"],
     // On a real Ironic: `manual` in test/ironic.
-    ...["night-juno", "rest", "runbook"],
+    ...["releases", "runbook", "runbook-juno"],
   ];
   const shown = pageNames().filter((name) => commands(page(name)).length > 0);
   assert.deepEqual(shown, run.toSorted());

@@ -32,7 +32,7 @@ test("the release of the runbook's file can hold a staged load, and Juno's boxes
     JUNO.map(({ number }) => number),
     [14, 15, 16, 17],
   );
-  const asked = commands(page("night-juno"));
+  const asked = commands(page("runbook-juno"));
   assert.ok(asked.some(([command]) => command === "apply"));
   for (const words of asked)
     assert.ok(words[0] !== "handover" && !words.includes("--staged"), words.join(" "));
@@ -62,7 +62,7 @@ test("the runbook has each of the twelve steps of the specification, with comman
 test("the pages for the night have the minutes of the report's timeline, and the runbook's boxes too", () => {
   for (const [name, staged] of [
     ["night", true],
-    ["night-juno", false],
+    ["runbook-juno", false],
   ] as const) {
     const rows = nightRows(name);
     const night = nightOf({

@@ -12,8 +12,13 @@ export function pageNames(): readonly string[] {
     .sort();
 }
 
-export function page(name: string): string {
-  return readFileSync(join(FOLDER, `${name}.md`), "utf8");
+/** @param section title of one of its sections: only that */
+export function page(name: string, section?: string): string {
+  const text = readFileSync(join(FOLDER, `${name}.md`), "utf8");
+  if (section === undefined) return text;
+  const found = text.split(/^## /m).find((one) => one.startsWith(`${section}\n`));
+  if (found === undefined) throw new Error(`${name}.md has no section ${section}`);
+  return found;
 }
 
 /** The fenced blocks of one language; of none: those with commands to run as they stand. */

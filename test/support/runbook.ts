@@ -8,7 +8,7 @@ export function box(step: string): { readonly [row: string]: string } {
 /** The steps of the runbook, as they stand there. */
 export const STEPS = steps("runbook", "");
 
-export const JUNO = steps("night-juno", "On Juno, ");
+export const JUNO = steps("runbook-juno", "On Juno, ");
 
 function steps(of: string, where: string) {
   const each = new RegExp(

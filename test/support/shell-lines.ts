@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { blocks, page } from "./manual.ts";
 
 /** What the runbook has an administrator type to a shell, line by line. */
-export const LINES = ["runbook", "night-juno"]
+export const LINES = ["runbook", "runbook-juno"]
   .flatMap((name) => blocks(page(name), "sh"))
   .flatMap((block) => block.trimEnd().split("\n"));
 

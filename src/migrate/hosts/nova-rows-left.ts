@@ -1,6 +1,6 @@
 import { keyOf, type Ownership, ownershipOf } from "../../engine/ownership.ts";
 import { batchesOf, type Entries, IRONIC, plansOf, type Span } from "../../model/journal.ts";
-import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
+import { NOVA_NAMES, stepsOf } from "../../model/nova/nova-plan.ts";
 import type { NovaState, TakenBack } from "../../run/files/run-files.ts";
 
 type NovaPlan = NonNullable<NovaState["plan"]>;
@@ -22,10 +22,7 @@ export function isThrough(
     return Math.max(0, ...done.map(({ to }) => to));
   });
   const rows = reached.reduce((sum, to) => sum + to, 0);
-  return (
-    legs.every(({ open }) => open.length === 0) &&
-    rows >= counts.hosts + counts.flavors + (counts.api ?? 0)
-  );
+  return legs.every(({ open }) => open.length === 0) && rows >= stepsOf(counts);
 }
 
 /** @param away machines that were taken back, and their rows of Nova with them */

@@ -1,6 +1,8 @@
+import { resolve } from "node:path";
 import { MigrationError } from "../../lib/error.ts";
 import { OSLO_FILE_LIMIT, osloConfig } from "../../lib/files/oslo.ts";
 import { readSmallFile } from "../../lib/files/text-file.ts";
+import { show } from "../../lib/text.ts";
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { choiceOf } from "../../migrate/hosts/rules/choice.ts";
 import { loadSettings } from "../../migrate/open/documents.ts";
@@ -13,6 +15,7 @@ import {
 } from "../../model/settings.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
+import { surroundings } from "../../run/process-context.ts";
 import { planOrNull } from "../../run/run.ts";
 import { filesByHost } from "../../systems/database/nova-conf.ts";
 import {
@@ -46,7 +49,7 @@ interface Inspected {
 /**
  * The settings that Nova needs for Ironic, and with `ironicConf` those of conductors for the window, compared with files.
  *
- * @throws MigrationError N2I-E100 when nothing tells the release, N2I-E326 when there is nothing to check
+ * @throws MigrationError N2I-E100 if the release is missing, N2I-E108 if it is unknown, N2I-E326 when there is nothing to check
  */
 export async function config(words: ConfigWords): Promise<Inspected> {
   const { run, novaConf, ironicConf, exactFilters, part } = words;
@@ -88,10 +91,19 @@ type FilesOfHosts = ReadonlyMap<string, readonly string[]>;
 async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
   if (ironicRelease !== undefined) return ironicRelease;
   const plan = run === undefined ? null : await planOrNull(run);
-  if (plan !== null) return plan.header.target.release;
-  throw new MigrationError("N2I-E100", "the release of Ironic is missing", {
-    fix: "Add --ironic-release, or --run with a run that has a plan.",
-  });
+  const { connections, saved, cwd } = surroundings();
+  const named =
+    plan?.header.target.release ??
+    connections.get("ironic-release") ??
+    saved.get(resolve(cwd(), run ?? ""))?.get("ironic-release");
+  if (named === undefined)
+    throw new MigrationError("N2I-E100", "the release of Ironic is missing", {
+      fix: "Add --ironic-release, or --run with a run that has a plan.",
+    });
+  const release = String(named);
+  if (!releaseNames().includes(release))
+    throw new MigrationError("N2I-E108", `ironic_release: ${show(release)} is not a known release`);
+  return release;
 }
 
 /** What files say of the settings that are needed, and what would fix them. */

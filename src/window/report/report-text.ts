@@ -1,5 +1,6 @@
 import { counted, duration } from "../../lib/text.ts";
 import { SIGNS, serverName } from "../../migrate/plan/rules/summary.ts";
+import { stepsOf } from "../../model/nova/nova-plan.ts";
 import type { Verdict } from "../../model/plan.ts";
 import type { NovaTotals, ReportFacts } from "./rules/facts.ts";
 import { clock } from "./rules/night.ts";
@@ -99,7 +100,7 @@ export function nightRows({ night, window }: ReportFacts): {
 
 export function undoLines({ plan }: ReportFacts, nova: NovaTotals | null): readonly string[] {
   const { nodes, ports } = plan.counts;
-  const rows = nova === null ? 0 : nova.counts.hosts + nova.counts.flavors + (nova.counts.api ?? 0);
+  const rows = nova === null ? 0 : stepsOf(nova.counts);
   return [
     `Removes the ${counted(nodes, "node")} and ${counted(ports, "port")} that apply creates, each only while it is as it was loaded.`,
     ...(rows > 0

@@ -8,7 +8,7 @@ import { loadable } from "../../migrate/plan/empty-plan.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import type { Finding } from "../../model/finding.ts";
 import type { Machine } from "../../model/machine.ts";
-import type { NovaStep } from "../../model/nova/nova-plan.ts";
+import { type NovaStep, stepsOf } from "../../model/nova/nova-plan.ts";
 import { nodeOf, type Origins, type PlannedMachine } from "../../model/plan.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
@@ -105,7 +105,7 @@ export async function report(
     window,
     night: nightOf({
       ...{ machines: loadable(counts), takeOvers },
-      rows: counts.nodes + counts.ports + rowsOf(nova),
+      rows: counts.nodes + counts.ports + (nova === null ? 0 : stepsOf(nova.counts)),
       stopped: nova?.counts.stopped ?? [],
       ...{ perMinute: perMinuteOf(run.path), pace: await paceOfRun(run.path) },
       ...{ ...(await takeOverOf(plan.header.target.release)), measured },
@@ -113,10 +113,6 @@ export async function report(
     undo: undoOf(words.run, back),
   };
   return { facts, first: some.all() };
-}
-
-function rowsOf(nova: NovaTotals | null): number {
-  return nova === null ? 0 : nova.counts.hosts + nova.counts.flavors + (nova.counts.api ?? 0);
 }
 
 /** Whether take-over of a release leaves boot files in deploy mode, and whether it can wait for `handover`. */

@@ -10,11 +10,6 @@ interface Given {
   readonly novaConf?: readonly string[];
 }
 
-function withConf(given: Given, hosts: readonly string[]) {
-  const added = hosts.slice(0, NAMED).map((host) => `${host}=FILE`);
-  return nextCommand("extract", given, { novaConf: [...(given.novaConf ?? []), ...added] });
-}
-
 /** What a command says at its end: what comes next, and what takes it back. `given` are its options. */
 export const AFTER = {
   /** @param withoutConf hosts without a nova.conf */
@@ -22,7 +17,9 @@ export const AFTER = {
     const power = nextCommand("power", given);
     const plan = `then: ${nextCommand("plan", given)}`;
     if (withoutConf.length === 0) return `Next: ${power}\n${plan}`;
-    return `Next: ${withConf(given, withoutConf.toSorted())}\nor, if a site document names the power manager: ${power}\n${plan}`;
+    const added = withoutConf.toSorted().slice(0, NAMED);
+    const novaConf = [...(given.novaConf ?? []), ...added.map((host) => `${host}=FILE`)];
+    return `Next: ${nextCommand("extract", given, { novaConf })}\nor, if a site document names the power manager: ${power}\n${plan}`;
   },
   /**
    * @param failed whether machines did not answer as they should
@@ -31,8 +28,9 @@ export const AFTER = {
   power({ run }: Given, failed: boolean, noConf: boolean) {
     const plan = nextCommand("plan", { run });
     if (!failed) return `Next: ${plan}`;
+    const extract = nextCommand("extract", { run }, { novaConf: ["HOST=FILE"] });
     if (noConf)
-      return `Without nova.conf the power manager of a machine is unknown.\nNext: ${withConf({ run }, ["HOST"])}\nor: ${plan}`;
+      return `Without nova.conf the power manager of a machine is unknown.\nNext: ${extract}\nor: ${plan}`;
     const ask = nextCommand("power", { run }, { only: "failed" });
     return `Once their cause is fixed, ask those again; --only VERDICT and --host HOST ask some of them. The plan goes without.\nNext: ${ask}\nor: ${plan}`;
   },

@@ -274,7 +274,6 @@ async function performed(
         ...{ run: words.run, "skip-blocked": words.skipBlocked },
         ...watching(words),
       });
-      // What the options table declares.
       if (run !== null && isTheNight(of))
         await computesStopped(run, options as { novaDb?: string }, patience);
       return hands.perform("check", options);
@@ -288,7 +287,8 @@ async function performed(
       if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
       const first = step.options === undefined && !of.renewed;
       return hands.perform("apply", options).catch((cause: unknown) => {
-        if (!first || !isTooOld(cause)) throw cause;
+        const isOld = cause instanceof MigrationError && cause.code === "N2I-E307";
+        if (!first || !isOld) throw cause;
         return renewed(of, files);
       });
     }
@@ -357,10 +357,6 @@ async function bootFilesStaged(files: RunFiles | null, { confirm }: Sink): Promi
 
 function watching({ watch }: RunWords): Words {
   return watch === undefined ? {} : { watch };
-}
-
-function isTooOld(cause: unknown): cause is MigrationError {
-  return cause instanceof MigrationError && cause.code === "N2I-E307";
 }
 
 /** In place of a status: nothing was done, and the walk goes on from where the run stands. */

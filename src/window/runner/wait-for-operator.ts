@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MigrationError } from "../../lib/error.ts";
-import { counted, duration, NAMED, shellWord } from "../../lib/text.ts";
+import { counted, duration, listed, NAMED, shellWord } from "../../lib/text.ts";
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { runningComputes } from "../../migrate/hosts/rules/running.ts";
 import { openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
@@ -75,9 +75,8 @@ export async function computesStopped(
       const now = await beats(nova.counts.stopped);
       const hosts = now.filter((beat) => runningComputes([beat], [beat]).length > 0);
       if (hosts.length === 0) return null;
-      const names = hosts.slice(0, NAMED).map(({ host }) => host);
-      const more = hosts.length > NAMED ? ` and ${hosts.length - NAMED} more` : "";
-      return `stop nova-compute on ${names.join(", ")}${more}; each counts as stopped a minute after its last report.`;
+      const names = hosts.map(({ host }) => host);
+      return `stop nova-compute on ${listed(names, NAMED)}; each counts as stopped a minute after its last report.`;
     }, patience);
   });
 }

@@ -1,5 +1,6 @@
 import { counted } from "../../../lib/text.ts";
 import type { PlanCounts, PlanHeader } from "../../../model/artefact.ts";
+import { stepsOf } from "../../../model/nova/nova-plan.ts";
 import type { NovaTotals, ReportVerdict, Totals } from "./facts.ts";
 
 export interface Standing {
@@ -112,10 +113,7 @@ function risksOf({ header, counts, totals, nova }: Judged): readonly string[] {
 
 function changes({ counts, nova }: Judged): string {
   const { nodes, ports, verdicts } = counts;
-  const rows =
-    nova === null
-      ? ""
-      : ` and changes ${counted(nova.counts.hosts + nova.counts.flavors + (nova.counts.api ?? 0), "row")} of Nova`;
+  const rows = nova === null ? "" : ` and changes ${counted(stepsOf(nova.counts), "row")} of Nova`;
   const out =
     verdicts.skipped > 0 ? `; ${counted(verdicts.skipped, "machine")} left out on purpose` : "";
   return `the plan creates ${counted(nodes, "node")} and ${counted(ports, "port")} in Ironic${rows}${out}. No machine is switched, no instance is deleted`;

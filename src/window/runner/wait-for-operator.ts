@@ -9,6 +9,7 @@ import { openToVerify, type VerifyAsked, verifyRun } from "../../migrate/verify/
 import type { RowVerdict } from "../../model/artefact.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
+import { nextCommand } from "../../run/next.ts";
 import { openPlan, PLAN } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
@@ -120,11 +121,12 @@ export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void
 
 export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<void> {
   return until(async () => {
-    const seen = { dark: 0, ironic: 0, nova: 0 };
+    const seen = { powerUnknown: 0, ironic: 0, nova: 0 };
     const sink = quiet(patience.sink, (verdict) => count(verdict, seen));
     const verified = await verifyRun({ ...asked, final: true }, sink);
     const faults = verified.computes?.faults ?? 0;
-    if (!isEqual(verified)) return `${missingText(seen)} (${lister(asked.run, "final")}).`;
+    if (!isEqual(verified))
+      return `${missingText(asked.run, seen)} (${lister(asked.run, "final")}).`;
     if (faults === 0) return null;
     const logged = `nova-compute logs have ${counted(faults, "fault")}`;
     await patience.sink.confirm(
@@ -136,31 +138,27 @@ export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<v
 }
 
 /** Rows that are not as planned, by who has to see to them. */
-interface Seen {
-  /** Machines whose power no conductor has read. */
-  dark: number;
-  ironic: number;
-  nova: number;
-}
+type Seen = Record<"powerUnknown" | "ironic" | "nova", number>;
 
 function count(verdict: RowVerdict, seen: Seen): void {
   const { resource, state } = verdict;
   if (state === "validated" || state === "used") return;
   if (resource !== "node" && resource !== "port") seen.nova += 1;
-  else if (isPowerUnknown(verdict)) seen.dark += 1;
+  else if (isPowerUnknown(verdict)) seen.powerUnknown += 1;
   else seen.ironic += 1;
 }
 
-function missingText({ dark, ironic, nova }: Seen): string {
-  const texts = [
-    ...(nova > 0
-      ? [
-          `restart nova-scheduler and start the new nova-compute: ${counted(nova, "machine or row of Nova is", "machines or rows of Nova are")} not as planned`,
-        ]
-      : []),
-    ...(dark > 0 ? [`conductors have yet to read the power of ${counted(dark, "machine")}`] : []),
-    ...(ironic > 0 ? [`Ironic differs from the plan in ${counted(ironic, "row")}`] : []),
-  ];
+function missingText(run: string, { powerUnknown, ironic, nova }: Seen): string {
+  const texts: string[] = [];
+  if (nova > 0)
+    texts.push(
+      `restart nova-scheduler and start the new nova-compute: ${counted(nova, "machine or row of Nova is", "machines or rows of Nova are")} not as planned`,
+    );
+  if (powerUnknown > 0)
+    texts.push(
+      `Ironic has not read the power of ${counted(powerUnknown, "machine")} yet. If their BMCs are silent, you can go on with ${nextCommand("finish", { run })}`,
+    );
+  if (ironic > 0) texts.push(`Ironic differs from the plan in ${counted(ironic, "row")}`);
   return texts.join("; ");
 }
 

@@ -77,12 +77,15 @@ test("errors in the logs of services that did their work are accepted once, and 
   await conductorsStart(made);
   isRefused(await walk(made), /new nova-compute/);
   await computeStarts(made);
+  await made.ironic.db("nodes").where({ id: 1 }).update({ power_state: null });
+  isRefused(await walk(made), /not read the power of 1 machine yet\..* with nova2ironic finish /);
+  await made.ironic.db("nodes").update({ power_state: "power on" });
   await ends(0, walk(made));
   assert.deepEqual(
     recordOf(made).filter((line) => /^(accept|end (takeover|final))/.test(line)),
     [
       ...["end takeover N2I-E328", "accept takeover conductors' logs have 1 error"],
-      ...["end takeover done", "end final N2I-E328"],
+      ...["end takeover done", "end final N2I-E328", "end final N2I-E328"],
       "accept final nova-compute logs have 1 fault",
       "end final done",
     ],

@@ -83,8 +83,8 @@ test("the pages for the night have the minutes of the report's timeline, and the
       const seconds = [sum, of.at(-1)?.ends ?? 0, of.at(-1)?.back ?? 0];
       const minutes = seconds.map((one) => Math.ceil(one / 60));
       assert.deepEqual(times.map(Number), minutes, `${name} ${step}`);
-      assert.ok((box(text).Minutes ?? "").startsWith(`${times[0]}; `) || !staged, text);
-      const [, clock, back] = /; clock (\d+), back (\d+)$/.exec(box(text).Minutes ?? "") ?? [];
+      assert.ok((box(text).Minutes ?? "").startsWith(`${times[0]} (`) || !staged, text);
+      const [, clock, back] = /\(clock (\d+), back (\d+)\)$/.exec(box(text).Minutes ?? "") ?? [];
       if (staged || [14, 15, 16, 17].includes(step))
         assert.deepEqual([clock, back], times.slice(1));
     }

@@ -31,7 +31,7 @@ const CEILINGS: Readonly<Record<string, number>> = {
   switchover: 4604,
   systems: 16421,
   takeover: 7969,
-  window: 10311,
+  window: 10309,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
@@ -62,7 +62,7 @@ const LONG: Readonly<Record<string, number>> = {
   "src/systems/nova-api/servers.ts": 333,
   "src/systems/nova-db/read.ts": 338,
   "src/systems/openstack/session.ts": 338,
-  "src/window/runner/runner.ts": 382,
+  "src/window/runner/runner.ts": 378,
 };
 
 /** Packages that a folder may import besides Node's own; no row: none. */

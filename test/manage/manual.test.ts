@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { blocks, commands, page } from "../support/manual.ts";
+import { blocks, commands, expected, page } from "../support/manual.ts";
 import { addRunning, dumped, inMemory, uuidOf } from "./in-memory.ts";
 
 /** Runs command lines of a page in a folder of their own, against machines in memory. */
@@ -41,7 +41,7 @@ test("the manual's commands of spares list them, and end with 2 where one is mis
   cloud.targets.set(target.uuid, { ...target, node_uuid });
   const iqn = { uuid: uuidOf(6, 1), type: "iqn", connector_id: "iqn:1" };
   cloud.connectors.set(iqn.uuid, { ...iqn, node_uuid });
-  const [shown = [], needed = []] = commands(page("spares"));
+  const [shown = [], needed = []] = commands(page("switchover"));
   assert.match(await says(shown), /\| n-1 +\| +0 \|/);
   assert.match(await says(needed, 2), /^n-1: 0 of 1 spare$/m);
 });
@@ -49,7 +49,8 @@ test("the manual's commands of spares list them, and end with 2 where one is mis
 test("the manual's commands of machines that run already do what the page says", async (t) => {
   const { cloud, says, before } = await place(t);
   const managing = page("managing");
-  for (const words of commands(managing)) await says(words);
+  let told = "";
+  for (const words of commands(managing)) told += await says(words);
   const others = blocks(managing, "sh")
     .flatMap((block) => block.trim().split("\n"))
     .map((line) => line.replace(/ +#.*/, "").split(" ").slice(1))
@@ -57,7 +58,8 @@ test("the manual's commands of machines that run already do what the page says",
     .filter(([command]) => command !== "serve");
   assert.equal(others.length, 3);
   for (const words of others)
-    await says([...words, ...(words.includes("--from") ? [] : ["--yes"])]);
+    told += await says([...words, ...(words.includes("--from") ? [] : ["--yes"])]);
+  for (const line of expected("managing")) assert.ok(told.includes(line), line);
   assert.equal(cloud.allocations.size, 1, "that of the file");
   await says(["rollback", "--run", "s2", "--all", "--yes"]);
   assert.equal(dumped(cloud), before);

@@ -70,7 +70,7 @@ test("each page with commands is one whose commands are run", () => {
       "hand-over",
     ],
     // On a later Nova: `manual` in test/hosts; in memory: `manual` in test/node.
-    ...["dead-host", "managing", "spares", "switchover"],
+    ...["dead-host", "managing", "switchover"],
     // On a real Ironic: `manual` in test/ironic.
     ...["night-juno", "rest", "runbook"],
   ];

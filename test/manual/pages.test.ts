@@ -69,7 +69,7 @@ test("each page with commands is one whose commands are run", () => {
       "nova-settings",
       "hand-over",
     ],
-    // On a later Nova: `manual` in test/hosts; in memory: `manual` in test/node.
+    // On a later Nova: `manual` in test/takeover; in memory: in test/manage and test/switchover.
     ...["dead-host", "managing", "switchover"],
     // On a real Ironic: `manual` in test/ironic.
     ...["night-juno", "rest", "runbook"],

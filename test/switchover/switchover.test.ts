@@ -35,7 +35,10 @@ test("the manual's commands of a switchover do what they say, and no secret of a
   const { cloud, path, says, before } = await scene(t);
   const told: string[] = [];
   for (const words of commands(page("switchover"))) told.push(await says(words));
-  assert.match(told.join(""), /SRC_OFF +\|[\s\S]*Nothing was changed, and there is no run/);
+  assert.match(
+    told.join(""),
+    /\| +1 \| s-1 +\|[\s\S]*SRC_OFF +\|[\s\S]*Nothing was changed, and there is no run/,
+  );
   assert.equal(switchedDump(cloud), before);
   assert.equal(existsSync(path), false);
   const lines = blocks(page("switchover"), "sh").flatMap((block) => block.trim().split("\n"));

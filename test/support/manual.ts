@@ -25,7 +25,7 @@ export function blocks(text: string, language: string): readonly string[] {
 
 /** Lines of output that a page expects. */
 export function expected(name: string): readonly string[] {
-  return [...page(name).matchAll(/^Expect: `(.*)`$/gm)].map(([, line = ""]) => line);
+  return [...page(name).matchAll(/^Expected output: `(.*)`$/gm)].map(([, line = ""]) => line);
 }
 
 /** The first document in YAML of a page. */

@@ -72,7 +72,7 @@ test("a machine that runs goes from one Ironic to another as the page says, is m
 
 /** The page's part, up to the next heading. */
 function theMove(): string {
-  const [, after = ""] = page("managing").split("## From one OpenStack to another\n");
+  const [, after = ""] = page("managing").split("## Move a machine to another cloud\n");
   return after.split("\n## ")[0] ?? "";
 }
 

@@ -52,7 +52,7 @@ test("each page with commands is one whose commands are run", () => {
   const run = [
     ...["bmcs", "connect", "decide", "going-back", "load", "nova", "quickstart", "scripts"],
     // On a later Nova: `manual` in test/takeover; in memory: `manual` in test/manage.
-    ...["dead-host", "managing", "spares", "switchover"],
+    ...["dead-host", "managing", "switchover"],
     // On a real Ironic: `manual` in test/ironic.
     ...["releases", "runbook", "runbook-juno"],
   ];

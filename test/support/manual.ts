@@ -28,6 +28,11 @@ export function blocks(text: string, language: string): readonly string[] {
     .map(([, , block]) => block ?? "");
 }
 
+/** Lines of output that a page expects. */
+export function expected(name: string): readonly string[] {
+  return [...page(name).matchAll(/^Expected output: `(.*)`$/gm)].map(([, line = ""]) => line);
+}
+
 /** The first document in YAML of a page. */
 export function yamlOf(name: string): string {
   return blocks(page(name), "yaml")[0] ?? "";

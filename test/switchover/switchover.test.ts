@@ -7,7 +7,7 @@ import { privateFolder } from "../hostile/deployment.ts";
 import { uuidOf } from "../manage/in-memory.ts";
 import { writes } from "../manage/scene.ts";
 import { instead } from "../support/faulty-service.ts";
-import { blocks, commands, page } from "../support/manual.ts";
+import { blocks, commands, expected, page } from "../support/manual.ts";
 import { addPair, SECRET, SOURCE, SPARE, switchable, switchedDump } from "./switch-memory.ts";
 import { hurried } from "./switch-scene.ts";
 import { addSpare } from "./switch-served.ts";
@@ -35,7 +35,10 @@ test("the manual's commands of a switchover do what they say, and no secret of a
   const { cloud, path, says, before } = await scene(t);
   const told: string[] = [];
   for (const words of commands(page("switchover"))) told.push(await says(words));
-  assert.match(told.join(""), /SRC_OFF +\|[\s\S]*Nothing was changed, and there is no run/);
+  assert.match(
+    told.join(""),
+    /\| +1 \| s-1 +\|[\s\S]*SRC_OFF +\|[\s\S]*Nothing was changed, and there is no run/,
+  );
   assert.equal(switchedDump(cloud), before);
   assert.equal(existsSync(path), false);
   const lines = blocks(page("switchover"), "sh").flatMap((block) => block.trim().split("\n"));
@@ -49,6 +52,7 @@ test("the manual's commands of a switchover do what they say, and no secret of a
   assert.match(ran, /Next: nova2ironic verify/);
   told.push(ran, await says(status), await says(verify));
   assert.match(told.at(-2) ?? "", /DONE/);
+  for (const line of expected("switchover")) assert.ok(told.join("").includes(line), line);
   told.push(await says(["show", join(path, "journal.jsonl")]));
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
   const again = await says([...act, "--proof-interval", "0"]);

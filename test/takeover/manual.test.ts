@@ -1,22 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ends, run } from "../hostile/cli.ts";
-import { commands, page } from "../support/manual.ts";
+import { runs } from "../hostile/cli.ts";
+import { commands, expected, page } from "../support/manual.ts";
 import { deadCloud, QUICK } from "./cloud.ts";
 
 test("the commands of the page of a dead host are run as they stand", async (t) => {
-  const shown = commands(page("dead-host"));
   const cloud = await deadCloud(t);
-  const here = (word: string): string =>
-    word === "file:/root/nova.url"
-      ? String(cloud.nova[1])
-      : word === "h1"
-        ? String(cloud.at[1])
-        : word;
-  for (const words of shown) {
+  const own = new Map([
+    ["file:/root/nova.url", cloud.nova[1]],
+    ["h1", cloud.at[1]],
+  ]);
+  const here = (word: string): string => own.get(word) ?? word;
+  let told = "";
+  for (const words of commands(page("dead-host"))) {
     // Nobody waits a minute for a host that is dead for ten.
     const quick = words[1] === "takeover" ? QUICK : [];
-    await ends(0, run([...words.map(here), ...quick], { bare: true }));
+    const { out, err } = await runs(0, [...words.map(here), ...quick], { bare: true });
+    told += out + err;
   }
+  for (const line of expected("dead-host")) assert.ok(told.includes(line), line);
   assert.equal((await cloud.owners())[0], "1 H2 NULL H2");
 });

@@ -21,7 +21,7 @@ testOnce(
     const loaded = await at.digest();
     const early = await at.does("status");
     assert.match(early.out, /not yet: until then deleting or rebuilding .* ends in ERROR/);
-    assert.match(early.err, /^Next: nova2ironic verify .*# where it finds nothing: .* finish /m);
+    assert.match(early.err, /^Next: nova2ironic verify .*# if it finds no difference: .* finish /m);
     assert.deepEqual(await guards(at), [
       ...["false null", "false null", "true false"],
       ...["false null", "false null", "true false"],

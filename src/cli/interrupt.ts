@@ -86,7 +86,7 @@ export function endOnLostReader(host: NodeJS.Process): void {
         return;
       }
       const signal = serving === null ? "SIGHUP" : "SIGTERM";
-      aside(`${name} is closed: whoever read it has gone.`);
+      aside(`${name} is closed: its reader has ended.`);
       host.emit(signal, signal);
     });
 }

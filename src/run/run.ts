@@ -95,7 +95,7 @@ function checkSecrets(
   throw new MigrationError(
     "N2I-E115",
     `a secret of ${other} stands where one of ${uuid ?? `bm_nodes.id=${id}`} belongs`,
-    { fix: "Somebody edited the file. Run extract and plan again." },
+    { fix: "The file was edited. Run extract and plan again." },
   );
 }
 

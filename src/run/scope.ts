@@ -14,7 +14,7 @@ export function checkScope(all: boolean, names: readonly string[]): void {
   if (all === names.length > 0)
     throw new MigrationError(
       "N2I-E305",
-      all ? "--all and --node exclude each other" : "nothing says what to undo",
+      all ? "--all and --node exclude each other" : "there is no scope for the rollback",
     );
 }
 

@@ -59,12 +59,18 @@ test("after a verify that finds nothing, status goes on; what is done then makes
   const { at } = made;
   await extractAndPlan(made);
   await runs(0, ["apply", ...at, "--yes", "--leave-nova"]);
-  assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ {2}# where it finds/m);
+  assert.match(
+    await nextOf(at),
+    /^Next: nova2ironic verify --run \S+ {2}# if it finds no difference: /m,
+  );
   await runs(0, ["verify", ...at]);
   assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ --takeover {2}# once/m);
   await made.ironic.db("nodes").update({ driver: "fake" });
   await runs(2, ["verify", ...at]);
-  assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ {2}# where it finds/m);
+  assert.match(
+    await nextOf(at),
+    /^Next: nova2ironic verify --run \S+ {2}# if it finds no difference: /m,
+  );
 });
 
 /** The program in a new folder, after a line of shell. */

@@ -115,7 +115,7 @@ test("what verify found as planned is behind us: take-over, nova-compute, finish
       rest,
       verified: { rows: false, takeover: false, final: false, ...verified },
     }).next;
-  assert.match(next({}), /^nova2ironic verify .*# where it finds nothing: nova2ironic finish /);
+  assert.match(next({}), /^nova2ironic verify .*# if it finds no difference: nova2ironic finish /);
   assert.match(next({ rows: true }), /^nova2ironic verify .* --takeover {2}# once every/);
   assert.match(next({ rows: true }, true), /^nova2ironic verify .* --final {2}# once the new/);
   assert.match(next({ takeover: true }), /^nova2ironic verify --run RUN --final /);

@@ -81,7 +81,7 @@ export function onLost(stream: Writable): () => Promise<void> {
     if (cause !== undefined && !unread.has(stream))
       throw new MigrationError("N2I-E120", "the output cannot be written", {
         cause,
-        fix: "Make room where the output goes, then run the same command again.",
+        fix: "Free space for the output, then run the same command again.",
       });
   };
 }

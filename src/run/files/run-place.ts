@@ -66,9 +66,9 @@ export async function checkLost({ path }: Pick<RunFolder, "path">): Promise<void
   if (known?.includes(BEGUN) !== true) return;
   const what = `${join(path, JOURNAL)} is missing or empty, and ${PLACE} says that it was begun`;
   throw new MigrationError("N2I-E112", what, {
-    why: "It alone knows what this run wrote to Ironic and Nova.",
+    why: "It is the only record of the changes of this run in Ironic and Nova.",
     fix:
-      "Put it back from a copy of the run. Where this run is known to have written nothing, or all of it is known to be gone: " +
+      "Restore it from a copy of the run. If you know that this run wrote nothing, or that nothing of it remains: " +
       `rm ${shellWord(join(path, PLACE))}`,
   });
 }

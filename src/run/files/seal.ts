@@ -67,7 +67,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     const clear = text.toString("utf8", 0, text.lastIndexOf(0x80));
     if (!secret.startsWith(nonceOf(clear, place, "base64")))
       throw new MigrationError("N2I-E115", `a secret says it is of ${place} and is not`, {
-        fix: "Somebody edited the file. Run extract and plan again.",
+        fix: "The file was edited. Run extract and plan again.",
       });
     return clear;
   };

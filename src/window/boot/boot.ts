@@ -115,7 +115,7 @@ async function noteTakeOver(release: string, words: BootWords, { note }: Sink): 
   const again = nextCommand("boot", words, pick(words, TREE));
   const verify = nextCommand("verify", words, { takeover: true });
   note(
-    `Notice: each take-over by Ironic ${release} writes these files anew, and leaves them deploying. Once ${verify} ends with 0, and before a machine reboots, run ${again}`,
+    `Notice: each take-over by Ironic ${release} writes these files again, in deploy mode. When ${verify} ends with 0, and before a machine reboots, run ${again}`,
   );
 }
 

@@ -182,7 +182,7 @@ function summaryOf({ changed, fine, held, untaken, gone, left }: Finished, undo:
   const keeps =
     held === 0
       ? ""
-      : `, ${held} held by the plan (protected, or not cleaned, until somebody has looked)`;
+      : `, ${held} held by the plan (protected, or not cleaned, until you have looked)`;
   const waits =
     untaken === 0 ? "" : `, ${untaken} not taken over by a conductor yet (verify --takeover)`;
   const missing = gone.length === 0 ? "" : `, ${gone.length} not in Ironic`;

@@ -100,7 +100,7 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
 function handedText(handed: HandedOver): string {
   const { made, done, waiting, held, trouble, noted } = handed;
   const before = handed.before > 0 ? `, ${handed.before} of them before` : "";
-  const said = noted.length > 0 ? `; of ${noted.length} a conductor says something` : "";
+  const said = noted.length > 0 ? `; of ${noted.length} a conductor reports an error` : "";
   const rate = handed.perMinute === null ? "" : `; ${Math.round(handed.perMinute)} a minute`;
   return (
     `Handover: ${counted(made, "machine")} released now, ${done} handed over, ${waiting} waiting, ` +
@@ -129,7 +129,7 @@ interface HandedOver {
   readonly waiting: number;
   /** Failed, or left as they are on the way back. */
   readonly trouble: readonly Trouble[];
-  /** Handed over, and a conductor says something of it that is worth a look. */
+  /** Handed over, and a conductor reports an error of it that is worth a look. */
   readonly noted: readonly Trouble[];
   /** How many of them stood so when this began. */
   readonly before: number;

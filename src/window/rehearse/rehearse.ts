@@ -50,7 +50,7 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
     if (ironicDb === undefined)
       throw new MigrationError("N2I-E352", "no --ironic-db names a copy of Ironic's database");
     if (plansThere((await readJournal(run)).entries).length > 0)
-      throw new MigrationError("N2I-E352", "what this run loaded is in Ironic already");
+      throw new MigrationError("N2I-E352", "the machines of this run are already in Ironic");
     const plan = await openPlan(`${run.path}/${PLAN}`);
     const { header, footer } = plan;
     const machines = loadable(footer.footer);

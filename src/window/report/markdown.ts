@@ -49,7 +49,7 @@ export function markdown(facts: ReportFacts, all: boolean): string {
     plain(PROMISE),
     ...(all
       ? []
-      : ["Warnings and what to do, hosts, steps and commands: report --format md --all."]),
+      : ["Warnings with their actions, hosts, steps and commands: report --format md --all."]),
   ];
   return `${pieces.join("\n\n")}\n`;
 }

@@ -106,7 +106,7 @@ export function undoLines({ plan }: ReportFacts, nova: NovaTotals | null): reado
     ...(rows > 0
       ? [`Restores ${counted(rows, "row")} of Nova to what ${rows === 1 ? "it was" : "they were"}.`]
       : []),
-    "Leaves and lists every row that somebody changed meanwhile (exit 2); its machine is taken back whole or not at all.",
+    "Leaves and lists every row that was changed since (exit 2). Its machine is rolled back completely or not at all.",
     "Does not take back boot files and DHCP options that a conductor wrote: keep a copy of each TFTP tree.",
   ];
 }

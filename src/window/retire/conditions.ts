@@ -10,7 +10,7 @@ export interface Gate {
   readonly why: string | null;
 }
 
-const UNTOLD = "nothing says where Nova is, which the plan has; give --nova-db";
+const UNTOLD = "the plan changes Nova, and its location is missing; give --nova-db";
 
 /** nova_bm's own tables, and those of leases, in the order they are dropped: what names the database goes last. */
 const DROPPED: readonly string[] = [

@@ -131,7 +131,7 @@ export function checkRenewable(files: RunFiles | null): void {
   if (files === null || !changesNova(files)) return;
   throw gate(
     `the plan's power readings are too old, or not its own, and ${FLAVORS}`,
-    `Where no machine was switched since, have apply accept their age with --power-max-age; ${takenBackFirst(files)}`,
+    `If no machine was powered on or off since, let apply accept their age with --power-max-age; ${takenBackFirst(files)}`,
   );
 }
 

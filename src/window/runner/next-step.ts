@@ -16,7 +16,7 @@ export interface Advice {
 }
 
 const NOTHING = "nothing: it writes to no database";
-const AGAIN = "plan and apply, which load again what it took back";
+const AGAIN = "plan and apply, which load the machines again";
 const DONE: Advice = {
   ...{ next: "nothing", why: "this run is done", takes: "0 s" },
   undo: "rollback --after-finish, while machines are as they were loaded",
@@ -61,15 +61,15 @@ export async function adviceOf(
 const WHY: { readonly [stage in RunStage]: string } = {
   extract: "Nothing is known of the deployment yet; it only reads.",
   power: "It reads each BMC as a conductor will. The plan blocks machines without a power reading.",
-  plan: "Only what is in the plan is loaded, and you can look at it first; it writes to no database.",
-  check: "It says whether the window can begin.",
+  plan: "Only the plan is loaded, and you can read it first. It writes to no database.",
+  check: "It shows whether the window can begin.",
   apply:
     "It loads the plan: the first write. Stop every nova-compute of nova-baremetal first, and run check.",
-  verify: "It compares Ironic, and Nova where the plan has it, with the plan, row by row.",
+  verify: "It compares Ironic, and Nova if the plan includes it, with the plan, row by row.",
   handover: "Machines are loaded and staged: start every ironic-conductor, then hand them over.",
   takeover: "Start every ironic-conductor; it sees whether each machine is taken over.",
   final:
-    "Set nova.conf as config says, restart nova-scheduler and start the new nova-compute; it sees whether Nova has each machine.",
+    "Change nova.conf by the patch of config, restart nova-scheduler and start the new nova-compute. It verifies that Nova has each machine.",
   finish: "It ends the window: tenants may delete and rebuild their servers again.",
 };
 const RESUMES =

@@ -63,7 +63,7 @@ export function nextOf(files: RunFiles): string {
   const step = nextStepOf(files);
   if (step === null) return DONE;
   const { after } = step;
-  const note = after && `where it finds nothing: ${lineOf(after, files)}`;
+  const note = after && `if it finds no difference: ${lineOf(after, files)}`;
   return lineOf(note === undefined ? step : { ...step, note }, files);
 }
 
@@ -116,7 +116,7 @@ export function stepOf(files: RunFiles): NextStep | null {
       ? doneAgain(EXTRACT, snapshot, plan)
       : {
           ...EXTRACT,
-          note: `${snapshot.missing}: what is loaded came from it; put it back if you can`,
+          note: `${snapshot.missing}: the loaded machines came from it. Restore it if you can`,
         };
   const stale = "missing" in plan || plan.madeFrom !== snapshot.sha256;
   if (stale || isBroken(nova))
@@ -178,7 +178,7 @@ export const APPLY_FIRST =
  * whose flavors are Nova's old ones again, while apply and rollback take nothing that the other does not bring back.
  */
 const BACK_FIRST =
-  "Set right what rollback --plan would leave, then run rollback again; or load the other machines again with apply.";
+  "Settle the rows that rollback --plan would leave, then run rollback again. Or load the other machines again with apply.";
 
 /** A stage whose file is there, and is not what it was: that is said before another takes its place. */
 function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {

@@ -169,7 +169,7 @@ function planOf(files: RunFiles | null): string | null {
 function checkedFirst({ sink }: Walk, files: RunFiles | null): readonly RunStage[] {
   if (files?.rest !== true) return ["check", "apply"];
   sink.say(
-    "Over REST there is no check: it reads Ironic's database. What apply needs it looks at itself.",
+    "Over REST there is no check, because it reads Ironic's database. apply makes its own checks.",
   );
   return ["apply"];
 }
@@ -228,7 +228,7 @@ function isTheNight({ words }: Walk): boolean {
 /** @throws MigrationError N2I-E328 where somebody closed the window that this walk was in */
 async function inWindow(of: Walk, run: RunFolder): Promise<void> {
   if (of.opened && !(await isWindowOpen(run)))
-    throw gate("somebody closed the window meanwhile; the same command opens another");
+    throw gate("the window was closed by another command; the same command opens another");
   // Without a terminal the walk is refused before it opens the window.
   if (!of.opened && !(await isWindowOpen(run))) of.sink.askable();
   const { at: since, by } = await openWindow(run);
@@ -308,7 +308,7 @@ async function performed(
     case "final":
       await bootFilesStaged(files, sink);
       await sink.confirm(
-        "Now have nova.conf as `config --check` wants it, restart nova-scheduler and start the new nova-compute: once it makes or deletes a server, there is only the way forward.",
+        "Now set nova.conf until `config --check` ends with 0, restart nova-scheduler and start the new nova-compute. Once it creates or deletes a server, you cannot roll back.",
       );
       await computeStarted((await hands.options("verify", given)) as VerifyAsked, patience);
       return 0;

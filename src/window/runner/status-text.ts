@@ -81,7 +81,7 @@ function novaText({ plan, entries, still }: NovaState): string {
 
 function stillText(still: Still | Missing): string {
   if ("missing" in still) return still.missing;
-  return `of what was taken from Ironic, ${counted(still.rows, "row is", "rows are")} changed still`;
+  return `of the machines that were removed from Ironic, ${counted(still.rows, "row is", "rows are")} not restored`;
 }
 
 function bootText(boot: ReadonlyMap<string, number>): string {

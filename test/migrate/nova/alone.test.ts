@@ -29,14 +29,14 @@ test("nova's rows come back when Ironic's are gone, though no Ironic answers any
   // The run knows both databases.
   const next = `rollback --run \\S+ --all {2}# ${size} rows of nova`;
   assert.match(still.err, new RegExp(`^Next: nova2ironic ${next} to restore$`, "m"));
-  assert.match(still.out, new RegExp(`taken from Ironic, ${size} rows are changed still`));
+  assert.match(still.out, new RegExp(`removed from Ironic, ${size} rows are not restored`));
 
   const rest = await ends(0, run([...back, ...nowhere]));
   assert.match(rest.err, /^Nothing of this run is left in Ironic, which is not asked: /m);
   await made.isAsBefore();
   const last = await runs(0, ["status", ...made.at]);
   assert.match(last.err, /^Next: nova2ironic plan .*rolled back/m);
-  assert.match(last.out, /of what was taken from Ironic, 0 rows are changed still/);
+  assert.match(last.out, /of the machines that were removed from Ironic, 0 rows are not restored/);
 });
 
 test("a rollback's preview says of each row of nova what the same command then does", async (t) => {

@@ -132,7 +132,7 @@ test("a machine that a rollback of it alone had to leave was not taken back", as
   assert.match(back.out, /^Rollback: 0 rows removed, 0 gone already, 2 left\.$/m);
   await extra();
   const { status, next, finish, verify } = await said(made);
-  assert.doesNotMatch(status, /[1-9]\d* rows? (is|are) changed still/);
+  assert.doesNotMatch(status, /[1-9]\d* rows? (is|are) not restored/);
   assert.match(next, /^Next: nova2ironic verify /);
   assert.match(finish, /^0 [\s\S]*^This run is done\.$/m);
   assert.equal(verify, 2);
@@ -142,7 +142,7 @@ test("of two machines of which one had to stay, one was taken back, and the othe
   const made = await planned(t);
   const { extra } = await leftOne(made, ["1", "2"]);
   const { status, next, finish } = await said(made);
-  assert.doesNotMatch(status, /[1-9]\d* rows? (is|are) changed still/);
+  assert.doesNotMatch(status, /[1-9]\d* rows? (is|are) not restored/);
   assert.match(next, /^Next: nova2ironic plan .*# 1 of 4 machines was taken back: /);
   assert.match(finish, /^0 [\s\S]*^This run is done\.$/m);
   assert.match(await nextOf(made), /^Next: nothing; this run is done$/);

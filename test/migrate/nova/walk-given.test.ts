@@ -105,10 +105,10 @@ test("a stage that is done again says why, and what is loaded is not read anew w
   assert.match(rebuilt.err, /start every ironic-conductor/);
   writeFileSync(snapshot, "");
   const lost = await walk(made);
-  assert.match(lost.err, /N2I-E328 .*N2I-E111 .*what is loaded came from it; put it back/);
+  assert.match(lost.err, /N2I-E328 .*N2I-E111 .*the loaded machines came from it. Restore it/);
   assert.equal(readFileSync(snapshot, "utf8"), "");
   appendFileSync(join(made.run, "plan", "plan.json"), "{}\n");
-  assert.match((await walk(made)).err, /N2I-E328 .*what is loaded came from it; put it back/);
+  assert.match((await walk(made)).err, /N2I-E328 .*the loaded machines came from it. Restore it/);
   assert.equal(readFileSync(snapshot, "utf8"), "");
 });
 

@@ -167,7 +167,7 @@ test("whether a take-over was before or comes, Juno's boot says to run it after 
   // Once boot has acted, its run knows the tree.
   const again = `boot --run ${at.run}( --tftp-root ${at.tree})? --from ${at.old} --served-as /tftpboot`;
   const notice = new RegExp(
-    `^Notice: each take-over by Ironic juno writes these files anew.* --takeover .* run nova2ironic ${again}$`,
+    `^Notice: each take-over by Ironic juno writes these files again.* --takeover .* run nova2ironic ${again}$`,
     "m",
   );
   for (const [status, ...options] of [

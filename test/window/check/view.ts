@@ -180,7 +180,10 @@ export const CASES_MORE: CheckCases = {
     warns(nova({ flavors: [SPEC] }), /baremetal.*D230/s),
     passes(nova({ flavors: [{ ...SPEC, value: "new" }] }), /1 flavor names/),
     passes({ ...nova({ flavors: [SPEC] }), ...plan({ nova: MOVED }) }, /apply changes/),
-    warns({ ...nova({ flavors: [SPEC] }), plan: null }, /no plan says/),
+    warns(
+      { ...nova({ flavors: [SPEC] }), plan: null },
+      /without a plan Ironic.s images are unknown/,
+    ),
     passes({ ...nova({ flavors: [SPEC] }), ironic: LATER }, /zed ignores/),
   ],
   Images: [

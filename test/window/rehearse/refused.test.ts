@@ -76,7 +76,9 @@ test("another target than the plan's, and a run that is loaded, are refused befo
     /no --ironic-db/,
   ]);
   await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
-  await refused([...words, "--yes", "-q"], 4, "N2I-E352", [/in Ironic already/]);
+  await refused([...words, "--yes", "-q"], 4, "N2I-E352", [
+    /machines of this run are already in Ironic/,
+  ]);
 });
 
 test("nothing is written to the copy without a yes", async (t) => {

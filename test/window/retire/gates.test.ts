@@ -61,7 +61,11 @@ test("where the plan has Nova, retire without Nova does not hold", async (t) => 
   const words = ["retire", ...at, ...source.slice(0, 2)];
   await refused([...words, "-q"], 4, "N2I-E340", [/nova-compute reported from/]);
   const shown = await refused([...words, "--without", "nova-db", "-q"], 4, "N2I-E340");
-  assert.equal(plain(shown.err).match(/nothing says where Nova is/g)?.length, 2, shown.err);
+  assert.equal(
+    plain(shown.err).match(/the plan changes Nova, and its location is missing/g)?.length,
+    2,
+    shown.err,
+  );
   await nova.db("compute_nodes").update({ deleted: 1 });
   assert.match((await runs(0, [...words, "-q"])).out, /^DROP TABLE migrate_version;$/m);
 });

@@ -28,6 +28,6 @@ function textOf({ ended, at, status }: RunEnd, again: string): string {
     case "stopped":
       return `Stopped on request at ${at}.\nNext: ${again}`;
     case "gate":
-      return `The run stops at ${at} (exit ${status}). When what is named above is settled: ${again}`;
+      return `The run stops at ${at} (exit ${status}). After you have settled the above: ${again}`;
   }
 }

@@ -99,8 +99,8 @@ function applies({ plan, run }: CheckView): CheckResult {
     ),
     resultOf(
       conflicts,
-      `machines are in conflict with what Ironic holds${left}`,
-      `${show}; remove what is there, then plan; or leave them out with --skip-blocked`,
+      `machines are in conflict with rows of Ironic${left}`,
+      `${show}; remove the conflicting rows, then plan, or skip the machines with --skip-blocked`,
       result,
     ),
     readings === null ? FINE : aged(readings),

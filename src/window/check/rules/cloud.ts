@@ -25,7 +25,7 @@ export const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api })
     return resultOf(
       [...new Set(old.map(({ flavor }) => flavor))],
       plan === null
-        ? "flavors name deploy images, and no plan says which are Ironic's"
+        ? "flavors have deploy images, and without a plan Ironic's images are unknown"
         : "flavors name deploy images of nova-baremetal, with which a rebuild hangs",
       `nova2ironic plan --nova-db DB${seen === null ? "" : " --nova-api-db DB"} --deploy-kernel ID --deploy-ramdisk ID${byName(old, all)}`,
       "Warning",
@@ -136,7 +136,7 @@ export const aggregates = needing(["nova", "ironic"], (view) => {
       [...hosts].flatMap((host) => of(host).map(({ name }) => `${host} in ${name}`)),
       "memberships of hosts that become one",
       own
-        ? "nova2ironic plan --nova-db DB --compute-host NAME: it joins what all of them have in common"
+        ? "nova2ironic plan --nova-db DB --compute-host NAME: it joins the aggregates that all of them have in common"
         : ADD,
       "Warning",
     );

@@ -38,7 +38,7 @@ export function isRefused<T extends object>(side: T | Refused): side is Refused 
 export function unseen(option: string): CheckResult {
   return warning(
     `Not looked at: ${option} was not read.`,
-    "give it; or what the rows Databases and Privileges say of it",
+    "give it, or see the rows Databases and Privileges",
   );
 }
 

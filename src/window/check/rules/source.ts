@@ -130,7 +130,7 @@ function* claimedTwice(bm: BmFacts, plan: PlanFacts | null): Generator<MachineFa
 
 /** Which side is wrong nobody but the machine knows. @source facts/nova-bm.md 1.11, 5.1 */
 const MATCH =
-  "look at the machine, then fix the side that is wrong: in nova_bm UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE' where it is not there, or in nova UPDATE instances SET node='NODE' WHERE uuid='INSTANCE' AND deleted=0 where it is; nova delete INSTANCE for one that is nowhere; then extract and plan again (N2I-D201, D203)";
+  "look at the machine, then correct the wrong side: in nova_bm UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE' where it is not there, or in nova UPDATE instances SET node='NODE' WHERE uuid='INSTANCE' AND deleted=0 where it is; nova delete INSTANCE for one that is nowhere; then extract and plan again (N2I-D201, D203)";
 
 /**
  * The sets of instance_uuid of nova_bm and nova are one, on the same machines. What nova has on a

@@ -31,7 +31,7 @@ export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
     : resultOf(
         others,
         "nodes this run did not load, by its journal",
-        "look whose they are; for one with our mark, rollback of the run that loaded it; to load beside them, plan --beside-others",
+        "find out who owns them. For one with our mark, roll back the run that loaded it. To load next to them, plan --beside-others",
         plan?.besideOthers === true ? "Warning" : "Failure",
       );
 });
@@ -108,7 +108,7 @@ export const conductors = needing(["ironic"], ({ ironic }) => {
   if (alive.length > 0 && isHeld(ironic)) return fine(`${alive.length} run; every node is staged.`);
   return resultOf(
     alive.map(({ hostname }) => hostname),
-    "conductors run, and would take over what is loaded",
+    "conductors run, and would take over loaded machines",
     ironic.stages
       ? "systemctl stop ironic-conductor, or load with: nova2ironic apply --staged"
       : "systemctl stop ironic-conductor",

@@ -100,7 +100,7 @@ export function privileges(view: CheckView): CheckResult {
             `compare ${option} and its schema (nova-manage or ironic-dbsync names its version)`,
           ),
         ];
-  const planned = "refuses this user, which the plan for Nova or its rollback wants";
+  const planned = "refuses this user, and the plan for Nova or its rollback needs it";
   const all = [
     read,
     isRefused(view.ironic) ? unseen("--ironic-db") : FINE,
@@ -166,7 +166,7 @@ export function space({ bm, run }: CheckView): CheckResult {
   return run.free >= wanted
     ? fine(`${said}.`)
     : failure(
-        `${said}: a journal that cannot be written stops the load.`,
+        `${said}: if the journal cannot be written, the load stops.`,
         `make room, df -h ${run.path}`,
       );
 }

@@ -54,12 +54,11 @@ export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined)
     ...(uncleaned && (looked || guarded) && { automated_clean: null }),
   };
   if (Object.keys(change).length > 0) return { do: "clear", change, held };
-  const why = found.protected && !guarded ? `protected by somebody else: ${reason(found)}` : null;
+  const why = found.protected && !guarded ? `protected by another user: ${reason(found)}` : null;
   return { do: "nothing", held, why: held ? HELD : why };
 }
 
-const HELD =
-  "held in maintenance by the plan: protected, or not cleaned, until somebody has looked";
+const HELD = "in maintenance by the plan: protected, or not cleaned, until you have looked";
 
 function reason({ protected_reason }: Guarded): string {
   return protected_reason ?? "without a reason";

@@ -71,10 +71,10 @@ function lost(taker: Taker | null): string | null {
 }
 
 const LOOK =
-  "It is handed over; look at what the conductor says. Ironic keeps the text until the next thing it does with the machine.";
+  "It is handed over. Read the error of the conductor. Ironic keeps it until its next action on the machine.";
 
 const RETRIES =
-  "Fix what it says, the conductor tries again by itself; or take it back with handover --undo --node.";
+  "Fix the cause, and the conductor tries again. Or take it back with handover --undo --node.";
 
 /**
  * A machine nobody took over in time. An interface no conductor enables leaves nothing in the row:
@@ -92,7 +92,7 @@ export function overdue(
     "failed",
     `no conductor took it over in ${seconds} s${why === null ? "" : `: ${why}`}`,
     `Is a conductor alive with driver ${String(driver)}${group === "" ? "" : ` in group ${group}`} and the node's ` +
-      "interfaces enabled? One that is not stops the take-over of all others: its log says so " +
+      "interfaces enabled? One that is not prevents the take-over of all others: see its log " +
       "(--conductor-log). " +
       "Take the machine back with handover --undo --node.",
   );

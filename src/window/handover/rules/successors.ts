@@ -9,7 +9,7 @@ const INTERFACE = "_interface";
 
 /** What brings a taker back, as the operator does it. */
 export const BRING =
-  "Start or fix it, then run the same command again: it goes on; or handover --undo --node.";
+  "Start or fix it, then run the same command again to resume. Or handover --undo --node.";
 
 /**
  * Why no conductor would take this machine over now; null when one would. One machine with an

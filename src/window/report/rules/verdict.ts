@@ -85,7 +85,7 @@ function stopsOf({ counts, fresh }: Judged): readonly string[] {
   if (!fresh) some.push("the plan was made from another snapshot than the one in this run");
   if (blocked + conflict > 0)
     some.push(
-      `${blocked + conflict} of ${counted(counts.machines, "machine")} cannot be loaded as they stand`,
+      `${blocked + conflict} of ${counted(counts.machines, "machine")} cannot be loaded as they are`,
     );
   if (loads(counts) === 0) some.push("the plan loads no machine");
   return some;

@@ -98,7 +98,7 @@ test("a plan that is loaded is green once its end was seen, and amber where risk
   const judged = { ...JUDGED, totals };
   const left = judge({ ...judged, standing: ended });
   assert.match(left.title, /^Loaded: 4 machines of 7 are in Ironic/);
-  assert.match(left.lines[0] ?? "", /^2 of 7 machines cannot be loaded as they stand\./);
+  assert.match(left.lines[0] ?? "", /^2 of 7 machines cannot be loaded as they are\./);
   assert.equal(left.level, "risks");
   const counts = { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 0 } };
   const of = (more: Partial<Standing>) =>

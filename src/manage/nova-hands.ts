@@ -116,7 +116,7 @@ async function imageNamed(
   throw new MigrationError("N2I-E100", `${why}${begun.size > 0 ? open : ": pass the image's id"}`);
 }
 
-/** A nova-compute has asked Ironic by then; as long as that Nova offers the other machines to anybody. */
+/** Two first builds at once can fail in nova-compute's Ironic client (Nova 26). Until the end, Nova offers the other machines to every user. */
 const ALONE_MS = 20_000;
 
 /** What stands behind Ironic's API, less who is busy now. */

@@ -13,7 +13,7 @@ interface Unbooted {
   readonly always?: true;
 }
 
-/** What take-over does to the boot file of a machine, where it then does not boot. */
+/** Why a machine does not boot after its take-over. D406 only warns, because its boot file can be fixed after the take-over. */
 const UNBOOTED: { readonly [boot in TargetDoc["boot"]]?: Unbooted } = {
   deploy: { code: "N2I-D406", says: (ironic) => `take-over by ${ironic} rewrites its boot file` },
   edit: { code: "N2I-D408", says: (ironic) => `take-over by ${ironic} edits a file not there` },

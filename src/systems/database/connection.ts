@@ -97,7 +97,7 @@ export function mysqlConnection(
       ? { host: address.host ?? "127.0.0.1", port: address.port ?? 3306 }
       : { socketPath: address.socket }),
     ...loginOf(address),
-    charset: "utf8mb4",
+    charset: "utf8mb4", // Not the charset of the address: utf8 or latin1 would lose characters.
     dateStrings: true,
     timezone: "Z",
     supportBigNumbers: true,

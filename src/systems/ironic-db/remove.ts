@@ -33,10 +33,10 @@ type ByNode = (
   nodeIds: readonly number[],
 ) => Promise<{ readonly column: "node_id" | "id"; readonly values: readonly number[] }>;
 
-/** A rollback has an index, lent where there was none. */
+/** For a rollback; the tool prints a missing index and never creates it. */
 const byKey: ByNode = (_, nodeIds) => Promise.resolve({ column: "node_id", values: nodeIds });
 
-/** Who only looks lends none: where no index leads to rows of nodes, their table is read once in place of once a batch. */
+/** For a preview. If no index leads to rows of nodes, their table is read once, not once for each batch. */
 function readOnce({ database }: Ironic): ByNode {
   const indexes = new Map<string, Promise<ByText>>();
   let scanned: Promise<ReadonlySet<string>> | undefined;

@@ -4,7 +4,7 @@ import type { ScannedKey } from "../../../model/ironic/target.ts";
 /** Up to so many nodes, or rows of a table, a rollback takes seconds without an index: 5,000 nodes took 3 to 5 s. */
 const MANY = 5000;
 
-/** Why deleting so many nodes is slow, and the statements for the owner of the tables; null if it is not. */
+/** Why deleting so many nodes is slow, and statements for the tables' owner (the tool never changes Ironic's schema). Null if it is fast. */
 export function slowDelete(
   nodes: number,
   keys: readonly ScannedKey[],

@@ -25,7 +25,7 @@ testOnce(
     // What was begun staged goes on so, whoever forgets to say it.
     await runs(0, ["rollback", "--run", at.run, ...at.ironic, "--node", first, "--yes"]);
     const rest = await at.does("apply", ["--yes"]);
-    assert.match(rest.err, /^This load was begun with --staged, and goes on so\.$/m);
+    assert.match(rest.err, /^This load began with --staged and continues staged\.$/m);
     assert.match(rest.err, /8 validated, 0 mismatched.*; 4 machines staged\./);
     await at.sql((db) =>
       db("nodes").where({ uuid: first }).update({ maintenance_reason: "fans broken" }),

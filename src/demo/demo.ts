@@ -133,7 +133,7 @@ async function play({ folder, run, say, prove }: Scene): Promise<void> {
   say(`A nova-baremetal deployment of 20 machines, some of them traps, in ${folder}`);
   await run(0, "reads nova_bm, nova and nova.conf", "extract", ...at, ...sample.extract);
   const planning = [...at, ...sample.ironic, ...nova, ...sample.plan];
-  await run(0, "shows what Ironic would hold", "plan", ...planning);
+  await run(0, "shows the rows that Ironic would get", "plan", ...planning);
   await run(0, "shows one machine field by field, with origins", "show", "run/plan", "--diff", "1");
   prove("plan wrote nothing to Ironic", (await digest(target)) === empty);
   await run(4, "refuses while machines are blocked", "apply", ...to, "--yes");
@@ -145,9 +145,9 @@ async function play({ folder, run, say, prove }: Scene): Promise<void> {
   const again = await run(3, "runs again", ...skips);
   const unchanged = again.includes("Apply: 0 rows created") && (await digest(target)) === loaded;
   prove("a second apply changes nothing", unchanged);
-  await run(0, "says what is true and what comes next", "status", ...at);
+  await run(0, "shows the state of the run and the next command", "status", ...at);
   await run(0, "takes everything back", "rollback", ...to, "--all", "--yes");
-  prove("after rollback Ironic is what it was, by digest", (await digest(target)) === empty);
+  prove("after rollback Ironic is as before, by digest", (await digest(target)) === empty);
 }
 
 /** An option of a command line, with its word. */

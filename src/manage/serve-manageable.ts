@@ -51,7 +51,7 @@ export function serveManageable(asked: ManageableAsked, told: ManageableTold): P
       checkAdapter(entries, "allocation");
       const service = {
         stopping:
-          "Ending: no new connection, and what is under way is answered; once more ends at once.",
+          "Stopping: no new connections. Open requests are answered. A second signal stops it at once.",
         reload: () => told.say(policy.reload()),
       };
       await withSession(

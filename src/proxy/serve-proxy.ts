@@ -37,7 +37,7 @@ export async function serveProxy(asked: ProxyAsked, told: ProxyTold): Promise<vo
   let reload: () => void = () => undefined;
   const interrupt = surroundings().onInterrupt({
     stopping:
-      "Ending: no new connection, and what is under way is answered; once more ends at once.",
+      "Stopping: no new connections. Open requests are answered. A second signal stops it at once.",
     reload: () => reload(),
   });
   try {

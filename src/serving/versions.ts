@@ -36,7 +36,7 @@ async function askRange(http: Http, url: string): Promise<Range> {
   if ("why" in said) throw new MigrationError("N2I-E210", unanswered("Ironic", said.why));
   const range = rangeOf(said.minimum, said.maximum, said.body);
   if (range !== undefined) return range;
-  throw new MigrationError("N2I-E202", "no bare metal service answers where Ironic is looked for");
+  throw new MigrationError("N2I-E202", "no bare metal service answers at Ironic's address");
 }
 
 /** @param why `it answered 500`, or what became of the connection */

@@ -38,7 +38,7 @@ test("services behind TLS are adopted into with their own authority, and each fa
   const unlooked = await at.does(0, "rollback", ["--os-cloud", "lab", "--all", "--yes"], {
     OS_CLIENT_CONFIG_FILE: clouds,
   });
-  assert.match(unlooked.err, /Warning: .* says insecure: certificates are not checked/);
+  assert.match(unlooked.err, /Warning: .* has insecure: certificates are not checked/);
   assert.deepEqual(await at.there(), NOTHING);
 
   const refuses = async (

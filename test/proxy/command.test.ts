@@ -22,7 +22,7 @@ test("each request is one line without a token or a query, and no password of th
   const { status, out, err } = await at.started.ended;
   assert.deepEqual([status, out], [143, ""]);
   assert.match(err, /^OS_PASSWORD is ignored: each caller's own token goes to Ironic/m);
-  assert.match(err, /^Ending: no new connection/m);
+  assert.match(err, /^Stopping: no new connections/m);
   assert.doesNotMatch(err, /gAAAA|hidden|of-somebody/);
 });
 
@@ -34,7 +34,7 @@ test("a list under way is answered whole when it is to end, and Ctrl-C is 130", 
     pages += 1;
     if (pages !== 2) return;
     at.started.signal("SIGINT");
-    await at.started.heard(/^Ending/m);
+    await at.started.heard(/^Stopping/m);
   };
   const { nodes } = (await (await at.get()).json()) as { readonly nodes: readonly object[] };
   assert.equal(nodes.length, 3000);

@@ -54,7 +54,7 @@ interface Applied extends Loaded {
 
 /** Whoever wants heartbeats watched gives the database they are in. */
 const UNASKED =
-  "Notice: nova is not asked, and nothing tells whether a nova-compute still runs; extract, plan and apply with --nova-db watch them.";
+  "Notice: without nova it is unknown whether a nova-compute runs. With --nova-db, extract, plan and apply watch them.";
 
 const CHOICES: readonly string[] = ["leave-nova", "skip-blocked", "after-finish"];
 
@@ -62,7 +62,7 @@ const CHOICES: readonly string[] = ["leave-nova", "skip-blocked", "after-finish"
 export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promise<Applied | null> {
   return inRun(words.run, "apply", { kind: "migration" }, (run) =>
     closing(async (keep) => {
-      await checkNotFinished(run, "apply would load again what is gone of it", words);
+      await checkNotFinished(run, "apply would load the missing machines again", words);
       await checkWindow(run, "apply");
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const { header, footer, lines } = plan;
@@ -77,7 +77,7 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       const { entries } = await readJournal(run);
       // What a load was begun with, it goes on with: half of it live would be half of it taken over.
       const staged = words.staged || wasStaged(entries, footer.sha256);
-      if (staged !== words.staged) sink.say("This load was begun with --staged, and goes on so.");
+      if (staged !== words.staged) sink.say("This load began with --staged and continues staged.");
       const cleared = () => unprotected(entries);
       const how = { header, seal, check: true, staged, unprotected: cleared };
       const again = nextCommand("apply", words, { ...pick(words, CHOICES), staged, yes: true });

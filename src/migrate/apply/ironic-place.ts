@@ -21,7 +21,7 @@ export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): v
       "N2I-E300",
       `the plan was made for another target: ${changed.join("; ")}`,
       {
-        fix: `Give the ${planned.engine === "rest" ? "service" : "--ironic-db"} it was made for, by the same address (/etc/hosts may lead its name to another of its hosts), or plan anew for this one.`,
+        fix: `Give the ${planned.engine === "rest" ? "service" : "--ironic-db"} it was made for, by the same address (/etc/hosts may lead its name to another of its hosts), or plan again for this one.`,
       },
     );
 }

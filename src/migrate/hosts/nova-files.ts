@@ -76,7 +76,7 @@ export async function novaPlanOf(
 ): Promise<NovaFiles | null> {
   const plan = await openManifest(`${run.path}/${PLAN}`);
   if (plan.sha256 !== sha256)
-    throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was made again meanwhile`, {
+    throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was made again by another command`, {
       fix: "Run the same command again.",
     });
   return openNovaFiles(plan);

@@ -74,7 +74,7 @@ function checkUnasked(file: NovaFiles | null): void {
   if (file === null)
     throw new MigrationError(
       "N2I-E311",
-      "the plan was made without nova, and nothing tells whether a nova-compute still runs",
+      "the plan was made without nova, and it is unknown whether a nova-compute runs",
       {
         fix: "Give --nova-db to extract, to plan and then to apply; or --leave-nova to load Ironic alone, once every nova-compute is stopped.",
       },

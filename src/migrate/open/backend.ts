@@ -100,7 +100,7 @@ export async function openBackend(
   if (rest) {
     const cloud = cloudFor(options);
     if (cloud.tls.insecure)
-      warn(`Warning: ${cloud.from} says insecure: certificates are not checked`);
+      warn(`Warning: ${cloud.from} has insecure: certificates are not checked`);
     return restBackend(cloud, options, mappings);
   }
   if (options.ironicDb === undefined)
@@ -167,7 +167,7 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
   const { inFlight = IN_FLIGHT, apiTimeout = LIMIT, lockWait = 0 } = options;
   const services: RestService[] = [];
   const open = async (said: string | undefined): Promise<RestService> => {
-    const service = await waitingFor("logging in and asking Ironic what it is", () =>
+    const service = await waitingFor("logging in and reading the version of Ironic", () =>
       openService(cloud, releases, rest, said, apiTimeout * 1000).catch(orByRows),
     );
     services.push(service);

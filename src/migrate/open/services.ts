@@ -37,7 +37,7 @@ export async function openManagePlace(
 ): Promise<ManagePlace> {
   const { cloud, limit } = cloudAsked(options, warn);
   const { releases, rest } = await loadMappings();
-  const service = await waitingFor("logging in and asking Ironic what it is", () =>
+  const service = await waitingFor("logging in and reading the version of Ironic", () =>
     openService(cloud, releases, rest, undefined, limit),
   );
   kept(keep, service.session.close);
@@ -51,8 +51,7 @@ export function cloudAsked(
 ): Pick<ManagePlace, "cloud" | "limit"> {
   const { apiTimeout = LIMIT } = options;
   const cloud = cloudFor(options);
-  if (cloud.tls.insecure)
-    warn(`Warning: ${cloud.from} says insecure: certificates are not checked`);
+  if (cloud.tls.insecure) warn(`Warning: ${cloud.from} has insecure: certificates are not checked`);
   return { cloud, limit: apiTimeout * 1000 };
 }
 

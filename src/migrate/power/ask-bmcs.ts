@@ -84,7 +84,7 @@ export async function askFleet(
   const before = again ? await readingsOf(`${run.path}/${POWER}`) : null;
   if (selection.only !== null && before === null)
     throw new MigrationError("N2I-E110", `${run.path}/${POWER} has no readings of this snapshot`, {
-      fix: "Run power without --only; if it was stopped, it goes on where it was.",
+      fix: "Run power without --only. If it was stopped, it resumes.",
     });
   const { ways, ipmitool, askedFor } = asking.whom;
   const known = await survey(snapshot.lines(), ways);

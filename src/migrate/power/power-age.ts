@@ -23,7 +23,7 @@ export async function checkReadings(
   if (found?.footer.sha256 !== power.sha256)
     throw new MigrationError(
       "N2I-E307",
-      `${run.path}/${POWER} is not what the plan was made with`,
+      `${run.path}/${POWER} is not the file that the plan was made from`,
       { fix: "Plan again, look at the difference, then apply." },
     );
   const age = power.oldest === null ? 0 : (now - Date.parse(power.oldest)) / 60_000;

@@ -138,7 +138,7 @@ async function backendOf(
   const { ironicDb, ironicUrl, osCloud, via } = words;
   if (preview && ironicDb === undefined && ironicUrl === undefined && !osCloud && via !== "rest") {
     note(
-      "Ironic is not asked, as nothing says where it is: a machine that somebody changed there would stay, and its rows of nova with it.",
+      "Ironic is not read, because its location is missing. Machines that were changed there, and their Nova rows, would stay.",
     );
     return null;
   }

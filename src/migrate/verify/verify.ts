@@ -69,9 +69,7 @@ export async function keepVerified(
   { note }: Sink,
 ): Promise<void> {
   if (!(await rememberVerified(run, plan.footer.sha256, since, found)))
-    note(
-      "This run's journal was written to meanwhile: verify again, once nothing else works on it.",
-    );
+    note("Another command wrote to this run's journal. Run verify again after it has ended.");
 }
 
 /**

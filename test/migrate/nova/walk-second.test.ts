@@ -134,14 +134,14 @@ test("a machine taken back alone takes no service and no aggregate back, which t
   await cloud.undone();
 });
 
-const NOTICE = /^Notice: nova is not asked, .* --nova-db watch them\.$/m;
+const NOTICE = /^Notice: without nova it is unknown .* plan and apply watch them\.$/m;
 
 test("a load that asks no nova is refused until somebody says so, and then tells that it looks at no heartbeat", async (t) => {
   const made = await plannedFiles(t, cloud({ machines: 2, others: 1 }));
   const { at, source, reader, plan, writer, novaWriter, ironic } = made;
   const before = await rowsOf(ironic);
   const bare = ["apply", ...at, ...writer, "--yes"];
-  const why = [/nothing tells whether a nova-compute still runs/, /--leave-nova/];
+  const why = [/it is unknown whether a nova-compute runs/, /--leave-nova/];
   await refused([...bare, "-q"], 4, "N2I-E311", why, { bare: true });
   sameRows(await rowsOf(ironic), before);
   // What is given with no plan for it is refused too.
@@ -152,7 +152,7 @@ test("a load that asks no nova is refused until somebody says so, and then tells
   await runs(0, ["rollback", ...at, ...writer, "--all", "--yes", "-q"]);
   await runs(0, ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"]);
   const within = await runs(0, [...bare, ...novaWriter]);
-  assert.doesNotMatch(within.err, /nova is not asked/);
+  assert.doesNotMatch(within.err, /without nova it is unknown/);
 });
 
 test("a deployment whose nova was never read is refused alike", async (t) => {

@@ -221,7 +221,7 @@ test("an edited power.jsonl is refused by plan and apply, and asking again repla
   assert.equal(again.code, 0, again.err);
   assert.equal(readings(at.folder)[0]?.power, "on");
   const other = await run(at.folder, apply);
-  assert.match(other.err, /N2I-E307 .*power\.jsonl is not what the plan was made with/);
+  assert.match(other.err, /N2I-E307 .*power\.jsonl is not the file that the plan was made from/);
   assert.equal((await run(at.folder, plan)).code, 0);
 });
 

@@ -118,14 +118,14 @@ function render(
   { unasked, images }: { readonly unasked: number; readonly images: boolean },
 ): string {
   const lines = [
-    "# Proposed by nova2ironic plan --propose-site. Read it line by line. What is empty is refused",
+    "# Proposed by nova2ironic plan --propose-site. Read it line by line. Empty values are refused",
     "# until you fill it in, or delete the line: a reason is yours alone.",
     ...(unasked > 0
       ? [
           `# ${counted(unasked, "machine has", "machines have")} no reading of this: run power first.`,
         ]
       : []),
-    ...(hard.length > 0 ? ["# To be corrected where it stands; nobody can accept these:"] : []),
+    ...(hard.length > 0 ? ["# Correct these in the source. They cannot be accepted:"] : []),
     ...hard.map((text) => `#   ${text}`),
     "format: nova2ironic/site@1",
   ];

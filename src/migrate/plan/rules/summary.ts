@@ -16,7 +16,7 @@ export const SIGNS: { readonly [verdict in Verdict]: readonly [string, string] }
   unchanged: ["=", "loaded already"],
   drift: ["~", "loaded before, and Ironic or the source changed since; left alone"],
   conflict: ["!", "in conflict with another row in Ironic"],
-  blocked: ["!", "a finding says it cannot be carried over as it stands"],
+  blocked: ["!", "a finding prevents its migration"],
   skipped: ["-", "left out"],
 };
 

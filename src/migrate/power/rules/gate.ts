@@ -117,7 +117,7 @@ export function isAbout(reading: PowerReading | undefined, id: number, way: Way)
 function askedOtherwise(id: number, reading: PowerReading, way: Way): string | null {
   const { asked } = reading;
   if (isAbout(reading, id, way)) return null;
-  if (asked === undefined) return "the reading does not say what was asked";
+  if (asked === undefined) return "the reading has no settings";
   return asked.words === way.words
     ? "asked with another password, Kg or MAC than would be loaded"
     : `asked ${asked.words}; loaded would be ${way.words}`;

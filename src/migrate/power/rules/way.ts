@@ -152,7 +152,7 @@ const BY_PASSWORD =
 
 function virtualWay(info: JsonObject, macs: readonly string[]): Way {
   const address = text(info.ssh_address);
-  if (address === "") return noWay("virtual", "nobody to ask: driver_info.ssh_address is missing");
+  if (address === "") return noWay("virtual", "driver_info.ssh_address is missing");
   const fault = addressFault(address);
   if (fault !== null) return noWay("incomplete", `driver_info.ssh_address ${fault}`, address);
   if (info.ssh_key_contents !== undefined)

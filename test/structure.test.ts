@@ -24,12 +24,12 @@ const CEILINGS: Readonly<Record<string, number>> = {
   lib: 6189,
   manage: 4754,
   migrate: 13344,
-  model: 5658,
+  model: 5657,
   proxy: 728,
   run: 4355,
   serving: 1381,
-  switchover: 4604,
-  systems: 16421,
+  switchover: 4602,
+  systems: 16398,
   takeover: 7969,
   window: 10311,
 };
@@ -44,7 +44,7 @@ const EXPORTED = 2894;
 const USAGE = 41;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
-const PRIVATE = 520;
+const PRIVATE = 519;
 const PRIVATE_WORDS =
   /^(?:words|place|asked|why|lefts?|known|own|wanted|named|seen|word|held|hold|given|said|begun|kept|whole|there|shown|way|walk|far|sofar|looked|met|twice|aside|goes|came|became|sight|book|others|hands|gone|told|ours|stands?|standing|beside|tell|say|stays|leaves?|world|still|patience|wants|needs|surroundings|behind|together|strangers?|keeper|nobody|takers|cards|spoken|ahead|fits|reach|lacks|objections|hindrances|bring|dark)$/;
 

@@ -108,7 +108,7 @@ export function patchOf(
   };
 }
 
-export function valueAt(node: JsonObject, [name, key]: NodeField["path"]): Json | undefined {
+function valueAt(node: JsonObject, [name, key]: NodeField["path"]): Json | undefined {
   const value = node[name] ?? undefined;
   return key === undefined ? value : objectOf(value)[key];
 }

@@ -5,7 +5,7 @@ import {
   type Switchover,
   type SwitchSide,
 } from "../rules/switching.ts";
-import { back, compared, field, forward, isSame, patchOf, valueAt } from "./field-changes.ts";
+import { back, compared, field, forward, isSame, patchOf } from "./field-changes.ts";
 import { areVolumesOf, bothNodes, markOf, otherMark } from "./switch-guard.ts";
 import {
   next,
@@ -151,7 +151,7 @@ async function allocated(
         ...{ method: "POST", path: "/v1/allocations", body: { ...body, node } },
       },
     ]);
-  const now = valueAt(await calls.node(node), ["instance_info", "traits"]);
+  const now = objectOf((await calls.node(node)).instance_info).traits;
   if (isSame(now, traits) || !isSame(now, [])) return REACHED;
   return next([patchOf(at, side, [field(side, ["instance_info", "traits"], now, traits)])]);
 }

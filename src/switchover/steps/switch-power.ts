@@ -210,7 +210,7 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
     (await calls.node(id)).maintenance_reason === reason ? "made" : "open";
   const isNone = async (): Promise<Stand> =>
     (await calls.node(id)).maintenance === true ? "open" : "made";
-  const put = (look: () => Promise<Stand>, body: object): SwitchWrite => {
+  const put = (look: () => Promise<Stand>, body: JsonObject): SwitchWrite => {
     return { what, on: [id], look, method: "PUT", path, body };
   };
   const end: SwitchWrite = {

@@ -1,4 +1,5 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import type { NodeChange } from "./rest.ts";
 
 /** The hardware type that does nothing, whatever it is asked. @source ironic: drivers/fake_hardware.py */
 export const FAKE = "fake-hardware";
@@ -78,13 +79,13 @@ export function imageOf(node: JsonObject): JsonObject {
 }
 
 /** Makes a node do nothing: what the conductors' defaults may make real is named. */
-export function fakePatch(now: JsonObject): readonly Json[] {
+export function fakeChanges(now: JsonObject): readonly NodeChange[] {
   return [
-    add("driver", FAKE),
-    add("network_interface", "noop"),
-    add("storage_interface", "noop"),
-    add("automated_clean", false),
-    ...(now.protected === true ? [add("protected", false)] : []),
+    to("driver", FAKE),
+    to("network_interface", "noop"),
+    to("storage_interface", "noop"),
+    to("automated_clean", false),
+    ...(now.protected === true ? [to("protected", false)] : []),
   ];
 }
 
@@ -94,23 +95,21 @@ export function fakePatch(now: JsonObject): readonly Json[] {
  *
  * @param exact what came to `instance_info` since goes; else it stays beside what was
  */
-export function swapPatch(before: JsonObject, now: JsonObject, exact: boolean): readonly Json[] {
+export function swapChanges(before: JsonObject, now: JsonObject, exact: boolean): NodeChange[] {
   const [was, is] = [objectOf(before.instance_info), objectOf(now.instance_info)];
   const said = saidSince(before, now);
   return [
-    add("driver", before.driver ?? null),
-    ...interfacesOf(before).map(([name, value]) => add(name, value)),
-    add("automated_clean", before.automated_clean ?? null),
+    to("driver", before.driver),
+    ...interfacesOf(before).map(([name, value]) => to(name, value)),
+    to("automated_clean", before.automated_clean),
     ...lostOf(before, now)
       .filter((name) => !said.includes(name))
-      .map((name) => add(name, before[name] ?? null)),
+      .map((name) => to(name, before[name])),
     ...(exact
-      ? [add("instance_info", was)]
+      ? [to("instance_info", was)]
       : Object.entries(was)
           .filter(([key, value]) => JSON.stringify(is[key]) !== JSON.stringify(value))
-          .map(([key, value]) =>
-            add(`instance_info/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`, value),
-          )),
+          .map(([key, after]): NodeChange => ({ path: ["instance_info", key], after }))),
   ];
 }
 
@@ -148,6 +147,6 @@ export function protectedSince(before: JsonObject, now: JsonObject): string | nu
     : null;
 }
 
-function add(path: string, value: Json): Json {
-  return { op: "add", path: `/${path}`, value };
+function to(field: string, value: Json | undefined): NodeChange {
+  return { path: [field], after: value ?? null };
 }

@@ -2,8 +2,8 @@ import type { Position, WindowPart } from "../../engine/window-part.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
 import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
-import { acceptedWrites } from "../../systems/ironic-api/node.ts";
-import type { SwitchWrite, switchCalls } from "../../systems/ironic-api/switch-calls.ts";
+import { acceptedWrites, type NodeWrite } from "../../systems/ironic-api/node.ts";
+import type { switchCalls } from "../../systems/ironic-api/switch-calls.ts";
 import type { ServerAllocations } from "../../systems/nova-api/allocations.ts";
 import type {
   Fenced,
@@ -43,13 +43,16 @@ export interface SwitchNova {
 }
 
 /** A change elsewhere than in Ironic. @returns null, or why it is refused */
-interface OtherWrite extends Pick<SwitchWrite, "what" | "on"> {
+interface OtherWrite extends Pick<NodeWrite, "what" | "on"> {
   readonly make: () => Promise<string | null>;
-  readonly mayRefuse?: true;
 }
 
 /** `repeats`: its step makes it again and again, and ends that itself. */
-export type Write = (SwitchWrite | OtherWrite) & { readonly repeats?: true };
+export type Write = (NodeWrite | OtherWrite) & {
+  readonly repeats?: true;
+  /** That it is refused says nothing: what comes next is decided by what is there then. */
+  readonly mayRefuse?: true;
+};
 
 /** The source of a switchover, by the uuid of its node: each step is about it. */
 interface SwitchChange {

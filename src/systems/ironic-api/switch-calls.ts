@@ -1,20 +1,8 @@
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
-import { type Stand, settled } from "../openstack/settled.ts";
 import { bodyOf, notThat } from "./look.ts";
-import type { Failpoint, NodeCall } from "./node.ts";
+import { createNodeClient, type Failpoint, type NodeWrite, nodeCalls } from "./node.ts";
 import type { RestService } from "./service.ts";
-
-/** A change by one call, which is looked at before each try. */
-export interface SwitchWrite extends NodeCall {
-  /** Names it in errors: `PATCH of node U`. */
-  readonly what: string;
-  /** Uuids of the nodes that it changes. */
-  readonly on: readonly string[];
-  readonly look: () => Promise<Stand>;
-  /** That it is refused says nothing: what comes next is decided by what is there then. */
-  readonly mayRefuse?: true;
-}
 
 export type VolumeKind = "connectors" | "targets";
 
@@ -28,11 +16,11 @@ const NEEDED = ["power", "boot", "deploy", "storage"];
  */
 export function switchCalls(service: RestService, failpoint: Failpoint) {
   const found = (node: string) => bodyOf(service, `/v1/nodes/${node}`, node);
-  const node = async (uuid: string): Promise<JsonObject> => {
-    const body = await found(uuid);
+  const client = createNodeClient(service, failpoint, async (node): Promise<JsonObject> => {
+    const body = await found(node);
     if (body !== null) return body;
-    throw new MigrationError("N2I-E306", `Ironic has no node ${uuid} any more`);
-  };
+    throw new MigrationError("N2I-E306", `Ironic has no node ${node} any more`);
+  });
   /** What is no list is not an empty one: a volume or a VIF would stay behind untold. */
   async function whole(path: string, name: string): Promise<readonly Json[]> {
     const body = await service.ask(path);
@@ -40,7 +28,24 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
     return body[name];
   }
   return {
-    node,
+    ...client,
+    /** @param from the state in which it is made */
+    provision(node: string, target: string, from: readonly string[]): NodeWrite {
+      const is = (now: JsonObject): boolean => !from.includes(String(now.provision_state));
+      return client.prepare(node, target, { is }, () => nodeCalls.provision(node, target));
+    },
+    /** @param body of the PUT; `target` says to which state: a BMC may be asked for it until it obeys */
+    power(node: string, body: Parameters<typeof nodeCalls.power>[1]) {
+      let told = false;
+      const is = ({ target_power_state }: JsonObject): boolean => {
+        // Of a call whose answer was lost.
+        const isTaken = told && typeof target_power_state === "string";
+        told = true;
+        return isTaken;
+      };
+      const call = () => nodeCalls.power(node, body);
+      return { ...client.prepare(node, body.target, { is }, call), repeats: true as const };
+    },
     isGone: async (node: string) => (await found(node)) === null,
     /** Uuid of the node that has a volume connector or target; null where there is no such thing. */
     async ownerOf(kind: VolumeKind, uuid: string): Promise<string | null> {
@@ -68,14 +73,6 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
         return result === false ? [`${name}: ${String(reason)}`] : [];
       });
     },
-    /** @returns null, or why it is refused. @throws MigrationError N2I-E210, N2I-E211 */
-    make: ({ what, look, method, path, body }: SwitchWrite): Promise<string | null> =>
-      settled(service.session, what, look, async () => {
-        await failpoint("rest.before");
-        const answer = await service.tell(method, path, body);
-        await failpoint("rest.after");
-        return answer;
-      }),
   };
 }
 

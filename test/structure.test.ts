@@ -24,12 +24,12 @@ const CEILINGS: Readonly<Record<string, number>> = {
   lib: 6189,
   manage: 4754,
   migrate: 13344,
-  model: 5658,
+  model: 5656,
   proxy: 728,
   run: 4355,
   serving: 1381,
-  switchover: 4604,
-  systems: 16421,
+  switchover: 4527,
+  systems: 16389,
   takeover: 7969,
   window: 10309,
 };
@@ -44,7 +44,7 @@ const EXPORTED = 2894;
 const USAGE = 41;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
-const PRIVATE = 520;
+const PRIVATE = 519;
 const PRIVATE_WORDS =
   /^(?:words|place|asked|why|lefts?|known|own|wanted|named|seen|word|held|hold|given|said|begun|kept|whole|there|shown|way|walk|far|sofar|looked|met|twice|aside|goes|came|became|sight|book|others|hands|gone|told|ours|stands?|standing|beside|tell|say|stays|leaves?|world|still|patience|wants|needs|surroundings|behind|together|strangers?|keeper|nobody|takers|cards|spoken|ahead|fits|reach|lacks|objections|hindrances|bring|dark)$/;
 
@@ -58,7 +58,6 @@ const LONG: Readonly<Record<string, number>> = {
   "src/lib/ipmi/session.ts": 385,
   "src/run/files/artefact-reader.ts": 317,
   "src/systems/database/write.ts": 344,
-  "src/systems/ironic-api/fake-hardware.ts": 341,
   "src/systems/nova-api/servers.ts": 333,
   "src/systems/nova-db/read.ts": 338,
   "src/systems/openstack/session.ts": 338,

@@ -108,7 +108,7 @@ export async function fencedBy(
   sink: Pick<Told, "say" | "note">,
 ): Promise<Fenced | null> {
   if (fenceCommand === undefined) return null;
-  const { name } = await calls.node(node);
+  const { name } = await calls.read(node);
   try {
     // A name may be the spare's by then; a uuid stays.
     const env = { NOVA2IRONIC_NODE_NAME: typeof name === "string" ? name : "" };

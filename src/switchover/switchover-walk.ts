@@ -202,7 +202,7 @@ function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
     ...step,
     async look(image, kept) {
       if (image !== null) return step.look(image, kept);
-      const spare = await calls.node(plan.destination);
+      const spare = await calls.read(plan.destination);
       const why = unmarked(at, spare) ?? othersNow(spare);
       if (why !== null) return taken(why);
       const busy = patience(spare);

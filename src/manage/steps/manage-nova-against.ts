@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { changedSince, FAKE, notAsBefore } from "../../model/ironic/fake-hardware.ts";
-import { infoLost } from "../../systems/ironic-api/fake-hardware.ts";
+import { infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
 import { type NovaServer, unsure } from "../../systems/nova-api/seen-servers.ts";
 import { isFinished, type ManageChange, recordOf } from "./manage-acts.ts";
 import type { NovaHands } from "./manage-nova-hands.ts";
@@ -83,7 +83,7 @@ function realObjections(
     return "its console is on, and Ironic exchanges no driver then: disable it first";
   const other = [
     ...(isFree ? notAsBefore : changedSince)(before, now),
-    ...(own === null ? [] : infoLost(before, now)),
+    ...(own === null ? [] : infoChanges(before, now, false)),
   ];
   return other.length === 0
     ? null

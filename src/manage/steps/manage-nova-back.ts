@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { FAKE, notAsBefore } from "../../model/ironic/fake-hardware.ts";
 import { MANAGE, type SeenServer } from "../../model/ironic/manage.ts";
-import { type FakeHardware, infoChanged } from "../../systems/ironic-api/fake-hardware.ts";
+import { type FakeHardware, infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
 import { unsure } from "../../systems/nova-api/seen-servers.ts";
 import type { ManagePart } from "./manage.ts";
@@ -171,7 +171,7 @@ function whysOf(why: string | null, stays: readonly string[]): string | null {
 
 /** Why a node is not as it was before it had a server; null: it is. */
 function notBack(before: JsonObject, now: JsonObject): string | null {
-  const other = [...notAsBefore(before, now), ...infoChanged(before, now)];
+  const other = [...notAsBefore(before, now), ...infoChanges(before, now, true)];
   return nobodyOn(now) ?? (other.length === 0 ? null : other.join(", "));
 }
 

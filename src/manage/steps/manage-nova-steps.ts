@@ -8,7 +8,7 @@ import {
   unsafe,
 } from "../../model/ironic/fake-hardware.ts";
 import type { SeenServer } from "../../model/ironic/manage.ts";
-import { infoChanged, infoLost } from "../../systems/ironic-api/fake-hardware.ts";
+import { infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
 import { hasSecrets } from "../rules/nova.ts";
 import {
   type Act,
@@ -89,7 +89,7 @@ async function hold(at: ServerMaking): Promise<string | null> {
   if (why !== null) return why;
   // What changed since it was looked at.
   const now = await hands.hardware.read(id);
-  const other = [...changedSince(at.before, now), ...infoChanged(at.before, now)];
+  const other = [...changedSince(at.before, now), ...infoChanges(at.before, now, true)];
   if (other.length > 0) return `it changed meanwhile: ${other.join(", ")}`;
   const fresh = await hands.look({ id, server, asked, acts });
   const against = await hands.objections(inService(fresh), server, twice);
@@ -127,7 +127,7 @@ async function fake({ hands, id, server, before, begin }: ServerMaking): Promise
     const state = String(now.provision_state);
     const other = [
       ...changedSince(before, now),
-      ...infoChanged(before, now),
+      ...infoChanges(before, now, true),
       ...[nobodys(now) ?? []].flat(),
       ...(state === "active" ? [] : [`it is ${state}`]),
     ];
@@ -252,7 +252,7 @@ async function release(at: ServerMaking): Promise<string | null> {
   // From here on its ports are its user's.
   if (!ported) await at.begin({ step: "handed" });
   const may = async (now: JsonObject): Promise<string | null> => {
-    const other = [...notAsBefore(before, now), ...infoLost(before, now)];
+    const other = [...notAsBefore(before, now), ...infoChanges(before, now, false)];
     return other.length === 0 ? notOurs(at, now) : `it has changed: ${other.join(", ")}`;
   };
   const why = await hands.hardware.release(id, reason, may);

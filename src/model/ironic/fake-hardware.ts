@@ -1,4 +1,5 @@
-import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import type { NodeChange } from "./rest.ts";
 
 /** The hardware type that does nothing, whatever it is asked. @source ironic: drivers/fake_hardware.py */
 export const FAKE = "fake-hardware";
@@ -57,7 +58,7 @@ const LOST = ["protected", "protected_reason", "lessee"];
  * @source ironic 21.4: conductor/deployments.py, automatic_lessee
  */
 function saidSince(before: JsonObject, now: JsonObject): readonly string[] {
-  const isChosen = objectIn(now.driver_internal_info).automatic_lessee === true;
+  const isChosen = objectOf(now.driver_internal_info).automatic_lessee === true;
   const isSaid = (name: string): boolean =>
     name === "lessee" ? (now.lessee ?? null) !== null && !isChosen : now.protected === true;
   return lostOf(before, now).filter(isSaid);
@@ -69,24 +70,22 @@ function lostOf(before: JsonObject, now: JsonObject): readonly string[] {
 
 /** What of a node is replaced while it gets its server, as it was. */
 export function imageOf(node: JsonObject): JsonObject {
-  const fields = ["driver", "automated_clean", "power_state", "instance_info"];
+  const lost = LOST.filter((name) => name in node);
+  const fields = ["driver", "automated_clean", "power_state", "instance_info", ...lost];
   return {
     ...Object.fromEntries(fields.map((name) => [name, node[name] ?? null])),
-    ...Object.fromEntries(
-      LOST.filter((name) => name in node).map((name) => [name, node[name] ?? null]),
-    ),
     ...Object.fromEntries(interfacesOf(node)),
   };
 }
 
 /** Makes a node do nothing: what the conductors' defaults may make real is named. */
-export function fakePatch(now: JsonObject): readonly Json[] {
+export function fakeChanges(now: JsonObject): readonly NodeChange[] {
   return [
-    add("driver", FAKE),
-    add("network_interface", "noop"),
-    add("storage_interface", "noop"),
-    add("automated_clean", false),
-    ...(now.protected === true ? [add("protected", false)] : []),
+    to("driver", FAKE),
+    to("network_interface", "noop"),
+    to("storage_interface", "noop"),
+    to("automated_clean", false),
+    ...(now.protected === true ? [to("protected", false)] : []),
   ];
 }
 
@@ -96,37 +95,32 @@ export function fakePatch(now: JsonObject): readonly Json[] {
  *
  * @param exact what came to `instance_info` since goes; else it stays beside what was
  */
-export function swapPatch(before: JsonObject, now: JsonObject, exact: boolean): readonly Json[] {
-  const [was, is] = [objectIn(before.instance_info), objectIn(now.instance_info)];
+export function swapChanges(before: JsonObject, now: JsonObject, exact: boolean): NodeChange[] {
+  const [was, is] = [objectOf(before.instance_info), objectOf(now.instance_info)];
   const said = saidSince(before, now);
-  const differs = ([key, value]: readonly [string, Json]): boolean =>
-    JSON.stringify(is[key]) !== JSON.stringify(value);
   return [
-    add("driver", before.driver ?? null),
-    ...interfacesOf(before).map(([name, value]) => add(name, value)),
-    add("automated_clean", before.automated_clean ?? null),
+    to("driver", before.driver),
+    ...interfacesOf(before).map(([name, value]) => to(name, value)),
+    to("automated_clean", before.automated_clean),
     ...lostOf(before, now)
       .filter((name) => !said.includes(name))
-      .map((name) => add(name, before[name] ?? null)),
+      .map((name) => to(name, before[name])),
     ...(exact
-      ? [add("instance_info", was)]
+      ? [to("instance_info", was)]
       : Object.entries(was)
-          .filter(differs)
-          .map(([key, value]) =>
-            add(`instance_info/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`, value),
-          )),
+          .filter(([key, value]) => JSON.stringify(is[key]) !== JSON.stringify(value))
+          .map(([key, after]): NodeChange => ({ path: ["instance_info", key], after }))),
   ];
 }
 
 /** What of driver, interfaces, power and protection is not as it was, but for what somebody said since and may stay. */
 export function notAsBefore(before: JsonObject, now: JsonObject): readonly string[] {
-  const names = ["driver", "automated_clean", "power_state"];
   const said = saidSince(before, now);
-  const known = [
+  return differing(before, now, [
+    ...["driver", "automated_clean", "power_state"],
     ...LOST.filter((name) => name in before && !said.includes(name)),
     ...interfacesOf(before).map(([name]) => name),
-  ];
-  return differing(before, now, [...names, ...known]);
+  ]);
 }
 
 /** The same with that, of one that is to lose it. */
@@ -153,10 +147,6 @@ export function protectedSince(before: JsonObject, now: JsonObject): string | nu
     : null;
 }
 
-function add(path: string, value: Json): Json {
-  return { op: "add", path: `/${path}`, value };
-}
-
-function objectIn(value: Json | undefined): JsonObject {
-  return isObject(value) ? value : {};
+function to(field: string, value: Json | undefined): NodeChange {
+  return { path: [field], after: value ?? null };
 }

@@ -1,3 +1,4 @@
+import type { Json } from "../../lib/json.ts";
 import type { Row } from "../machine.ts";
 import type { Resource } from "../plan.ts";
 
@@ -25,6 +26,13 @@ export interface RestDoc extends Readonly<Record<Resource, RestFields>> {
   readonly goals: { readonly [state: string]: "active" | "available" | "manageable" };
   /** Fields left behind without a finding, and why. */
   readonly silent: { readonly [field: string]: string };
+}
+
+/** What a field of a node, or a key of one, is to be; undefined: there is none. */
+export interface NodeChange {
+  readonly path: readonly [field: string, key?: string];
+  readonly after: Json | undefined;
+  readonly op?: "replace";
 }
 
 /** The minor of a microversion `1.N`: 1.9 is older than 1.101. */

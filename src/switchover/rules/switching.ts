@@ -1,4 +1,5 @@
 import type { Json } from "../../lib/json.ts";
+import type { NodeChange } from "../../model/ironic/rest.ts";
 
 /** The journal's name of what a run switches over. */
 export const SWITCHOVER = "switchover";
@@ -82,11 +83,9 @@ export interface SwitchedServer {
 export type SwitchSide = "source" | "destination";
 
 /** A field of a node, or a key of one, that a switchover changes; undefined: there is none. */
-export interface NodeField {
+export interface NodeField extends NodeChange {
   readonly side: SwitchSide;
-  readonly path: readonly [field: string, key?: string];
   readonly before: Json | undefined;
-  readonly after: Json | undefined;
 }
 
 /** Why a source counts as off though its BMC does not say so. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { inOrder } from "../../lib/streams.ts";
-import type { SwitchWrite } from "../../systems/ironic-api/switch-calls.ts";
+import { type NodeWrite, nodeCalls } from "../../systems/ironic-api/node.ts";
 import type { NodeField, SwitchSide } from "../rules/switching.ts";
 import { next, REACHED, type SwitchAt, type SwitchPosition, stays } from "./switch-part.ts";
 
@@ -44,13 +44,13 @@ export async function compared(
   changes: readonly NodeField[],
   to: "before" | "after",
   known: Known = {},
-): Promise<{ readonly todo: readonly SwitchWrite[]; readonly others: readonly string[] }> {
+): Promise<{ readonly todo: readonly NodeWrite[]; readonly others: readonly string[] }> {
   const from = to === "after" ? "before" : "after";
-  const todo: SwitchWrite[] = [];
+  const todo: NodeWrite[] = [];
   const others: string[] = [];
   const { calls, plan } = at;
   const read = async (side: SwitchSide): Promise<JsonObject | null> =>
-    to === "before" && (await calls.isGone(plan[side])) ? null : calls.node(plan[side]);
+    to === "before" && (await calls.isGone(plan[side])) ? null : calls.read(plan[side]);
   const sides = [...new Set(changes.map((one) => one.side))];
   const nodes = await inOrder(sides.map((side) => known[side] ?? read(side)));
   for (const [index, side] of sides.entries()) {
@@ -65,9 +65,7 @@ export async function compared(
     );
     const ours = open.filter((one) => isSame(valueAt(node, one.path), one[from]));
     others.push(
-      ...open
-        .filter((one) => !ours.includes(one))
-        .map(({ path }) => `${path.join(".")} of node ${plan[side]} was changed by somebody else`),
+      ...open.filter((one) => !ours.includes(one)).map((one) => changedBy(plan[side], one)),
     );
     const wanted = ours.map((one) => ({ ...one, before: one[from], after: one[to] }));
     if (wanted.length > 0) todo.push(patchOf(at, side, wanted));
@@ -75,40 +73,29 @@ export async function compared(
   return { todo, others };
 }
 
-/** Ironic 21.4 answers 500 to its removal. */
-const NULLED = "automated_clean";
-
-/** One PATCH of one node; removing a field is adding null where Ironic wants it so. */
+/** One PATCH of one node. */
 export function patchOf(
   { calls, plan }: SwitchAt,
   side: SwitchSide,
   changes: readonly NodeField[],
-): SwitchWrite {
+): NodeWrite {
   const uuid = plan[side];
-  return {
-    ...{ what: `PATCH of node ${uuid}`, on: [uuid] },
-    async look() {
-      const node = await calls.node(uuid);
-      const open = changes.filter(({ path, after }) => !isSame(valueAt(node, path), after));
-      if (open.length === 0) return "made";
-      // A try that met a lock may come after somebody else's change.
-      const other = open.find(({ path, before }) => !isSame(valueAt(node, path), before));
-      if (other === undefined) return "open";
-      return { why: `${other.path.join(".")} of node ${uuid} was changed by somebody else` };
-    },
-    ...{ method: "PATCH", path: `/v1/nodes/${uuid}` },
-    body: changes.map(({ path, after }) => {
-      const pointer = path.map((key) => `/${key?.replaceAll("~", "~0").replaceAll("/", "~1")}`);
-      const where = { path: pointer.join("") };
-      if (path[0] === NULLED) return { op: "add", ...where, value: after ?? null };
-      return after === undefined
-        ? { op: "remove", ...where }
-        : { op: "add", ...where, value: after };
-    }),
+  const openIn = (node: JsonObject): readonly NodeField[] =>
+    changes.filter(({ path, after }) => !isSame(valueAt(node, path), after));
+  const is = (node: JsonObject): boolean => openIn(node).length === 0;
+  // A try that met a lock may come after somebody else's change.
+  const may = (node: JsonObject): string | null => {
+    const other = openIn(node).find(({ path, before }) => !isSame(valueAt(node, path), before));
+    return other === undefined ? null : changedBy(uuid, other);
   };
+  return calls.prepare(uuid, "PATCH", { is, may }, () => nodeCalls.patch(uuid, changes));
 }
 
-export function valueAt(node: JsonObject, [name, key]: NodeField["path"]): Json | undefined {
+function changedBy(node: string, { path }: NodeField): string {
+  return `${path.join(".")} of node ${node} was changed by somebody else`;
+}
+
+function valueAt(node: JsonObject, [name, key]: NodeField["path"]): Json | undefined {
   const value = node[name] ?? undefined;
   return key === undefined ? value : objectOf(value)[key];
 }

@@ -1,11 +1,12 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import { nodeCalls } from "../../systems/ironic-api/node.ts";
 import {
   type NodeField,
   SWITCH_MARK,
   type Switchover,
   type SwitchSide,
 } from "../rules/switching.ts";
-import { back, compared, field, forward, isSame, patchOf, valueAt } from "./field-changes.ts";
+import { back, compared, field, forward, isSame, patchOf } from "./field-changes.ts";
 import { areVolumesOf, bothNodes, markOf, otherMark } from "./switch-guard.ts";
 import {
   next,
@@ -80,7 +81,7 @@ export function unlinkStep(at: SwitchAt): SwitchStep {
     name: "switchover-unlink",
     async look(image) {
       if (image !== null) return forward(at, changes, image);
-      const source = await calls.node(plan.source);
+      const source = await calls.read(plan.source);
       const { allocation_uuid, instance_info } = source;
       const found =
         typeof allocation_uuid === "string" ? await calls.allocation(allocation_uuid) : null;
@@ -146,12 +147,9 @@ async function allocated(
   const what = `the allocation of node ${node}`;
   if (stand === "open")
     return next([
-      {
-        ...{ what, on: [node], look: stands },
-        ...{ method: "POST", path: "/v1/allocations", body: { ...body, node } },
-      },
+      { what, on: [node], look: stands, call: () => nodeCalls.allocate({ ...body, node }) },
     ]);
-  const now = valueAt(await calls.node(node), ["instance_info", "traits"]);
+  const now = objectOf((await calls.read(node)).instance_info).traits;
   if (isSame(now, traits) || !isSame(now, [])) return REACHED;
   return next([patchOf(at, side, [field(side, ["instance_info", "traits"], now, traits)])]);
 }
@@ -224,7 +222,7 @@ export function claimStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-claim",
     async look(image) {
-      const destination = await calls.node(plan.destination);
+      const destination = await calls.read(plan.destination);
       const { automated_clean = null } = destination;
       const kept = image ?? { automated_clean };
       return forward(at, changes(kept), kept, { destination });

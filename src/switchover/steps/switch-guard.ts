@@ -1,7 +1,5 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { inOrder } from "../../lib/streams.ts";
-import type { SwitchWrite } from "../../systems/ironic-api/switch-calls.ts";
-import type { Stand } from "../../systems/openstack/settled.ts";
 import { SWITCH_MARK, type SwitchSide } from "../rules/switching.ts";
 import { next, type SwitchAt, type SwitchPosition, stays, WAITS } from "./switch-part.ts";
 
@@ -51,26 +49,6 @@ export function isOff({ power_state, last_error }: JsonObject): boolean {
   return power_state === "power off" && (last_error ?? null) === null;
 }
 
-/** @param body of the PUT; `target` says to which state: a BMC may be asked for it until it obeys */
-export function powerWrite(
-  { calls }: SwitchAt,
-  node: string,
-  body: { readonly target: string; readonly timeout?: number },
-): SwitchWrite & { readonly repeats: true } {
-  let told = false;
-  return {
-    ...{ what: `${body.target} of node ${node}`, on: [node], repeats: true },
-    async look(): Promise<Stand> {
-      const { target_power_state } = await calls.node(node);
-      // Of a call whose answer was lost.
-      const isTaken = told && typeof target_power_state === "string";
-      told = true;
-      return isTaken ? "made" : "open";
-    },
-    ...{ method: "PUT", path: `/v1/nodes/${node}/states/power`, body },
-  };
-}
-
 const REASON = "nova2ironic switchover";
 
 /** The reason of the maintenance in which a source is left. */
@@ -110,7 +88,7 @@ type Nodes = readonly [source: JsonObject, destination: JsonObject];
 
 /** Both nodes, asked for at once. */
 export async function bothNodes({ calls, plan }: Pick<SwitchAt, "calls" | "plan">): Promise<Nodes> {
-  return inOrder([calls.node(plan.source), calls.node(plan.destination)]);
+  return inOrder([calls.read(plan.source), calls.read(plan.destination)]);
 }
 
 /** Why the source is another instance's machine by now; null where it is ours, or nobody's once it was unlinked. */
@@ -159,7 +137,7 @@ export function offGuard(at: SwitchAt) {
       if (why !== null) return stays(why);
       if (isLive(node)) return unproven(`node ${id} is on again`);
       if (!isAsked)
-        return next([powerWrite(at, id, { target: "power off" })], image, () => {
+        return next([at.calls.power(id, { target: "power off" })], image, () => {
           isAsked = true;
         });
       if (isOff(node) || fence.counts) return null;

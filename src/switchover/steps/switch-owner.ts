@@ -51,7 +51,7 @@ async function lossOf(at: SwitchAt): Promise<Pick<SwitchPosition, "is" | "isThei
   const { calls, plan } = at;
   const mark = (await calls.isGone(plan.source))
     ? undefined
-    : markOf(await calls.node(plan.source));
+    : markOf(await calls.read(plan.source));
   const owners = await ownersOf(at);
   if (mark === plan.id || owners.includes(plan.destination)) return null;
   const others = owners.filter((owner) => owner !== null && owner !== plan.source);
@@ -111,7 +111,7 @@ export async function marksLeft(at: SwitchAt): Promise<readonly string[]> {
 /** Nodes that a switchover has marked, of the two that are there. */
 async function markedNodes({ calls, plan }: SwitchAt): Promise<readonly JsonObject[]> {
   const both = [plan.source, plan.destination].map(async (uuid) =>
-    (await calls.isGone(uuid)) ? [] : [await calls.node(uuid)],
+    (await calls.isGone(uuid)) ? [] : [await calls.read(uuid)],
   );
   return (await inOrder(both)).flat().filter((node) => markOf(node) !== undefined);
 }

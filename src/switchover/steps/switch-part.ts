@@ -1,11 +1,10 @@
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
-import { counted } from "../../lib/text.ts";
 import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
-import type { SwitchCalls, SwitchWrite } from "../../systems/ironic-api/switch-calls.ts";
+import { acceptedWrites, type NodeWrite } from "../../systems/ironic-api/node.ts";
+import type { switchCalls } from "../../systems/ironic-api/switch-calls.ts";
 import type { ServerAllocations } from "../../systems/nova-api/allocations.ts";
-import { ACCEPTED } from "../../systems/openstack/passing.ts";
 import type {
   Fenced,
   Switchover,
@@ -16,7 +15,7 @@ import type {
 
 /** What every step of a switchover sees. */
 export interface SwitchAt {
-  readonly calls: SwitchCalls;
+  readonly calls: ReturnType<typeof switchCalls>;
   readonly plan: Switchover;
   /** Null where none of its rows is changed. */
   readonly nova: SwitchNova | null;
@@ -44,13 +43,16 @@ export interface SwitchNova {
 }
 
 /** A change elsewhere than in Ironic. @returns null, or why it is refused */
-interface OtherWrite extends Pick<SwitchWrite, "what" | "on"> {
+interface OtherWrite extends Pick<NodeWrite, "what" | "on"> {
   readonly make: () => Promise<string | null>;
-  readonly mayRefuse?: true;
 }
 
 /** `repeats`: its step makes it again and again, and ends that itself. */
-export type Write = (SwitchWrite | OtherWrite) & { readonly repeats?: true };
+export type Write = (NodeWrite | OtherWrite) & {
+  readonly repeats?: true;
+  /** That it is refused says nothing: what comes next is decided by what is there then. */
+  readonly mayRefuse?: true;
+};
 
 /** The source of a switchover, by the uuid of its node: each step is about it. */
 interface SwitchChange {
@@ -155,14 +157,13 @@ export function switchBackPart(
   };
 }
 
-function making(calls: SwitchCalls): (write: Write) => Promise<string | null> {
-  const accepted = new Map<string, number>();
+function making(calls: SwitchAt["calls"]): (write: Write) => Promise<string | null> {
+  const accepted = acceptedWrites();
   return async (write) => {
-    const times = accepted.get(write.what) ?? 0;
-    if (times === ACCEPTED && write.repeats !== true)
-      return `${write.what} was accepted ${counted(times, "time")} and changed nothing`;
+    const exhausted = accepted.exhausted(write.what);
+    if (exhausted !== null && write.repeats !== true) return `${exhausted} and changed nothing`;
     const why = await ("make" in write ? write.make() : calls.make(write));
-    if (why === null) accepted.set(write.what, Math.min(ACCEPTED, times + 1));
+    if (why === null) accepted.add(write.what);
     return why;
   };
 }

@@ -1,7 +1,6 @@
-import type { JsonObject } from "../../lib/json.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
 import { objectOf } from "../../lib/json.ts";
-import type { SwitchWrite } from "../../systems/ironic-api/switch-calls.ts";
-import type { Stand } from "../../systems/openstack/settled.ts";
+import { type NodeWrite, nodeCalls } from "../../systems/ironic-api/node.ts";
 import {
   areVolumesOf,
   isBusy,
@@ -9,7 +8,6 @@ import {
   isOff,
   otherInstance,
   ownersOf,
-  powerWrite,
   reasonFor,
   sparePatience,
   unmarked,
@@ -24,30 +22,13 @@ import {
   WAITS,
 } from "./switch-part.ts";
 
-/** @param from the state in which it is made */
-export function provisionWrite(
-  { calls }: SwitchAt,
-  node: string,
-  target: string,
-  from: readonly string[],
-): SwitchWrite {
-  return {
-    ...{ what: `${target} of node ${node}`, on: [node] },
-    async look(): Promise<Stand> {
-      const { provision_state } = await calls.node(node);
-      return from.includes(String(provision_state)) ? "open" : "made";
-    },
-    ...{ method: "PUT", path: `/v1/nodes/${node}/states/provision`, body: { target } },
-  };
-}
-
 /** Brings the destination to `manageable`, and off: Ironic takes no volume for a machine that is on. */
 export function destinationStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.destination;
   const tries = new Set<string>();
   const patience = sparePatience(at);
-  const once = (name: string, write: SwitchWrite, image: JsonObject, fault: unknown) => {
+  const once = (name: string, write: NodeWrite, image: JsonObject, fault: unknown) => {
     if (tries.has(name))
       return stays(`${write.what} failed: ${String(fault ?? "no reason is given")}`);
     return next([write], image, () => tries.add(name));
@@ -55,7 +36,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-destination",
     async look(image) {
-      const node = await calls.node(id);
+      const node = await calls.read(id);
       const { provision_state, power_state, last_error } = node;
       const kept = image ?? {
         provision_state: provision_state ?? null,
@@ -66,7 +47,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
       const foreign = unmarked(at, node);
       if (foreign !== null) return { ...stays(foreign), taken: "destination" };
       if (provision_state === "enroll")
-        return once("manage", provisionWrite(at, id, "manage", ["enroll"]), kept, last_error);
+        return once("manage", calls.provision(id, "manage", ["enroll"]), kept, last_error);
       if (provision_state !== "manageable")
         return {
           ...stays(`node ${id} is ${String(provision_state)}, expected manageable`),
@@ -81,7 +62,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
           ),
           ...{ taken: "destination", code: "N2I-E384" },
         };
-      return once("off", powerWrite(at, id, { target: "power off" }), kept, last_error);
+      return once("off", calls.power(id, { target: "power off" }), kept, last_error);
     },
     // An enrolled one stays manageable: there is no way from there to enroll.
     lookBack: poweredAgain(at, id),
@@ -101,7 +82,7 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
     if (id === source ? owners.some((owner) => owner !== source) : owners.includes(destination))
       return stays(`node ${id} is not powered on: not all volumes of the source are back`);
     if (isGone) return stays(`node ${id} is gone`);
-    const node = await at.calls.node(id);
+    const node = await at.calls.read(id);
     if (node.power_state === "power on") return REACHED;
     if (isBusy(node)) return WAITS;
     // Without our mark it may have been given to somebody else since.
@@ -113,7 +94,7 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
       const why = wasFenced ? "its power was cut by hand" : String(node.last_error ?? null);
       return stays(`node ${id} was on before; power it on by hand: ${why}`);
     }
-    return next([powerWrite(at, id, { target: "power on" })], undefined, () => {
+    return next([at.calls.power(id, { target: "power on" })], undefined, () => {
       isTried = true;
     });
   };
@@ -145,7 +126,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
     const isSoft = wanted === "soft power off";
     const body = isSoft ? { target: wanted, timeout } : { target: "power off" };
     // A driver that cannot do it says 400: a hard power off follows.
-    const write = { ...powerWrite(at, id, body), ...(isSoft && { mayRefuse: true as const }) };
+    const write = { ...calls.power(id, body), ...(isSoft && { mayRefuse: true as const }) };
     return next([write], { ...image, asked: wanted }, () => {
       [asked, askedAt] = [wanted, now()];
       if (wanted !== "power off again") offSince = null;
@@ -161,7 +142,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
     name: "switchover-power",
     async look(image, kept) {
       if (fence.counts) return REACHED;
-      const node = await calls.node(id);
+      const node = await calls.read(id);
       const { power_state, last_error, driver_internal_info } = node;
       const { last_power_state_change = null } = objectOf(driver_internal_info);
       const found = image ?? { power_state: power_state ?? null, last_power_state_change };
@@ -203,33 +184,28 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
 export function maintenanceStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.source;
-  const path = `/v1/nodes/${id}/maintenance`;
   const reason = reasonFor(plan);
-  const what = `the maintenance of node ${id}`;
-  const isOurs = async (): Promise<Stand> =>
-    (await calls.node(id)).maintenance_reason === reason ? "made" : "open";
-  const isNone = async (): Promise<Stand> =>
-    (await calls.node(id)).maintenance === true ? "open" : "made";
-  const put = (look: () => Promise<Stand>, body: object): SwitchWrite => {
-    return { what, on: [id], look, method: "PUT", path, body };
-  };
-  const end: SwitchWrite = {
-    ...{ what: `the end of ${what}`, on: [id], look: isNone },
-    ...{ method: "DELETE", path },
-  };
+  const what = "the maintenance";
+  const isOurs = (node: JsonObject): boolean => node.maintenance_reason === reason;
+  const isNone = (node: JsonObject): boolean => node.maintenance !== true;
+  const put = (is: (node: JsonObject) => boolean, why: Json): NodeWrite =>
+    calls.prepare(id, what, { is }, () => nodeCalls.maintenance(id, why));
+  const end = calls.prepare(id, `the end of ${what}`, { is: isNone }, () =>
+    nodeCalls.endMaintenance(id),
+  );
   return {
     name: "switchover-maintenance",
     async look(image) {
-      const { maintenance, maintenance_reason = null, fault = null } = await calls.node(id);
+      const { maintenance, maintenance_reason = null, fault = null } = await calls.read(id);
       if (maintenance === true && maintenance_reason === reason) return REACHED;
       const kept = image ?? { maintenance: maintenance === true, maintenance_reason, fault };
       // A fault would let Ironic end this maintenance by itself, once the BMC answers again.
-      return next([...(fault === null ? [] : [end]), put(isOurs, { reason })], kept);
+      return next([...(fault === null ? [] : [end]), put(isOurs, reason)], kept);
     },
     async lookBack(image) {
       if (!(await areVolumesOf(at, "source")))
         return stays(`node ${id} stays in maintenance: not all of its volumes are back`);
-      const { maintenance, maintenance_reason = null } = await calls.node(id);
+      const { maintenance, maintenance_reason = null } = await calls.read(id);
       const was = image.maintenance === true;
       if (
         (maintenance === true) === was &&
@@ -240,12 +216,9 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
         return stays(`node ${id} is in maintenance: ${String(maintenance_reason)}`);
       if (!was) return next([end]);
       const before = image.maintenance_reason ?? null;
-      const isBefore = async (): Promise<Stand> => {
-        const node = await calls.node(id);
-        const same = node.maintenance === true && (node.maintenance_reason ?? null) === before;
-        return same ? "made" : "open";
-      };
-      return next([put(isBefore, before === null ? {} : { reason: before })]);
+      const isBefore = (node: JsonObject): boolean =>
+        node.maintenance === true && (node.maintenance_reason ?? null) === before;
+      return next([put(isBefore, before)]);
     },
   };
 }

@@ -10,19 +10,11 @@ import {
   releaseStep,
   unlinkStep,
 } from "./switch-fields.ts";
-import {
-  areVolumesOf,
-  isBusy,
-  isFenced,
-  offGuard,
-  otherInstance,
-  powerWrite,
-  unkept,
-} from "./switch-guard.ts";
+import { areVolumesOf, isBusy, isFenced, offGuard, otherInstance, unkept } from "./switch-guard.ts";
 import { novaFreeStep, novaHoldStep, novaRowsStep, placementStep } from "./switch-nova.ts";
 import { owned } from "./switch-owner.ts";
 import { next, REACHED, type SwitchAt, type SwitchStep, stays, WAITS } from "./switch-part.ts";
-import { destinationStep, maintenanceStep, provisionWrite, sourceOffStep } from "./switch-power.ts";
+import { destinationStep, maintenanceStep, sourceOffStep } from "./switch-power.ts";
 import { vifsStep, volumesStep } from "./switch-volumes.ts";
 
 const STEPS: { readonly [name in SwitchStepName]: (at: SwitchAt) => SwitchStep } = {
@@ -59,7 +51,7 @@ function deployStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-deploy",
     async look(image) {
-      const node = await calls.node(id);
+      const node = await calls.read(id);
       const { provision_state, power_state, instance_uuid, last_error, instance_info } = node;
       const state = String(provision_state);
       const kept = image ?? { provision_state: state };
@@ -77,7 +69,7 @@ function deployStep(at: SwitchAt): SwitchStep {
       if (call === "provide" && node.automated_clean !== false)
         return stays(`node ${id} would be cleaned: its automated_clean is not false`);
       const [source, areTheirs] = await inOrder([
-        calls.node(plan.source),
+        calls.read(plan.source),
         areVolumesOf(at, "destination"),
       ]);
       if (!areTheirs) return stays(`not all volumes that it boots from are of node ${id}`);
@@ -86,8 +78,8 @@ function deployStep(at: SwitchAt): SwitchStep {
       if (stopped !== null) return stopped;
       const write =
         call === "power on"
-          ? powerWrite(at, id, { target: call })
-          : provisionWrite(at, id, call, [state]);
+          ? calls.power(id, { target: call })
+          : calls.provision(id, call, [state]);
       return next([write], kept, () => {
         tried.add(call);
         guard.again();
@@ -118,7 +110,7 @@ function clearStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-clear",
     async look(image) {
-      const node = await calls.node(id);
+      const node = await calls.read(id);
       const { provision_state, automated_clean = null, last_error } = node;
       const state = String(provision_state);
       if (isBusy(node)) return WAITS;
@@ -143,7 +135,7 @@ function clearStep(at: SwitchAt): SwitchStep {
           [patchOf(at, "source", [field("source", ["automated_clean"], automated_clean, false)])],
           kept,
         );
-      return next([provisionWrite(at, id, "deleted", [state])], kept, () => {
+      return next([calls.provision(id, "deleted", [state])], kept, () => {
         told = true;
       });
     },

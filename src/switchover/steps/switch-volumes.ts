@@ -1,17 +1,10 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { inOrder } from "../../lib/streams.ts";
-import type { SwitchWrite, VolumeKind } from "../../systems/ironic-api/switch-calls.ts";
+import { type NodeWrite, nodeCalls } from "../../systems/ironic-api/node.ts";
+import type { VolumeKind } from "../../systems/ironic-api/switch-calls.ts";
 import type { Stand } from "../../systems/openstack/settled.ts";
 import type { SwitchSide } from "../rules/switching.ts";
-import {
-  bothNodes,
-  isLive,
-  isOff,
-  offGuard,
-  powerWrite,
-  sparePatience,
-  unkept,
-} from "./switch-guard.ts";
+import { bothNodes, isLive, isOff, offGuard, sparePatience, unkept } from "./switch-guard.ts";
 import {
   next,
   REACHED,
@@ -30,7 +23,7 @@ export function volumesStep(at: SwitchAt): SwitchStep {
   const guard = offGuard(at);
   const spareOff = spareGuard(at);
   const ready = async (): Promise<string | null> => {
-    const source = await calls.node(plan.source);
+    const source = await calls.read(plan.source);
     return isLive(source) ? `node ${plan.source} is on again` : unkept(at, source);
   };
   return {
@@ -40,7 +33,7 @@ export function volumesStep(at: SwitchAt): SwitchStep {
       const [targets, seen, source] = await inOrder([
         calls.volumesOf("targets", plan.source),
         moves(at, FORTH, "source", "destination", ready),
-        calls.node(plan.source),
+        calls.read(plan.source),
       ]);
       const more = targets.filter((uuid) => !known.includes(uuid));
       if (more.length > 0)
@@ -50,7 +43,7 @@ export function volumesStep(at: SwitchAt): SwitchStep {
       return guard.look(kept, source) ?? { ...seen, image: kept };
     },
     async lookBack() {
-      const isReady = async () => notOff(at, await calls.node(plan.destination));
+      const isReady = async () => notOff(at, await calls.read(plan.destination));
       const seen = await moves(at, FORTH.toReversed(), "destination", "source", isReady);
       if (seen.is !== "before") return seen;
       const [{ power_state }, spare] = await bothNodes(at);
@@ -76,7 +69,7 @@ function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null 
       return { ...stays(why), ...(spare.power_state !== "power on" && { unproven: true }) };
     if (isAsked) return null;
     const proof = at.fence.spare === null ? undefined : { ...at.fence.spare };
-    return next([powerWrite(at, at.plan.destination, { target: "power off" })], proof, () => {
+    return next([at.calls.power(at.plan.destination, { target: "power off" })], proof, () => {
       isAsked = true;
     });
   };
@@ -105,7 +98,7 @@ async function moves(
   to: SwitchSide,
   ready: () => Promise<string | null> = () => Promise.resolve(null),
 ): Promise<SwitchPosition> {
-  const todo: SwitchWrite[] = [];
+  const todo: NodeWrite[] = [];
   const others: string[] = [];
   const all = kinds.flatMap((kind) => plan[kind].map((uuid) => ({ kind, uuid })));
   const owners = await inOrder(all.map(({ kind, uuid }) => calls.ownerOf(kind, uuid)));
@@ -123,8 +116,10 @@ async function moves(
           if (now === plan[to]) return "made";
           return why === null ? "open" : { why };
         },
-        ...{ method: "PATCH", path: `/v1/volume/${kind}/${uuid}` },
-        body: [{ op: "replace", path: "/node_uuid", value: plan[to] }],
+        call: () =>
+          nodeCalls.patchVolume(`${kind}/${uuid}`, [
+            { op: "replace", path: ["node_uuid"], after: plan[to] },
+          ]),
       });
   }
   return either(todo, others, to === "source");
@@ -132,7 +127,7 @@ async function moves(
 
 /** @param isBack what can be taken back is, whatever else is left */
 function either(
-  todo: readonly SwitchWrite[],
+  todo: readonly NodeWrite[],
   others: readonly string[],
   isBack: boolean,
 ): SwitchPosition {
@@ -145,15 +140,15 @@ export function vifsStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const attached = async (node: string, vif: string): Promise<boolean> =>
     (await calls.vifs(node)).includes(vif);
-  const detach = (node: string, vif: string): SwitchWrite => ({
+  const detach = (node: string, vif: string): NodeWrite => ({
     ...{ what: `detaching VIF ${vif} of node ${node}`, on: [plan.source, plan.destination] },
     look: async () => ((await attached(node, vif)) ? "open" : "made"),
-    ...{ method: "DELETE", path: `/v1/nodes/${node}/vifs/${vif}` },
+    call: () => nodeCalls.detach(node, vif),
   });
-  const attach = (node: string, vif: string): SwitchWrite => ({
+  const attach = (node: string, vif: string): NodeWrite => ({
     ...{ what: `attaching VIF ${vif} to node ${node}`, on: [plan.source, plan.destination] },
     look: async () => ((await attached(node, vif)) ? "made" : "open"),
-    ...{ method: "POST", path: `/v1/nodes/${node}/vifs`, body: { id: vif } },
+    call: () => nodeCalls.attach(node, vif),
   });
   const moved = async (
     vifs: readonly string[],

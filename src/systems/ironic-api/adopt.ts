@@ -1,19 +1,15 @@
-import { isObject } from "../../lib/json.ts";
-import { counted } from "../../lib/text.ts";
 import type { Hooks } from "../../model/change.ts";
 import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
-import { withoutSecrets } from "../openstack/fault.ts";
-import { ACCEPTED, mayPass, pause, rest, TRIES } from "../openstack/passing.ts";
+import { mayPass, pause, rest, TRIES } from "../openstack/passing.ts";
 import { create, stopIfForbidden } from "./create.ts";
 import { foundState, isOnWay } from "./found-state.ts";
-import { hiding, type Link, lookAt, readPorts, tellsOf } from "./look.ts";
+import { hiding, type Link, lookAt, readPorts, tellsOf, wordOf } from "./look.ts";
 import { type Call, nextMove, noHistory, note } from "./move.ts";
+import { acceptedWrites } from "./node.ts";
 import {
   type AdoptedMachine,
   type AdoptionOutcome,
-  NOTHING_THERE,
-  nodeIs,
   noOutcome,
   portId,
   toItsEnd,
@@ -38,10 +34,9 @@ export function adopt(
   journal: KnownRows,
 ): Promise<AdoptionOutcome> {
   const outcome = noOutcome();
-  const link = hiding(shared, machine.node);
-  const secrets = machine.node === null ? [] : link.rows.secrets(machine.node);
+  const { link, hide } = hiding(shared, machine.node);
   const fail: Fail = (why) => {
-    outcome.failed = withStand(withoutSecrets(why, secrets), outcome);
+    outcome.failed = withStand(hide(why), outcome);
   };
   return toItsEnd(outcome, () => takeOn(link, machine, journal, outcome, fail), fail);
 }
@@ -65,6 +60,11 @@ async function takeOn(
     outcome.stands = nodeIs(row);
   });
   if (stopped !== null) fail(stopped);
+}
+
+/** How a node that is ours stands, from its state in Ironic. */
+function nodeIs({ provision_state }: Row): string {
+  return `its node is ${JSON.stringify(provision_state ?? null)} in Ironic`;
 }
 
 /** What finish cleared is no step that is still to be made. */
@@ -91,7 +91,7 @@ async function makeNode(
   const made = known === null ? await create(link, "node", node) : { seen: known, now: false };
   if ("why" in made) {
     if (made.none) {
-      outcome.stands = NOTHING_THERE;
+      outcome.stands = "nothing of it is in Ironic";
       await observed({ refused: all });
     }
     if (made.broke !== undefined) throw made.broke;
@@ -202,7 +202,7 @@ async function drive(
 ): Promise<string | null> {
   const uuid = String(planned.uuid);
   const history = noHistory();
-  const accepted = new Map<string, number>();
+  const accepted = acceptedWrites();
   let found = from;
   let tries = 0;
   /** The change of state that was accepted last, and from which state. */
@@ -225,21 +225,22 @@ async function drive(
     } else if (move.do !== "done") {
       const { name, shows } = move;
       const mark = `${name} ${String(found.provision_state)}`;
-      // A conductor that finds a node locked, or a change made twice, holds the call for a second.
-      if ((isLocked(found) || mark === last) && waited.looks < LOOKS) await nap();
+      // A conductor that works on a node, or reads its power, refuses a change for now. One that finds it locked, or a change made twice, holds the call for a second.
+      if ((wordOf(found.reservation) !== null || mark === last) && waited.looks < LOOKS)
+        await nap();
       else {
-        const times = accepted.get(name) ?? 0;
-        if (times > 0 && shows !== "later") return `${name} was accepted, and does not show`;
-        if (times === ACCEPTED)
-          return `${name} was accepted ${counted(times, "time")}, and it is ${String(found.provision_state)} still`;
-        const path = `/v1/nodes/${uuid}${move.path}`;
-        const answer = await link.service.tell(move.method, path, move.body);
+        if (accepted.has(name) && shows !== "later")
+          return `${name} was accepted, and does not show`;
+        const exhausted = accepted.exhausted(name);
+        if (exhausted !== null)
+          return `${exhausted}, and it is ${String(found.provision_state)} still`;
+        const answer = await link.service.tell(move.method, move.path, move.body);
         const isTaken = answer.status >= 200 && answer.status < 300;
         if (!isTaken) stopIfForbidden(link, `${name} of node ${uuid}`, answer);
         if (!isTaken && (!mayPass(answer) || tries === TRIES))
           return `${name} is refused: ${answer.fault}`;
         if (isTaken) {
-          accepted.set(name, times + 1);
+          accepted.add(name);
           waited.looks = 0;
         }
         const now = isTaken ? shownBy(link, move, found, answer.body) : null;
@@ -267,16 +268,11 @@ async function drive(
   }
 }
 
-/** A conductor works on it, or reads its power: it would refuse a change for now. */
-function isLocked({ reservation }: Row): boolean {
-  return typeof reservation === "string" && reservation !== "";
-}
-
 /** The node as an accepted call has left it, where that needs no look to go on. */
 function shownBy({ rows }: Link, { shows }: Call, found: Row, body: unknown): Row | null {
   if (shows === "later") return null;
   if (shows !== "answer") return { ...found, ...shows };
-  return isObject(body) && tellsOf(body, String(found.uuid)) ? rows.reported("node", body) : null;
+  return tellsOf(body, String(found.uuid)) ? rows.reported("node", body) : null;
 }
 
 async function stateOf({ service, rows }: Link, uuid: string): Promise<Row | null> {

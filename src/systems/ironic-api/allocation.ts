@@ -7,7 +7,17 @@ import type {
   ServerRecord,
   Written,
 } from "../../model/ironic/manage.ts";
-import { type Stand, settled, shown } from "../openstack/settled.ts";
+import type { NodeChange } from "../../model/ironic/rest.ts";
+import type { Answer } from "../openstack/session.ts";
+import { type Stand, shown } from "../openstack/settled.ts";
+import { wordOf } from "./look.ts";
+import {
+  createNodeClient,
+  type Failpoint,
+  type NodeClient,
+  type NodeWrite,
+  nodeCalls,
+} from "./node.ts";
 import { readRunning } from "./running.ts";
 import type { RestService } from "./service.ts";
 
@@ -24,63 +34,84 @@ type Allocations = Pick<
 export function createAllocations(
   service: RestService,
   mark: string,
-  failpoint: (point: "rest.before" | "rest.after") => Promise<void>,
+  failpoint: Failpoint,
 ): Allocations {
-  const tell: RestService["tell"] = async (method, path, body) => {
-    await failpoint("rest.before");
-    const answer = await service.tell(method, path, body);
-    await failpoint("rest.after");
-    return answer;
-  };
-  const at: At = { service, tell, mark, now: (uuid) => readRunning(service, uuid, []) };
+  const client = createNodeClient(service, failpoint, (node) => readRunning(service, node, []));
+  return { ...marks(client, mark), ...records(service, client) };
+}
+
+type Client = NodeClient<RunningNode | null>;
+
+function marks({ prepare, make, changeChecked }: Client, mark: string) {
   return {
-    hold: (node, server) => hold(at, node, server),
-    record: (asked, isNew) => record(at, asked, isNew),
-    unrecord: (node, server) => unrecord(at, node, server),
-    endMaintenance: (node, server) => endMaintenance(at, node, server),
-    release: (node, server, traits) => release(at, node, server, traits),
+    async hold(node: string, server: string): Promise<Written<RunningNode>> {
+      let taken = false;
+      let held: RunningNode | null = null;
+      const must = (now: RunningNode | null): string | null => {
+        held = now;
+        return now === null ? "it is gone" : null;
+      };
+      const is = (now: RunningNode | null): boolean => now?.extra[mark] === server;
+      const may = (now: RunningNode | null): string | null => {
+        const other = now?.extra[mark];
+        if (other === undefined) return null;
+        taken = true;
+        return `somebody manages it: extra.${mark} is ${String(other)}`;
+      };
+      const call = () => nodeCalls.patch(node, [{ path: ["extra", mark], after: server }]);
+      const answered = ({ status }: Answer): void => {
+        taken = status === 409;
+      };
+      // Another's mark may have come in between: the last one stands.
+      const change = { ...prepare(node, "PATCH", { must, is, may }, call), answered };
+      const why = await make(change, shown);
+      return why === null && held !== null ? { now: held } : { why: why ?? "it is gone", taken };
+    },
+    release(node: string, server: string, traits: Json | undefined) {
+      const unmarked: NodeChange = { path: ["extra", mark], after: undefined };
+      const open = (now: RunningNode | null): readonly NodeChange[] => [
+        ...(now?.extra[mark] === server ? [unmarked] : []),
+        ...(now === null ? [] : traitsChange(now, server, traits)),
+      ];
+      const is = (now: RunningNode | null): boolean => open(now).length === 0;
+      const call = (now: RunningNode | null) => nodeCalls.patch(node, open(now));
+      return changeChecked(node, "PATCH", { is }, call);
+    },
   };
 }
 
-/** What every call here needs. */
-interface At {
-  readonly service: RestService;
-  readonly tell: RestService["tell"];
-  readonly mark: string;
-  readonly now: (node: string) => Promise<RunningNode | null>;
-}
-
-async function hold(
-  { service, tell, mark, now }: At,
-  node: string,
-  server: string,
-): Promise<Written<RunningNode>> {
-  let taken = false;
-  let held: RunningNode | null = null;
-  const look = async (): Promise<Stand> => {
-    held = await now(node);
-    if (held === null) return { why: "it is gone" };
-    const other = held.extra[mark];
-    if (other === undefined || other === server) return other === server ? "made" : "open";
-    taken = true;
-    return { why: `somebody manages it: extra.${mark} is ${String(other)}` };
+function records(service: RestService, client: Client) {
+  /** Of our own alone. */
+  const endMaintenance: Allocations["endMaintenance"] = (node, server) => {
+    const is = (now: RunningNode | null): boolean => now?.maintenance_reason !== reasonOf(server);
+    const call = () => nodeCalls.endMaintenance(node);
+    return client.changeChecked(node, "the end of maintenance", { is }, call);
   };
-  const add = [{ op: "add", path: `/extra/${mark}`, value: server }];
-  const path = `/v1/nodes/${node}`;
-  // Another's mark may have come in between: the last one stands.
-  const why = await shown(service.session, `PATCH of node ${node}`, look, async () => {
-    const answer = await tell("PATCH", path, add);
-    taken = answer.status === 409;
-    return answer;
-  });
-  return why === null && held !== null ? { now: held } : { why: why ?? "it is gone", taken };
+  return {
+    endMaintenance,
+    record: (asked: RecordAsked, isNew: boolean) => record(service, client, asked, isNew),
+    async unrecord(node: string, server: string): Promise<string | null> {
+      let why: string | null;
+      try {
+        why = await deleted(service, client, node, server);
+      } catch (cause) {
+        // A machine that keeps its record is left in service; where that breaks too, the first fault says more.
+        await endMaintenance(node, server).catch(() => null);
+        throw cause;
+      }
+      const still = await endMaintenance(node, server);
+      const whys = [why, still].filter((one) => one !== null);
+      return whys.length === 0 ? null : whys.join("; ");
+    },
+  };
 }
 
 /** As Ironic words it, after the node's uuid. @source ironic: common/exception.py, NodeLocked */
 const LOCKED = "is locked by host";
 
 async function record(
-  { service, tell, now }: At,
+  service: RestService,
+  client: Client,
   { node, uuid, ...more }: RecordAsked,
   isNew: boolean,
 ): Promise<Written<ServerRecord | null>> {
@@ -96,104 +127,51 @@ async function record(
     if (found?.state === "active" && found.node_uuid === node) return "made";
     if (found?.state === "error") {
       // What failed is an allocation still, and keeps its name.
-      await tell("DELETE", `/v1/allocations/${uuid}`);
+      await client.tell(nodeCalls.deallocate(uuid));
       return { why: `Ironic does not allocate it: ${found.last_error ?? "no reason given"}` };
     }
-    const { instance_uuid = null } = (await now(node)) ?? {};
+    const { instance_uuid = null } = (await client.read(node)) ?? {};
     if (instance_uuid === null || instance_uuid === uuid) return "open";
     taken = true;
     return { why: `it has instance ${instance_uuid} already` };
   };
-  const why = await settled(
-    service.session,
-    `the allocation of node ${node}`,
-    look,
-    async () => {
-      const answer = await tell("POST", "/v1/allocations", { node, uuid, ...more });
-      taken = answer.status === 409;
-      told = answer.body;
-      return answer;
+  const why = await client.make({
+    ...{ what: `the allocation of node ${node}`, on: [node], look },
+    call: () => nodeCalls.allocate({ node, uuid, ...more }),
+    answered({ status, body }) {
+      taken = status === 409;
+      told = body;
     },
     // A name that is taken stays so; a lock goes.
-    ({ status, fault }) =>
+    isFinal: ({ status, fault }) =>
       (status === 409 && !fault.includes(LOCKED)) || (status === 500 && /backfill/i.test(fault)),
-  );
+  });
   if (why !== null) return { why, taken };
   return { now: isObject(told) && told.uuid === uuid ? recordOf(uuid, told) : null };
 }
 
-async function unrecord(at: At, node: string, server: string): Promise<string | null> {
-  let why: string | null;
-  try {
-    why = await deleted(at, node, server);
-  } catch (cause) {
-    // A machine that keeps its record is left in service; where that breaks too, the first fault says more.
-    await endMaintenance(at, node, server).catch(() => null);
-    throw cause;
-  }
-  const still = await endMaintenance(at, node, server);
-  const whys = [why, still].filter((one) => one !== null);
-  return whys.length === 0 ? null : whys.join("; ");
-}
-
 /** Ironic deletes the allocation of an active node only while the node is in maintenance. */
 async function deleted(
-  { service: { session }, service, tell, now }: At,
+  service: RestService,
+  client: Client,
   node: string,
   server: string,
 ): Promise<string | null> {
   const record = await readAllocation(service, server);
   if (record === null) return null;
   if (record.node_uuid === node) {
-    const kept = async (): Promise<Stand> => {
-      const found = await now(node);
-      const may = found === null || found.maintenance || found.provision_state !== "active";
-      return may ? "made" : "open";
-    };
-    const held = await shown(session, `the maintenance of node ${node}`, kept, () =>
-      tell("PUT", `/v1/nodes/${node}/maintenance`, { reason: reasonOf(server) }),
-    );
+    const is = (now: RunningNode | null): boolean =>
+      now === null || now.maintenance || now.provision_state !== "active";
+    const call = () => nodeCalls.maintenance(node, reasonOf(server));
+    const held = await client.changeChecked(node, "the maintenance", { is }, call);
     if (held !== null) return held;
   }
-  const gone = async (): Promise<Stand> =>
-    (await readAllocation(service, server)) === null ? "made" : "open";
-  return shown(session, `the end of allocation ${server}`, gone, () =>
-    tell("DELETE", `/v1/allocations/${server}`),
-  );
-}
-
-/** Of our own alone. */
-function endMaintenance(
-  { service: { session }, tell, now }: At,
-  node: string,
-  server: string,
-): Promise<string | null> {
-  const ended = async (): Promise<Stand> =>
-    (await now(node))?.maintenance_reason === reasonOf(server) ? "open" : "made";
-  return shown(session, `the end of maintenance of node ${node}`, ended, () =>
-    tell("DELETE", `/v1/nodes/${node}/maintenance`),
-  );
-}
-
-async function release(
-  { service, tell, mark, now }: At,
-  node: string,
-  server: string,
-  traits: Json | undefined,
-): Promise<string | null> {
-  let patch: readonly Json[] = [];
-  const look = async (): Promise<Stand> => {
-    const found = await now(node);
-    if (found === null) return "made";
-    patch = [
-      ...(found.extra[mark] === server ? [{ op: "remove", path: `/extra/${mark}` }] : []),
-      ...traitsPatch(found, server, traits),
-    ];
-    return patch.length === 0 ? "made" : "open";
+  const end: NodeWrite = {
+    ...{ what: `the end of allocation ${server}`, on: [node] },
+    look: async () => ((await readAllocation(service, server)) === null ? "made" : "open"),
+    call: () => nodeCalls.deallocate(server),
   };
-  return shown(service.session, `PATCH of node ${node}`, look, () =>
-    tell("PATCH", `/v1/nodes/${node}`, patch),
-  );
+  return client.make(end, shown);
 }
 
 /** The reason of a maintenance that is ours, for the moment in which an allocation is ended. */
@@ -202,15 +180,14 @@ export function reasonOf(server: string): string {
 }
 
 /** An allocation of a node in use writes `[]` there: anything else is somebody's, as a node is that he has. */
-function traitsPatch(
+function traitsChange(
   { instance_info, instance_uuid }: RunningNode,
   server: string,
   traits: Json | undefined,
-): readonly Json[] {
-  if (instance_uuid !== null && instance_uuid !== server) return [];
-  if (!isEmptied(instance_info, traits)) return [];
-  const path = "/instance_info/traits";
-  return traits === undefined ? [{ op: "remove", path }] : [{ op: "add", path, value: traits }];
+): readonly NodeChange[] {
+  const isOthers = instance_uuid !== null && instance_uuid !== server;
+  if (isOthers || !isEmptied(instance_info, traits)) return [];
+  return [{ path: ["instance_info", "traits"], after: traits }];
 }
 
 /** @param traits as they were before the allocation; undefined: there were none */
@@ -232,10 +209,7 @@ export async function readAllocation(
 }
 
 function recordOf(uuid: string, told: JsonObject): ServerRecord {
-  const word = (field: string): string | null => {
-    const value = told[field];
-    return typeof value === "string" && value !== "" ? value : null;
-  };
+  const word = (field: string): string | null => wordOf(told[field]);
   return {
     ...{ uuid, name: word("name"), node_uuid: word("node_uuid") },
     ...{ state: word("state") ?? "", last_error: word("last_error") },

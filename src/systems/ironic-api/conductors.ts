@@ -3,9 +3,9 @@ import type { Conductor, EnabledInterface, Service } from "../../model/ironic/se
 import { listed, pages } from "./look.ts";
 import type { RestService } from "./service.ts";
 
-/** Minors that brought what is asked. @source facts/ironic.md 4.1 */
+/** Minors that brought what is asked; only who sees every node may list conductors. @source facts/ironic.md 4.1 */
 const INTERFACES = 31;
-const CONDUCTORS = 49;
+export const CONDUCTORS = 49;
 const RESERVED = 1000;
 
 /**

@@ -115,13 +115,13 @@ export function unplanned(planned: Row, found: Row): readonly string[] {
   return FILLED.filter((field) => (planned[field] ?? null) !== (found[field] ?? null));
 }
 
-/** Whether the state is one of the way in which a node waits for our next step. */
-export function isStill(state: unknown): boolean {
-  return ON_WAY[String(state)] === "stays";
+/** Whether the planned traits are to be written next: in a state of the way in which a node waits for our next step. */
+export function takesTraits(planned: Row, found: Row): boolean {
+  return ON_WAY[String(found.provision_state)] === "stays" && wantsTraits(planned, found);
 }
 
 /** Whether the planned traits, which no node is made with, have still to be written. */
-export function wantsTraits(planned: Row, found: Row): boolean {
+function wantsTraits(planned: Row, found: Row): boolean {
   return isLong(planned.traits) && !isLong(found.traits);
 }
 

@@ -1,11 +1,10 @@
-import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
-import { counted } from "../../lib/text.ts";
+import type { JsonObject } from "../../lib/json.ts";
 import type { Guard, Guarded, Guards } from "../../model/handover.ts";
-import { carriedFields, type RestDoc } from "../../model/ironic/rest.ts";
-import { ACCEPTED, mayPass, pause, TRIES } from "../openstack/passing.ts";
+import { carriedFields, type NodeChange, type RestDoc } from "../../model/ironic/rest.ts";
+import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { refusedCall } from "../openstack/session.ts";
-import { tellsOf } from "./look.ts";
-import { cleaned } from "./move.ts";
+import { tellsOf, wordOf } from "./look.ts";
+import { acceptedWrites, nodeCalls } from "./node.ts";
 import { inFlight } from "./pool.ts";
 import type { RestService } from "./service.ts";
 
@@ -13,6 +12,8 @@ const FIELDS = [
   ...["uuid", "provision_state", "instance_uuid", "maintenance", "maintenance_reason"],
   ...["reservation", "protected", "protected_reason", "automated_clean"],
 ];
+
+const PATCH = "the PATCH";
 
 /**
  * Guards over the service's API, which compares nothing: each node is looked at right before its
@@ -25,7 +26,7 @@ export function createRestGuard(service: RestService, doc: RestDoc, most: number
   const fields = FIELDS.filter((field) => known.has(field)).join(",");
   const inspect = async (uuid: string): Promise<Guarded | null> => {
     const body = await service.ask(`/v1/nodes/${uuid}?fields=${fields}`);
-    return isObject(body) && tellsOf(body, uuid) ? guarded(body) : null;
+    return tellsOf(body, uuid) ? guarded(body) : null;
   };
   return {
     async observe(uuids) {
@@ -37,8 +38,10 @@ export function createRestGuard(service: RestService, doc: RestDoc, most: number
       return new Map(found.flatMap(([uuid, node]) => (node === null ? [] : [[uuid, node]])));
     },
     async write(uuid, seen, change) {
-      for (let [tries, accepted] = [0, 0]; ; tries += 1) {
-        const answer = await service.tell("PATCH", `/v1/nodes/${uuid}`, patchOf(change));
+      const accepted = acceptedWrites();
+      const { method, path, body } = nodeCalls.patch(uuid, changesOf(change));
+      for (let tries = 0; ; tries += 1) {
+        const answer = await service.tell(method, path, body);
         const { status } = answer;
         const isTaken = status >= 200 && status < 300;
         if (status === 403 || status === 406)
@@ -46,13 +49,13 @@ export function createRestGuard(service: RestService, doc: RestDoc, most: number
         if (!isTaken && !mayPass(answer) && status !== 404)
           return { why: `it is refused: ${answer.fault}` };
         if (status === 404 || tries === TRIES) return "again";
-        if (!isTaken || accepted > 0) await pause(tries);
+        if (!isTaken || accepted.has(PATCH)) await pause(tries);
         const now = await inspect(uuid);
         if (now !== null && isAs(now, change)) return "done";
         if (now === null || !isAs(now, seen)) return "again";
-        if (isTaken) accepted += 1;
-        if (accepted === ACCEPTED)
-          return { why: `the PATCH was accepted ${counted(accepted, "time")} and changed nothing` };
+        if (isTaken) accepted.add(PATCH);
+        const exhausted = accepted.exhausted(PATCH);
+        if (exhausted !== null) return { why: `${exhausted} and changed nothing` };
       }
     },
   };
@@ -65,22 +68,18 @@ function isAs(found: Guarded, wanted: Partial<Guards>): boolean {
 const GUARDS = ["protected", "protected_reason", "automated_clean"] as const;
 
 /** The reason goes with protection by itself, and may not be written without it. */
-function patchOf(change: Partial<Guards>): readonly Json[] {
-  const { protected: guards, protected_reason, automated_clean } = change;
-  return [
-    ...(guards === undefined ? [] : [{ op: "replace", path: "/protected", value: guards }]),
-    ...(guards === true && protected_reason !== null && protected_reason !== undefined
-      ? [{ op: "add", path: "/protected_reason", value: protected_reason }]
-      : []),
-    ...(automated_clean === undefined ? [] : [cleaned({ automated_clean })]),
+function changesOf(change: Partial<Guards>): readonly NodeChange[] {
+  const { protected: guards, protected_reason: reason = null, automated_clean } = change;
+  const fields: readonly NodeChange[] = [
+    { op: "replace", path: ["protected"], after: guards },
+    { path: ["protected_reason"], after: guards === true ? (reason ?? undefined) : undefined },
+    { path: ["automated_clean"], after: automated_clean },
   ];
+  return fields.filter(({ after }) => after !== undefined);
 }
 
 function guarded(row: JsonObject): Guarded {
-  const word = (field: string): string | null => {
-    const value = row[field];
-    return typeof value === "string" && value !== "" ? value : null;
-  };
+  const word = (field: string): string | null => wordOf(row[field]);
   const { automated_clean } = row;
   return {
     provision_state: word("provision_state"),

@@ -1,20 +1,23 @@
 import { MigrationError } from "../../lib/error.ts";
-import { isObject, type Json } from "../../lib/json.ts";
+import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import type { Current } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
-import type { RestRows } from "./row.ts";
+import { withoutSecrets } from "../openstack/fault.ts";
+import type { rowsOf } from "./row.ts";
 import type { RestService } from "./service.ts";
 
 /** A service and how rows pass to it and from it. */
 export interface Link {
   readonly service: RestService;
-  readonly rows: RestRows;
+  readonly rows: ReturnType<typeof rowsOf>;
 }
 
-/** The way of one machine: nothing the service says of it quotes a secret of its row. */
-export function hiding({ service, rows }: Link, row: Row | null): Link {
-  return row === null ? { service, rows } : { service: service.hiding(rows.secrets(row)), rows };
+/** The way of one machine: neither what the service says of it nor what is said here quotes a secret of its row. */
+export function hiding({ service, rows }: Link, row: Row | null) {
+  const secrets = row === null ? [] : rows.secrets(row);
+  const link: Link = { service: service.hiding(secrets), rows };
+  return { link, hide: (text: string): string => withoutSecrets(text, secrets) };
 }
 
 /** A row, and what of it stands in no row. */
@@ -24,28 +27,37 @@ export interface SeenRow {
   readonly strange: readonly string[];
 }
 
-/** What is about something else would pass for a row somebody changed: it is no answer. */
 export async function lookAt(
   { service, rows }: Link,
   resource: Resource,
   uuid: string,
 ): Promise<SeenRow | null> {
-  const path = `/v1/${resource}s/${uuid}`;
+  const body = await bodyOf(service, `/v1/${resource}s/${uuid}`, uuid);
+  return body === null ? null : seenOf(rows, resource, body);
+}
+
+/** What is about something else would pass for what somebody changed: it is no answer. */
+export async function bodyOf(
+  service: RestService,
+  path: string,
+  uuid: string,
+): Promise<JsonObject | null> {
   const body = await service.ask(path);
-  if (body === null) return null;
-  if (tellsOf(body, uuid)) return seenOf(rows, resource, body);
-  throw new MigrationError(
-    "N2I-E212",
-    `${service.session.url} answers GET ${path} with something else`,
-  );
+  if (body === null || tellsOf(body, uuid)) return body;
+  throw notThat(service, path);
+}
+
+/** @param path of a GET that was answered with something else */
+export function notThat({ session }: RestService, path: string): MigrationError {
+  return new MigrationError("N2I-E212", `${session.url} answers GET ${path} with something else`);
 }
 
 /** Whether a body is about what it was asked for. */
-export function tellsOf(body: unknown, uuid: string): boolean {
+export function tellsOf(body: unknown, uuid: string): body is JsonObject {
   return isObject(body) && String(body.uuid).toLowerCase() === uuid.toLowerCase();
 }
 
-export function seenOf(rows: RestRows, resource: Resource, body: unknown): SeenRow {
+export function seenOf(rows: Link["rows"], resource: Resource, body: unknown): SeenRow {
   const { allocation_uuid } = isObject(body) ? body : {};
   const strange = typeof allocation_uuid === "string" ? ["an allocation"] : [];
   return { row: rows.reported(resource, body), strange };
@@ -60,6 +72,11 @@ export async function readPorts({ service, rows }: Link, node: string): Promise<
 /** The ports that have a MAC: one, or none. */
 export async function portsByAddress({ service }: Link, address: string): Promise<readonly Json[]> {
   return listed(await service.ask(`/v1/ports?address=${address}`), "ports");
+}
+
+/** A text that is not empty. */
+export function wordOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
 }
 
 /** A list in a body; nothing where there is none. */

@@ -1,22 +1,19 @@
-import type { Json } from "../../lib/json.ts";
+import type { NodeChange } from "../../model/ironic/rest.ts";
 import type { Row } from "../../model/machine.ts";
 import {
   isBeingUndone,
   isPassedThrough,
-  isStill,
   isUntouched,
+  takesTraits,
   unplanned,
-  wantsTraits,
 } from "./found-state.ts";
+import { wordOf } from "./look.ts";
+import { type NodeCall, nodeCalls } from "./node.ts";
 
 /** A call that brings a node a step on. */
-export interface Call {
+export interface Call extends NodeCall {
   readonly do: "call";
   readonly name: string;
-  readonly method: "PUT" | "PATCH" | "DELETE";
-  /** Below the node's own. */
-  readonly path: string;
-  readonly body?: Json;
   /** Where its effect is seen once it is accepted: in these fields, in the answer's body, or later. */
   readonly shows: Row | "answer" | "later";
 }
@@ -29,36 +26,8 @@ type Move =
   | { readonly do: "done" }
   | { readonly do: "stop"; readonly why: string };
 
-function provision(name: "manage" | "adopt" | "provide"): Call {
-  const body = { target: name };
-  return { do: "call", name, method: "PUT", path: "/states/provision", body, shows: "later" };
-}
-
-function hold(maintenance_reason: string | null): Call {
-  return {
-    ...{ do: "call", name: "hold", method: "PUT", path: "/maintenance" },
-    body: maintenance_reason === null ? {} : { reason: maintenance_reason },
-    shows: { maintenance: true, maintenance_reason },
-  };
-}
-
-/** Out of the maintenance that a rollback of ours began and did not live to end. */
-const RELEASE: Call = {
-  ...{ do: "call", name: "release", method: "DELETE", path: "/maintenance" },
-  shows: { maintenance: false, maintenance_reason: null },
-};
-
-function write(traits: Json): Call {
-  const body = { traits };
-  return { do: "call", name: "traits", method: "PUT", path: "/traits", body, shows: body };
-}
-
-/**
- * `fill`: what the service filled in by itself when the node was made; `settle`: cleaning, which a
- * free machine refused until it was available, is as planned from now on.
- */
-function change(name: "fill" | "protect" | "settle", body: readonly Json[]): Call {
-  return { do: "call", name, method: "PATCH", path: "", body, shows: "answer" };
+function call(name: string, write: NodeCall, shows: Call["shows"]): Call {
+  return { do: "call", name, ...write, shows };
 }
 
 interface History {
@@ -91,18 +60,30 @@ export function note(history: History, call: Call["name"], found: Row): void {
 export function nextMove(planned: Row, found: Row, history: History): Move {
   const { provision_state: state } = found;
   const goal = planned.provision_state;
-  if (planned.maintenance === true && !isHeld(planned, found)) return hold(reasonOf(planned));
-  if (planned.maintenance !== true && isBeingUndone(found)) return RELEASE;
+  const uuid = String(planned.uuid);
+  const provision = (target: "manage" | "adopt" | "provide"): Call =>
+    call(target, nodeCalls.provision(uuid, target), "later");
+  if (planned.maintenance === true && !isHeld(planned, found)) {
+    const maintenance_reason = wordOf(planned.maintenance_reason);
+    const shows = { maintenance: true, maintenance_reason };
+    return call("hold", nodeCalls.maintenance(uuid, maintenance_reason), shows);
+  }
+  // Out of the maintenance that a rollback of ours began and did not live to end.
+  if (planned.maintenance !== true && isBeingUndone(found)) {
+    const shows = { maintenance: false, maintenance_reason: null };
+    return call("release", nodeCalls.endMaintenance(uuid), shows);
+  }
+  // What the service filled in by itself when the node was made.
   const other = unplanned(planned, found);
-  if (other.length > 0)
-    return change(
-      "fill",
-      other.map((field) => put(field, planned)),
-    );
-  if (isStill(state) && wantsTraits(planned, found)) return write(planned.traits ?? []);
+  if (other.length > 0) return change("fill", planned, other);
+  if (takesTraits(planned, found)) {
+    const { traits = [] } = planned;
+    return call("traits", nodeCalls.traits(uuid, traits), { traits });
+  }
   switch (state) {
     case "enroll":
-      return history.managed && givesReason(found)
+      // Ironic tells why a change of state failed, always: without a word the state never changed.
+      return history.managed && wordOf(found.last_error) !== null
         ? stop(`manage failed: ${errorOf(found)}`)
         : provision("manage");
     case "verifying":
@@ -128,20 +109,12 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   }
 }
 
-/** What makes a field as planned, whatever it is now. */
-function put(field: string, planned: Row): Json {
-  const value = planned[field] ?? null;
-  const path = `/${field}`;
-  return value === null ? { op: "remove", path } : { op: "add", path, value };
-}
-
-/**
- * Makes cleaning as planned; NULL leaves it to the conductor.
- *
- * @source Ironic 21.4 answers 500 to a `remove` of it, which has no value to look at
- */
-export function cleaned({ automated_clean: value = null }: Row): Json {
-  return { op: "add", path: "/automated_clean", value };
+/** Makes fields as planned, whatever they are now. */
+function change(name: string, planned: Row, fields: readonly string[]): Call {
+  const changes = fields.map(
+    (field): NodeChange => ({ path: [field], after: planned[field] ?? undefined }),
+  );
+  return call(name, nodeCalls.patch(String(planned.uuid), changes), "answer");
 }
 
 function stop(why: string): Move {
@@ -149,30 +122,21 @@ function stop(why: string): Move {
 }
 
 function errorOf(found: Row): string {
-  return givesReason(found) ? String(found.last_error) : "no reason is given";
-}
-
-/** Ironic tells why a change of state failed, always: without a word the state never changed. */
-function givesReason({ last_error }: Row): boolean {
-  return typeof last_error === "string" && last_error !== "";
+  return wordOf(found.last_error) ?? "no reason is given";
 }
 
 function isHeld(planned: Row, found: Row): boolean {
-  return found.maintenance === true && reasonOf(found) === reasonOf(planned);
-}
-
-/** Some releases keep an empty reason where none is given. */
-function reasonOf({ maintenance_reason: reason }: Row): string | null {
-  return typeof reason === "string" && reason !== "" ? reason : null;
+  // Some releases keep an empty reason where none is given.
+  const [is, wanted] = [wordOf(found.maintenance_reason), wordOf(planned.maintenance_reason)];
+  return found.maintenance === true && is === wanted;
 }
 
 function finish(planned: Row, found: Row): Move {
-  if (isUntouched(planned, found)) return change("settle", [cleaned(planned)]);
-  const patch = ["protected", "protected_reason"].flatMap((field) => {
-    const want = planned[field];
-    return want === undefined || want === null || want === false || want === found[field]
-      ? []
-      : [{ op: "add", path: `/${field}`, value: want }];
+  // Cleaning, which a free machine refused until it was available, is as planned from now on.
+  if (isUntouched(planned, found)) return change("settle", planned, ["automated_clean"]);
+  const guards = ["protected", "protected_reason"].filter((field) => {
+    const want = planned[field] ?? false;
+    return want !== false && want !== found[field];
   });
-  return patch.length === 0 ? { do: "done" } : change("protect", patch);
+  return guards.length === 0 ? { do: "done" } : change("protect", planned, guards);
 }

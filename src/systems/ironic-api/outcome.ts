@@ -26,16 +26,10 @@ export function portId({ uuid }: Row): string {
   return `port:${String(uuid)}`;
 }
 
-export const NOTHING_THERE = "nothing of it is in Ironic";
 const NOBODY_KNOWS = "nobody knows yet what of it is in Ironic";
 
 export function noOutcome(): AdoptionOutcome {
   return { done: [], found: [], left: [], failed: null, stands: NOBODY_KNOWS, broke: null };
-}
-
-/** How a node that is ours stands, from its state in Ironic. */
-export function nodeIs({ provision_state }: Row): string {
-  return `its node is ${JSON.stringify(provision_state ?? null)} in Ironic`;
 }
 
 /** A reason, and what is there now. */

@@ -1,9 +1,8 @@
-import { counted } from "../../lib/text.ts";
 import { compareRow } from "../../model/compare.ts";
+import type { NodeChange } from "../../model/ironic/rest.ts";
 import type { RemovalForecast } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
-import { withoutSecrets } from "../openstack/fault.ts";
-import { ACCEPTED, mayPass, pause, TRIES } from "../openstack/passing.ts";
+import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
 import {
@@ -15,6 +14,7 @@ import {
   UNDOING,
 } from "./found-state.ts";
 import { hiding, type Link, lookAt, readPorts, type SeenRow } from "./look.ts";
+import { acceptedWrites, type NodeCall, nodeCalls } from "./node.ts";
 import {
   type AdoptedMachine,
   type AdoptionOutcome,
@@ -61,12 +61,11 @@ export function remove(
   patience: Patience = patienceOf(0),
 ): Promise<AdoptionOutcome> {
   const { uuid, node } = machine;
-  const link = hiding(shared, node);
-  const secrets = node === null ? [] : link.rows.secrets(node);
+  const { link, hide } = hiding(shared, node);
   const outcome = { ...noOutcome(), stands: "" };
   const ids = idsOf(machine);
   const leave = (why: string): void => {
-    const shown = withStand(withoutSecrets(why, secrets), outcome);
+    const shown = withStand(hide(why), outcome);
     outcome.left.push(...ids.map((id) => ({ id, why: shown })));
   };
   const against = { strange: strangers.get(uuid) ?? null, patience };
@@ -80,14 +79,13 @@ export async function judgeRemoval(
   strangers: ReadonlyMap<string, string>,
 ): Promise<RemovalForecast> {
   const { uuid, node, ports } = machine;
-  const link = hiding(shared, node);
+  const { link, hide } = hiding(shared, node);
   const ids = idsOf(machine);
   const nothing = { found: [], left: [], waiting: [] };
   const seen = await lookAt(link, "node", uuid);
   if (seen === null) return { ...nothing, found: ids };
   const there = await readPorts(link, uuid);
-  const secrets = node === null ? [] : link.rows.secrets(node);
-  const allAre = (why: string) => ids.map((id) => ({ id, why: withoutSecrets(why, secrets) }));
+  const allAre = (why: string) => ids.map((id) => ({ id, why: hide(why) }));
   const busy = isBusy(node, seen);
   if (busy !== null) return { ...nothing, waiting: allAre(busy) };
   const why = strangers.get(uuid) ?? reasonToLeave(link, node, ports, seen, there);
@@ -95,6 +93,8 @@ export async function judgeRemoval(
   const known = new Set([`node:${uuid}`, ...there.map(portId)]);
   return { ...nothing, found: ids.filter((id) => !known.has(id)) };
 }
+
+const DELETE = "its DELETE";
 
 /** What may keep a machine: what hangs on it that we did not write, and how long a lock is waited for. */
 interface Against {
@@ -117,7 +117,8 @@ async function takeBack(
     outcome.done.push(...ids.filter((id) => asked.has(id)));
     outcome.found.push(...ids.filter((id) => !asked.has(id)));
   };
-  for (let [tries, accepted] = [0, 0]; ; tries += 1) {
+  const accepted = acceptedWrites();
+  for (let tries = 0; ; tries += 1) {
     const seen = await lookAt(link, "node", uuid);
     if (seen === null) return end();
     if (node !== null) outcome.stands = isBeingUndone(seen.row) ? HELD : "";
@@ -128,15 +129,15 @@ async function takeBack(
       if (node !== null) outcome.stands = HELD;
       const own = there.filter((port) => ids.includes(portId(port)));
       if (node === null && own.length === 0) return end();
-      if (accepted === ACCEPTED)
-        return leave(`its DELETE was accepted ${counted(accepted, "time")}, and it is there still`);
+      const exhausted = accepted.exhausted(DELETE);
+      if (exhausted !== null) return leave(`${exhausted}, and it is there still`);
       const mine = node === null ? own.map(portId) : [`node:${uuid}`, ...there.map(portId)];
       const answer = await takeAway(link, uuid, node === null ? own : null, seen, () => {
         for (const id of mine) asked.add(id);
       });
       if (answer === null) {
-        accepted += 1;
-        if (accepted > 1) await pause(tries);
+        if (accepted.has(DELETE)) await pause(tries);
+        accepted.add(DELETE);
         continue;
       }
       const again = answer.status === 409 ? patience(tries) : tries < TRIES;
@@ -200,19 +201,15 @@ async function takeAway(
   { row }: SeenRow,
   deleting: () => void,
 ): Promise<Answer | null> {
-  const node = `/v1/nodes/${uuid}`;
-  const held = isBeingUndone(row);
-  const calls =
-    loose !== null
-      ? loose.map((port) => ["DELETE", `/v1/ports/${String(port.uuid)}`] as const)
-      : [
-          ...(held ? [] : [["PUT", `${node}/maintenance`, { reason: UNDOING }] as const]),
-          ...(row.protected === true
-            ? [["PATCH", node, [{ op: "replace", path: "/protected", value: false }]] as const]
-            : []),
-          ["DELETE", node] as const,
-        ];
-  for (const [method, path, body] of calls) {
+  const unprotected: NodeChange = { op: "replace", path: ["protected"], after: false };
+  const calls: readonly NodeCall[] = loose?.map((port) =>
+    nodeCalls.deletePort(String(port.uuid)),
+  ) ?? [
+    ...(isBeingUndone(row) ? [] : [nodeCalls.maintenance(uuid, UNDOING)]),
+    ...(row.protected === true ? [nodeCalls.patch(uuid, [unprotected])] : []),
+    nodeCalls.delete(uuid),
+  ];
+  for (const { method, path, body } of calls) {
     if (method === "DELETE") deleting();
     const answer = await link.service.tell(method, path, body);
     if (answer.status >= 200 && answer.status < 300) continue;

@@ -11,25 +11,14 @@ const MASK = "******";
 const MASKED: Sealed = { secret: "", of: "" };
 
 /** Rows between plan and service. */
-export interface RestRows {
-  /** A row as the service tells it, secrets sealed; only fields the pinned version carries. */
-  readonly reported: (resource: Resource, body: unknown) => Row;
-  /** Whether the pinned version tells a field. */
-  readonly tells: (resource: Resource, field: string) => boolean;
-  /** The body that makes a row, its secrets open. */
-  readonly body: (resource: Resource, row: Row) => Row;
-  /** Secrets of a row in clear, so that no message quotes them. */
-  readonly secrets: (row: Row) => readonly string[];
-  readonly same: SameSecret;
-}
-
-export function rowsOf(doc: RestDoc, minor: number, seal: Seal): RestRows {
+export function rowsOf(doc: RestDoc, minor: number, seal: Seal) {
   const fields = {
     node: carriedFields(doc, "node", minor),
     port: carriedFields(doc, "port", minor),
   };
   return {
-    reported(resource, body) {
+    /** A row as the service tells it, secrets sealed; only fields the pinned version carries. */
+    reported(resource: Resource, body: unknown): Row {
       const given = isObject(body) ? body : {};
       const place = String(resource === "node" ? given.uuid : given.node_uuid);
       const row: Record<string, Json> = {};
@@ -43,15 +32,18 @@ export function rowsOf(doc: RestDoc, minor: number, seal: Seal): RestRows {
       if (Array.isArray(traits)) row.traits = traits.map(String).toSorted();
       return row;
     },
-    tells: (resource, field) => fields[resource].has(field),
-    body: (resource, row) =>
+    /** Whether the pinned version tells a field. */
+    tells: (resource: Resource, field: string) => fields[resource].has(field),
+    /** The body that makes a row, its secrets open. */
+    body: (resource: Resource, row: Row): Row =>
       Object.fromEntries(
         Object.entries(createdRow(doc, resource, row, minor)).map(([field, value]) => [
           field,
           unsealed(value, seal),
         ]),
       ),
-    secrets: (row) => Object.values(row).flatMap((value) => secretsIn(value, seal)),
+    /** Secrets of a row in clear, so that no message quotes them. */
+    secrets: (row: Row) => Object.values(row).flatMap((value) => secretsIn(value, seal)),
     same: sameOver(seal),
   };
 }

@@ -9,7 +9,7 @@ import {
   type RunningNode,
   vifOf,
 } from "../../model/ironic/adoptable.ts";
-import { pages } from "./look.ts";
+import { notThat, pages, wordOf } from "./look.ts";
 import { inFlight } from "./pool.ts";
 import { checkMinor, type RestService } from "./service.ts";
 
@@ -124,7 +124,7 @@ export async function readRunning(
   const is = isUuid(ident) ? node.uuid === ident.toLowerCase() : node.name === ident;
   // Its database may compare names without their case.
   if (!is && !isUuid(ident) && node.name?.toLowerCase() === ident.toLowerCase()) return null;
-  if (!is) throw notThat(service, `GET /v1/nodes/${ident}`);
+  if (!is) throw notThat(service, `/v1/nodes/${ident}`);
   return nics === null ? { ...node, nics: await nicsOf(service, node.uuid) } : node;
 }
 
@@ -245,10 +245,6 @@ async function nicsOf(service: RestService, node: string): Promise<readonly Nic[
   return found;
 }
 
-function notThat({ session }: RestService, what: string): MigrationError {
-  return new MigrationError("N2I-E212", `${session.url} answers ${what} with something else`);
-}
-
 /**
  * A node as it is told, once it is known to be one.
  *
@@ -283,8 +279,4 @@ function nicOf(is: Nic["is"], body: Json): Nic {
   const { uuid, address, internal_info, extra } = objectOf(body);
   const vif = vifOf(internal_info, extra);
   return { is, uuid: String(uuid), address: wordOf(address), vif };
-}
-
-function wordOf(value: unknown): string | null {
-  return typeof value === "string" && value !== "" ? value : null;
 }

@@ -1,5 +1,5 @@
 import { grouped } from "../../lib/grouped.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, objectOf } from "../../lib/json.ts";
 import type { Outcome } from "../../model/change.ts";
 import type { RestDoc } from "../../model/ironic/rest.ts";
 import type { Claims, Current, Target, Verifier } from "../../model/ironic/target.ts";
@@ -8,16 +8,14 @@ import type { Step } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Answer } from "../openstack/session.ts";
 import { adopt } from "./adopt.ts";
-import { readBehind } from "./conductors.ts";
+import { CONDUCTORS, readBehind } from "./conductors.ts";
 import { type Link, listAll, pages } from "./look.ts";
+import type { Failpoint } from "./node.ts";
 import type { AdoptedMachine, AdoptionOutcome } from "./outcome.ts";
 import { gate, inFlight } from "./pool.ts";
 import { judgeRemoval, patienceOf, remove } from "./remove.ts";
 import { maskedIn, rowsOf } from "./row.ts";
 import type { RestService } from "./service.ts";
-
-/** Called around every call that changes something; a test kills the process there. */
-export type Failpoint = (point: "rest.before" | "rest.after") => Promise<void>;
 
 interface Driving {
   /** Machines in flight at most. */
@@ -186,9 +184,6 @@ function among({ nodes, ports }: Current, wanted: Claims): Current {
   };
 }
 
-/** First minor by which only who sees every node may list conductors. */
-const CONDUCTORS = 49;
-
 /**
  * To a login of one project Ironic says 404 of others' nodes: each would seem gone already, and be
  * nobody's from then on.
@@ -207,19 +202,13 @@ const HANGING = [
   ["volume/targets", 32, "a volume target"],
 ] as const;
 
-function nodeUuidOf(body: unknown): readonly string[] {
-  return typeof body === "object" && body !== null && "node_uuid" in body
-    ? [String(body.node_uuid)]
-    : [];
-}
-
 async function strangers(service: RestService): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const [collection, since, what] of HANGING)
     if (service.minor >= since)
       for await (const page of pages(service, collection))
-        for (const uuid of page.flatMap(nodeUuidOf))
-          found.set(uuid, `it has ${what} that this tool did not write`);
+        for (const { node_uuid } of page.map(objectOf))
+          found.set(String(node_uuid), `it has ${what} that this tool did not write`);
   return found;
 }
 

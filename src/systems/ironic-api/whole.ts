@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { VolumeConnector, VolumeTarget, WholeNode } from "../../model/switchover.ts";
-import { pages } from "./look.ts";
+import { pages, wordOf } from "./look.ts";
 import { nodeIn, readRunning } from "./running.ts";
 import { checkMinor, type RestService } from "./service.ts";
 
@@ -107,7 +107,7 @@ function wholeOf(
   const { ports = [], portgroups = [], connectors = [], targets = [] } = hanging.get(uuid) ?? {};
   return {
     ...{ uuid, name, told, portgroups },
-    ports: ports.map((port) => ({ ...port, in_portgroup: isText(port.portgroup_uuid) })),
+    ports: ports.map((port) => ({ ...port, in_portgroup: wordOf(port.portgroup_uuid) !== null })),
     connectors: connectors.map(connectorOf),
     targets: targets.map(targetOf),
   };
@@ -122,8 +122,4 @@ function targetOf({ uuid, volume_type, boot_index, volume_id }: JsonObject): Vol
     ...{ uuid: String(uuid), volume_type: String(volume_type), volume_id: String(volume_id) },
     boot_index: typeof boot_index === "number" ? boot_index : null,
   };
-}
-
-function isText(value: Json | undefined): boolean {
-  return typeof value === "string" && value !== "";
 }

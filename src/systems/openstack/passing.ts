@@ -45,8 +45,6 @@ export async function askUntilAnswered<T extends Tried>(
 
 /** Tries of a call the service is not ready for: about half a minute in all. */
 export const TRIES = 18;
-/** How often the same call may be accepted: one that changes nothing is not made for ever, and an adoption is tried twice. */
-export const ACCEPTED = 3;
 const FIRST_MS = 100;
 const LONGEST_MS = 2000;
 

@@ -6,7 +6,8 @@ import { ironicLeg, ironicPart } from "../../../src/migrate/apply/ironic.ts";
 import { loadMappings } from "../../../src/migrate/open/documents.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { PlannedMachine, PlannedRecord, Step } from "../../../src/model/plan.ts";
-import { createRestTarget, type Failpoint } from "../../../src/systems/ironic-api/target.ts";
+import type { Failpoint } from "../../../src/systems/ironic-api/node.ts";
+import { createRestTarget } from "../../../src/systems/ironic-api/target.ts";
 import type { Living, machineOf } from "./living.ts";
 
 const { rest: REST } = await loadMappings();

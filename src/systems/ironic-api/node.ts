@@ -1,0 +1,156 @@
+import type { Json, JsonObject } from "../../lib/json.ts";
+import { counted } from "../../lib/text.ts";
+import type { NodeChange } from "../../model/ironic/rest.ts";
+import type { Answer } from "../openstack/session.ts";
+import { type Stand, settled, shown } from "../openstack/settled.ts";
+import type { RestService } from "./service.ts";
+
+/** Called around every call that changes something; a test kills the process there. */
+export type Failpoint = (point: "rest.before" | "rest.after") => Promise<void>;
+
+/** A call that changes something. */
+export interface NodeCall {
+  readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly body?: Json;
+}
+
+/** The calls that change a node, by its uuid. @source facts/ironic.md 4.2, 4.6 */
+export const nodeCalls = {
+  patch: (node: string, changes: readonly NodeChange[]) =>
+    call("PATCH", pathOf(node), jsonPatch(changes)),
+  /** The driver's default takes the place of every interface that is not named. */
+  reset: (node: string, changes: readonly NodeChange[]) =>
+    call("PATCH", `${pathOf(node)}?reset_interfaces=true`, jsonPatch(changes)),
+  delete: (node: string) => call("DELETE", pathOf(node)),
+  deletePort: (port: string) => call("DELETE", `/v1/ports/${port}`),
+  traits: (node: string, traits: Json) => call("PUT", `${pathOf(node)}/traits`, { traits }),
+  maintenance: (node: string, reason: Json) =>
+    call("PUT", `${pathOf(node)}/maintenance`, reason === null ? {} : { reason }),
+  endMaintenance: (node: string) => call("DELETE", `${pathOf(node)}/maintenance`),
+  provision: (node: string, target: string) =>
+    call("PUT", `${pathOf(node)}/states/provision`, { target }),
+  power: (node: string, body: { readonly target: string; readonly timeout?: number }) =>
+    call("PUT", `${pathOf(node)}/states/power`, { ...body }),
+  attach: (node: string, id: string) => call("POST", `${pathOf(node)}/vifs`, { id }),
+  detach: (node: string, vif: string) => call("DELETE", `${pathOf(node)}/vifs/${vif}`),
+  patchVolume: (volume: string, changes: readonly NodeChange[]) =>
+    call("PATCH", `/v1/volume/${volume}`, jsonPatch(changes)),
+  allocate: (body: JsonObject) => call("POST", "/v1/allocations", body),
+  deallocate: (uuid: string) => call("DELETE", `/v1/allocations/${uuid}`),
+};
+
+function call(method: NodeCall["method"], path: string, body?: Json): NodeCall {
+  return { method, path, ...(body !== undefined && { body }) };
+}
+
+function pathOf(node: string): string {
+  return `/v1/nodes/${node}`;
+}
+
+/** Why a change is not made, by the node as it is; null: it may be. */
+export type NodeGuard<N> = (now: N) => string | null | Promise<string | null>;
+
+/** When a change is made, and what is against it. */
+interface Check<N> {
+  /** How the node is once it is made. */
+  readonly is: (now: N) => boolean;
+  /** Why it may not even count as made. */
+  readonly must?: NodeGuard<N>;
+  readonly may?: NodeGuard<N>;
+}
+
+/** A change by one call, which is looked at before each try. */
+export interface NodeWrite {
+  /** Names it in errors: `PATCH of node U`. */
+  readonly what: string;
+  /** Uuids of the nodes that it changes. */
+  readonly on: readonly string[];
+  readonly look: () => Promise<Stand>;
+  /** By the node as it was looked at. */
+  readonly call: () => NodeCall;
+  readonly answered?: (answer: Answer) => void;
+  /** Answers after which no other try is made. */
+  readonly isFinal?: (answer: Answer) => boolean;
+}
+
+/** Changes nodes: each is looked at before a call and, where that tells what became of it, after. */
+export type NodeClient<N> = ReturnType<typeof createNodeClient<N>>;
+
+/** @param failpoint called around every call that changes something */
+export function createNodeClient<N>(
+  service: RestService,
+  failpoint: Failpoint,
+  read: (node: string) => Promise<N>,
+) {
+  type Change = [node: string, what: string, check: Check<N>, call: (now: N) => NodeCall];
+  /** One try. */
+  const tell = async ({ method, path, body }: NodeCall): Promise<Answer> => {
+    await failpoint("rest.before");
+    const answer = await service.tell(method, path, body);
+    await failpoint("rest.after");
+    return answer;
+  };
+  const prepare = (...[node, what, check, call]: Change): NodeWrite => {
+    const { is, must = () => null, may = () => null } = check;
+    let now: N;
+    return {
+      ...{ what: `${what} of node ${node}`, on: [node] },
+      async look() {
+        now = await read(node);
+        const never = await must(now);
+        if (never !== null) return { why: never };
+        if (is(now)) return "made";
+        const why = await may(now);
+        return why === null ? "open" : { why };
+      },
+      call: () => call(now),
+    };
+  };
+  /** @returns null, or why it is refused. @throws MigrationError N2I-E210, N2I-E211 */
+  const make = ({ what, look, call, answered, isFinal }: NodeWrite, how = settled) => {
+    const once = async (): Promise<Answer> => {
+      const answer = await tell(call());
+      answered?.(answer);
+      return answer;
+    };
+    return how(service.session, what, look, once, isFinal);
+  };
+  return {
+    ...{ read, tell, prepare, make },
+    change: (...change: Change) => make(prepare(...change)),
+    /** The same where no caller looks at the effect. */
+    changeChecked: (...change: Change) => make(prepare(...change), shown),
+  };
+}
+
+/** Ironic 21.4 answers 500 to its removal, which has no value to look at: null leaves it to the conductor. */
+const NULLED = "automated_clean";
+
+/** Keys are escaped as RFC 6901 has it. */
+function jsonPatch(changes: readonly NodeChange[]): readonly Json[] {
+  return changes.map(({ op = "add", path: keys, after }) => {
+    const path = keys.map((key) => `/${key?.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+    if (after === undefined && keys[0] !== NULLED) return { op: "remove", path };
+    return { op, path, value: after ?? null };
+  });
+}
+
+/** How often the same call may be accepted: one that changes nothing is not made for ever, and an adoption is tried twice. */
+const ACCEPTED = 3;
+
+/** Counts writes that were accepted. */
+export function acceptedWrites() {
+  const times = new Map<string, number>();
+  return {
+    has: (what: string): boolean => times.has(what),
+    add(what: string): void {
+      times.set(what, (times.get(what) ?? 0) + 1);
+    },
+    /** The beginning of the reason why it is not made again; null: it may be. */
+    exhausted(what: string): string | null {
+      const isOver = (times.get(what) ?? 0) >= ACCEPTED;
+      return isOver ? `${what} was accepted ${counted(ACCEPTED, "time")}` : null;
+    },
+  };
+}

@@ -172,7 +172,7 @@ function tenantStep(
   from: string,
   to: string,
 ): readonly NovaStep[] {
-  if (host !== from) return [];
+  if (host !== from || from === to) return [];
   const common = { uuid, node, deleted };
   return [
     {

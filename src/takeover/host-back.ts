@@ -16,12 +16,13 @@ import { readBeats } from "../systems/nova-db/services.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { withHosts } from "./host-moves.ts";
 import { EVERYTHING, fencesOf, rowsToRestore } from "./host-owned.ts";
-import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
+import { type HostPlaces, openHostPlace } from "./host-world.ts";
 import { fenceLeg, fencePart, rowsBack } from "./steps/host-move.ts";
+import type { MoveTarget } from "./target.ts";
 
 /** What there is to take back. */
 interface HostBack {
-  readonly place: HostPlace;
+  readonly place: MoveTarget;
   readonly entries: Entries;
   /** Newest first. */
   readonly plans: readonly MovePlan[];
@@ -98,7 +99,7 @@ export function hostsBack(words: HostPlaces & RollbackOptions): Rollback {
 
 /** Hosts that served machines and do not report: what they were asked for waits until they start. */
 async function silentOf(
-  { database }: HostPlace,
+  { database }: MoveTarget,
   plans: readonly MovePlan[],
 ): Promise<readonly string[]> {
   const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));

@@ -7,9 +7,9 @@ import type { NovaTarget } from "../model/nova/nova-plan.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { watchHost } from "./host-watch.ts";
-import type { HostPlace } from "./host-world.ts";
 import type { MoveAsked, MoveWorld } from "./rules/move-hosts.ts";
 import { createMoves } from "./rules/moves.ts";
+import type { MoveTarget } from "./target.ts";
 
 /**
  * Hosts as they report now, once each was seen to stand still for as long as Nova takes to call one down: an
@@ -20,7 +20,7 @@ import { createMoves } from "./rules/moves.ts";
  */
 export async function silentSince(
   target: NovaTarget,
-  place: Pick<HostPlace, "database">,
+  place: Pick<MoveTarget, "database">,
   { mode, from, looked_at, service_down_time: down }: MovePlan["manifest"],
   sink: Pick<Sink, "say">,
 ): Promise<readonly LeftHost[]> {

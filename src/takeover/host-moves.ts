@@ -17,9 +17,9 @@ import type { Sink } from "../run/sink.ts";
 import { performFence } from "../systems/nova-db/fence.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { checkDead, checkPairs, silentSince } from "./host-checks.ts";
-import type { HostPlace } from "./host-world.ts";
 import { isFenced, type MoveWorld } from "./rules/move-hosts.ts";
 import { fenceLeg, fencePart, rowsLeg } from "./steps/host-move.ts";
+import type { MoveTarget } from "./target.ts";
 
 /** Nova, locked, with what a plan of a move does there. */
 interface HostSession {
@@ -40,7 +40,7 @@ interface HostSession {
  */
 export async function withHosts<T>(
   run: RunFolder,
-  { database, identity }: Pick<HostPlace, "database" | "identity">,
+  { database, identity }: Pick<MoveTarget, "database" | "identity">,
   plans: readonly MovePlan[],
   work: (hosts: HostSession) => Promise<T>,
 ): Promise<T> {
@@ -86,7 +86,7 @@ interface PerformedMove {
  */
 export function performMoves(
   run: RunFolder,
-  place: HostPlace,
+  place: MoveTarget,
   plan: MovePlan,
   sink: Sink,
   begun: (session: RunSession) => Promise<void> = NOTHING,

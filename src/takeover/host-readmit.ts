@@ -16,8 +16,9 @@ import { hasLifted, lifting } from "./baremetal/legacy-journal.ts";
 import { withHosts } from "./host-moves.ts";
 import { checkSpelling } from "./host-plan.ts";
 import { isSilentAgain } from "./host-watch.ts";
-import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
+import { type HostPlaces, openHostPlace } from "./host-world.ts";
 import { fenceJournalled, fenceLeg } from "./steps/host-move.ts";
+import type { MoveTarget } from "./target.ts";
 
 export interface ReadmitWords extends HostPlaces {
   readonly run: string;
@@ -92,7 +93,7 @@ export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
  * @throws MigrationError N2I-E319 with all that stands against it
  */
 export async function mayComeBack(
-  place: HostPlace,
+  place: MoveTarget,
   plans: readonly MovePlan[],
   { compute: host, queuePurged }: ReadmitWords,
   sink: Sink,
@@ -126,7 +127,7 @@ function ofHost(host: string): (step: NovaStep) => boolean {
  * watched at for as long as Nova takes to call it down. Null: it runs.
  */
 async function silentAt(
-  place: HostPlace,
+  place: MoveTarget,
   host: string,
   plans: readonly MovePlan[],
   sink: Sink,
@@ -140,12 +141,12 @@ async function silentAt(
   return (await isSilentAgain(place, host, down, sink)) ? countOf(place, host) : null;
 }
 
-async function countOf({ database }: HostPlace, host: string): Promise<number> {
+async function countOf({ database }: MoveTarget, host: string): Promise<number> {
   const [now] = await readBeats(database, [host]);
   return now?.report_count ?? 0;
 }
 
-async function elsewhere({ database }: HostPlace, host: string): Promise<readonly string[]> {
+async function elsewhere({ database }: MoveTarget, host: string): Promise<readonly string[]> {
   const found = await servedElsewhere(database, host);
   if (found.length === 0) return [];
   return [`instances name ${host} whose machines others serve: ${listed(found, NAMED)}`];

@@ -22,7 +22,8 @@ import { type HostMoved, isThrough, movedOf, performMoves } from "./host-moves.t
 import { rowsToRestore } from "./host-owned.ts";
 import { type HostPlanWords, hostsIn, makeMoves, type PlannedMoves, siteOf } from "./host-plan.ts";
 import { watchHost } from "./host-watch.ts";
-import { type HostPlace, openHostPlace } from "./host-world.ts";
+import { openHostPlace } from "./host-world.ts";
+import type { MoveTarget } from "./target.ts";
 
 export interface TakeoverWords extends HostPlanWords {
   readonly from: string;
@@ -86,7 +87,7 @@ export function takeOver(
 /** The plan of a takeover of this host that has begun; null if the host has to be read again. */
 async function begunPlan(
   run: RunFolder,
-  place: HostPlace,
+  place: MoveTarget,
   { from }: TakeoverWords,
 ): Promise<MovePlan | null> {
   const plan = await orNull(presentMoves(run), "N2I-E110");
@@ -150,7 +151,7 @@ async function goOn(
 /** Watches the host for as long as Nova takes to call one down, then plans by what it was seen to report. */
 async function newPlan(
   run: RunFolder,
-  place: HostPlace,
+  place: MoveTarget,
   words: TakeoverWords,
   sink: Sink,
   show: (made: PlannedMoves) => Promise<void>,
@@ -179,7 +180,7 @@ export function checkWatched(
 
 /** Requests that are under way may end though their host is dead: in the API, the scheduler or a conductor. */
 export async function settle(
-  { database }: Pick<HostPlace, "database">,
+  { database }: Pick<MoveTarget, "database">,
   { from, settle: seconds = 0 }: TakeoverWords,
   { say }: Sink,
 ): Promise<void> {
@@ -199,7 +200,7 @@ export async function settle(
 export async function askDown(
   { from, confirmedDown, fenceCommand, yes = false }: TakeoverWords,
   { machines, to }: { readonly machines: number; readonly to: string },
-  { database }: Pick<HostPlace, "database">,
+  { database }: Pick<MoveTarget, "database">,
   { confirm }: Pick<Sink, "confirm">,
 ): Promise<void> {
   if (confirmedDown) return;

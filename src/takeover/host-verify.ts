@@ -23,9 +23,10 @@ import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./baremetal/l
 import { judgeLegacy } from "./baremetal/legacy-verify.ts";
 import { fencesOf } from "./host-owned.ts";
 import { isSilentAgain } from "./host-watch.ts";
-import { type HostPlace, openHostPlace } from "./host-world.ts";
+import { openHostPlace } from "./host-world.ts";
 import { readLeases } from "./leases/leases.ts";
 import { isFenced } from "./rules/move-hosts.ts";
+import type { MoveTarget } from "./target.ts";
 
 export interface HostVerifyWords extends LegacyPlaces {
   readonly run: string;
@@ -91,7 +92,7 @@ interface Judges {
 
 async function* judged(
   run: RunFolder,
-  place: HostPlace | LegacyPlace,
+  place: MoveTarget | LegacyPlace,
   plans: readonly MovePlan[],
   { queue, silent }: Judges,
 ): AsyncGenerator<RowVerdict> {
@@ -143,7 +144,7 @@ async function* judged(
 /** Who serves each machine. */
 async function* machinesJudged(
   run: RunFolder,
-  place: HostPlace | LegacyPlace,
+  place: MoveTarget | LegacyPlace,
   plans: readonly MovePlan[],
   hosts: readonly ComputeHost[],
 ): AsyncGenerator<RowVerdict> {

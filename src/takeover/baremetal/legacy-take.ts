@@ -10,12 +10,12 @@ import { openMovePlan } from "../../run/host-files.ts";
 import { withSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import type { Taken } from "../agent/agent-round.ts";
+import { makeMoves } from "../host-plan.ts";
 import { readLeases } from "../leases/leases.ts";
 import { isOthers } from "../rules/legacy-way.ts";
 import { performLegacy } from "./legacy-move.ts";
 import { moveMachines, returnMachines, withLegacy } from "./legacy-moves.ts";
 import type { LegacyPlace } from "./legacy-place.ts";
-import { makeLegacy } from "./legacy-plan.ts";
 import { tellPorts } from "./legacy-ports.ts";
 import { begunMachines, LEGACY, type LegacyMachine } from "./steps/legacy-begun.ts";
 
@@ -32,9 +32,6 @@ interface TakeAsked {
   /** No machine is begun once it is aborted. */
   readonly signal?: AbortSignal;
 }
-
-/** Its host is fenced by its lease. */
-const MODE = { mode: "takeover", fences: false } as const;
 
 interface TakenHere extends Taken {
   readonly moved: number;
@@ -72,8 +69,8 @@ export async function takeMachines(
     const left = [...gone.left, ...given.left];
     return { moved: gone.done.size, left, stopped: given.stopped };
   }
-  const words = { run: run.path, node: rest, to: [to], serviceDownTime: down };
-  const made = await makeLegacy(run, now, MODE, words, quietly(say));
+  const options = { node: rest, to: [to], serviceDownTime: down };
+  const made = await makeMoves(run, now, "takeover", options, quietly(say));
   const plan = await openMovePlan(made.path);
   const told: Left[] = [];
   for await (const batch of plan.lines())

@@ -13,7 +13,7 @@ import type { Sink } from "../../run/sink.ts";
 import { downTime } from "../host-down.ts";
 import { checkMovable } from "../host-move.ts";
 import type { HostMoved } from "../host-moves.ts";
-import { hostsIn, type PlannedMoves } from "../host-plan.ts";
+import { hostsIn, makeMoves, type PlannedMoves } from "../host-plan.ts";
 import { askDown, checkWatched, settle, type TakeoverWords } from "../host-takeover.ts";
 import { watchHost } from "../host-watch.ts";
 import { readLeases } from "../leases/leases.ts";
@@ -27,14 +27,10 @@ import {
   legacyWords,
   openLegacyPlace,
 } from "./legacy-place.ts";
-import { makeLegacy } from "./legacy-plan.ts";
 import { tellPorts } from "./legacy-ports.ts";
 import { openIn, takeMachines } from "./legacy-take.ts";
 
 interface LegacyTakeoverWords extends TakeoverWords, LegacyPlaces {}
-
-/** A takeover's own, in which a host's lease is its fence. */
-const MODE = { mode: "takeover", fences: false } as const;
 
 /**
  * Takes over the machines of a dead host of nova-baremetal to this one, as its agent would: watches it for as long as Nova
@@ -68,7 +64,7 @@ export function takeOverLegacy(
         await settle(place, words, sink);
         await checkWindow(run, "host takeover");
         const before = words.plan ? NOTHING : await goOn(run, place, words, { to, down, sink });
-        const made = await makeLegacy(run, place, MODE, words, sink);
+        const made = await makeMoves(run, place, "takeover", words, sink);
         checkWatched(made.manifest, watched);
         await show(made);
         if (words.plan) return null;

@@ -71,11 +71,6 @@ function deadHost(plans: readonly MovePlan[], id: number) {
 
 const NOTHING = (): Promise<void> => Promise.resolve();
 
-interface PerformedMove {
-  readonly fenced: Walked<unknown>;
-  readonly moved: Walked<PlannedMove>;
-}
-
 /**
  * Performs a plan: fences hosts, then moves machines, a transaction for each batch. What is done already is
  * found; a machine of which a row was changed since stays whole, and the others go.
@@ -90,7 +85,7 @@ export function performMoves(
   plan: MovePlan,
   sink: Sink,
   begun: (session: RunSession) => Promise<void> = NOTHING,
-): Promise<PerformedMove> {
+): Promise<HostMoved> {
   const { manifest } = plan;
   return withHosts(run, place, [plan], async ({ session, target, parts, check }) => {
     const world = await place.world();
@@ -122,7 +117,12 @@ export function performMoves(
       await endPlan(session, plan.sha256);
       if (!isAny(moved)) throw nothingMoved(moved);
     }
-    return { fenced, moved };
+    return {
+      ...{ fenced: fenced.done, rows: moved.done, found: moved.found, stopped: moved.stopped },
+      blocked: manifest.counts.verdicts.blocked,
+      left: moved.excluded.map(({ line, why }) => ({ id: `machine:${line.uuid}`, why })),
+      hosts: manifest.from.map(({ host }) => host),
+    };
   });
 }
 
@@ -218,15 +218,6 @@ export interface HostMoved {
   readonly stopped: boolean;
   /** Hosts that machines left. */
   readonly hosts: readonly string[];
-}
-
-export function movedOf({ manifest }: MovePlan, { fenced, moved }: PerformedMove): HostMoved {
-  return {
-    ...{ fenced: fenced.done, rows: moved.done, found: moved.found, stopped: moved.stopped },
-    blocked: manifest.counts.verdicts.blocked,
-    left: moved.excluded.map(({ line, why }) => ({ id: `machine:${line.uuid}`, why })),
-    hosts: manifest.from.map(({ host }) => host),
-  };
 }
 
 function isEachFenced({ from }: MovePlan["manifest"], { hosts }: MoveWorld): boolean {

@@ -18,7 +18,7 @@ import type { Sink } from "../run/sink.ts";
 import { busyInstances } from "../systems/nova-db/machines.ts";
 import { downTime, saidDownTime } from "./host-down.ts";
 import { checkMovable } from "./host-move.ts";
-import { type HostMoved, isThrough, movedOf, performMoves } from "./host-moves.ts";
+import { type HostMoved, isThrough, performMoves } from "./host-moves.ts";
 import { rowsToRestore } from "./host-owned.ts";
 import { type HostPlanWords, hostsIn, makeMoves, type PlannedMoves, siteOf } from "./host-plan.ts";
 import { watchHost } from "./host-watch.ts";
@@ -76,10 +76,9 @@ export function takeOver(
         const { verdicts } = plan.manifest.counts;
         const machines = { machines: verdicts.move, to: plan.manifest.to.join(", ") };
         await askDown(words, machines, place, sink);
-        const moved = await performMoves(run, place, plan, sink, (session) =>
+        return performMoves(run, place, plan, sink, (session) =>
           runFence(words, plan.sha256, session, sink),
         );
-        return movedOf(plan, moved);
       }),
   );
 }

@@ -1,20 +1,53 @@
+import { counted } from "../lib/text.ts";
 import type { Keep } from "../run/databases.ts";
+import type { RunFolder } from "../run/files/run-folder.ts";
+import type { MovePlan } from "../run/host-files.ts";
+import type { Sink } from "../run/sink.ts";
+import { moveLegacy } from "./baremetal/legacy-move.ts";
 import { type LegacyPlaces, openLegacyPlace } from "./baremetal/legacy-place.ts";
+import { type HostMoved, performMoves } from "./host-moves.ts";
 import { openHostPlace } from "./host-world.ts";
 import type { MoveTarget } from "./target.ts";
+
+/** What each operation does for the machines of one variant. */
+interface OpenTarget extends MoveTarget {
+  /** Asked before a plan is performed. */
+  readonly question: (manifest: MovePlan["manifest"]) => string;
+  readonly move: (run: RunFolder, plan: MovePlan, sink: Sink) => Promise<HostMoved>;
+}
 
 /**
  * Opens the databases of the machines of one variant, and what else is given.
  *
  * @throws MigrationError as `openHostPlace`, and for nova-baremetal as `openLegacyPlace`
  */
-export function openTarget(
+export async function openTarget(
   variant: MoveTarget["variant"],
   words: LegacyPlaces,
   keep: Keep,
   how: { readonly readOnly: boolean },
   say: (text: string) => void,
-): Promise<MoveTarget> {
-  const open = variant === "ironic" ? openHostPlace : openLegacyPlace;
-  return open(words, keep, how, say);
+): Promise<OpenTarget> {
+  if (variant === "ironic") {
+    const place = await openHostPlace(words, keep, how, say);
+    return {
+      ...place,
+      question({ counts: { computes, instances, verdicts }, from, to }) {
+        const rows = counted(computes + instances, "row");
+        return `Change ${rows} of ${place.database.shown}: ${counted(verdicts.move, "machine")} of ${names(from)} go to ${to.join(", ")}?`;
+      },
+      move: (run, plan, sink) => performMoves(run, place, plan, sink),
+    };
+  }
+  const place = await openLegacyPlace(words, keep, how, say);
+  return {
+    ...place,
+    question: ({ counts: { verdicts }, from, to }) =>
+      `Move ${counted(verdicts.move, "machine")} of ${names(from)} to ${to.join(", ")} in ${place.leases.shown} and ${place.database.shown}?`,
+    move: (run, plan, sink) => moveLegacy(run, place, plan, sink),
+  };
+}
+
+function names(hosts: MovePlan["manifest"]["from"]): string {
+  return hosts.map(({ host }) => host).join(", ");
 }

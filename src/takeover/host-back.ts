@@ -1,4 +1,4 @@
-import { changedSince, inspectBack } from "../engine/back.ts";
+import { changedSince, inspectBack, type Scope } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
 import { MigrationError } from "../lib/error.ts";
 import { counted } from "../lib/text.ts";
@@ -26,7 +26,7 @@ interface HostBack {
   readonly entries: Entries;
   /** Newest first. */
   readonly plans: readonly MovePlan[];
-  readonly scope: { readonly all: boolean; readonly wants: (line: PlannedMove) => boolean };
+  readonly scope: Scope<PlannedMove>;
 }
 
 /**
@@ -77,7 +77,7 @@ export function hostsBack(words: HostPlaces & RollbackOptions): Rollback {
         }
         if (scope.all && stayed === 0) {
           for (const plan of plans) {
-            const leg = fenceLeg(parts.fence, { ...plan, fence: plan.manifest.fence });
+            const leg = fenceLeg(parts.fence, plan);
             const way = { direction: "back", only: EVERYTHING } as const;
             const lifted = await execute([{ ...leg, ...how }], session, way);
             leave(lifted.left);
@@ -129,7 +129,7 @@ async function* previewsOf({
   const stays = stayed === 0 ? null : "machines of that host stay";
   for (const plan of plans) {
     const part = fencePart(target, target.perform);
-    const leg = fenceLeg(part, { ...plan, fence: plan.manifest.fence });
+    const leg = fenceLeg(part, plan);
     for await (const batch of inspectBack(leg, entries, EVERYTHING))
       for (const { change, state } of batch)
         if (state.is !== "after")

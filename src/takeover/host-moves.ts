@@ -100,7 +100,7 @@ export function performMoves(
     };
     await begun(session);
     const fence = {
-      ...fenceLeg(parts.fence, { sha256: plan.sha256, fence: manifest.fence }),
+      ...fenceLeg(parts.fence, plan),
       ...{ check: watch, precondition: NOTHING },
     };
     const fenced = await execute([fence], session, { direction: "forward" });

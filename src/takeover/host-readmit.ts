@@ -1,4 +1,3 @@
-import { countBack } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
 import { MigrationError } from "../lib/error.ts";
 import { listed, NAMED } from "../lib/text.ts";
@@ -14,10 +13,11 @@ import { servedElsewhere } from "../systems/nova-db/machines.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
 import { hasLifted, lifting } from "./baremetal/legacy-journal.ts";
 import { withHosts } from "./host-moves.ts";
+import { fencesOf } from "./host-owned.ts";
 import { checkSpelling } from "./host-plan.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { type HostPlaces, openHostPlace } from "./host-world.ts";
-import { fenceJournalled, fenceLeg } from "./steps/host-move.ts";
+import { fenceLeg } from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";
 
 export interface ReadmitWords extends HostPlaces {
@@ -39,8 +39,7 @@ export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
     const plans: MovePlan[] = [];
     for (const plan of await movePlans(run, entries)) {
       checkSpelling(host, plan.manifest.from);
-      const leg = fenceJournalled({ ...plan, fence: plan.manifest.fence });
-      const fences = await countBack(leg, entries, { wants: ofHost(host) });
+      const fences = await fencesOf([plan], entries, { wants: ofHost(host) });
       if (fences > 0 || tookUnfenced(plan, host)) plans.push(plan);
     }
     if (plans.length === 0 || hasLifted(host, entries))
@@ -68,7 +67,7 @@ export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
         }
         let lifted = 0;
         for (const plan of fenced) {
-          const leg = fenceLeg(hosts.parts.fence, { ...plan, fence: plan.manifest.fence });
+          const leg = fenceLeg(hosts.parts.fence, plan);
           const how = { check: hosts.check, precondition: check };
           const way = { direction: "back", only: { all: true, wants: ofHost(host) } } as const;
           const { done, left } = await execute([{ ...leg, ...how }], hosts.session, way);

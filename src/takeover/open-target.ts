@@ -1,19 +1,25 @@
 import { counted } from "../lib/text.ts";
+import type { RowVerdict } from "../model/artefact.ts";
 import type { Keep } from "../run/databases.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
+import { kindOf } from "../run/files/run-kind.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { moveLegacy } from "./baremetal/legacy-move.ts";
-import { type LegacyPlaces, openLegacyPlace } from "./baremetal/legacy-place.ts";
+import { type LegacyPlaces, legacyPlaces, openLegacyPlace } from "./baremetal/legacy-place.ts";
+import { judgeLegacy } from "./baremetal/legacy-verify.ts";
 import { type HostMoved, performMoves } from "./host-moves.ts";
 import { openHostPlace } from "./host-world.ts";
-import type { MoveTarget } from "./target.ts";
+import { compareMoves } from "./ironic-verify.ts";
+import type { Compared, MoveTarget } from "./target.ts";
 
 /** What each operation does for the machines of one variant. */
-interface OpenTarget extends MoveTarget {
+export interface OpenTarget extends MoveTarget {
   /** Asked before a plan is performed. */
   readonly question: (manifest: MovePlan["manifest"]) => string;
   readonly move: (run: RunFolder, plan: MovePlan, sink: Sink) => Promise<HostMoved>;
+  /** Compares each machine of these plans, the present one first, with what was to become of it. */
+  readonly compare: (facts: Compared) => AsyncIterable<RowVerdict>;
 }
 
 /**
@@ -37,6 +43,7 @@ export async function openTarget(
         return `Change ${rows} of ${place.database.shown}: ${counted(verdicts.move, "machine")} of ${names(from)} go to ${to.join(", ")}?`;
       },
       move: (run, plan, sink) => performMoves(run, place, plan, sink),
+      compare: (facts) => compareMoves(place, facts),
     };
   }
   const place = await openLegacyPlace(words, keep, how, say);
@@ -45,7 +52,21 @@ export async function openTarget(
     question: ({ counts: { verdicts }, from, to }) =>
       `Move ${counted(verdicts.move, "machine")} of ${names(from)} to ${to.join(", ")} in ${place.leases.shown} and ${place.database.shown}?`,
     move: (run, plan, sink) => moveLegacy(run, place, plan, sink),
+    compare: (facts) => judgeLegacy(place, facts),
   };
+}
+
+/** The same for what reads or takes back: the journal says in which tree boot files are, whatever became of it. */
+export async function openTargetOf(
+  run: RunFolder,
+  words: LegacyPlaces,
+  keep: Keep,
+  how: { readonly readOnly: boolean },
+  say: (text: string) => void,
+): Promise<OpenTarget> {
+  const { variant = "ironic" } = await kindOf(run);
+  const given = variant === "ironic" ? words : await legacyPlaces(run, words);
+  return openTarget(variant, given, keep, how, say);
 }
 
 function names(hosts: MovePlan["manifest"]["from"]): string {

@@ -1,7 +1,9 @@
 import type { ServerIdentity } from "../model/artefact.ts";
 import type { Acceptance } from "../model/finding.ts";
+import type { Entries } from "../model/journal.ts";
 import type { NodeTenant, PlannedMove } from "../model/nova/host-move.ts";
 import type { NovaIdentity } from "../model/nova/nova-plan.ts";
+import type { MovePlan } from "../run/host-files.ts";
 import type { Database } from "../systems/database/open.ts";
 import type { openMachines } from "../systems/nova-db/machines.ts";
 import type { MoveAsked, MoveWorld } from "./rules/move-hosts.ts";
@@ -23,6 +25,14 @@ interface MovePlanner {
   readonly hosts: (from: readonly string[]) => Hosts | Promise<Hosts>;
 }
 
+/** What is compared with the machines as they are. */
+export interface Compared {
+  /** The present one first. */
+  readonly plans: readonly [MovePlan, ...(readonly MovePlan[])];
+  readonly hosts: MoveWorld["hosts"];
+  readonly entries: Entries;
+}
+
 /** The machines of one variant, with their databases open: each operation is written once over it. */
 export interface MoveTarget {
   readonly variant: "ironic" | "baremetal";
@@ -30,6 +40,8 @@ export interface MoveTarget {
   readonly identity: NovaIdentity;
   /** Of nova_bm, where its machines are moved. */
   readonly source?: ServerIdentity;
+  /** nova_bm, extended; each statement is a transaction. */
+  readonly leases?: Database;
   readonly world: () => Promise<MoveWorld>;
   /** The part of `world` that an agent reads often: it reads no compute nodes. */
   readonly aggregates: () => Promise<MoveWorld["aggregates"]>;

@@ -16,7 +16,6 @@ import {
   needLegacyColumns,
   openFreshComputes,
 } from "../../systems/nova-db/legacy.ts";
-import { readComputeHosts } from "../../systems/nova-db/services.ts";
 import { type HostPlaces, openHostPlace } from "../host-world.ts";
 import { nodesById } from "../leases/nodes.ts";
 import { needLeases } from "../leases/schema.ts";
@@ -98,7 +97,11 @@ export async function openLegacyOf(
   how: { readonly readOnly: boolean },
   say: (text: string) => void,
 ): Promise<LegacyPlace> {
-  return openLegacyPlace(pick(await legacyWords(run, words), WHERE), keep, how, say);
+  return openLegacyPlace(await legacyPlaces(run, words), keep, how, say);
+}
+
+export async function legacyPlaces(run: RunFolder, words: LegacyPlaces): Promise<LegacyPlaces> {
+  return pick(await legacyWords(run, words), WHERE);
 }
 
 const SELECT: ReadonlySet<Verb> = new Set(["SELECT"]);
@@ -137,11 +140,6 @@ async function looking(
       computes: computes.get(uuid.toLowerCase()) ?? [],
     }));
   };
-}
-
-/** Services of compute hosts, for rows that are made anew. */
-export function servicesOf({ database }: Pick<LegacyPlace, "database">) {
-  return () => readComputeHosts(database);
 }
 
 /** @throws MigrationError N2I-E300 for another nova_bm than the plan's */

@@ -1,5 +1,6 @@
 import { begunIn } from "../../engine/begun.ts";
 import { MigrationError } from "../../lib/error.ts";
+import { once } from "../../lib/streams.ts";
 import { counted, listed, NAMED } from "../../lib/text.ts";
 import type { Left } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
@@ -239,10 +240,6 @@ async function letGo(
     ),
   );
   return { left, stopped };
-}
-
-async function* once<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
-  yield items;
 }
 
 /** No progress is shown: nobody looks. */

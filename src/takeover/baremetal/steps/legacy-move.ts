@@ -3,13 +3,7 @@ import { MigrationError } from "../../../lib/error.ts";
 import type { Json } from "../../../lib/json.ts";
 import { observedOf } from "../../../migrate/boot/boot-steps.ts";
 import { type LegacyMove, MIGRATING } from "../../../model/nova/legacy-move.ts";
-import {
-  type LegacyNow,
-  type LegacyWay,
-  standing,
-  wayBack,
-  wayThere,
-} from "../../rules/legacy-way.ts";
+import { type LegacyNow, type LegacyWay, standing } from "../../rules/legacy-way.ts";
 import { LEGACY, type LegacyMachine, moveJson } from "./legacy-begun.ts";
 import {
   type Begin,
@@ -23,20 +17,16 @@ import {
   unguard,
 } from "./legacy-rows.ts";
 
-/** Takes machines to their new host, each whole: guard, claim, rows of Nova, release. @source systems.md A5 */
-export function legacyPart(hands: LegacyHands): WindowPart<LegacyMachine, LegacyPosition> {
-  return partOf(hands, ({ move }) => wayThere(move));
-}
-
-/** Takes them back, as far as each came. */
-export function legacyBackPart(hands: LegacyHands): WindowPart<LegacyMachine, LegacyPosition> {
-  return partOf(hands, ({ move }) => wayBack(move));
-}
-
-function partOf(
+/**
+ * Takes machines to their new host, each whole: guard, claim, rows of Nova, release; or back, as far as each came.
+ *
+ * @source systems.md A5
+ */
+export function legacyPart(
   hands: LegacyHands,
-  wayOf: (machine: LegacyMachine) => LegacyWay,
+  wayTo: (move: LegacyMove) => LegacyWay,
 ): WindowPart<LegacyMachine, LegacyPosition> {
+  const wayOf = ({ move }: LegacyMachine): LegacyWay => wayTo(move);
   return {
     ...{ name: LEGACY, size: 100 },
     async inspect(machines) {

@@ -30,7 +30,7 @@ const CEILINGS: Readonly<Record<string, number>> = {
   serving: 1381,
   switchover: 4604,
   systems: 16421,
-  takeover: 7915,
+  takeover: 7901,
   window: 10311,
 };
 

@@ -96,9 +96,8 @@ async function* previewsOf({
   for (const [at, { id, move }] of machines.entries()) {
     const seen = now[at];
     if (seen === undefined) continue;
-    const stands = standing(wayBack(move), seen);
-    if (stands.is === "after") continue;
-    const why = stands.is === "other" ? stands.why : null;
+    const { is, why } = standing(wayBack(move), seen);
+    if (is === "after") continue;
     stay ||= why !== null;
     const action = why === null ? "restore" : "leave";
     yield { action, resource: "machine", uuid: id, bm_node_id: move.id, why };

@@ -3,7 +3,6 @@ import { readOsloFiles } from "../../lib/files/oslo.ts";
 import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import { type RestOptions, saysCloud } from "../../run/cloud.ts";
 import type { Keep } from "../../run/databases.ts";
-import { failpoint } from "../../run/failpoint.ts";
 import { tableNames } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { mayRead } from "../../systems/nova-db/host-rights.ts";
@@ -177,7 +176,7 @@ function filesIn(trees: LegacyTrees, looked: Looked, images: BootImages | null):
         if (cause instanceof MigrationError) return cause.message;
         throw cause;
       }),
-    build: (look, begin) => buildBoot(trees.tree, look, { begin, pause: failpoint, fetch }),
+    build: (look, begin) => buildBoot(trees.tree, look, { begin, fetch }),
   };
 }
 

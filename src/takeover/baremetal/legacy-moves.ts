@@ -23,7 +23,6 @@ import { claimNode, releaseNode } from "../leases/nodes.ts";
 import { wayBack, wayThere } from "../rules/legacy-way.ts";
 import { checkSource, type LegacyPlace } from "./legacy-place.ts";
 import type { LegacyMachine } from "./steps/legacy-begun.ts";
-import { removeBoot } from "./steps/legacy-boot.ts";
 import { legacyPart } from "./steps/legacy-move.ts";
 import type { LegacyHands } from "./steps/legacy-rows.ts";
 
@@ -160,11 +159,9 @@ function handsOf(
   return {
     ...{ nova, came, look: place.look, ports: place.ports, files: place.boots.files },
     services: () => readComputeHosts(place.database),
-    removeFiles: (root, steps) => removeBoot(root, steps, failpoint),
     claim: (seen, to, prev) =>
       claimNode(leases, seen, { to, prev, ...quiet, ...(agent === to && { unfenced: agent }) }),
     release: (seen, state) => releaseNode(leases, seen, state),
-    at: () => new Date().toISOString().slice(0, 19).replace("T", " "),
     async holding({ uuid, tenant }, work) {
       signal?.throwIfAborted();
       const instance = tenant === null ? [] : [{ kind: "instance" as const, uuid: tenant.uuid }];

@@ -102,9 +102,8 @@ function* judgeMachine(
   const stands = standing(wayThere(move), now);
   const owner = now.node?.service_host ?? null;
   const why =
-    stands.is === "other"
-      ? stands.why
-      : `service_host is ${owner}, and was to be ${to}; its task_state ${now.node?.task_state}`;
+    stands.why ??
+    `service_host is ${owner}, and was to be ${to}; its task_state ${now.node?.task_state}`;
   const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
   yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${why}${held}`);
   yield* judgeNova(move, now, to);

@@ -5,6 +5,7 @@ import { observedOf } from "../../../migrate/boot/boot-steps.ts";
 import { type LegacyMove, MIGRATING } from "../../../model/nova/legacy-move.ts";
 import { type LegacyNow, type LegacyWay, standing } from "../../rules/legacy-way.ts";
 import { LEGACY, type LegacyMachine, moveJson } from "./legacy-begun.ts";
+import { removeBoot } from "./legacy-boot.ts";
 import {
   type Begin,
   type Between,
@@ -34,7 +35,7 @@ export function legacyPart(
       return machines.map((machine, at) => {
         const seen = now[at];
         if (seen === undefined) throw new Error(`nobody looked at ${machine.id}`);
-        const position = positionOf(wayOf(machine), seen);
+        const position = standing(wayOf(machine), seen);
         // Its rows may be back, and its boot files and ports not: they come last.
         const more = machine.files !== null || machine.ports.length > 0;
         return position.is === "after" && isBack(wayOf(machine)) && more
@@ -50,11 +51,6 @@ export function legacyPart(
       return typeof held === "string" ? { is: "waiting", why: held } : held;
     },
   };
-}
-
-function positionOf(way: LegacyWay, now: LegacyNow): LegacyPosition {
-  const stands = standing(way, now);
-  return { is: stands.is, why: stands.is === "other" ? stands.why : null };
 }
 
 interface Driving {
@@ -76,7 +72,7 @@ async function drive(
     return now;
   };
   const first = await look();
-  const stands = positionOf(way, first);
+  const stands = standing(way, first);
   if (stands.is === "other") return stands;
   const back = isBack(way);
   const blind = back || !move.boots ? null : await bootFault(hands, move);
@@ -145,12 +141,12 @@ async function build({ files }: LegacyHands, move: LegacyMove, begin: Begin): Pr
 
 /** The end of its way back: its ports are as they were, and what booted it here is removed. */
 async function ended(
-  { removeFiles, ports }: LegacyHands,
+  { ports }: LegacyHands,
   { files, move, ports: moved }: LegacyMachine,
   goal: string,
 ): Promise<LegacyPosition> {
   const still = moved.length === 0 ? [] : await ports.restore(move, moved);
-  const left = [...still, ...(files === null ? [] : await removeFiles(files.root, files.steps))];
+  const left = [...still, ...(files === null ? [] : await removeBoot(files.root, files.steps))];
   return left.length === 0
     ? { is: "after", why: null }
     : { is: "other", why: `it is ${goal}'s again; ${left.join("; ")}` };

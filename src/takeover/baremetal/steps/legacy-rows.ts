@@ -68,12 +68,8 @@ export interface LegacyHands {
   /** Null where no tree of the new host was given. */
   readonly files: LegacyFiles | null;
   readonly ports: LegacyPorts;
-  /** Takes boot files back from the tree the journal names. @returns what stayed, and why */
-  readonly removeFiles: (root: string, steps: readonly BootStep[]) => Promise<readonly string[]>;
   /** Hears of a machine that came to its new host, before its end is recorded. */
   readonly came: (move: LegacyMove) => Promise<void>;
-  /** Naive UTC, as `deleted_at` has it. */
-  readonly at: () => string;
 }
 
 /** Both: a nova-compute that starts takes the one away, and an administrator the other. */
@@ -125,7 +121,9 @@ export async function serve(
   const tenant = liveTenant(way, now);
   const undone = back ? await asMade(hands, made) : [];
   const rest = { ...now, computes: [...returned(undone, goal), ...others(now, undone)] };
-  const computes = [...undone, ...computeSteps(way, rest, await hands.services(), hands.at())];
+  // Naive UTC, as `deleted_at` has it.
+  const at = new Date().toISOString().slice(0, 19).replace("T", " ");
+  const computes = [...undone, ...computeSteps(way, rest, await hands.services(), at)];
   // A row that goes away for one that was there is told by nothing but the journal.
   if (!back && computes.some(({ after }) => after?.deleted !== 0))
     await begin({ move: moveJson(move), computes: computes as readonly object[] as Json });

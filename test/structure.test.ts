@@ -18,7 +18,7 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6651,
+  cli: 6642,
   demo: 742,
   engine: 1574,
   lib: 6189,
@@ -30,12 +30,12 @@ const CEILINGS: Readonly<Record<string, number>> = {
   serving: 1381,
   switchover: 4604,
   systems: 16421,
-  takeover: 7901,
+  takeover: 7881,
   window: 10311,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2888;
+const EXPORTED = 2887;
 
 /**
  * Refusals of a command line (N2I-E100) in src at most, outside the declarations of options. The number may only fall:

@@ -3,7 +3,6 @@ import { counted } from "../lib/text.ts";
 import { hasReported } from "../migrate/hosts/rules/running.ts";
 import { type Entries, plansOf } from "../model/journal.ts";
 import { HOST_PARTS } from "../model/nova/host-move.ts";
-import type { HostBeat } from "../model/nova/nova-plan.ts";
 import { closing } from "../run/databases.ts";
 import { runFence } from "../run/fence-command.ts";
 import { readJournal } from "../run/files/journal.ts";
@@ -60,7 +59,7 @@ export function takeOver(
         const place = await openHostPlace(words, keep, { readOnly: words.plan }, sink.say);
         const begun = await begunPlan(run, place, words);
         if (begun !== null) await goOn(run, begun, words, sink, show);
-        const plan = begun ?? (await newPlan(run, place, words, sink, show));
+        const plan = begun ?? (await watchedPlan(run, place, words, { sink, show }));
         if (words.plan) return null;
         const { entries } = await readJournal(run);
         if (begun !== null && isThrough(plan, entries)) {
@@ -147,38 +146,38 @@ async function goOn(
   if (words.plan) await show({ manifest, sha256, path: `${run.path}/${PLAN}` });
 }
 
-/** Watches the host for as long as Nova takes to call one down, then plans by what it was seen to report. */
-async function newPlan(
+/**
+ * Watches the host for as long as Nova takes to call one down, then plans by what it was seen to report: a fence goes by
+ * that, and not by a report that came after it.
+ *
+ * @param before runs once the host was watched
+ * @throws MigrationError N2I-E316
+ */
+export async function watchedPlan(
   run: RunFolder,
   place: MoveTarget,
   words: TakeoverWords,
-  sink: Sink,
-  show: (made: PlannedMoves) => Promise<void>,
+  { sink, show, before }: Planning,
 ): Promise<MovePlan> {
   const watched = await watchHost(place, words.from, await downTime(words), sink);
   await settle(place, words, sink);
+  await before?.();
   const made = await makeMoves(run, place, "takeover", words, sink);
-  checkWatched(made.manifest, watched);
+  for (const { id, host, report_count, last_seen_up } of made.manifest.from)
+    if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
+      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
   await show(made);
   return openMovePlan(made.path);
 }
 
-/**
- * A fence goes by what was watched, and not by a report that came after it.
- *
- * @throws MigrationError N2I-E316
- */
-export function checkWatched(
-  { from }: Pick<MovePlan["manifest"], "from">,
-  watched: HostBeat | undefined,
-): void {
-  for (const { id, host, report_count, last_seen_up } of from)
-    if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
-      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
+interface Planning {
+  readonly sink: Sink;
+  readonly show: (made: PlannedMoves) => Promise<void>;
+  readonly before?: () => Promise<void>;
 }
 
 /** Requests that are under way may end though their host is dead: in the API, the scheduler or a conductor. */
-export async function settle(
+async function settle(
   { database }: Pick<MoveTarget, "database">,
   { from, settle: seconds = 0 }: TakeoverWords,
   { say }: Sink,

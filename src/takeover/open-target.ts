@@ -2,11 +2,10 @@ import { counted } from "../lib/text.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import type { Keep } from "../run/databases.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
-import { kindOf } from "../run/files/run-kind.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { moveLegacy } from "./baremetal/legacy-move.ts";
-import { type LegacyPlaces, legacyPlaces, openLegacyPlace } from "./baremetal/legacy-place.ts";
+import { type LegacyPlaces, openLegacyPlace } from "./baremetal/legacy-place.ts";
 import { judgeLegacy } from "./baremetal/legacy-verify.ts";
 import { type HostMoved, performMoves } from "./host-moves.ts";
 import { openHostPlace } from "./host-world.ts";
@@ -54,19 +53,6 @@ export async function openTarget(
     move: (run, plan, sink) => moveLegacy(run, place, plan, sink),
     compare: (facts) => judgeLegacy(place, facts),
   };
-}
-
-/** The same for what reads or takes back: the journal says in which tree boot files are, whatever became of it. */
-export async function openTargetOf(
-  run: RunFolder,
-  words: LegacyPlaces,
-  keep: Keep,
-  how: { readonly readOnly: boolean },
-  say: (text: string) => void,
-): Promise<OpenTarget> {
-  const { variant = "ironic" } = await kindOf(run);
-  const given = variant === "ironic" ? words : await legacyPlaces(run, words);
-  return openTarget(variant, given, keep, how, say);
 }
 
 function names(hosts: MovePlan["manifest"]["from"]): string {

@@ -89,7 +89,6 @@ const WHERE: readonly string[] = [
 ];
 const SAVED: readonly string[] = [...WHERE, "nova-conf", "tftp-root", "tftp-from", "root-uuid"];
 
-/** The same for what reads or takes back: the journal says in which tree, whatever became of it. */
 export async function openLegacyOf(
   run: RunFolder,
   words: LegacyPlaces,
@@ -100,6 +99,7 @@ export async function openLegacyOf(
   return openLegacyPlace(await legacyPlaces(run, words), keep, how, say);
 }
 
+/** The same for what reads or takes back: the journal says in which tree, whatever became of it. */
 export async function legacyPlaces(run: RunFolder, words: LegacyPlaces): Promise<LegacyPlaces> {
   return pick(await legacyWords(run, words), WHERE);
 }

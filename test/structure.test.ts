@@ -18,7 +18,7 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6642,
+  cli: 6639,
   demo: 742,
   engine: 1574,
   lib: 6189,
@@ -35,7 +35,7 @@ const CEILINGS: Readonly<Record<string, number>> = {
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2887;
+const EXPORTED = 2886;
 
 /**
  * Refusals of a command line (N2I-E100) in src at most, outside the declarations of options. The number may only fall:

@@ -16,13 +16,13 @@ import type { HostMoved } from "../host-moves.ts";
 import { hostsIn, type PlannedMoves } from "../host-plan.ts";
 import { askDown, type TakeoverWords, watchedPlan } from "../host-takeover.ts";
 import { readLeases } from "../leases/leases.ts";
-import { stillMoved } from "./legacy-back.ts";
 import { fenceByHand } from "./legacy-fence.ts";
 import { legacyMoved, performLegacy } from "./legacy-move.ts";
 import { checkAny, withLegacy } from "./legacy-moves.ts";
 import { type LegacyPlace, legacyWords, openLegacyPlace } from "./legacy-place.ts";
 import { tellPorts } from "./legacy-ports.ts";
 import { openIn, takeMachines } from "./legacy-take.ts";
+import { stillMoved } from "./steps/legacy-begun.ts";
 
 /**
  * Takes over the machines of a dead host of nova-baremetal to this one, as its agent would: watches it for as long as Nova

@@ -7,10 +7,10 @@ import { holderText, type LockState, takenLocks } from "../leases/locks.ts";
 import { isOthers, type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
 import { judgeComputes, verdictsOf } from "../rules/verdicts.ts";
 import type { Compared } from "../target.ts";
-import { stillMoved } from "./legacy-back.ts";
 import { machinesOf } from "./legacy-moves.ts";
 import type { LegacyPlace } from "./legacy-place.ts";
 import type { Ports } from "./legacy-ports.ts";
+import { stillMoved } from "./steps/legacy-begun.ts";
 
 /** Machines that are looked at together. */
 const PAGE = 100;

@@ -7,7 +7,7 @@ import type { NovaTarget } from "../model/nova/nova-plan.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { watchHost } from "./host-watch.ts";
-import type { MoveAsked, MoveWorld } from "./rules/move-hosts.ts";
+import type { HostPair, MoveAsked, MoveWorld } from "./rules/move-hosts.ts";
 import { createMoves } from "./rules/moves.ts";
 import type { MoveTarget } from "./target.ts";
 
@@ -64,14 +64,13 @@ export async function checkPairs(world: MoveWorld, { manifest, lines }: MovePlan
   const driver = nova_bm === undefined ? {} : { driver: "baremetal" as const };
   const asked: MoveAsked = { mode, to, down, forceAggregates: true, reason: "", ...driver };
   const moves = createMoves(world, asked, () => []);
-  const pairs = new Set<string>();
+  const pairs = new Map<string, HostPair>();
   for await (const batch of lines())
     for (const { verdict, from, to } of batch)
-      if (verdict === "move" && from !== to) pairs.add(JSON.stringify([from, to]));
-  const against = [...pairs].flatMap((pair) => {
-    const [from = "", to = ""] = JSON.parse(pair) as readonly string[]; // as it was just written
-    return moves.judged(from, to).filter(blocks);
-  });
+      if (verdict === "move" && from !== to) pairs.set(JSON.stringify([from, to]), { from, to });
+  const against = [...pairs.values()].flatMap(({ from, to }) =>
+    moves.judged(from, to).filter(blocks),
+  );
   const texts = [...new Set(against.map(({ place, message }) => `${message} (${place})`))];
   if (texts.length > 0) throw new MigrationError("N2I-E317", listed(texts, NAMED, "; "));
 }

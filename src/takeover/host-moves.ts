@@ -1,6 +1,5 @@
 import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
-import type { Walked } from "../engine/runner.ts";
 import { MigrationError } from "../lib/error.ts";
 import { counted, listed, NAMED } from "../lib/text.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
@@ -115,7 +114,10 @@ export function performMoves(
     if (!moved.stopped) {
       // Whatever of it was cut goes on until then.
       await endPlan(session, plan.sha256);
-      if (!isAny(moved)) throw nothingMoved(moved);
+      if (moved.excluded.length > 0 && moved.done + moved.found === 0) {
+        const whys = moved.excluded.map(({ line, why }) => `${line.uuid}: ${why}`);
+        throw new MigrationError("N2I-E300", `nothing was moved: ${listed(whys, NAMED, "; ")}`);
+      }
     }
     return {
       ...{ fenced: fenced.done, rows: moved.done, found: moved.found, stopped: moved.stopped },
@@ -139,16 +141,6 @@ async function changedMachines(
       return [[machine, `${id} ${state.why}: all of it stays`] as const];
     }),
   );
-}
-
-/** Whether not every machine was left out. */
-function isAny({ done, found, excluded }: Walked<PlannedMove>): boolean {
-  return excluded.length === 0 || done + found > 0;
-}
-
-function nothingMoved({ excluded }: Walked<PlannedMove>): MigrationError {
-  const whys = excluded.map(({ line, why }) => `${line.uuid}: ${why}`);
-  return new MigrationError("N2I-E300", `nothing was moved: ${listed(whys, NAMED, "; ")}`);
 }
 
 /**

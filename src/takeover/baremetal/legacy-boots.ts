@@ -90,7 +90,9 @@ export async function openBoots(words: BootPlaces, around: BootAround): Promise<
               ...findingIf(tilera, "N2I-D286", of, `[baremetal]driver is ${said("driver")}`),
               ...(look === undefined
                 ? [finding("N2I-D287", of, "--tftp-root was not given")]
-                : judge(look, of)),
+                : look.why === null
+                  ? []
+                  : [finding(look.root_uuid === null ? "N2I-D288" : "N2I-D287", of, look.why)]),
             ],
           ] as const;
         }),
@@ -186,11 +188,6 @@ function servedAs(root: string): string {
   throw new MigrationError("N2I-E100", `${JSON.stringify(root)} cannot stand in a boot file`, {
     fix: "Its path is absolute, in ASCII and without blanks; [baremetal]tftp_root of --nova-conf says how the host calls its tree.",
   });
-}
-
-function judge({ root_uuid, why }: LookedBoot, of: string): readonly Finding[] {
-  if (why === null) return [];
-  return [finding(root_uuid === null ? "N2I-D288" : "N2I-D287", of, why)];
 }
 
 function rootsOf(words: readonly string[]): ReadonlyMap<string, string> {

@@ -4,6 +4,7 @@ import { once } from "../../lib/streams.ts";
 import { counted, listed, NAMED } from "../../lib/text.ts";
 import type { Left } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
+import type { Lease } from "../../model/nova/leases.ts";
 import type { LegacyMove, LegacyNode } from "../../model/nova/legacy-move.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
@@ -53,7 +54,6 @@ export async function takeMachines(
   { say }: Pick<Sink, "say">,
 ): Promise<TakenHere> {
   const [lease] = await readLeases(place.leases, from);
-  const unfenced = lease === undefined ? unleased(from) : notFenced(from);
   const open = openIn((await readJournal(run)).entries);
   const ids = [...nodes, ...open.map(({ id }) => id)];
   // An agent lives for months: what nova-computes made meanwhile is read anew for each few machines.
@@ -65,7 +65,7 @@ export async function takeMachines(
   if (rest.length === 0 || gone.stopped)
     return { moved: gone.done.size, left: gone.left, stopped: gone.stopped };
   if (lease === undefined || lease.fenced_by === null) {
-    if (nodes.length > 0) throw unfenced;
+    if (nodes.length > 0) throw unfenced(from, lease);
     const given = await letGo(taking, new Set(gone.unclaimed));
     const left = [...gone.left, ...given.left];
     return { moved: gone.done.size, left, stopped: given.stopped };
@@ -103,12 +103,10 @@ export async function takeMachines(
   };
 }
 
-function notFenced(host: string): MigrationError {
-  return new MigrationError("N2I-E316", `the lease of ${host} is not fenced`);
-}
-
-/** Somebody removed it: what was claimed goes on without it, and nothing more is claimed. */
-function unleased(host: string): MigrationError {
+/** What was claimed goes on, and nothing more is claimed. @param lease undefined where somebody removed it */
+function unfenced(host: string, lease: Lease | undefined): MigrationError {
+  if (lease !== undefined)
+    return new MigrationError("N2I-E316", `the lease of ${host} is not fenced`);
   return new MigrationError("N2I-E316", `nova_bm has no lease of ${host} any more`, {
     fix: `Start the agent of ${host} once, if it lives; or take it over by hand: nova2ironic host takeover --nova-bm-db NOVA_BM --from ${host}`,
   });

@@ -15,7 +15,6 @@ import {
   type LegacyHands,
   type LegacyPosition,
   serve,
-  unguard,
 } from "./legacy-rows.ts";
 
 /**
@@ -89,7 +88,7 @@ async function drive(
     await between("legacy.guarded");
     const node = await claimed(hands, way, first);
     if (node === null) {
-      await unguard(hands, way, first);
+      await guard(hands, way, first, true);
       return { is: "other", why: lostClaim(move, goal) };
     }
     await between("legacy.claimed");

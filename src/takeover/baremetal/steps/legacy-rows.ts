@@ -77,20 +77,17 @@ function isGuarded({ task_state, locked }: LegacyTenant): boolean {
   return task_state === MIGRATING && locked;
 }
 
-export async function guard({ nova }: LegacyHands, way: LegacyWay, now: LegacyNow): Promise<void> {
-  const tenant = liveTenant(way, now);
-  if (tenant === null || isGuarded(tenant)) return;
-  await write(nova, [guardStep(way, tenant)]);
-}
-
-export async function unguard(
+/** Keeps Nova from the instance, or lets it be as it was. */
+export async function guard(
   { nova }: LegacyHands,
   way: LegacyWay,
   now: LegacyNow,
+  undo = false,
 ): Promise<void> {
   const tenant = liveTenant(way, now);
   if (tenant === null || isGuarded(tenant)) return;
-  await write(nova, [invert(guardStep(way, tenant))]);
+  const step = guardStep(way, tenant);
+  await write(nova, [undo ? invert(step) : step]);
 }
 
 /** The machine as its new owner has it; null where the comparison was lost. */

@@ -1,38 +1,55 @@
-import { changedSince, inspectBack } from "../engine/back.ts";
+import { changedSince, inspectBack, type Scope } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
 import { MigrationError } from "../lib/error.ts";
 import { counted } from "../lib/text.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
 import { checkNova } from "../migrate/hosts/nova-place.ts";
 import { isUp } from "../migrate/hosts/rules/running.ts";
+import { HEARTBEAT } from "../model/ironic/service.ts";
 import type { Entries } from "../model/journal.ts";
 import type { PlannedMove } from "../model/nova/host-move.ts";
 import type { NovaStep } from "../model/nova/nova-plan.ts";
 import { queueText } from "../model/nova/requests.ts";
 import type { UndoPreview } from "../model/preview.ts";
-import { type MovePlan, movePlans } from "../run/host-files.ts";
+import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/rollback.ts";
+import type { Sink } from "../run/sink.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
+import { liftByHand } from "./baremetal/legacy-fence.ts";
+import { takenByHand } from "./baremetal/legacy-journal.ts";
+import { returnMachines, withLegacy } from "./baremetal/legacy-moves.ts";
+import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./baremetal/legacy-place.ts";
+import { begunMachines, type LegacyMachine, stillMoved } from "./baremetal/steps/legacy-begun.ts";
 import { withHosts } from "./host-moves.ts";
 import { EVERYTHING, fencesOf, rowsToRestore } from "./host-owned.ts";
-import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
+import { type HostPlaces, openHostPlace } from "./host-world.ts";
+import { standing, wayBack } from "./rules/legacy-way.ts";
 import { fenceLeg, fencePart, rowsBack } from "./steps/host-move.ts";
+import type { MoveTarget } from "./target.ts";
 
 /** What there is to take back. */
 interface HostBack {
-  readonly place: HostPlace;
+  readonly place: MoveTarget;
   readonly entries: Entries;
   /** Newest first. */
   readonly plans: readonly MovePlan[];
-  readonly scope: { readonly all: boolean; readonly wants: (line: PlannedMove) => boolean };
+  readonly scope: Scope<PlannedMove>;
+}
+
+/** The rollback of a run that moved machines. */
+export function hostsBack(
+  variant: MoveTarget["variant"],
+  words: LegacyPlaces & RollbackOptions,
+): Rollback {
+  return variant === "ironic" ? novaBack(words) : machinesBack(words);
 }
 
 /**
  * Takes back what the run changed in Nova: machines go to the hosts they came from, a machine whole or not
  * at all; a fence of ours is lifted last, and only where no machine stayed.
  */
-export function hostsBack(words: HostPlaces & RollbackOptions): Rollback {
+function novaBack(words: HostPlaces & RollbackOptions): Rollback {
   const { all, node = [] } = words;
   const about = { kind: "takeover", variant: "ironic" } as const;
   return rollbackOf(about, words, (sink, preview) => ({
@@ -76,7 +93,7 @@ export function hostsBack(words: HostPlaces & RollbackOptions): Rollback {
         }
         if (scope.all && stayed === 0) {
           for (const plan of plans) {
-            const leg = fenceLeg(parts.fence, { ...plan, fence: plan.manifest.fence });
+            const leg = fenceLeg(parts.fence, plan);
             const way = { direction: "back", only: EVERYTHING } as const;
             const lifted = await execute([{ ...leg, ...how }], session, way);
             leave(lifted.left);
@@ -98,7 +115,7 @@ export function hostsBack(words: HostPlaces & RollbackOptions): Rollback {
 
 /** Hosts that served machines and do not report: what they were asked for waits until they start. */
 async function silentOf(
-  { database }: HostPlace,
+  { database }: MoveTarget,
   plans: readonly MovePlan[],
 ): Promise<readonly string[]> {
   const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
@@ -128,7 +145,7 @@ async function* previewsOf({
   const stays = stayed === 0 ? null : "machines of that host stay";
   for (const plan of plans) {
     const part = fencePart(target, target.perform);
-    const leg = fenceLeg(part, { ...plan, fence: plan.manifest.fence });
+    const leg = fenceLeg(part, plan);
     for await (const batch of inspectBack(leg, entries, EVERYTHING))
       for (const { change, state } of batch)
         if (state.is !== "after")
@@ -148,6 +165,116 @@ async function checkNames(names: ReadonlySet<string>, plans: readonly MovePlan[]
   for (const { lines } of unfound.size === 0 ? [] : plans)
     for await (const batch of lines())
       for (const { uuid } of batch) unfound.delete(uuid.toLowerCase());
+  checkFound(unfound);
+}
+
+/** @throws MigrationError N2I-E306 */
+function checkFound(unfound: ReadonlySet<string>): void {
   if (unfound.size > 0)
     throw new MigrationError("N2I-E306", `${[...unfound].join(", ")} was never moved by this run`);
+}
+
+/** Gives machines of nova-baremetal back to the hosts they came from, each as far as it came; their epoch only grows. */
+function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
+  const { all, node = [] } = words;
+  const about = { kind: "takeover", variant: "baremetal" } as const;
+  /** Machines of a preview; a fence is a row of it, and no machine. */
+  const counts = { restore: 0, leave: 0 };
+  return rollbackOf(about, words, (sink, preview) => ({
+    nothing: "this run has changed nothing",
+    async find(run, entries) {
+      const names = new Set(node.map((uuid) => uuid.toLowerCase()));
+      const machines = stillMoved(entries).filter(({ id }) => all || names.has(id.toLowerCase()));
+      for (const { id } of machines) names.delete(id.toLowerCase());
+      checkFound(names);
+      const fences: ReturnType<typeof takenByHand> = all ? takenByHand(entries) : new Map();
+      return machines.length === 0 && fences.size === 0 ? null : { run, machines, fences };
+    },
+    async open(found, keep) {
+      const how = { readOnly: preview };
+      return { ...found, place: await openLegacyOf(found.run, words, keep, how, sink.say) };
+    },
+    async question({ place, machines }) {
+      await warnOfRunning(place, machines, sink);
+      return `Give ${counted(machines.length, "machine")} back in ${place.leases.shown} and ${place.database.shown}?`;
+    },
+    async back({ run, place, machines }, leave) {
+      // A plan of another kind in this folder says nothing of what was begun.
+      const plans = [await presentMoves(run)].filter(({ manifest }) => "nova_bm" in manifest);
+      const hosts = machines.flatMap(({ move: { from, to } }) => [from, to]);
+      const wanted = new Set(machines.map(({ id }) => id));
+      return withLegacy(run, place, plans, { hosts }, async (legacy) => {
+        const { back, left, stopped } = await sink.during(
+          "rollback",
+          machines.length,
+          (progress) =>
+            returnMachines(
+              legacy,
+              (ours) => begunMachines(ours).filter(({ id }) => wanted.has(id)),
+              leave,
+              progress,
+            ),
+          (done) => `${counted(done.back, "machine")} given back`,
+        );
+        const whole = all && left === 0 && !stopped;
+        const lifted = whole ? await liftByHand(legacy.session, place) : 0;
+        const fences = lifted === 0 ? "" : `, ${counted(lifted, "fence")} lifted`;
+        sink.result(`Rollback: ${counted(back, "machine")} given back, ${left} left${fences}.`);
+        return stopped ? null : ENDED;
+      });
+    },
+    async *previews(job) {
+      for await (const row of machinePreviews(job)) {
+        if (row.resource === "machine") counts[row.action === "leave" ? "leave" : "restore"] += 1;
+        yield row;
+      }
+    },
+    summary: () =>
+      sink.result(
+        `Rollback would give ${counted(counts.restore, "machine")} back and leave ${counts.leave}.`,
+      ),
+  }));
+}
+
+async function* machinePreviews({
+  place,
+  machines,
+  fences,
+}: {
+  readonly place: LegacyPlace;
+  readonly machines: readonly LegacyMachine[];
+  readonly fences: ReturnType<typeof takenByHand>;
+}): AsyncGenerator<UndoPreview> {
+  let stay = false;
+  const now = await place.look(machines.map(({ move }) => move));
+  for (const [at, { id, move }] of machines.entries()) {
+    const seen = now[at];
+    if (seen === undefined) continue;
+    const { is, why } = standing(wayBack(move), seen);
+    if (is === "after") continue;
+    stay ||= why !== null;
+    const action = why === null ? "restore" : "leave";
+    yield { action, resource: "machine", uuid: id, bm_node_id: move.id, why };
+  }
+  const why = stay ? "machines of that host stay" : null;
+  for (const [host, marks] of fences)
+    if (marks.length > 0)
+      yield {
+        ...{ action: why === null ? "restore" : "leave", resource: "bm_service_leases", why },
+        ...{ uuid: host, bm_node_id: null },
+      };
+}
+
+/** A resource tracker that goes through its machines while they leave it drops what is not its own any more. */
+async function warnOfRunning(
+  { database }: LegacyPlace,
+  machines: readonly LegacyMachine[],
+  { say }: Pick<Sink, "say">,
+): Promise<void> {
+  const hosts = [...new Set(machines.map(({ move }) => move.to))];
+  const beats = hosts.length === 0 ? [] : await readBeats(database, hosts);
+  for (const { host } of beats.filter((beat) => isUp(beat, HEARTBEAT)))
+    say(
+      `Warning: nova-compute of ${host} reports. Stop it first, and start it afterwards: it may delete a compute node that changes hosts meanwhile.`,
+    );
 }

@@ -7,9 +7,9 @@ import type { NovaTarget } from "../model/nova/nova-plan.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { watchHost } from "./host-watch.ts";
-import type { HostPlace } from "./host-world.ts";
-import type { MoveAsked, MoveWorld } from "./rules/move-hosts.ts";
+import type { HostPair, MoveAsked, MoveWorld } from "./rules/move-hosts.ts";
 import { createMoves } from "./rules/moves.ts";
+import type { MoveTarget } from "./target.ts";
 
 /**
  * Hosts as they report now, once each was seen to stand still for as long as Nova takes to call one down: an
@@ -20,7 +20,7 @@ import { createMoves } from "./rules/moves.ts";
  */
 export async function silentSince(
   target: NovaTarget,
-  place: Pick<HostPlace, "database">,
+  place: Pick<MoveTarget, "database">,
   { mode, from, looked_at, service_down_time: down }: MovePlan["manifest"],
   sink: Pick<Sink, "say">,
 ): Promise<readonly LeftHost[]> {
@@ -64,14 +64,13 @@ export async function checkPairs(world: MoveWorld, { manifest, lines }: MovePlan
   const driver = nova_bm === undefined ? {} : { driver: "baremetal" as const };
   const asked: MoveAsked = { mode, to, down, forceAggregates: true, reason: "", ...driver };
   const moves = createMoves(world, asked, () => []);
-  const pairs = new Set<string>();
+  const pairs = new Map<string, HostPair>();
   for await (const batch of lines())
     for (const { verdict, from, to } of batch)
-      if (verdict === "move" && from !== to) pairs.add(JSON.stringify([from, to]));
-  const against = [...pairs].flatMap((pair) => {
-    const [from = "", to = ""] = JSON.parse(pair) as readonly string[]; // as it was just written
-    return moves.judged(from, to).filter(blocks);
-  });
+      if (verdict === "move" && from !== to) pairs.set(JSON.stringify([from, to]), { from, to });
+  const against = [...pairs.values()].flatMap(({ from, to }) =>
+    moves.judged(from, to).filter(blocks),
+  );
   const texts = [...new Set(against.map(({ place, message }) => `${message} (${place})`))];
   if (texts.length > 0) throw new MigrationError("N2I-E317", listed(texts, NAMED, "; "));
 }

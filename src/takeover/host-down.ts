@@ -16,16 +16,16 @@ export async function downTime(words: DownWords): Promise<number> {
 }
 
 /** The same where it was said; null otherwise. @throws MigrationError N2I-E104 */
-export async function saidDownTime(words: DownWords): Promise<number | null> {
-  return words.serviceDownTime ?? (await downTimeOf(words.novaConf));
-}
-
-async function downTimeOf(path: string | undefined): Promise<number | null> {
-  if (path === undefined) return null;
-  const text = (await readOsloFiles(path.split(","), {})).get("DEFAULT", "service_down_time");
+export async function saidDownTime({
+  serviceDownTime,
+  novaConf,
+}: DownWords): Promise<number | null> {
+  if (serviceDownTime !== undefined) return serviceDownTime;
+  if (novaConf === undefined) return null;
+  const text = (await readOsloFiles(novaConf.split(","), {})).get("DEFAULT", "service_down_time");
   if (text === null || text === undefined || text.trim() === "") return null;
   if (Number(text) > 0) return Number(text);
-  throw new MigrationError("N2I-E104", `${path}: service_down_time is not a number above 0`, {
+  throw new MigrationError("N2I-E104", `${novaConf}: service_down_time is not a number above 0`, {
     fix: "Correct [DEFAULT]service_down_time in that file, or give --service-down-time.",
   });
 }

@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { counted, listed, NAMED } from "../lib/text.ts";
+import { listed, NAMED } from "../lib/text.ts";
 import { blocks } from "../model/finding.ts";
 import { closing } from "../run/databases.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
@@ -8,52 +8,56 @@ import { type MovePlan, presentMoves } from "../run/host-files.ts";
 import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
-import { type HostMoved, movedOf, performMoves } from "./host-moves.ts";
-import { type HostPlaces, openHostPlace } from "./host-world.ts";
-
-interface HostMoveWords extends HostPlaces {
-  readonly run: string;
-}
+import { type LegacyPlaces, legacyWords } from "./baremetal/legacy-place.ts";
+import type { HostMoved } from "./host-moves.ts";
+import { openTarget } from "./open-target.ts";
+import type { MoveTarget } from "./target.ts";
 
 /**
  * Performs the run's plan, or goes on with it.
  *
  * @throws MigrationError N2I-E317 where no machine can be moved, N2I-E315 for the plan of a takeover
  */
-export function moveHosts(words: HostMoveWords, sink: Sink): Promise<HostMoved> {
-  return inRun(words.run, "host move", { kind: "takeover", variant: "ironic" }, (run) =>
+export function moveHosts(
+  variant: MoveTarget["variant"],
+  words: LegacyPlaces & { readonly run: string },
+  sink: Sink,
+): Promise<HostMoved> {
+  return inRun(words.run, "host move", { kind: "takeover", variant }, (run) =>
     closing(async (keep) => {
       const plan = await presentMoves(run);
-      await checkMove(run, plan);
-      const { counts, from, to } = plan.manifest;
-      const place = await openHostPlace(words, keep, { readOnly: false }, sink.say);
-      await saveOptions(run, "host", words);
-      const hosts = from.map(({ host }) => host).join(", ");
-      const rows = counts.computes + counts.instances;
-      await sink.confirm(
-        `Change ${counted(rows, "row")} of ${place.database.shown}: ${counted(counts.verdicts.move, "machine")} of ${hosts} go to ${to.join(", ")}?`,
-      );
-      return movedOf(plan, await performMoves(run, place, plan, sink));
+      checkMode(run, plan, variant);
+      await checkMovable(plan);
+      await checkWindow(run, "host move");
+      // What a plan was given for its boot files, its move wants too.
+      const given = variant === "baremetal" ? await legacyWords(run, words) : words;
+      const target = await openTarget(variant, given, keep, { readOnly: false }, sink.say);
+      await saveOptions(run, "host", given);
+      await sink.confirm(target.question(plan.manifest));
+      return target.move(run, plan, sink);
     }),
   );
 }
 
-/**
- * @throws MigrationError N2I-E315 for the plan of a takeover, N2I-E317 and N2I-E306 as `checkMovable`
- */
-export async function checkMove(run: RunFolder, plan: MovePlan): Promise<void> {
+/** @throws MigrationError N2I-E315 for the plan of a takeover, or of machines of Ironic in a run of nova-baremetal */
+function checkMode(
+  { path }: RunFolder,
+  { manifest: { mode, nova_bm } }: MovePlan,
+  variant: MoveTarget["variant"],
+): void {
+  if (variant === "baremetal" && nova_bm === undefined)
+    throw new MigrationError("N2I-E315", `${path} moves machines of Ironic`, {
+      fix: "Leave --nova-bm-db out, or make a plan of its own with host plan.",
+    });
+  if (mode === "move") return;
   // Nobody has watched its host, nor said that it is down.
-  const { mode, nova_bm } = plan.manifest;
   const by =
     nova_bm === undefined
       ? "Go on with host takeover"
       : "Its agent, or host takeover, goes on with it";
-  if (mode !== "move")
-    throw new MigrationError("N2I-E315", `${run.path} takes over a dead host`, {
-      fix: `${by}, or make a plan of its own with host plan.`,
-    });
-  await checkMovable(plan);
-  await checkWindow(run, "host move");
+  throw new MigrationError("N2I-E315", `${path} takes over a dead host`, {
+    fix: `${by}, or make a plan of its own with host plan.`,
+  });
 }
 
 /**

@@ -1,6 +1,5 @@
 import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
-import type { Walked } from "../engine/runner.ts";
 import { MigrationError } from "../lib/error.ts";
 import { counted, listed, NAMED } from "../lib/text.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
@@ -17,9 +16,9 @@ import type { Sink } from "../run/sink.ts";
 import { performFence } from "../systems/nova-db/fence.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { checkDead, checkPairs, silentSince } from "./host-checks.ts";
-import type { HostPlace } from "./host-world.ts";
 import { isFenced, type MoveWorld } from "./rules/move-hosts.ts";
 import { fenceLeg, fencePart, rowsLeg } from "./steps/host-move.ts";
+import type { MoveTarget } from "./target.ts";
 
 /** Nova, locked, with what a plan of a move does there. */
 interface HostSession {
@@ -40,7 +39,7 @@ interface HostSession {
  */
 export async function withHosts<T>(
   run: RunFolder,
-  { database, identity }: Pick<HostPlace, "database" | "identity">,
+  { database, identity }: Pick<MoveTarget, "database" | "identity">,
   plans: readonly MovePlan[],
   work: (hosts: HostSession) => Promise<T>,
 ): Promise<T> {
@@ -71,11 +70,6 @@ function deadHost(plans: readonly MovePlan[], id: number) {
 
 const NOTHING = (): Promise<void> => Promise.resolve();
 
-interface PerformedMove {
-  readonly fenced: Walked<unknown>;
-  readonly moved: Walked<PlannedMove>;
-}
-
 /**
  * Performs a plan: fences hosts, then moves machines, a transaction for each batch. What is done already is
  * found; a machine of which a row was changed since stays whole, and the others go.
@@ -86,11 +80,11 @@ interface PerformedMove {
  */
 export function performMoves(
   run: RunFolder,
-  place: HostPlace,
+  place: MoveTarget,
   plan: MovePlan,
   sink: Sink,
   begun: (session: RunSession) => Promise<void> = NOTHING,
-): Promise<PerformedMove> {
+): Promise<HostMoved> {
   const { manifest } = plan;
   return withHosts(run, place, [plan], async ({ session, target, parts, check }) => {
     const world = await place.world();
@@ -105,7 +99,7 @@ export function performMoves(
     };
     await begun(session);
     const fence = {
-      ...fenceLeg(parts.fence, { sha256: plan.sha256, fence: manifest.fence }),
+      ...fenceLeg(parts.fence, plan),
       ...{ check: watch, precondition: NOTHING },
     };
     const fenced = await execute([fence], session, { direction: "forward" });
@@ -120,9 +114,17 @@ export function performMoves(
     if (!moved.stopped) {
       // Whatever of it was cut goes on until then.
       await endPlan(session, plan.sha256);
-      if (!isAny(moved)) throw nothingMoved(moved);
+      if (moved.excluded.length > 0 && moved.done + moved.found === 0) {
+        const whys = moved.excluded.map(({ line, why }) => `${line.uuid}: ${why}`);
+        throw new MigrationError("N2I-E300", `nothing was moved: ${listed(whys, NAMED, "; ")}`);
+      }
     }
-    return { fenced, moved };
+    return {
+      ...{ fenced: fenced.done, rows: moved.done, found: moved.found, stopped: moved.stopped },
+      blocked: manifest.counts.verdicts.blocked,
+      left: moved.excluded.map(({ line, why }) => ({ id: `machine:${line.uuid}`, why })),
+      hosts: manifest.from.map(({ host }) => host),
+    };
   });
 }
 
@@ -139,16 +141,6 @@ async function changedMachines(
       return [[machine, `${id} ${state.why}: all of it stays`] as const];
     }),
   );
-}
-
-/** Whether not every machine was left out. */
-function isAny({ done, found, excluded }: Walked<PlannedMove>): boolean {
-  return excluded.length === 0 || done + found > 0;
-}
-
-function nothingMoved({ excluded }: Walked<PlannedMove>): MigrationError {
-  const whys = excluded.map(({ line, why }) => `${line.uuid}: ${why}`);
-  return new MigrationError("N2I-E300", `nothing was moved: ${listed(whys, NAMED, "; ")}`);
 }
 
 /**
@@ -218,15 +210,6 @@ export interface HostMoved {
   readonly stopped: boolean;
   /** Hosts that machines left. */
   readonly hosts: readonly string[];
-}
-
-export function movedOf({ manifest }: MovePlan, { fenced, moved }: PerformedMove): HostMoved {
-  return {
-    ...{ fenced: fenced.done, rows: moved.done, found: moved.found, stopped: moved.stopped },
-    blocked: manifest.counts.verdicts.blocked,
-    left: moved.excluded.map(({ line, why }) => ({ id: `machine:${line.uuid}`, why })),
-    hosts: manifest.from.map(({ host }) => host),
-  };
 }
 
 function isEachFenced({ from }: MovePlan["manifest"], { hosts }: MoveWorld): boolean {

@@ -1,8 +1,10 @@
-import { countBack } from "../engine/back.ts";
+import { countBack, type Scope } from "../engine/back.ts";
+import { inTransaction } from "../engine/batches.ts";
 import type { Entries } from "../model/journal.ts";
-import type { PlannedMove } from "../model/nova/host-move.ts";
+import { HOST_FENCE, HOST_ROWS, type PlannedMove } from "../model/nova/host-move.ts";
+import type { NovaStep } from "../model/nova/nova-plan.ts";
 import type { MovePlan } from "../run/host-files.ts";
-import { fenceJournalled, rowsJournalled } from "./steps/host-move.ts";
+import { fenceLeg, rowsLeg } from "./steps/host-move.ts";
 
 /** All that a run changed. */
 export const EVERYTHING = { all: true, wants: () => true };
@@ -11,19 +13,22 @@ export const EVERYTHING = { all: true, wants: () => true };
 export async function rowsToRestore(
   plans: readonly MovePlan[],
   entries: Entries,
-  scope: { readonly all: boolean; readonly wants: (line: PlannedMove) => boolean } = EVERYTHING,
+  scope: Scope<PlannedMove> = EVERYTHING,
 ): Promise<number> {
   let rows = scope.all ? await fencesOf(plans, entries) : 0;
-  for (const plan of plans) rows += await countBack(rowsJournalled(plan), entries, scope);
+  const part = { name: HOST_ROWS, size: inTransaction() };
+  for (const plan of plans) rows += await countBack(rowsLeg(part, plan), entries, scope);
   return rows;
 }
 
 /** Hosts that this run keeps fenced, by the journal. */
-export async function fencesOf(plans: readonly MovePlan[], entries: Entries): Promise<number> {
+export async function fencesOf(
+  plans: readonly MovePlan[],
+  entries: Entries,
+  scope: Pick<Scope<NovaStep>, "wants"> = EVERYTHING,
+): Promise<number> {
   let fences = 0;
-  for (const plan of plans) {
-    const leg = fenceJournalled({ ...plan, fence: plan.manifest.fence });
-    fences += await countBack(leg, entries, EVERYTHING);
-  }
+  const part = { name: HOST_FENCE, size: inTransaction() };
+  for (const plan of plans) fences += await countBack(fenceLeg(part, plan), entries, scope);
   return fences;
 }

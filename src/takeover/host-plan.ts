@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { MigrationError } from "../lib/error.ts";
-import { counted, listed, NAMED } from "../lib/text.ts";
+import { counted } from "../lib/text.ts";
 import { NO_SITE } from "../migrate/mapping/site.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import { compileSite } from "../migrate/transform/site.ts";
@@ -23,18 +23,21 @@ import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
+import type { LegacyPlaces } from "./baremetal/legacy-place.ts";
 import { type DownWords, downTime } from "./host-down.ts";
-import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
-import type { MoveWorld } from "./rules/move-hosts.ts";
-import { createMoves } from "./rules/moves.ts";
+import { openTarget } from "./open-target.ts";
+import type { MoveAsked, MoveWorld } from "./rules/move-hosts.ts";
+import type { MoveScope, MoveTarget } from "./target.ts";
 
-export interface HostPlanWords extends HostPlaces, DownWords {
-  readonly run: string;
-  readonly node?: readonly string[];
-  readonly from?: string;
+/** What a plan is made with, besides the locations. */
+interface PlanOptions extends DownWords, MoveScope {
   readonly to?: readonly string[];
   readonly site?: string;
   readonly forceAggregates?: boolean;
+}
+
+export interface HostPlanWords extends LegacyPlaces, PlanOptions {
+  readonly run: string;
 }
 
 /** What was planned. */
@@ -47,72 +50,35 @@ export interface PlannedMoves {
 
 /** Makes a run's plan to move machines. */
 export function planMoves(words: HostPlanWords, sink: Sink): Promise<PlannedMoves> {
-  return inRun(
-    words.run,
-    "host plan",
-    { kind: "takeover", variant: "ironic", create: true },
-    (run) =>
-      closing(async (keep) => {
-        const place = await openHostPlace(words, keep, { readOnly: true }, sink.say);
-        const planned = await makeMoves(run, place, "move", words, sink);
-        await saveOptions(run, "host", words);
-        return planned;
-      }),
+  const variant = words.novaBmDb === undefined ? "ironic" : "baremetal";
+  return inRun(words.run, "host plan", { kind: "takeover", variant, create: true }, (run) =>
+    closing(async (keep) => {
+      const target = await openTarget(variant, words, keep, { readOnly: true }, sink.say);
+      const planned = await makeMoves(run, target, "move", words, sink);
+      await saveOptions(run, "host", words);
+      return planned;
+    }),
   );
 }
 
 /**
  * The same in a run that is held, with what is open already.
  *
- * @throws MigrationError N2I-E315 in a run of another kind, N2I-E306 for a machine that Nova has not
+ * @throws MigrationError N2I-E315 in a run of another kind, N2I-E306 for a machine that does not exist
  */
 export async function makeMoves(
   run: RunFolder,
-  place: HostPlace,
+  target: MoveTarget,
   mode: MoveMode,
-  words: HostPlanWords,
-  sink: Sink,
+  options: PlanOptions,
+  { during }: Pick<Sink, "during">,
 ): Promise<PlannedMoves> {
   const looked_at = new Date().toISOString();
-  const world = await place.world();
-  const asked = await askedOf(run, mode, words, world);
-  const { site, sha256: siteDigest } = await siteOf(words.site);
-  const moves = createMoves(world, asked, acceptedBy(site));
-  const machines = await place.machines();
-  const left = new Set<string>(words.from === undefined ? [] : [words.from]);
-  const lines = async function* (): AsyncGenerator<readonly PlannedMove[]> {
-    for await (const { nodes, from } of chosen(machines, words)) {
-      const tenants = await place.tenants?.(nodes);
-      yield (await machines.of(nodes)).map((machine) => {
-        const owner = from ?? ownerOf(machine);
-        const line = moves.machine(machine, owner, tenants?.get(machine.node));
-        // Of a host that nothing leaves nothing is asked, and its queue is its own.
-        if (line.verdict === "move") left.add(owner);
-        return line;
-      });
-    }
-  };
-  return writePlan(run, asked, lines(), sink, () => {
-    const { left: from, findings, fence } = moves.hosts([...left].toSorted());
-    const read = { looked_at, site: siteDigest, force_aggregates: asked.forceAggregates };
-    return { ...read, target: place.identity, ...{ from, findings, fence } };
-  });
-}
-
-type Manifest = PlannedMoves["manifest"];
-type Leaving = Omit<
-  Manifest,
-  "kind" | "tool" | "mode" | "made_at" | "to" | "service_down_time" | "counts" | "nova"
->;
-
-/** Writes a plan, and removes those before it that no journal names. */
-export async function writePlan(
-  run: RunFolder,
-  { mode, to, down }: Awaited<ReturnType<typeof askedOf>>,
-  lines: AsyncIterable<readonly PlannedMove[]>,
-  { during }: Pick<Sink, "during">,
-  leaving: () => Leaving | Promise<Leaving>,
-): Promise<PlannedMoves> {
+  const world = await target.world();
+  const asked = await askedOf(run, mode, options, world);
+  const { site, sha256: siteDigest } = await siteOf(options.site);
+  const planner = await target.planner(world, asked, acceptedBy(site));
+  const left = new Set<string>(options.from === undefined ? [] : [options.from]);
   const tally = createTally();
   const plan = await createPlan(run);
   try {
@@ -121,8 +87,10 @@ export async function writePlan(
       "host plan",
       undefined,
       async (progress) => {
-        for await (const page of lines) {
+        for await (const page of planner.machines(options)) {
           for (const line of page) {
+            // Of a host that nothing leaves nothing is asked, and its queue is its own.
+            if (line.verdict === "move" && line.from !== line.to) left.add(line.from);
             tally.add(line);
             const wait = writer.write(line);
             if (wait !== undefined) await wait;
@@ -132,11 +100,16 @@ export async function writePlan(
       },
       () => `${counted(tally.counts().machines, "machine")}`,
     );
+    const { left: from, findings, fence } = await planner.hosts([...left].toSorted());
+    const { identity, source } = target;
+    const decided = { site: siteDigest, force_aggregates: asked.forceAggregates };
     const manifest = {
       ...({ kind: "hosts", tool: VERSION, mode } as const),
       made_at: new Date().toISOString().slice(0, 19).replace("T", " "),
-      ...(await leaving()),
-      ...{ to, service_down_time: down, counts: tally.counts(), nova: null },
+      ...{ looked_at, ...(source === undefined ? decided : {}), target: identity },
+      ...(source !== undefined && { nova_bm: source }),
+      ...{ from, findings, fence, to: asked.to, service_down_time: asked.down },
+      ...{ counts: tally.counts(), nova: null },
     };
     const sha256 = await plan.finish(manifest, () => Promise.resolve());
     await removePlans(run, plansNamed((await readJournal(run)).entries));
@@ -148,7 +121,7 @@ export async function writePlan(
 }
 
 /** The hosts that take machines, each once. */
-export function hostsIn({ to = [] }: Pick<HostPlanWords, "to">): readonly string[] {
+export function hostsIn({ to = [] }: Pick<PlanOptions, "to">): readonly string[] {
   return [...new Set(to.flatMap((word) => word.split(",")))].filter(Boolean);
 }
 
@@ -156,12 +129,12 @@ export function hostsIn({ to = [] }: Pick<HostPlanWords, "to">): readonly string
  * @param world Nova's hosts, which MySQL compares without case and everything else with it
  * @throws MigrationError N2I-E100
  */
-export async function askedOf(
+async function askedOf(
   run: RunFolder,
   mode: MoveMode,
-  words: HostPlanWords,
+  words: PlanOptions,
   { hosts, types }: MoveWorld,
-) {
+): Promise<MoveAsked> {
   const to = hostsIn(words);
   const { from, forceAggregates = false } = words;
   const known = [...hosts, ...Array.from(types.keys(), (host) => ({ host }))];
@@ -184,48 +157,12 @@ export async function siteOf(path: string | undefined) {
     : await (await loadMappings()).site(path);
 }
 
-export async function acceptancesOf(path: string | undefined) {
-  return acceptedBy((await siteOf(path)).site);
-}
-
 /** The same of one that was read, matched by their uuid and service_host. */
 function acceptedBy(site: Site): (machine: string, from: string) => readonly Acceptance[] {
   const entries = compileSite(site);
   return (uuid, service_host) =>
     // Of all its columns Nova knows these.
     entries.of({ node: { uuid, service_host } } as Machine).accept;
-}
-
-type Machines = Awaited<ReturnType<HostPlace["machines"]>>;
-
-/** Nodes in pages, with the host that owns them where that was said. */
-async function* chosen(
-  machines: Machines,
-  { from, node = [] }: HostPlanWords,
-): AsyncGenerator<{ readonly nodes: readonly string[]; readonly from: string | null }> {
-  if (from !== undefined) {
-    for await (const nodes of machines.owned(from)) yield { nodes, from };
-    return;
-  }
-  const nodes = [...new Set(node.map((uuid) => uuid.toLowerCase()))];
-  const unknown = (await machines.of(nodes)).filter(
-    ({ computes, instances }) => computes.length + instances.length === 0,
-  );
-  if (unknown.length > 0)
-    throw new MigrationError(
-      "N2I-E306",
-      `Nova has no live compute node of ${listed(
-        unknown.map((one) => one.node),
-        NAMED,
-      )}`,
-      { fix: "List the machines with: nova2ironic host list" },
-    );
-  yield { nodes, from: null };
-}
-
-/** The host whose nova-compute manages a machine: that of its instance, which its node follows. */
-function ownerOf({ computes, instances }: Awaited<ReturnType<Machines["of"]>>[number]): string {
-  return instances[0]?.host ?? computes[0]?.owner ?? "";
 }
 
 function createTally() {

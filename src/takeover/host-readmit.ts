@@ -1,87 +1,184 @@
-import { countBack } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
 import { MigrationError } from "../lib/error.ts";
 import { listed, NAMED } from "../lib/text.ts";
+import type { Entries } from "../model/journal.ts";
+import { lasts } from "../model/nova/leases.ts";
+import { MIGRATING } from "../model/nova/legacy-move.ts";
 import type { NovaStep } from "../model/nova/nova-plan.ts";
 import { queueOf } from "../model/nova/requests.ts";
 import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
+import type { RunFolder } from "../run/files/run-folder.ts";
 import { checkWindow } from "../run/files/window-file.ts";
-import { type MovePlan, movePlans } from "../run/host-files.ts";
+import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import { inRun } from "../run/run.ts";
 import type { Sink } from "../run/sink.ts";
+import { instancesOn } from "../systems/nova-db/legacy.ts";
 import { servedElsewhere } from "../systems/nova-db/machines.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
-import { hasLifted, lifting } from "./baremetal/legacy-journal.ts";
+import { hasLifted, isLifting, lifting } from "./baremetal/legacy-journal.ts";
+import { isAbout } from "./baremetal/legacy-left.ts";
+import { withLegacy } from "./baremetal/legacy-moves.ts";
+import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./baremetal/legacy-place.ts";
 import { withHosts } from "./host-moves.ts";
+import { fencesOf } from "./host-owned.ts";
 import { checkSpelling } from "./host-plan.ts";
 import { isSilentAgain } from "./host-watch.ts";
-import { type HostPlace, type HostPlaces, openHostPlace } from "./host-world.ts";
-import { fenceJournalled, fenceLeg } from "./steps/host-move.ts";
+import { openHostPlace } from "./host-world.ts";
+import { liftFence, readLeases } from "./leases/leases.ts";
+import { nodesOf, takenNodes } from "./leases/nodes.ts";
+import { isLockedByNobody } from "./rules/legacy-way.ts";
+import { fenceLeg } from "./steps/host-move.ts";
+import type { MoveTarget } from "./target.ts";
 
-export interface ReadmitWords extends HostPlaces {
+export interface ReadmitWords extends LegacyPlaces {
   readonly run: string;
   readonly compute: string;
   readonly queuePurged: boolean;
 }
 
 /**
- * Lifts the fence of a host whose machines stay where they are.
+ * Lifts the fence of a host; machines that were taken stay where they are.
  *
- * @throws MigrationError N2I-E319 while its queue is not known to be empty, an instance names it that
- *   another host serves, or its nova-compute runs
+ * @returns milliseconds that its lease lasts from now, in which its agent is to begin, none without a lease; null
+ *   where it is not fenced any more
+ * @throws MigrationError N2I-E319 while its queue is not known to be empty, a machine of it is half way, an
+ *   instance names it whose machine another host has, or its nova-compute runs
  */
-export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
+export function readmit(
+  variant: MoveTarget["variant"],
+  words: ReadmitWords,
+  sink: Sink,
+): Promise<number | null> {
   const { compute: host } = words;
-  return inRun(words.run, "host readmit", { kind: "takeover", variant: "ironic" }, async (run) => {
+  return inRun(words.run, "host readmit", { kind: "takeover", variant }, async (run) => {
     const { entries } = await readJournal(run);
-    const plans: MovePlan[] = [];
-    for (const plan of await movePlans(run, entries)) {
-      checkSpelling(host, plan.manifest.from);
-      const leg = fenceJournalled({ ...plan, fence: plan.manifest.fence });
-      const fences = await countBack(leg, entries, { wants: ofHost(host) });
-      if (fences > 0 || tookUnfenced(plan, host)) plans.push(plan);
-    }
-    if (plans.length === 0 || hasLifted(host, entries))
-      throw new MigrationError("N2I-E319", `this run keeps no fence of ${host}`, {
-        fix: `If another run fenced the host, readmit it there. If an operator set it down, run: openstack compute service set --up ${host} nova-compute`,
-      });
+    const plans = await (variant === "ironic" ? fencing : taking)(run, host, entries);
     await checkWindow(run, "host readmit");
     return closing(async (keep) => {
-      const place = await openHostPlace(words, keep, { readOnly: false }, sink.say);
-      const check = await mayComeBack(place, plans, words, sink, () => elsewhere(place, host));
-      const [{ id } = { id: null }] = await readBeats(place.database, [host]);
-      const fenced = plans.filter(({ manifest }) =>
-        manifest.fence.some(({ key }) => key.id === id),
-      );
-      await sink.confirm(
-        fenced.length === 0
-          ? `Let ${host} come back? Its service record was deleted, and its fence with it.`
-          : `Lift the fence of ${host} in ${place.database.shown}?`,
-      );
-      return withHosts(run, place, plans, async (hosts) => {
-        if (fenced.length === 0) {
-          await check();
-          await lifting(hosts.session, host);
-          return 1;
-        }
-        let lifted = 0;
-        for (const plan of fenced) {
-          const leg = fenceLeg(hosts.parts.fence, { ...plan, fence: plan.manifest.fence });
-          const how = { check: hosts.check, precondition: check };
-          const way = { direction: "back", only: { all: true, wants: ofHost(host) } } as const;
-          const { done, left } = await execute([{ ...leg, ...how }], hosts.session, way);
-          if (left.length > 0)
-            throw new MigrationError(
-              "N2I-E300",
-              Array.from(left, ({ id, why }) => `${id} ${why}`).join("; "),
-            );
-          lifted += done;
-        }
-        return lifted;
-      });
+      const opening = [words, keep, { readOnly: false }, sink.say] as const;
+      const doing = { words, entries, sink };
+      return variant === "ironic"
+        ? liftFences(run, await openHostPlace(...opening), plans, doing)
+        : liftLease(run, await openLegacyOf(run, ...opening), plans, doing);
     });
   });
+}
+
+interface Readmitting {
+  readonly words: ReadmitWords;
+  readonly entries: Entries;
+  readonly sink: Sink;
+}
+
+/** Plans whose fence of a host stands, or that found nothing to fence. @throws MigrationError N2I-E319 without any */
+async function fencing(
+  run: RunFolder,
+  host: string,
+  entries: Entries,
+): Promise<readonly MovePlan[]> {
+  const plans: MovePlan[] = [];
+  for (const plan of await movePlans(run, entries)) {
+    checkSpelling(host, plan.manifest.from);
+    const fences = await fencesOf([plan], entries, { wants: ofHost(host) });
+    if (fences > 0 || tookUnfenced(plan, host)) plans.push(plan);
+  }
+  if (plans.length > 0 && !hasLifted(host, entries)) return plans;
+  throw new MigrationError("N2I-E319", `this run keeps no fence of ${host}`, {
+    fix: `If another run fenced the host, readmit it there. If an operator set it down, run: openstack compute service set --up ${host} nova-compute`,
+  });
+}
+
+/** The plan that took machines of a host. @throws MigrationError N2I-E319 where there is none */
+async function taking(
+  run: RunFolder,
+  host: string,
+  entries: Entries,
+): Promise<readonly MovePlan[]> {
+  const plan = await presentMoves(run);
+  checkSpelling(host, plan.manifest.from);
+  if (await isAbout(host, plan, entries)) return [plan];
+  throw new MigrationError("N2I-E319", `this run took no machine of ${host}`, {
+    fix: "Give the --run of its death: of an agent it is FOLDER/HOST-EPOCH.",
+  });
+}
+
+/** Restores the service of a host of Ironic. */
+async function liftFences(
+  run: RunFolder,
+  place: MoveTarget,
+  plans: readonly MovePlan[],
+  { words, sink }: Readmitting,
+): Promise<number | null> {
+  const { compute: host } = words;
+  const check = await mayComeBack(place, plans, words, sink, async () =>
+    foundIn(
+      await servedElsewhere(place.database, host),
+      `instances name ${host} whose machines others serve`,
+    ),
+  );
+  const [{ id } = { id: null }] = await readBeats(place.database, [host]);
+  const fenced = plans.filter(({ manifest }) => manifest.fence.some(({ key }) => key.id === id));
+  await sink.confirm(
+    fenced.length === 0
+      ? `Let ${host} come back? Its service record was deleted, and its fence with it.`
+      : `Lift the fence of ${host} in ${place.database.shown}?`,
+  );
+  return withHosts(run, place, plans, async (hosts) => {
+    if (fenced.length === 0) {
+      await check();
+      await lifting(hosts.session, host);
+      return 0;
+    }
+    let lifted = 0;
+    for (const plan of fenced) {
+      const leg = fenceLeg(hosts.parts.fence, plan);
+      const checks = { check: hosts.check, precondition: check };
+      const way = { direction: "back", only: { all: true, wants: ofHost(host) } } as const;
+      const { done, left } = await execute([{ ...leg, ...checks }], hosts.session, way);
+      if (left.length > 0)
+        throw new MigrationError(
+          "N2I-E300",
+          Array.from(left, ({ id, why }) => `${id} ${why}`).join("; "),
+        );
+      lifted += done;
+    }
+    return lifted === 0 ? null : 0;
+  });
+}
+
+/** Lifts the fence of the lease of a host of nova-baremetal. */
+async function liftLease(
+  run: RunFolder,
+  place: LegacyPlace,
+  plans: readonly MovePlan[],
+  { words, entries, sink }: Readmitting,
+): Promise<number | null> {
+  const { compute: host } = words;
+  const locked = { hosts: [host] };
+  const [lease] = await readLeases(place.leases, host);
+  if (lease === undefined && hasLifted(host, entries)) return null;
+  if (lease?.fenced_by === null) {
+    if (!isLifting(host, entries)) return null;
+    // It was lifted, and who did it died before that was written down.
+    await withLegacy(run, place, plans, locked, ({ session }) => lifting(session, host));
+    return lasts(lease) ? lease.ttl - lease.age : null;
+  }
+  const check = await mayComeBack(place, plans, words, sink, () => heldBy(place, host));
+  await sink.confirm(
+    lease === undefined
+      ? `Let ${host} come back? No lease of it is kept in ${place.leases.shown}.`
+      : `Lift the fence of ${host}'s lease in ${place.leases.shown}?`,
+  );
+  await withLegacy(run, place, plans, locked, async ({ session }) => {
+    // Another may have worked on it until the lock was had.
+    await check();
+    await lifting(session, host, async () => {
+      if (lease !== undefined && !(await liftFence(place.leases, lease)))
+        throw new MigrationError("N2I-E300", `the lease of ${host} was changed meanwhile`);
+    });
+  });
+  return lease?.ttl ?? 0;
 }
 
 /**
@@ -91,8 +188,8 @@ export function readmit(words: ReadmitWords, sink: Sink): Promise<number> {
  * @returns asks the same again
  * @throws MigrationError N2I-E319 with all that stands against it
  */
-export async function mayComeBack(
-  place: HostPlace,
+async function mayComeBack(
+  place: MoveTarget,
   plans: readonly MovePlan[],
   { compute: host, queuePurged }: ReadmitWords,
   sink: Sink,
@@ -126,7 +223,7 @@ function ofHost(host: string): (step: NovaStep) => boolean {
  * watched at for as long as Nova takes to call it down. Null: it runs.
  */
 async function silentAt(
-  place: HostPlace,
+  place: MoveTarget,
   host: string,
   plans: readonly MovePlan[],
   sink: Sink,
@@ -140,18 +237,43 @@ async function silentAt(
   return (await isSilentAgain(place, host, down, sink)) ? countOf(place, host) : null;
 }
 
-async function countOf({ database }: HostPlace, host: string): Promise<number> {
+async function countOf({ database }: MoveTarget, host: string): Promise<number> {
   const [now] = await readBeats(database, [host]);
   return now?.report_count ?? 0;
 }
 
-async function elsewhere({ database }: HostPlace, host: string): Promise<readonly string[]> {
-  const found = await servedElsewhere(database, host);
-  if (found.length === 0) return [];
-  return [`instances name ${host} whose machines others serve: ${listed(found, NAMED)}`];
+function foundIn(names: readonly string[], what: string): readonly string[] {
+  return names.length === 0 ? [] : [`${what}: ${listed(names, NAMED)}`];
 }
 
 function notPurged(host: string): string {
   const queue = queueOf(host);
   return `whether ${queue} is empty is not known: run rabbitmqctl purge_queue ${queue} and give --queue-purged`;
+}
+
+/** What of both databases says that another host has, or takes, what this one would work on. */
+async function heldBy({ leases, database }: LegacyPlace, host: string): Promise<readonly string[]> {
+  const named = await instancesOn(database, host);
+  const taken = await takenNodes(
+    leases,
+    host,
+    named.map(({ uuid }) => uuid),
+  );
+  const half: string[] = [];
+  for await (const page of nodesOf(leases, host))
+    for (const { uuid, task_state } of page) if (task_state === MIGRATING) half.push(uuid);
+  for (const { node, task_state } of named)
+    if (task_state === MIGRATING && node !== null && !half.includes(node)) half.push(node);
+  const locked = named.filter(
+    (one) => isLockedByNobody(one) && one.task_state !== MIGRATING && !taken.includes(one.uuid),
+  );
+  const uuids = locked.map(({ uuid }) => uuid);
+  return [
+    ...foundIn(taken, `instances name ${host} whose machines others have`),
+    ...foundIn(half, `machines of ${host} are half way, take them back or end their move`),
+    ...foundIn(
+      uuids,
+      `instances of ${host} are locked by nobody, as a move that died leaves them: take it back or end it, or unlock them`,
+    ),
+  ];
 }

@@ -16,54 +16,64 @@ import { fencesOf, rowsToRestore } from "./host-owned.ts";
 export async function hostState(run: RunFolder) {
   const plan = await presentMoves(run);
   const { entries } = await readJournal(run);
-  if ((await kindOf(run)).variant === "baremetal") return legacyState(run, plan, entries);
-  const plans = await movePlans(run, entries);
-  const [rows, fences] = [await rowsToRestore(plans, entries), await fencesOf(plans, entries)];
-  const { mode, from, to, counts } = plan.manifest;
+  const isLegacy = (await kindOf(run)).variant === "baremetal";
+  const { mode, from, to, counts, fence } = plan.manifest;
+  const { move, there, blocked } = counts.verdicts;
+  const progress = isLegacy ? legacyProgress(plan, entries) : await progressOf(run, plan, entries);
   const names = from.length === 0 ? "" : ` from ${from.map(({ host }) => host).join(", ")}`;
+  const given = { run: run.path };
+  const next = (): string => {
+    if (progress.next === "rollback") return nextCommand("rollback", given, { all: true });
+    if (progress.next === "verify") return nextCommand("verify", given);
+    if (progress.next === "nothing") return "nothing; what this run changed was taken back";
+    if (move === 0 && fence.length === 0)
+      return `nothing can be moved; nova2ironic show ${run.path}/plan says why`;
+    if (mode === "move") return nextCommand("host", given, {}, "move");
+    if (isLegacy && takenByHand(entries).size === 0)
+      return `the agent of ${to.join(", ")} goes on with it`;
+    const where = { from: from[0]?.host, to: to.join(",") };
+    return nextCommand("host", given, where, "takeover");
+  };
   return {
     fields: {
-      plan: `${mode}${names} to ${to.join(", ")}: ${counted(counts.verdicts.move, "machine")} to move, ${counts.verdicts.there} there already, ${counts.verdicts.blocked} blocked, sha256 ${plan.sha256.slice(0, 12)}`,
-      move: `${counted(rows - fences, "row of nova is", "rows of nova are")} changed`,
-      fence:
-        fences === 0
-          ? "none of this run"
-          : `${counted(fences, "host is", "hosts are")} fenced by this run`,
+      plan: `${mode}${names} to ${to.join(", ")}: ${counted(move, "machine")} to move, ${there} there already, ${blocked} blocked, sha256 ${plan.sha256.slice(0, 12)}`,
+      ...{ move: progress.move, fence: progress.fence },
     },
-    next: nextOfMove(run, plan, entries, { rows, fences }),
-    /** Rows of nova that a rollback restores. */
-    changed: rows,
+    next: next(),
+    /** Rows of nova, or machines, that a rollback restores. */
+    changed: progress.changed,
+  };
+}
+
+async function progressOf(run: RunFolder, plan: MovePlan, entries: Entries) {
+  const plans = await movePlans(run, entries);
+  const [rows, fences] = [await rowsToRestore(plans, entries), await fencesOf(plans, entries)];
+  return {
+    move: `${counted(rows - fences, "row of nova is", "rows of nova are")} changed`,
+    fence:
+      fences === 0
+        ? "none of this run"
+        : `${counted(fences, "host is", "hosts are")} fenced by this run`,
+    ...{ changed: rows, next: nextOf(plan, entries, { rows, fences }) },
   };
 }
 
 /** Entries that begin a way there, or back. */
 const WAYS: ReadonlySet<string> = new Set(["begin", "undo"]);
 
-function nextOfMove(
-  run: RunFolder,
+function nextOf(
   plan: MovePlan,
   entries: Entries,
   { rows, fences }: { readonly rows: number; readonly fences: number },
-): string {
-  const given = { run: run.path };
-  const { mode, from, to, counts } = plan.manifest;
+) {
   const last = entries.findLast((entry) => "part" in entry && HOST_PARTS.includes(entry.part));
-  const rollback = nextCommand("rollback", given, { all: true });
-  if (last?.do === "undo") return rollback;
-  if (last?.do === "undone") {
-    if (rows === 0) return "nothing; what this run changed was taken back";
-    // A rollback of all that was cut: between two batches, or before the fence, which goes last.
-    const way = batchesOf(entries, HOST_ROWS).findLast(({ do: act }) => WAYS.has(act));
-    const cut = way?.do === "undo" && way.nodes === "all";
-    return cut || rows === fences ? rollback : nextCommand("verify", given);
-  }
-  if (isWhole(plan, entries)) return nextCommand("verify", given);
-  if (counts.verdicts.move === 0 && plan.manifest.fence.length === 0)
-    return `nothing can be moved; nova2ironic show ${run.path}/plan says why`;
-  const where = { from: from[0]?.host, to: to.join(",") };
-  return mode === "move"
-    ? nextCommand("host", given, {}, "move")
-    : nextCommand("host", given, where, "takeover");
+  if (last?.do === "undo") return "rollback";
+  if (last?.do !== "undone") return isWhole(plan, entries) ? "verify" : null;
+  if (rows === 0) return "nothing";
+  // A rollback of all that was cut: between two batches, or before the fence, which goes last.
+  const way = batchesOf(entries, HOST_ROWS).findLast(({ do: act }) => WAYS.has(act));
+  const cut = way?.do === "undo" && way.nodes === "all";
+  return cut || rows === fences ? "rollback" : "verify";
 }
 
 /** Whether every machine that the plan moves was moved, by the journal. */
@@ -75,21 +85,19 @@ function isWhole({ sha256, manifest }: MovePlan, entries: Entries): boolean {
   return open.length === 0 && there >= computes + instances;
 }
 
-/** What is true of a run that moves machines of nova-baremetal, by its files alone, and what comes next. */
-function legacyState(run: RunFolder, { manifest, sha256 }: MovePlan, entries: Entries) {
-  const { mode, from, to, counts } = manifest;
+function legacyProgress({ manifest }: MovePlan, entries: Entries) {
   const begun = begunIn(entries, LEGACY);
   const open = [...begun.values()].filter((one) => one.open).length;
-  const names = from.map(({ host }) => host).join(", ");
+  const done = begun.size - open;
+  const last = entries.findLast((entry) => "id" in entry && entry.part === LEGACY);
+  // A plan of another kind in this folder says nothing of what was begun.
+  const isUndoing = last?.do === "return" || manifest.nova_bm === undefined;
+  const isUndone = last?.do === "returned" && done === 0;
+  const isWhole = done >= manifest.counts.verdicts.move && done > 0;
+  const next = isUndoing ? "rollback" : isUndone ? "nothing" : isWhole ? "verify" : null;
   return {
-    fields: {
-      plan: `${mode} from ${names} to ${to.join(", ")}: ${counted(counts.verdicts.move, "machine")} to move, ${counts.verdicts.there} there already, ${counts.verdicts.blocked} blocked, sha256 ${sha256.slice(0, 12)}`,
-      move: `${counted(begun.size - open, "machine is", "machines are")} moved, ${open} are under way`,
-      fence: fencedText(entries),
-    },
-    next: nextOf(run, manifest, entries, begun.size - open),
-    /** Machines that a rollback gives back. */
-    changed: begun.size,
+    move: `${counted(done, "machine is", "machines are")} moved, ${open} are under way`,
+    ...{ fence: fencedText(entries), changed: begun.size, next },
   };
 }
 
@@ -100,26 +108,4 @@ function fencedText(entries: Entries): string {
   return hosts.length === 0
     ? "none of this run"
     : `the lease of ${hosts.map(([host]) => host).join(", ")} is fenced by this run`;
-}
-
-function nextOf(
-  run: RunFolder,
-  { mode, from, to, counts, nova_bm }: MovePlan["manifest"],
-  entries: Entries,
-  done: number,
-): string {
-  const given = { run: run.path };
-  const last = entries.findLast((entry) => "id" in entry && entry.part === LEGACY);
-  // A plan of another kind in this folder says nothing of what was begun.
-  if (last?.do === "return" || nova_bm === undefined)
-    return nextCommand("rollback", given, { all: true });
-  if (last?.do === "returned" && done === 0) return "nothing; what this run changed was taken back";
-  if (done >= counts.verdicts.move && done > 0) return nextCommand("verify", given);
-  if (counts.verdicts.move === 0)
-    return `nothing can be moved; nova2ironic show ${run.path}/plan says why`;
-  if (mode === "move") return nextCommand("host", given, {}, "move");
-  const where = { from: from[0]?.host, to: to.join(",") };
-  return takenByHand(entries).size > 0
-    ? nextCommand("host", given, where, "takeover")
-    : `the agent of ${to.join(", ")} goes on with it`;
 }

@@ -3,7 +3,6 @@ import { counted } from "../lib/text.ts";
 import { hasReported } from "../migrate/hosts/rules/running.ts";
 import { type Entries, plansOf } from "../model/journal.ts";
 import { HOST_PARTS } from "../model/nova/host-move.ts";
-import type { HostBeat } from "../model/nova/nova-plan.ts";
 import { closing } from "../run/databases.ts";
 import { runFence } from "../run/fence-command.ts";
 import { readJournal } from "../run/files/journal.ts";
@@ -18,11 +17,12 @@ import type { Sink } from "../run/sink.ts";
 import { busyInstances } from "../systems/nova-db/machines.ts";
 import { downTime, saidDownTime } from "./host-down.ts";
 import { checkMovable } from "./host-move.ts";
-import { type HostMoved, isThrough, movedOf, performMoves } from "./host-moves.ts";
+import { type HostMoved, isThrough, performMoves } from "./host-moves.ts";
 import { rowsToRestore } from "./host-owned.ts";
 import { type HostPlanWords, hostsIn, makeMoves, type PlannedMoves, siteOf } from "./host-plan.ts";
 import { watchHost } from "./host-watch.ts";
-import { type HostPlace, openHostPlace } from "./host-world.ts";
+import { openHostPlace } from "./host-world.ts";
+import type { MoveTarget } from "./target.ts";
 
 export interface TakeoverWords extends HostPlanWords {
   readonly from: string;
@@ -59,7 +59,7 @@ export function takeOver(
         const place = await openHostPlace(words, keep, { readOnly: words.plan }, sink.say);
         const begun = await begunPlan(run, place, words);
         if (begun !== null) await goOn(run, begun, words, sink, show);
-        const plan = begun ?? (await newPlan(run, place, words, sink, show));
+        const plan = begun ?? (await watchedPlan(run, place, words, { sink, show }));
         if (words.plan) return null;
         const { entries } = await readJournal(run);
         if (begun !== null && isThrough(plan, entries)) {
@@ -75,10 +75,9 @@ export function takeOver(
         const { verdicts } = plan.manifest.counts;
         const machines = { machines: verdicts.move, to: plan.manifest.to.join(", ") };
         await askDown(words, machines, place, sink);
-        const moved = await performMoves(run, place, plan, sink, (session) =>
+        return performMoves(run, place, plan, sink, (session) =>
           runFence(words, plan.sha256, session, sink),
         );
-        return movedOf(plan, moved);
       }),
   );
 }
@@ -86,7 +85,7 @@ export function takeOver(
 /** The plan of a takeover of this host that has begun; null if the host has to be read again. */
 async function begunPlan(
   run: RunFolder,
-  place: HostPlace,
+  place: MoveTarget,
   { from }: TakeoverWords,
 ): Promise<MovePlan | null> {
   const plan = await orNull(presentMoves(run), "N2I-E110");
@@ -147,39 +146,39 @@ async function goOn(
   if (words.plan) await show({ manifest, sha256, path: `${run.path}/${PLAN}` });
 }
 
-/** Watches the host for as long as Nova takes to call one down, then plans by what it was seen to report. */
-async function newPlan(
+/**
+ * Watches the host for as long as Nova takes to call one down, then plans by what it was seen to report: a fence goes by
+ * that, and not by a report that came after it.
+ *
+ * @param before runs once the host was watched
+ * @throws MigrationError N2I-E316
+ */
+export async function watchedPlan(
   run: RunFolder,
-  place: HostPlace,
+  place: MoveTarget,
   words: TakeoverWords,
-  sink: Sink,
-  show: (made: PlannedMoves) => Promise<void>,
+  { sink, show, before }: Planning,
 ): Promise<MovePlan> {
   const watched = await watchHost(place, words.from, await downTime(words), sink);
   await settle(place, words, sink);
+  await before?.();
   const made = await makeMoves(run, place, "takeover", words, sink);
-  checkWatched(made.manifest, watched);
+  for (const { id, host, report_count, last_seen_up } of made.manifest.from)
+    if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
+      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
   await show(made);
   return openMovePlan(made.path);
 }
 
-/**
- * A fence goes by what was watched, and not by a report that came after it.
- *
- * @throws MigrationError N2I-E316
- */
-export function checkWatched(
-  { from }: Pick<MovePlan["manifest"], "from">,
-  watched: HostBeat | undefined,
-): void {
-  for (const { id, host, report_count, last_seen_up } of from)
-    if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
-      throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
+interface Planning {
+  readonly sink: Sink;
+  readonly show: (made: PlannedMoves) => Promise<void>;
+  readonly before?: () => Promise<void>;
 }
 
 /** Requests that are under way may end though their host is dead: in the API, the scheduler or a conductor. */
-export async function settle(
-  { database }: Pick<HostPlace, "database">,
+async function settle(
+  { database }: Pick<MoveTarget, "database">,
   { from, settle: seconds = 0 }: TakeoverWords,
   { say }: Sink,
 ): Promise<void> {
@@ -199,7 +198,7 @@ export async function settle(
 export async function askDown(
   { from, confirmedDown, fenceCommand, yes = false }: TakeoverWords,
   { machines, to }: { readonly machines: number; readonly to: string },
-  { database }: Pick<HostPlace, "database">,
+  { database }: Pick<MoveTarget, "database">,
   { confirm }: Pick<Sink, "confirm">,
 ): Promise<void> {
   if (confirmedDown) return;

@@ -4,7 +4,7 @@ import type { HostBeat } from "../model/nova/nova-plan.ts";
 import { now as moment, rest } from "../run/process-context.ts";
 import type { Sink } from "../run/sink.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
-import type { HostPlace } from "./host-world.ts";
+import type { MoveTarget } from "./target.ts";
 
 /** Milliseconds between two looks. */
 const PACE = 500;
@@ -16,7 +16,7 @@ const PACE = 500;
  * @throws MigrationError N2I-E316 when it reports meanwhile
  */
 export async function watchHost(
-  { database }: Pick<HostPlace, "database">,
+  { database }: Pick<MoveTarget, "database">,
   host: string,
   seconds: number,
   { say }: Pick<Sink, "say">,

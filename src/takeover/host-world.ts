@@ -1,7 +1,8 @@
+import { MigrationError } from "../lib/error.ts";
 import { groupedBy } from "../lib/grouped.ts";
+import { listed, NAMED } from "../lib/text.ts";
 import { openBackend, type TargetOptions } from "../migrate/open/backend.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
-import type { NodeTenant } from "../model/nova/host-move.ts";
 import type { NovaIdentity } from "../model/nova/nova-plan.ts";
 import { hasApiAggregates } from "../model/nova/nova-release.ts";
 import { saysCloud } from "../run/cloud.ts";
@@ -18,18 +19,14 @@ import {
 } from "../systems/nova-db/plan-open.ts";
 import { readComputeHosts } from "../systems/nova-db/services.ts";
 import type { MoveWorld } from "./rules/move-hosts.ts";
+import { createMoves } from "./rules/moves.ts";
+import type { MoveScope, MoveTarget } from "./target.ts";
 
 /** Where everything is that a move looks at. */
 export interface HostPlaces extends TargetOptions {
   readonly novaDb?: string;
   readonly novaApiDb?: string;
 }
-
-/** Asks Ironic which instance each node names; null where nothing says where it is. */
-type AskTenants = (nodes: readonly string[]) => Promise<ReadonlyMap<string, NodeTenant>>;
-
-/** Nova, and what else was given, open for the time of a command. */
-export type HostPlace = Awaited<ReturnType<typeof openHostPlace>>;
 
 /**
  * Opens Nova, and its API's database and Ironic where they are given.
@@ -43,7 +40,7 @@ export async function openHostPlace(
   keep: Keep,
   { readOnly, asksIronic = true }: { readonly readOnly: boolean; readonly asksIronic?: boolean },
   say: (text: string) => void,
-) {
+): Promise<MoveTarget> {
   const { novaDb, novaApiDb } = words;
   const database = keep(await openRole("nova-db", novaDb, { readOnly }));
   keepYoungSmall();
@@ -58,14 +55,60 @@ export async function openHostPlace(
     await identifyNovaApi(api, PLACES);
   }
   if (!hasApiAggregates(identity.schema_version)) await mayRead(database, AGGREGATES);
+  const tenants = asksIronic ? await openTenantsOf(words, keep, say) : null;
   return {
-    ...{ database, identity },
+    ...{ variant: "ironic", database, identity, tenants },
     world: () => readMoveWorld(database, identity, api),
-    /** Of all that the world is: who asks for no more, and often, walks through no compute nodes. */
     aggregates: () => readMembers(database, identity, api),
     machines: () => openMachines(database),
-    tenants: asksIronic ? await openTenantsOf(words, keep, say) : null,
+    async planner(world, request, acceptances) {
+      const moves = createMoves(world, request, acceptances);
+      const machines = await openMachines(database);
+      return {
+        async *machines(scope) {
+          for await (const { nodes, from } of chosen(machines, scope)) {
+            const named = await tenants?.(nodes);
+            yield (await machines.of(nodes)).map((machine) =>
+              moves.machine(machine, from ?? ownerOf(machine), named?.get(machine.node)),
+            );
+          }
+        },
+        hosts: moves.hosts,
+      };
+    },
   };
+}
+
+type Machines = Awaited<ReturnType<typeof openMachines>>;
+
+/** Nodes in pages, with the host that owns them where that was said. */
+async function* chosen(
+  machines: Machines,
+  { from, node = [] }: MoveScope,
+): AsyncGenerator<{ readonly nodes: readonly string[]; readonly from: string | null }> {
+  if (from !== undefined) {
+    for await (const nodes of machines.owned(from)) yield { nodes, from };
+    return;
+  }
+  const nodes = [...new Set(node.map((uuid) => uuid.toLowerCase()))];
+  const unknown = (await machines.of(nodes)).filter(
+    ({ computes, instances }) => computes.length + instances.length === 0,
+  );
+  if (unknown.length > 0)
+    throw new MigrationError(
+      "N2I-E306",
+      `Nova has no live compute node of ${listed(
+        unknown.map((one) => one.node),
+        NAMED,
+      )}`,
+      { fix: "List the machines with: nova2ironic host list" },
+    );
+  yield { nodes, from: null };
+}
+
+/** The host whose nova-compute manages a machine: that of its instance, which its node follows. */
+function ownerOf({ computes, instances }: Awaited<ReturnType<Machines["of"]>>[number]): string {
+  return instances[0]?.host ?? computes[0]?.owner ?? "";
 }
 
 async function readMoveWorld(
@@ -106,7 +149,7 @@ async function openTenantsOf(
   words: HostPlaces,
   keep: Keep,
   say: (text: string) => void,
-): Promise<AskTenants | null> {
+): Promise<MoveTarget["tenants"]> {
   const { ironicDb, ironicUrl } = words;
   if (ironicDb === undefined && ironicUrl === undefined && !saysCloud(words)) return null;
   const rest = ironicDb === undefined && { via: "rest" as const };

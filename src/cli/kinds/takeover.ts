@@ -11,7 +11,7 @@ import { HOST, HOSTS_BACK } from "../options/host/actions.ts";
 import { verifyOptions } from "../options/verify.ts";
 import { type RunKind, type RunVerified, verifiedBy } from "./kind.ts";
 
-export function takeover({ variant }: RunAbout): RunKind {
+export function takeover({ variant = "ironic" }: RunAbout): RunKind {
   return {
     status: hostState,
     async advice(run) {
@@ -23,12 +23,9 @@ export function takeover({ variant }: RunAbout): RunKind {
       return verifyTakeoverRun(args);
     },
     async rollback(args) {
-      const isLegacy = variant === "baremetal";
-      const used = isLegacy ? { ...HOSTS_BACK, "nova-bm-db": {} } : HOSTS_BACK;
+      const used = variant === "baremetal" ? { ...HOSTS_BACK, "nova-bm-db": {} } : HOSTS_BACK;
       refuseOptions("rollback of a run between hosts", unused(rollbackOptions, used));
-      return isLegacy
-        ? (await import("../../takeover/baremetal/legacy-back.ts")).legacyBack(args)
-        : (await import("../../takeover/host-back.ts")).hostsBack(args);
+      return (await import("../../takeover/host-back.ts")).hostsBack(variant, args);
     },
   };
 }

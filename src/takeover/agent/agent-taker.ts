@@ -13,22 +13,18 @@ import { text } from "../../systems/database/rows.ts";
 import { isUnanswered } from "../../systems/database/statement.ts";
 import { type LegacyPlaces, openLegacyPlace } from "../baremetal/legacy-place.ts";
 import { openIn, takeMachines } from "../baremetal/legacy-take.ts";
-import { downTime } from "../host-down.ts";
+import { type DownWords, downTime } from "../host-down.ts";
 import { takenLocks } from "../leases/locks.ts";
 import type { Taken, Taking } from "./agent-round.ts";
 import { createTaker } from "./agent-take.ts";
 
-export interface TakeWords extends LegacyPlaces {
+export interface TakeWords extends LegacyPlaces, DownWords {
   readonly novaBmDb: string;
   readonly novaDb: string;
   readonly take: boolean;
   /** Holds a run for each dead host. */
   readonly run?: string;
   readonly fenceCommand?: string;
-  readonly serviceDownTime?: number;
-  readonly novaConf?: string;
-  readonly myIp?: string;
-  readonly tftpRoot?: string;
 }
 
 interface Around {

@@ -3,7 +3,6 @@ import { readOsloFiles } from "../../lib/files/oslo.ts";
 import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import { type RestOptions, saysCloud } from "../../run/cloud.ts";
 import type { Keep } from "../../run/databases.ts";
-import { failpoint } from "../../run/failpoint.ts";
 import { tableNames } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { mayRead } from "../../systems/nova-db/host-rights.ts";
@@ -91,7 +90,9 @@ export async function openBoots(words: BootPlaces, around: BootAround): Promise<
               ...findingIf(tilera, "N2I-D286", of, `[baremetal]driver is ${said("driver")}`),
               ...(look === undefined
                 ? [finding("N2I-D287", of, "--tftp-root was not given")]
-                : judge(look, of)),
+                : look.why === null
+                  ? []
+                  : [finding(look.root_uuid === null ? "N2I-D288" : "N2I-D287", of, look.why)]),
             ],
           ] as const;
         }),
@@ -177,7 +178,7 @@ function filesIn(trees: LegacyTrees, looked: Looked, images: BootImages | null):
         if (cause instanceof MigrationError) return cause.message;
         throw cause;
       }),
-    build: (look, begin) => buildBoot(trees.tree, look, { begin, pause: failpoint, fetch }),
+    build: (look, begin) => buildBoot(trees.tree, look, { begin, fetch }),
   };
 }
 
@@ -187,11 +188,6 @@ function servedAs(root: string): string {
   throw new MigrationError("N2I-E100", `${JSON.stringify(root)} cannot stand in a boot file`, {
     fix: "Its path is absolute, in ASCII and without blanks; [baremetal]tftp_root of --nova-conf says how the host calls its tree.",
   });
-}
-
-function judge({ root_uuid, why }: LookedBoot, of: string): readonly Finding[] {
-  if (why === null) return [];
-  return [finding(root_uuid === null ? "N2I-D288" : "N2I-D287", of, why)];
 }
 
 function rootsOf(words: readonly string[]): ReadonlyMap<string, string> {

@@ -2,7 +2,7 @@ import { begunIn } from "../../engine/begun.ts";
 import type { Entries, Entry } from "../../model/journal.ts";
 import { HOST_PARTS } from "../../model/nova/host-move.ts";
 import type { RunSession } from "../../run/session.ts";
-import { begunMachines, LEGACY } from "./steps/legacy-begun.ts";
+import { LEGACY, stillMoved } from "./steps/legacy-begun.ts";
 
 /** Journal's name of hosts that a person said are dead, with the fence of their lease where they have one. */
 export const FENCED = "host-lease-fence";
@@ -49,7 +49,7 @@ function lastOf(host: string, entries: Entries): Entry | undefined {
   const isIts = (entry: Entry): boolean =>
     "id" in entry && entry.part === LIFTED && entry.id === host;
   const at = entries.findLastIndex(isIts);
-  const own = begunMachines(begunIn(entries, LEGACY)).filter(({ move }) => move.from === host);
+  const own = stillMoved(entries).filter(({ move }) => move.from === host);
   const ids = new Set(own.map(({ id }) => id));
   const moved = entries.findLastIndex(
     (entry) =>

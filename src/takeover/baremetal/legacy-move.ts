@@ -1,70 +1,34 @@
 import { MigrationError } from "../../lib/error.ts";
 import { counted, listed, NAMED } from "../../lib/text.ts";
-import { closing } from "../../run/databases.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import { type MovePlan, presentMoves } from "../../run/host-files.ts";
-import { inRun } from "../../run/run.ts";
-import { saveOptions } from "../../run/saved-options.ts";
+import type { MovePlan } from "../../run/host-files.ts";
 import type { Sink } from "../../run/sink.ts";
 import { checkDead, checkPairs, silentSince } from "../host-checks.ts";
-import { checkMove } from "../host-move.ts";
 import type { HostMoved } from "../host-moves.ts";
 import { readLeases } from "../leases/leases.ts";
 import { leaseText } from "../rules/legacy.ts";
 import { isLive } from "../rules/successors.ts";
 import { type Claiming, checkAny, machinesOf, moveMachines, withLegacy } from "./legacy-moves.ts";
-import {
-  type LegacyPlace,
-  type LegacyPlaces,
-  legacyWords,
-  openLegacyPlace,
-} from "./legacy-place.ts";
+import type { LegacyPlace } from "./legacy-place.ts";
 import { tellPorts } from "./legacy-ports.ts";
 
-export interface LegacyMoveWords extends LegacyPlaces {
-  readonly run: string;
-}
-
-/**
- * Performs the run's plan for machines of nova-baremetal, or goes on with it.
- *
- * @throws MigrationError N2I-E317 where no machine can be moved, N2I-E315 for a plan of another kind
- */
-export function moveLegacy(words: LegacyMoveWords, sink: Sink): Promise<HostMoved> {
-  return inRun(words.run, "host move", { kind: "takeover", variant: "baremetal" }, (run) =>
-    closing(async (keep) => {
-      const plan = await presentMoves(run);
-      checkLegacy(plan, run);
-      await checkMove(run, plan);
-      const { counts, from, to } = plan.manifest;
-      // What a plan was given for its boot files, its move wants too.
-      const given = await legacyWords(run, words);
-      const place = await openLegacyPlace(given, keep, { readOnly: false }, sink.say);
-      await saveOptions(run, "host", given);
-      const hosts = from.map(({ host }) => host).join(", ");
-      await sink.confirm(
-        `Move ${counted(counts.verdicts.move, "machine")} of ${hosts} to ${to.join(", ")} in ${place.leases.shown} and ${place.database.shown}?`,
-      );
-      const ports = async (): Promise<void> => {
-        const { ofThere } = tellPorts(place, sink.result);
-        for await (const some of machinesOf(plan)) await ofThere(some.map(({ move }) => move));
-      };
-      const moved = await performLegacy(run, place, plan, sink).finally(() =>
-        // Of those that are there, whatever kept the others: the next command may be refused.
-        ports().catch(() => undefined),
-      );
-      checkAny(moved);
-      return legacyMoved(plan, 0, moved);
-    }),
+/** Moves the machines of a plan, and says how their ports learn of it. @throws MigrationError as `performLegacy` */
+export async function moveLegacy(
+  run: RunFolder,
+  place: LegacyPlace,
+  plan: MovePlan,
+  sink: Sink,
+): Promise<HostMoved> {
+  const ports = async (): Promise<void> => {
+    const { ofThere } = tellPorts(place, sink.result);
+    for await (const some of machinesOf(plan)) await ofThere(some.map(({ move }) => move));
+  };
+  const moved = await performLegacy(run, place, plan, sink).finally(() =>
+    // Of those that are there, whatever kept the others: the next command may be refused.
+    ports().catch(() => undefined),
   );
-}
-
-/** @throws MigrationError N2I-E315 for machines of Ironic */
-function checkLegacy({ manifest }: MovePlan, { path }: RunFolder): void {
-  if (manifest.nova_bm === undefined)
-    throw new MigrationError("N2I-E315", `${path} moves machines of Ironic`, {
-      fix: "Leave --nova-bm-db out, or make a plan of its own with host plan.",
-    });
+  checkAny(moved);
+  return legacyMoved(plan, 0, moved);
 }
 
 type Moved = Awaited<ReturnType<typeof moveMachines>>;

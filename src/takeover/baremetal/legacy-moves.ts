@@ -16,13 +16,14 @@ import { failpoint } from "../../run/failpoint.ts";
 import { type RunFolder, readNote, writeNote } from "../../run/files/run-folder.ts";
 import type { MovePlan } from "../../run/host-files.ts";
 import { type RunSession, withSession } from "../../run/session.ts";
+import { readComputeHosts } from "../../systems/nova-db/services.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { keepLocks } from "../leases/locks.ts";
 import { claimNode, releaseNode } from "../leases/nodes.ts";
-import { checkSource, type LegacyPlace, servicesOf } from "./legacy-place.ts";
+import { wayBack, wayThere } from "../rules/legacy-way.ts";
+import { checkSource, type LegacyPlace } from "./legacy-place.ts";
 import type { LegacyMachine } from "./steps/legacy-begun.ts";
-import { removeBoot } from "./steps/legacy-boot.ts";
-import { legacyBackPart, legacyPart } from "./steps/legacy-move.ts";
+import { legacyPart } from "./steps/legacy-move.ts";
 import type { LegacyHands } from "./steps/legacy-rows.ts";
 
 /** Milliseconds a lock lasts that nobody renews any more. */
@@ -30,10 +31,7 @@ const TTL = 60_000;
 /** Milliseconds after which a step is preceded by a look whether its locks are ours. */
 const RENEW = TTL / 6;
 
-interface Locks {
-  readonly renew: () => Promise<void>;
-  readonly release: () => Promise<void>;
-}
+type Locks = Pick<Awaited<ReturnType<typeof keepLocks>>, "renew" | "release">;
 
 /** Says of a run which one it is. */
 const OWNER = "owner.json";
@@ -121,22 +119,22 @@ export async function withLegacy<T>(
   run: RunFolder,
   place: LegacyPlace,
   plans: readonly Pick<MovePlan, "manifest">[],
-  { hosts, silent, agent, signal, came = NOBODY }: Claiming,
+  claiming: Claiming,
   work: (legacy: LegacySession) => Promise<T>,
 ): Promise<T> {
   for (const { manifest } of plans) {
     checkNova(manifest.target, place.identity);
     checkSource(manifest.nova_bm, place);
   }
-  const names = [...new Set(hosts)].map((name) => ({ kind: "host" as const, name }));
-  const owner = await ownerOf(run, agent);
+  const names = [...new Set(claiming.hosts)].map((name) => ({ kind: "host" as const, name }));
+  const owner = await ownerOf(run, claiming.agent);
   const locks = await heldFor(place, owner, names);
   try {
     return await withSession(run, async (session) => {
       await session.begin("nova", place.identity);
       await session.begin("nova_bm", place.source);
       const target = createNovaTarget(place.database, place.identity, failpoint);
-      const hands = handsOf(place, target, { owner, hosts: locks, silent, agent, signal, came });
+      const hands = handsOf(place, target, { ...claiming, owner, locks });
       return work({ session, hands, target });
     });
   } finally {
@@ -145,30 +143,25 @@ export async function withLegacy<T>(
   }
 }
 
-interface Handy {
+interface Handy extends Claiming {
   readonly owner: Awaited<ReturnType<typeof ownerOf>>;
-  readonly hosts: Locks;
-  readonly silent: number | undefined;
-  readonly agent: string | undefined;
-  readonly signal: AbortSignal | undefined;
-  readonly came: LegacyHands["came"];
+  /** Of the hosts. */
+  readonly locks: Locks;
 }
 
 function handsOf(
   place: LegacyPlace,
   nova: NovaTarget,
-  { owner, hosts, silent, agent, signal, came }: Handy,
+  { owner, locks, silent, agent, signal, came = NOBODY }: Handy,
 ): LegacyHands {
   const { leases } = place;
   const quiet = silent === undefined ? {} : { silent };
   return {
-    ...{ nova, came, look: place.look, services: servicesOf(place), files: place.boots.files },
-    ports: place.ports,
-    removeFiles: (root, steps) => removeBoot(root, steps, failpoint),
+    ...{ nova, came, look: place.look, ports: place.ports, files: place.boots.files },
+    services: () => readComputeHosts(place.database),
     claim: (seen, to, prev) =>
       claimNode(leases, seen, { to, prev, ...quiet, ...(agent === to && { unfenced: agent }) }),
     release: (seen, state) => releaseNode(leases, seen, state),
-    at: () => new Date().toISOString().slice(0, 19).replace("T", " "),
     async holding({ uuid, tenant }, work) {
       signal?.throwIfAborted();
       const instance = tenant === null ? [] : [{ kind: "instance" as const, uuid: tenant.uuid }];
@@ -181,7 +174,7 @@ function handsOf(
       try {
         return await work(async (point) => {
           await failpoint(point);
-          await hosts.renew();
+          await locks.renew();
           await own.renew();
         });
       } finally {
@@ -217,13 +210,11 @@ export async function moveMachines(
   const counts = { made: 0, found: 0 };
   let locked = 0;
   const left: Left[] = [];
-  const part = legacyPart({
-    ...hands,
-    async holding(move, work) {
-      await check();
-      return hands.holding(move, work);
-    },
-  });
+  const holding: LegacyHands["holding"] = async (move, work) => {
+    await check();
+    return hands.holding(move, work);
+  };
+  const part = legacyPart({ ...hands, holding }, wayThere);
   const leg = { part, command: "host move", changes: machines, pace: ONE_BY_ONE };
   const { stopped, broke } = await windowForward(leg, session, (ending) => {
     const { change, position, made, behind } = ending;
@@ -253,7 +244,7 @@ export async function returnMachines(
 ): Promise<{ readonly back: number; readonly left: number; readonly stopped: boolean }> {
   let [back, left] = [0, 0];
   const leg = {
-    ...{ part: legacyBackPart(hands), command: "rollback", pace: ONE_BY_ONE },
+    ...{ part: legacyPart(hands, wayBack), command: "rollback", pace: ONE_BY_ONE },
     async *changes(ours: ReadonlyMap<string, Begun>) {
       yield machines(ours);
     },

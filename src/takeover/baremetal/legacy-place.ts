@@ -14,15 +14,15 @@ import {
   legacyTenants,
   NETWORKS,
   needLegacyColumns,
-  networkHosts,
   openFreshComputes,
 } from "../../systems/nova-db/legacy.ts";
-import { readComputeHosts } from "../../systems/nova-db/services.ts";
-import { type HostPlace, type HostPlaces, openHostPlace } from "../host-world.ts";
+import { type HostPlaces, openHostPlace } from "../host-world.ts";
 import { nodesById } from "../leases/nodes.ts";
 import { needLeases } from "../leases/schema.ts";
 import type { LegacyNow } from "../rules/legacy-way.ts";
+import type { MoveTarget } from "../target.ts";
 import { type BootPlaces, type Boots, openBoots } from "./legacy-boots.ts";
+import { legacyPlanner } from "./legacy-plan.ts";
 import { openPorts, type Ports } from "./legacy-ports.ts";
 
 /** Where everything is that a move of machines of nova-baremetal looks at. */
@@ -31,7 +31,7 @@ export interface LegacyPlaces extends HostPlaces, BootPlaces {
 }
 
 /** Nova and nova_bm, open for the time of a command. */
-export interface LegacyPlace extends HostPlace {
+export interface LegacyPlace extends MoveTarget {
   /** An extended nova_bm; each statement is a transaction. */
   readonly leases: Database;
   /** nova_bm's own identity. */
@@ -43,7 +43,6 @@ export interface LegacyPlace extends HostPlace {
   /** Boot files of this host. */
   readonly boots: Boots;
   readonly ports: Ports;
-  readonly networks: (hosts: readonly string[]) => Promise<readonly string[]>;
 }
 
 /**
@@ -70,12 +69,12 @@ export async function openLegacyPlace(
   await mayRead(nova.database, ["block_device_mapping", ...NETWORKS]);
   const boots = await openBoots(words, { leases, nova: nova.database, keep, say });
   return {
-    ...{ ...nova, leases, source: await identify(leases) },
+    ...{ ...nova, variant: "baremetal", leases, source: await identify(leases) },
     look: await looking(nova.database, leases),
     lookAt: (nodes) => looking(nova.database, leases, nodes),
     boots,
     ports: openPorts(words, { leases, keep, say, myIp: boots.myIp }),
-    networks: (hosts) => networkHosts(nova.database, hosts),
+    planner: legacyPlanner({ ...nova, leases, boots }),
   };
 }
 
@@ -90,7 +89,6 @@ const WHERE: readonly string[] = [
 ];
 const SAVED: readonly string[] = [...WHERE, "nova-conf", "tftp-root", "tftp-from", "root-uuid"];
 
-/** The same for what reads or takes back: the journal says in which tree, whatever became of it. */
 export async function openLegacyOf(
   run: RunFolder,
   words: LegacyPlaces,
@@ -98,7 +96,12 @@ export async function openLegacyOf(
   how: { readonly readOnly: boolean },
   say: (text: string) => void,
 ): Promise<LegacyPlace> {
-  return openLegacyPlace(pick(await legacyWords(run, words), WHERE), keep, how, say);
+  return openLegacyPlace(await legacyPlaces(run, words), keep, how, say);
+}
+
+/** The same for what reads or takes back: the journal says in which tree, whatever became of it. */
+export async function legacyPlaces(run: RunFolder, words: LegacyPlaces): Promise<LegacyPlaces> {
+  return pick(await legacyWords(run, words), WHERE);
 }
 
 const SELECT: ReadonlySet<Verb> = new Set(["SELECT"]);
@@ -137,11 +140,6 @@ async function looking(
       computes: computes.get(uuid.toLowerCase()) ?? [],
     }));
   };
-}
-
-/** Services of compute hosts, for rows that are made anew. */
-export function servicesOf({ database }: Pick<LegacyPlace, "database">) {
-  return () => readComputeHosts(database);
 }
 
 /** @throws MigrationError N2I-E300 for another nova_bm than the plan's */

@@ -1,91 +1,46 @@
 import { MigrationError } from "../../lib/error.ts";
 import { listed, NAMED } from "../../lib/text.ts";
-import type { MoveMode, PlannedMove } from "../../model/nova/host-move.ts";
 import type { LegacyNode } from "../../model/nova/legacy-move.ts";
-import { closing } from "../../run/databases.ts";
-import type { RunFolder } from "../../run/files/run-folder.ts";
-import { inRun } from "../../run/run.ts";
-import { saveOptions } from "../../run/saved-options.ts";
-import type { Sink } from "../../run/sink.ts";
-import { legacyTenants, legacyTies } from "../../systems/nova-db/legacy.ts";
-import {
-  acceptancesOf,
-  askedOf,
-  type HostPlanWords,
-  type PlannedMoves,
-  writePlan,
-} from "../host-plan.ts";
+import type { Database } from "../../systems/database/open.ts";
+import { legacyTenants, legacyTies, networkHosts } from "../../systems/nova-db/legacy.ts";
 import { readLeases } from "../leases/leases.ts";
 import { nodesNamed, nodesOf } from "../leases/nodes.ts";
 import { createLegacyMoves, type LegacyFound } from "../rules/legacy.ts";
-import { type LegacyPlace, type LegacyPlaces, openLegacyPlace } from "./legacy-place.ts";
+import type { MoveScope, MoveTarget } from "../target.ts";
+import type { Boots } from "./legacy-boots.ts";
 
-export interface LegacyWords extends HostPlanWords, LegacyPlaces {}
-
-interface LegacyMode {
-  readonly mode: MoveMode;
-  /** Whether a takeover fences the services of the hosts, too. */
-  readonly fences: boolean;
+interface Sources extends Pick<MoveTarget, "database" | "machines"> {
+  readonly leases: Database;
+  readonly boots: Pick<Boots, "findings" | "shared">;
 }
 
-/** Makes a run's plan to move machines of nova-baremetal. */
-export function planLegacy(words: LegacyWords, sink: Sink): Promise<PlannedMoves> {
-  return inRun(
-    words.run,
-    "host plan",
-    { kind: "takeover", variant: "baremetal", create: true },
-    (run) =>
-      closing(async (keep) => {
-        const place = await openLegacyPlace(words, keep, { readOnly: true }, sink.say);
-        const planned = await makeLegacy(run, place, { mode: "move", fences: false }, words, sink);
-        await saveOptions(run, "host", words);
-        return planned;
-      }),
-  );
-}
-
-/**
- * The same in a run that is held, with what is open already.
- * @throws MigrationError N2I-E315 in a run of another kind, N2I-E306 for a machine that nova_bm has not
- */
-export async function makeLegacy(
-  run: RunFolder,
-  place: LegacyPlace,
-  { mode, fences }: LegacyMode,
-  words: LegacyWords,
-  sink: Pick<Sink, "during">,
-): Promise<PlannedMoves> {
-  const looked_at = new Date().toISOString();
-  const nova = await place.world();
-  const asked = await askedOf(run, mode, words, nova);
-  const networks = await place.networks(nova.hosts.map(({ host }) => host));
-  const world = { ...nova, networks, leases: await readLeases(place.leases) };
-  const moves = createLegacyMoves(world, asked, await acceptancesOf(words.site));
-  const found = await opened(place);
-  const left = new Set<string>(words.from === undefined ? [] : [words.from]);
-  const lines = async function* (): AsyncGenerator<readonly PlannedMove[]> {
-    for await (const nodes of chosen(place, words)) {
-      const page = (await found(nodes)).map((machine) => moves.machine(machine));
-      for (const { verdict, from, to } of page)
-        if (verdict === "move" && from !== to) left.add(from);
-      yield page;
-    }
-  };
-  return writePlan(run, asked, lines(), sink, async () => {
-    const leaving = moves.hosts([...left].toSorted());
+/** Judges machines of nova-baremetal. */
+export function legacyPlanner(sources: Sources): MoveTarget["planner"] {
+  const { database, leases, boots } = sources;
+  return async (nova, request, acceptances) => {
+    const hosts = nova.hosts.map(({ host }) => host);
+    const networks = await networkHosts(database, hosts);
+    const world = { ...nova, networks, leases: await readLeases(leases) };
+    const moves = createLegacyMoves(world, request, acceptances);
+    const found = await opened(sources);
     return {
-      looked_at,
-      ...{ target: place.identity, nova_bm: place.source, from: leaving.left },
-      findings: [...leaving.findings, ...(await place.boots.shared())],
-      fence: fences ? leaving.fence : [],
+      async *machines(scope) {
+        for await (const nodes of chosen(leases, scope))
+          yield (await found(nodes)).map(moves.machine);
+      },
+      async hosts(from) {
+        const { left, findings } = moves.hosts(from);
+        // The lease is the fence.
+        return { left, findings: [...findings, ...(await boots.shared())], fence: [] };
+      },
     };
-  });
+  };
 }
 
 /** Machines by their words, in pages. @throws MigrationError N2I-E306 */
 async function* chosen(
-  { leases }: LegacyPlace,
-  { from, node = [] }: LegacyWords,
+  leases: Database,
+  { from, node = [] }: MoveScope,
 ): AsyncGenerator<readonly LegacyNode[]> {
   if (from !== undefined) {
     yield* nodesOf(leases, from);
@@ -102,15 +57,16 @@ async function* chosen(
 }
 
 /** Reads what there is to know of machines. */
-async function opened(
-  place: LegacyPlace,
-): Promise<(nodes: readonly LegacyNode[]) => Promise<readonly LegacyFound[]>> {
-  const machines = await place.machines();
-  const { database } = place;
+async function opened({
+  database,
+  boots: files,
+  machines: open,
+}: Sources): Promise<(nodes: readonly LegacyNode[]) => Promise<readonly LegacyFound[]>> {
+  const machines = await open();
   return async (nodes) => {
     const uuids = nodes.flatMap(({ instance_uuid }) => instance_uuid ?? []);
     const tenants = await legacyTenants(database, uuids);
-    const boots = await place.boots.findings(
+    const boots = await files.findings(
       nodes.flatMap(({ id, uuid, instance_uuid: instance, service_host }) => {
         if (instance === null) return [];
         const from = service_host ?? "";

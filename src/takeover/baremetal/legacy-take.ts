@@ -1,8 +1,10 @@
 import { begunIn } from "../../engine/begun.ts";
 import { MigrationError } from "../../lib/error.ts";
+import { once } from "../../lib/streams.ts";
 import { counted, listed, NAMED } from "../../lib/text.ts";
 import type { Left } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
+import type { Lease } from "../../model/nova/leases.ts";
 import type { LegacyMove, LegacyNode } from "../../model/nova/legacy-move.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
@@ -10,12 +12,12 @@ import { openMovePlan } from "../../run/host-files.ts";
 import { withSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import type { Taken } from "../agent/agent-round.ts";
+import { makeMoves } from "../host-plan.ts";
 import { readLeases } from "../leases/leases.ts";
 import { isOthers } from "../rules/legacy-way.ts";
 import { performLegacy } from "./legacy-move.ts";
 import { moveMachines, returnMachines, withLegacy } from "./legacy-moves.ts";
 import type { LegacyPlace } from "./legacy-place.ts";
-import { makeLegacy } from "./legacy-plan.ts";
 import { tellPorts } from "./legacy-ports.ts";
 import { begunMachines, LEGACY, type LegacyMachine } from "./steps/legacy-begun.ts";
 
@@ -32,9 +34,6 @@ interface TakeAsked {
   /** No machine is begun once it is aborted. */
   readonly signal?: AbortSignal;
 }
-
-/** Its host is fenced by its lease. */
-const MODE = { mode: "takeover", fences: false } as const;
 
 interface TakenHere extends Taken {
   readonly moved: number;
@@ -55,7 +54,6 @@ export async function takeMachines(
   { say }: Pick<Sink, "say">,
 ): Promise<TakenHere> {
   const [lease] = await readLeases(place.leases, from);
-  const unfenced = lease === undefined ? unleased(from) : notFenced(from);
   const open = openIn((await readJournal(run)).entries);
   const ids = [...nodes, ...open.map(({ id }) => id)];
   // An agent lives for months: what nova-computes made meanwhile is read anew for each few machines.
@@ -67,13 +65,13 @@ export async function takeMachines(
   if (rest.length === 0 || gone.stopped)
     return { moved: gone.done.size, left: gone.left, stopped: gone.stopped };
   if (lease === undefined || lease.fenced_by === null) {
-    if (nodes.length > 0) throw unfenced;
+    if (nodes.length > 0) throw unfenced(from, lease);
     const given = await letGo(taking, new Set(gone.unclaimed));
     const left = [...gone.left, ...given.left];
     return { moved: gone.done.size, left, stopped: given.stopped };
   }
-  const words = { run: run.path, node: rest, to: [to], serviceDownTime: down };
-  const made = await makeLegacy(run, now, MODE, words, quietly(say));
+  const options = { node: rest, to: [to], serviceDownTime: down };
+  const made = await makeMoves(run, now, "takeover", options, quietly(say));
   const plan = await openMovePlan(made.path);
   const told: Left[] = [];
   for await (const batch of plan.lines())
@@ -105,12 +103,10 @@ export async function takeMachines(
   };
 }
 
-function notFenced(host: string): MigrationError {
-  return new MigrationError("N2I-E316", `the lease of ${host} is not fenced`);
-}
-
-/** Somebody removed it: what was claimed goes on without it, and nothing more is claimed. */
-function unleased(host: string): MigrationError {
+/** What was claimed goes on, and nothing more is claimed. @param lease undefined where somebody removed it */
+function unfenced(host: string, lease: Lease | undefined): MigrationError {
+  if (lease !== undefined)
+    return new MigrationError("N2I-E316", `the lease of ${host} is not fenced`);
   return new MigrationError("N2I-E316", `nova_bm has no lease of ${host} any more`, {
     fix: `Start the agent of ${host} once, if it lives; or take it over by hand: nova2ironic host takeover --nova-bm-db NOVA_BM --from ${host}`,
   });
@@ -242,10 +238,6 @@ async function letGo(
     ),
   );
   return { left, stopped };
-}
-
-async function* once<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
-  yield items;
 }
 
 /** No progress is shown: nobody looks. */

@@ -6,7 +6,7 @@ import { runFence } from "../../run/fence-command.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
-import { type MovePlan, openMovePlan } from "../../run/host-files.ts";
+import type { MovePlan } from "../../run/host-files.ts";
 import { inRun } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
@@ -14,27 +14,15 @@ import { downTime } from "../host-down.ts";
 import { checkMovable } from "../host-move.ts";
 import type { HostMoved } from "../host-moves.ts";
 import { hostsIn, type PlannedMoves } from "../host-plan.ts";
-import { askDown, checkWatched, settle, type TakeoverWords } from "../host-takeover.ts";
-import { watchHost } from "../host-watch.ts";
+import { askDown, type TakeoverWords, watchedPlan } from "../host-takeover.ts";
 import { readLeases } from "../leases/leases.ts";
-import { stillMoved } from "./legacy-back.ts";
 import { fenceByHand } from "./legacy-fence.ts";
 import { legacyMoved, performLegacy } from "./legacy-move.ts";
 import { checkAny, withLegacy } from "./legacy-moves.ts";
-import {
-  type LegacyPlace,
-  type LegacyPlaces,
-  legacyWords,
-  openLegacyPlace,
-} from "./legacy-place.ts";
-import { makeLegacy } from "./legacy-plan.ts";
+import { type LegacyPlace, legacyWords, openLegacyPlace } from "./legacy-place.ts";
 import { tellPorts } from "./legacy-ports.ts";
 import { openIn, takeMachines } from "./legacy-take.ts";
-
-interface LegacyTakeoverWords extends TakeoverWords, LegacyPlaces {}
-
-/** A takeover's own, in which a host's lease is its fence. */
-const MODE = { mode: "takeover", fences: false } as const;
+import { stillMoved } from "./steps/legacy-begun.ts";
 
 /**
  * Takes over the machines of a dead host of nova-baremetal to this one, as its agent would: watches it for as long as Nova
@@ -45,7 +33,7 @@ const MODE = { mode: "takeover", fences: false } as const;
  * @throws MigrationError N2I-E316 when the host is alive, N2I-E100 for more than one destination
  */
 export function takeOverLegacy(
-  words: LegacyTakeoverWords,
+  words: TakeoverWords,
   sink: Sink,
   show: (made: PlannedMoves) => Promise<void>,
 ): Promise<HostMoved | null> {
@@ -63,16 +51,15 @@ export function takeOverLegacy(
       closing(async (keep) => {
         const given = await legacyWords(run, words);
         const place = await openLegacyPlace(given, keep, { readOnly: words.plan }, sink.say);
-        const down = await downTime(words);
-        const watched = await watchHost(place, from, down, sink);
-        await settle(place, words, sink);
-        await checkWindow(run, "host takeover");
-        const before = words.plan ? NOTHING : await goOn(run, place, words, { to, down, sink });
-        const made = await makeLegacy(run, place, MODE, words, sink);
-        checkWatched(made.manifest, watched);
-        await show(made);
+        let before: WentOn = { asked: false, moved: 0, whys: [] };
+        const plan = await watchedPlan(run, place, words, {
+          ...{ sink, show },
+          async before() {
+            await checkWindow(run, "host takeover");
+            if (!words.plan) before = (await goOn(run, place, words, { to, sink })) ?? before;
+          },
+        });
         if (words.plan) return null;
-        const plan = await openMovePlan(made.path);
         const { entries } = await readJournal(run);
         const half = await halfWay(plan, entries, before.whys);
         const taken = stillMoved(entries).filter(({ move }) => move.from === from).length;
@@ -113,8 +100,6 @@ interface WentOn {
   readonly whys: readonly Left[];
 }
 
-const NOTHING: WentOn = { asked: false, moved: 0, whys: [] };
-
 /** Machines that this run claimed and could not bring to their end: they are no more in a plan of their old host. */
 async function halfWay(
   { lines }: MovePlan,
@@ -130,12 +115,6 @@ async function halfWay(
   });
 }
 
-interface GoingOn {
-  readonly to: string;
-  readonly down: number;
-  readonly sink: Sink;
-}
-
 /**
  * Ends what this run left half way. What it did not claim is planned anew.
  *
@@ -144,11 +123,11 @@ interface GoingOn {
 async function goOn(
   run: RunFolder,
   place: LegacyPlace,
-  words: LegacyTakeoverWords,
-  { to, down, sink }: GoingOn,
-): Promise<WentOn> {
+  words: TakeoverWords,
+  { to, sink }: { readonly to: string; readonly sink: Sink },
+): Promise<WentOn | null> {
   const open = openIn((await readJournal(run)).entries);
-  if (open.length === 0) return NOTHING;
+  if (open.length === 0) return null;
   const others = open.find(({ move }) => move.to !== to || move.from !== words.from);
   if (others !== undefined)
     throw new MigrationError(
@@ -159,7 +138,7 @@ async function goOn(
       },
     );
   await askDown(words, { machines: open.length, to }, place, sink);
-  const asked = { from: words.from, to, nodes: [], down };
+  const asked = { from: words.from, to, nodes: [], down: await downTime(words) };
   const { moved, left, stopped } = await takeMachines(run, place, asked, sink);
   if (stopped) throw new MigrationError("N2I-E301", "stopped while it went on");
   for (const { id, why } of left) sink.say(`${id}: ${why}.`);

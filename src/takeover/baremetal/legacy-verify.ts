@@ -2,27 +2,24 @@ import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
 import type { RowVerdict } from "../../model/artefact.ts";
 import type { PortPlace } from "../../model/ironic/port-place.ts";
 import { type LegacyMove, MIGRATING } from "../../model/nova/legacy-move.ts";
-import { readJournal } from "../../run/files/journal.ts";
-import type { RunFolder } from "../../run/files/run-folder.ts";
-import type { MovePlan } from "../../run/host-files.ts";
 import type { PlacedPort } from "../../systems/openstack/neutron-place.ts";
 import { holderText, type LockState, takenLocks } from "../leases/locks.ts";
 import { isOthers, type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
-import { stillMoved } from "./legacy-back.ts";
+import { judgeComputes, verdictsOf } from "../rules/verdicts.ts";
+import type { Compared } from "../target.ts";
 import { machinesOf } from "./legacy-moves.ts";
 import type { LegacyPlace } from "./legacy-place.ts";
 import type { Ports } from "./legacy-ports.ts";
+import { stillMoved } from "./steps/legacy-begun.ts";
 
 /** Machines that are looked at together. */
 const PAGE = 100;
 
 /** Compares both databases with what was to become of each machine of a run. */
 export async function* judgeLegacy(
-  run: RunFolder,
   { look, leases, ports }: LegacyPlace,
-  plan: MovePlan,
+  { plans: [plan], entries }: Compared,
 ): AsyncGenerator<RowVerdict> {
-  const { entries } = await readJournal(run);
   const begun = stillMoved(entries);
   const held = new Set(begun.map(({ move }) => move.uuid));
   /** Of a host that died others take what they are first at; whoever was asked for a move wants it where it was to be. */
@@ -91,13 +88,8 @@ function portFault(
     : `DHCP option ${name} is ${now.options[name] ?? "not there"}, and was to be ${value}`;
 }
 
-type Judged = (resource: string, reason: string | null) => RowVerdict;
-
-function rowOf({ id, uuid }: LegacyMove): Judged {
-  return (resource, reason) => ({
-    ...{ resource, uuid, bm_node_id: id, differs: [], reason },
-    state: reason === null ? "validated" : "mismatched",
-  });
+function rowOf({ id, uuid }: LegacyMove) {
+  return verdictsOf(uuid, id);
 }
 
 function* judgeMachine(
@@ -110,9 +102,8 @@ function* judgeMachine(
   const stands = standing(wayThere(move), now);
   const owner = now.node?.service_host ?? null;
   const why =
-    stands.is === "other"
-      ? stands.why
-      : `service_host is ${owner}, and was to be ${to}; its task_state ${now.node?.task_state}`;
+    stands.why ??
+    `service_host is ${owner}, and was to be ${to}; its task_state ${now.node?.task_state}`;
   const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
   yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${why}${held}`);
   yield* judgeNova(move, now, to);
@@ -140,13 +131,7 @@ function* judgeNova(
       yield row(`instances:${was.id}`, `orphaned: bm_nodes names ${names}, which is ${gone}`);
     else yield row(`instances:${was.id}`, hostFault(tenant?.host ?? null, to));
   }
-  const [first, ...more] = computes;
-  if (more.length > 0) {
-    const owners = computes.map((one) => one.owner).join(", ");
-    yield row("compute_nodes", `${computes.length} live rows: ${owners}`);
-  } else if (first === undefined)
-    yield row("compute_nodes", `no live row; nova-compute of ${to} makes one at its next pass`);
-  else yield row(`compute_nodes:${first.id}`, hostFault(first.owner, to));
+  yield* judgeComputes(row, computes, to, ({ owner }) => hostFault(owner, to));
 }
 
 function hostFault(host: string | null, to: string): string | null {

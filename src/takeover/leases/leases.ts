@@ -1,4 +1,5 @@
 import { TOGETHER } from "../../lib/streams.ts";
+import type { Engine } from "../../model/database.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { read, sql } from "../../systems/database/read.ts";
@@ -35,12 +36,11 @@ export function readLeases(database: Database, host?: string): Promise<readonly 
   );
 }
 
-/** Begins a lease; one that is there already stays as it is. */
-const BEGIN = {
-  mysql: (row: string) => `INSERT IGNORE INTO ${row}`,
-  postgresql: (row: string) => `INSERT INTO ${row} ON CONFLICT DO NOTHING`,
-  sqlite: (row: string) => `INSERT OR IGNORE INTO ${row}`,
-} as const;
+/** Adds a row; one that is there already stays as it is. */
+export function adding(engine: Engine, row: string): string {
+  if (engine === "postgresql") return `INSERT INTO ${row} ON CONFLICT DO NOTHING`;
+  return `INSERT ${engine === "mysql" ? "IGNORE" : "OR IGNORE"} INTO ${row}`;
+}
 
 /**
  * Begins a host's lease, or goes on with it: an agent that was started again is the same host.
@@ -57,7 +57,7 @@ export async function beginLease(
   const there = await readLeases(database, host);
   const place = [ttl, my_ip, tftp_root];
   if (there.length === 0)
-    await stated(database, "beginning a lease", BEGIN[engine](row), [host, ...place]);
+    await stated(database, "beginning a lease", adding(engine, row), [host, ...place]);
   const mine = `UPDATE bm_service_leases SET heartbeat_ms = ${now}, ttl_ms = ?, my_ip = ?, tftp_root = ?, takes = ${takes} WHERE host = ? AND fenced_by IS NULL`;
   if ((await stated(database, "beginning a lease", mine, [...place, host])) !== 1) return null;
   const [lease] = await readLeases(database, host);

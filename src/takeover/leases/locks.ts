@@ -4,6 +4,7 @@ import type { Database } from "../../systems/database/open.ts";
 import { read, sql } from "../../systems/database/read.ts";
 import { number, string, text } from "../../systems/database/rows.ts";
 import { clockOf, isUnanswered, stated } from "../../systems/database/statement.ts";
+import { adding } from "./leases.ts";
 
 /** What is locked, in the order locks are taken. */
 type Lockable =
@@ -44,22 +45,31 @@ function resourceOf(resource: Lockable): string {
     : `${resource.kind}:${resource.uuid.toLowerCase()}`;
 }
 
+/** How often a lock is renewed in the time it lasts. */
+const RENEWALS = 6;
+
 /**
  * Takes all of them or none: hosts by name, then nodes, then instances, so that no two wait for each
- * other.
+ * other. They are renewed by themselves until they are given back: a step may take longer than they last. Whether they
+ * are ours still, `renew` says.
  *
  * @param database opened with `autocommit`
  * @throws MigrationError N2I-E362 naming who holds one
  */
-export async function holdLocks(
+export async function keepLocks(
   database: Database,
   resources: readonly Lockable[],
   holding: Holding,
 ): Promise<HeldLocks> {
   const names = [...new Set(inOrder(resources).map(resourceOf))];
   const locks: HeldLock[] = [];
-  const release = async (): Promise<void> => {
+  const giveBack = async (): Promise<void> => {
     for (const lock of locks.splice(0).toReversed()) await releaseLock(database, lock);
+  };
+  const renew = async (): Promise<void> => {
+    for (const lock of locks)
+      if (!(await renewLock(database, lock, holding.ttl)))
+        throw await heldByAnother(database, lock.resource);
   };
   try {
     for (const name of names) {
@@ -68,34 +78,12 @@ export async function holdLocks(
       locks.push(lock);
     }
   } catch (error) {
-    await release().catch(() => undefined); // they expire; why it failed says more
+    await giveBack().catch(() => undefined); // they expire; why it failed says more
     throw error;
   }
-  return {
-    locks,
-    async renew() {
-      for (const lock of locks)
-        if (!(await renewLock(database, lock, holding.ttl)))
-          throw await heldByAnother(database, lock.resource);
-    },
-    release,
-  };
-}
-
-/**
- * The same, renewed by themselves until they are given back: a step may take longer than they last. Whether they
- * are ours still, `renew` says.
- */
-export async function keepLocks(
-  database: Database,
-  resources: readonly Lockable[],
-  holding: Holding,
-): Promise<HeldLocks> {
-  const held = await holdLocks(database, resources, holding);
   let renewing: Promise<void> | null = null;
   const timer = setInterval(() => {
-    renewing ??= held
-      .renew()
+    renewing ??= renew()
       .catch(() => undefined) // it is asked once more before it counts
       .finally(() => {
         renewing = null;
@@ -103,17 +91,14 @@ export async function keepLocks(
   }, holding.ttl / RENEWALS);
   timer.unref();
   return {
-    ...held,
+    ...{ locks, renew },
     async release() {
       clearInterval(timer);
       await renewing;
-      await held.release();
+      await giveBack();
     },
   };
 }
-
-/** How often a lock is renewed in the time it lasts. */
-const RENEWALS = 6;
 
 function inOrder(resources: readonly Lockable[]): readonly Lockable[] {
   const rank = ({ kind }: Lockable): number => ORDER.indexOf(kind);
@@ -121,13 +106,6 @@ function inOrder(resources: readonly Lockable[]): readonly Lockable[] {
     (one, other) => rank(one) - rank(other) || (resourceOf(one) < resourceOf(other) ? -1 : 1),
   );
 }
-
-/** Rows that are there already are left alone. */
-const ADD = {
-  mysql: "INSERT IGNORE INTO bm_locks (resource) VALUES (?)",
-  postgresql: "INSERT INTO bm_locks (resource) VALUES (?) ON CONFLICT DO NOTHING",
-  sqlite: "INSERT OR IGNORE INTO bm_locks (resource) VALUES (?)",
-} as const;
 
 /**
  * One try: null when another holds it. Who wins is said by one statement, whose row count is final.
@@ -143,7 +121,8 @@ export async function acquireLock(
   const now = clockOf(engine);
   const nonce = randomUUID();
   const known = await read(database, { resource: text }, "bm_locks WHERE resource = ?", [resource]);
-  if (known.length === 0) await stated(database, "adding a lock", ADD[engine], [resource]);
+  const add = adding(engine, "bm_locks (resource) VALUES (?)");
+  if (known.length === 0) await stated(database, "adding a lock", add, [resource]);
   const take = `UPDATE bm_locks SET owner = ?, nonce = ?, token = token + 1, expires_ms = ${now} + ${ttl} WHERE resource = ? AND (owner IS NULL OR expires_ms <= ${now}${again === undefined ? "" : " OR owner LIKE ?"})`;
   const values = [owner, nonce, resource, ...(again === undefined ? [] : [`%${again}`])];
   const taken = await settled(stated(database, "taking a lock", take, values));

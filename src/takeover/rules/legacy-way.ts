@@ -53,9 +53,13 @@ export function wayBack(move: LegacyMove): LegacyWay {
 }
 
 /** How a machine stands on its way; `before` also where it is half way. */
-type Standing =
-  | { readonly is: "before" | "after" }
-  | { readonly is: "other"; readonly why: string };
+interface Standing {
+  readonly is: "before" | "after" | "other";
+  /** Of another one. */
+  readonly why: string | null;
+}
+
+const AFTER: Standing = { is: "after", why: null };
 
 /**
  * Compares what both databases hold with what the move left, or may have left where it died.
@@ -68,17 +72,16 @@ export function standing(way: LegacyWay, now: LegacyNow): Standing {
   const why = nodeFault(way, node) ?? tenantFault(way, now);
   if (why !== null) return { is: "other", why };
   // Whoever died over it left it so, and nothing was claimed since.
-  if (move.begun && goal === move.from && node?.service_epoch === move.epoch)
-    return { is: "after" };
+  if (move.begun && goal === move.from && node?.service_epoch === move.epoch) return AFTER;
   const there = node?.service_host === goal;
   const released = there && node.task_state === ends && node.prev_task_state === null;
   const tenant = liveTenant(way, now);
   const served = tenant === null || (tenant.host === goal && tenant.task_state !== MIGRATING);
-  if (released && served && !keepsLock(way, now)) return { is: "after" };
+  if (released && served && !keepsLock(way, now)) return AFTER;
   // Its state comes back last: what is not right by then somebody else changed.
   if (released && node.service_epoch !== move.epoch)
     return { is: "other", why: `instances.host is ${tenant?.host}, and bm_nodes is done` };
-  return { is: "before" };
+  return { is: "before", why: null };
 }
 
 /**

@@ -54,7 +54,6 @@ export function createLegacyMoves(
 ) {
   const moves = createMoves(world, { ...asked, driver: "baremetal" }, acceptances);
   return {
-    judged: moves.judged,
     hosts: moves.hosts,
     machine(found: LegacyFound): PlannedMove {
       const { node } = found;

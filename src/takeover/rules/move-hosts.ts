@@ -1,5 +1,5 @@
 import { isUp } from "../../migrate/hosts/rules/running.ts";
-import { type Acceptance, type Finding, finding, findingIf } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { ComputeHost, MoveMode } from "../../model/nova/host-move.ts";
 import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import { refusesNewHosts } from "../../model/nova/nova-release.ts";
@@ -34,15 +34,6 @@ export const SENTENCES = {
   instances:
     "Found an ironic host with more than one instance! Please delete all Nova instances that do not match the instance uuid recorded on the Ironic node.",
 } as const;
-
-export function driverOf({ driver }: Pick<MoveAsked, "driver">): string {
-  return driver ?? "ironic";
-}
-
-/** Only a dead host's requests are known never to end. */
-export function isOther({ finding }: Acceptance): boolean {
-  return finding !== "N2I-D260";
-}
 
 export interface HostPair {
   readonly from: string;
@@ -124,7 +115,7 @@ function judgeDestination(
     ),
     ...findingIf(!isUp(service, down), "N2I-D255", at, reportText(age)),
     ...findingIf(
-      driven.some((type) => type !== driverOf(asked)),
+      driven.some((type) => type !== (asked.driver ?? "ironic")),
       "N2I-D257",
       at,
       `its compute nodes are of ${driven.join(", ")}`,

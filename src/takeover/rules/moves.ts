@@ -22,10 +22,8 @@ import { hasApiAggregates } from "../../model/nova/nova-release.ts";
 import { busyText, requestText } from "../../model/nova/requests.ts";
 import { destination } from "./destination.ts";
 import {
-  driverOf,
   type HostPair,
   isFenced,
-  isOther,
   judgeHosts,
   type MoveAsked,
   type MoveWorld,
@@ -65,9 +63,10 @@ export function createMoves(
       const findings = accept(
         [
           ...(from === to ? [] : judged(from, to)),
-          ...judgeMachine(machine, { from, to }, tenant, driverOf(asked)),
+          ...judgeMachine(machine, { from, to }, tenant, asked.driver ?? "ironic"),
         ],
-        asked.mode === "takeover" ? accepted : accepted.filter(isOther),
+        // Only a dead host's requests are known never to end.
+        accepted.filter((one) => asked.mode === "takeover" || one.finding !== "N2I-D260"),
       );
       const blocked = findings.some(blocks);
       const steps = blocked ? [] : stepsOf(machine, { from, to }, world);
@@ -172,7 +171,7 @@ function tenantStep(
   from: string,
   to: string,
 ): readonly NovaStep[] {
-  if (host !== from) return [];
+  if (host !== from || from === to) return [];
   const common = { uuid, node, deleted };
   return [
     {

@@ -1,10 +1,10 @@
-import type { Journalled } from "../../engine/back.ts";
 import { inTransaction } from "../../engine/batches.ts";
-import type { Leg, Part } from "../../engine/part.ts";
+import type { Part } from "../../engine/part.ts";
 import { once } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
-import { HOST_FENCE, HOST_ROWS, type PlannedMove } from "../../model/nova/host-move.ts";
+import { HOST_FENCE, type PlannedMove } from "../../model/nova/host-move.ts";
 import type { NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
+import type { MovePlan } from "../../run/host-files.ts";
 
 /**
  * Services of hosts: fenced by a statement of their own, let go by restoring the row like others.
@@ -28,22 +28,17 @@ function isFence({ after }: NovaStep): boolean {
   );
 }
 
-interface Planned {
-  readonly sha256: string;
-  readonly lines: () => AsyncIterable<readonly PlannedMove[]>;
-  readonly fence: readonly NovaStep[];
-}
+/** The name and the batches of a part suffice where the journal alone is read. */
+type Named = Pick<Part<NovaStep>, "name" | "size">;
 
-type Where<L> = Pick<Leg<NovaStep, L>, "part" | "plan" | "lines" | "changesOf" | "machineOf">;
-
-export function rowsLeg(
-  part: Part<NovaStep>,
-  { sha256, lines }: Pick<Planned, "sha256" | "lines">,
-): Where<PlannedMove> {
+export function rowsLeg<P extends Named>(
+  part: P,
+  { sha256, lines }: Pick<MovePlan, "sha256" | "lines">,
+) {
   return {
     ...{ part, plan: sha256, lines },
-    changesOf: ({ steps }) => steps,
-    machineOf: ({ uuid }) => uuid,
+    changesOf: ({ steps }: PlannedMove) => steps,
+    machineOf: ({ uuid }: PlannedMove) => uuid,
   };
 }
 
@@ -55,8 +50,8 @@ export function rowsLeg(
  */
 export function rowsBack(
   part: Part<NovaStep>,
-  plan: Pick<Planned, "sha256" | "lines">,
-): Where<PlannedMove> {
+  plan: Pick<MovePlan, "sha256" | "lines">,
+): ReturnType<typeof rowsLeg<Part<NovaStep>>> {
   const requests = new Map<string, NovaStep>();
   const withoutRequest = (step: NovaStep): NovaStep => {
     const { id, before, after } = step;
@@ -89,29 +84,15 @@ export function rowsBack(
   };
 }
 
-export function fenceLeg(
-  part: Part<NovaStep>,
-  { sha256, fence }: Pick<Planned, "sha256" | "fence">,
-): Where<NovaStep> {
+export function fenceLeg<P extends Named>(
+  part: P,
+  { sha256, manifest }: Pick<MovePlan, "sha256"> & { readonly manifest: Fencing },
+) {
   return {
-    ...{ part, plan: sha256, lines: () => once(fence) },
-    changesOf: (step) => [step],
+    ...{ part, plan: sha256, lines: () => once(manifest.fence) },
+    changesOf: (step: NovaStep) => [step],
     machineOf: () => null,
   };
 }
 
-export function rowsJournalled({
-  sha256,
-  lines,
-}: Pick<Planned, "sha256" | "lines">): Journalled<NovaStep, PlannedMove> {
-  const part = { name: HOST_ROWS, size: inTransaction() };
-  return { part, plan: sha256, lines, changesOf: ({ steps }) => steps };
-}
-
-export function fenceJournalled({
-  sha256,
-  fence,
-}: Pick<Planned, "sha256" | "fence">): Journalled<NovaStep, NovaStep> {
-  const part = { name: HOST_FENCE, size: inTransaction() };
-  return { part, plan: sha256, lines: () => once(fence), changesOf: (step) => [step] };
-}
+type Fencing = Pick<MovePlan["manifest"], "fence">;

@@ -6,7 +6,6 @@ import { beginLease } from "../../../src/takeover/leases/leases.ts";
 import {
   acquireLock,
   heldLocks,
-  holdLocks,
   keepLocks,
   releaseLock,
   renewLock,
@@ -95,7 +94,7 @@ for (const engine of engines()) {
         assert.match(error.message, pattern);
         return true;
       });
-    const held = await holdLocks(database, [{ kind: "host", name: "A" }], {
+    const held = await keepLocks(database, [{ kind: "host", name: "A" }], {
       owner: "B",
       ttl: 60_000,
     });
@@ -216,13 +215,13 @@ for (const engine of engines()) {
   test(`on ${engine}, locks are taken in one order, all or none, and named when held`, async (t) => {
     const place = await leased(engine, t);
     const { database } = place;
-    const ours = await holdLocks(database, [INSTANCE, B, NODE, A], { owner: "B", ttl: TTL });
+    const ours = await keepLocks(database, [INSTANCE, B, NODE, A], { owner: "B", ttl: TTL });
     assert.deepEqual(
       ours.locks.map(({ resource }) => resource),
       ["host:a", "host:b", `node:${NODE.uuid.toLowerCase()}`, `instance:${INSTANCE.uuid}`],
     );
     await ours.renew();
-    const others = holdLocks(database, [{ kind: "host", name: "0" }, NODE], {
+    const others = keepLocks(database, [{ kind: "host", name: "0" }, NODE], {
       owner: "C",
       ttl: TTL,
     });

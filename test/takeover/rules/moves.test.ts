@@ -74,13 +74,15 @@ interface Given {
   readonly asked?: Partial<MoveAsked>;
   readonly machine?: Partial<OwnedMachine>;
   readonly tenant?: NodeTenant;
+  readonly owner?: string;
   readonly accepts?: readonly "N2I-D260"[];
 }
 
-function judged({ world: more, asked, machine: one, tenant: said, accepts = [] }: Given = {}) {
+function judged({ world: more, asked, owner = "A", ...of }: Given = {}) {
+  const { machine: one, tenant: said, accepts = [] } = of;
   const accepted = accepts.map((finding) => ({ finding, reason: "its queue is empty" }));
   const moves = createMoves(world(more), { ...ASKED, ...asked }, () => accepted);
-  return moves.machine(machine(one), "A", said);
+  return moves.machine(machine(one), owner, said);
 }
 
 const hosts = (...all: readonly ComputeHost[]): Given => ({ world: { hosts: all } });
@@ -209,8 +211,11 @@ test("what names the new host already is left: a recipe by hand changes the inst
     other.steps.map(({ id }) => id),
     ["instances:21"],
   );
-  const whole = judged({ machine: { computes: [there], instances: [tenant({ host: "B" })] } });
-  assert.deepEqual([whole.verdict, whole.steps], ["there", []]);
+  const whole = { computes: [there], instances: [tenant({ host: "B" })] };
+  for (const owner of ["A", "B"]) {
+    const { verdict, steps } = judged({ machine: whole, owner });
+    assert.deepEqual([verdict, steps], ["there", []]);
+  }
 });
 
 test("a takeover needs no service record of the dead host, and says that none can be fenced", () => {

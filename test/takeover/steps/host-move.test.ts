@@ -40,7 +40,7 @@ async function* lines(): AsyncGenerator<readonly PlannedMove[]> {
   yield LINES;
 }
 
-const PLAN = { sha256: "p", lines, fence: [FENCE] };
+const PLAN = { sha256: "p", lines, manifest: { fence: [FENCE] } };
 
 function made(): World {
   const of = world();

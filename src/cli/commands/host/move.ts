@@ -5,16 +5,18 @@ import { queueText } from "../../../model/nova/requests.ts";
 import { openRun } from "../../../run/files/run-folder.ts";
 import { kindOf } from "../../../run/files/run-kind.ts";
 import { nextCommand } from "../../../run/next.ts";
-import { type LegacyMoveWords, moveLegacy } from "../../../takeover/baremetal/legacy-move.ts";
+import type { LegacyPlaces } from "../../../takeover/baremetal/legacy-place.ts";
 import { moveHosts } from "../../../takeover/host-move.ts";
 import type { HostMoved } from "../../../takeover/host-moves.ts";
 import { checkMode } from "../said.ts";
 import { exitWith, type ListArgs, note, printResult, say, sinkOf } from "../shared.ts";
 
-export async function hostMoveCommand(args: ListArgs & LegacyMoveWords): Promise<void> {
-  const legacy = (await kindOf(await openRun(args.run, { create: false }))).variant === "baremetal";
-  checkMode("move", legacy);
-  endOfMove(args, await (legacy ? moveLegacy : moveHosts)(args, sinkOf(args)));
+export async function hostMoveCommand(
+  args: ListArgs & LegacyPlaces & { readonly run: string },
+): Promise<void> {
+  const { variant = "ironic" } = await kindOf(await openRun(args.run, { create: false }));
+  checkMode("move", variant === "baremetal");
+  endOfMove(args, await moveHosts(variant, args, sinkOf(args)));
 }
 
 /** What was done, what is to be done at the broker, and what comes next. */

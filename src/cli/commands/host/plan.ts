@@ -1,20 +1,17 @@
 import { movesOf } from "../../../run/host-files.ts";
 import { nextCommand } from "../../../run/next.ts";
-import { type LegacyWords, planLegacy } from "../../../takeover/baremetal/legacy-plan.ts";
-import { type PlannedMoves, planMoves } from "../../../takeover/host-plan.ts";
+import { type HostPlanWords, type PlannedMoves, planMoves } from "../../../takeover/host-plan.ts";
 import { printView } from "../../print/out.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { hostsText, movesText, movesView } from "../../views/hosts.ts";
 import { checkMode } from "../said.ts";
 import { type ListArgs, printLines, say, sinkOf } from "../shared.ts";
 
-type PlanArgs = ListArgs & LegacyWords;
+type PlanArgs = ListArgs & HostPlanWords;
 
 export async function hostPlanCommand(args: PlanArgs): Promise<void> {
-  const legacy = args.novaBmDb !== undefined;
-  checkMode("plan", legacy);
-  const plan = legacy ? planLegacy : planMoves;
-  const made = await plan(args, sinkOf({ ...args, format: "table" }));
+  checkMode("plan", args.novaBmDb !== undefined);
+  const made = await planMoves(args, sinkOf({ ...args, format: "table" }));
   await printMoves(args, made);
   say(
     args,

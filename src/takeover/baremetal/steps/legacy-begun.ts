@@ -1,8 +1,9 @@
-import type { Begun } from "../../../engine/begun.ts";
+import { type Begun, begunIn } from "../../../engine/begun.ts";
 import { isObject, type Json, type JsonObject } from "../../../lib/json.ts";
 import { stepsOf } from "../../../migrate/boot/boot-steps.ts";
 import type { BootStep } from "../../../model/boot.ts";
 import type { MovedPort, PortPlace } from "../../../model/ironic/port-place.ts";
+import type { Entries } from "../../../model/journal.ts";
 import type { LegacyMove, LegacyTenantMove } from "../../../model/nova/legacy-move.ts";
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";
 import { fields, malformed } from "../../../run/files/journal-entries.ts";
@@ -31,6 +32,11 @@ export function moveJson(move: LegacyMove): JsonObject {
 /** Machines that were begun, last first: the journal alone says what each was before. @throws MigrationError N2I-E112 */
 export function begunMachines(ours: ReadonlyMap<string, Begun>): readonly LegacyMachine[] {
   return [...ours].map(([id, begun]) => machineOf(id, begun)).toReversed();
+}
+
+/** Machines that a run began and did not give back, the last first. */
+export function stillMoved(entries: Entries): readonly LegacyMachine[] {
+  return begunMachines(begunIn(entries, LEGACY));
 }
 
 function machineOf(id: string, { observed }: Begun): LegacyMachine {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { MigrationError } from "../../../lib/error.ts";
 import { differsFrom } from "../../../migrate/boot/glance-image.ts";
 import type { BootStep } from "../../../model/boot.ts";
+import { failpoint } from "../../../run/failpoint.ts";
 import type { GlanceImage } from "../../../systems/openstack/glance-images.ts";
 import { ownerIn, perform, type Source, undoStep } from "../../../systems/tftp/perform.ts";
 import {
@@ -164,7 +165,6 @@ export async function bringImages(
 interface Building {
   /** Hears of the steps before the first is made. */
   readonly begin: (steps: readonly BootStep[]) => Promise<void>;
-  readonly pause: (point: string) => Promise<void>;
   /** Brings an image of Glance. */
   readonly fetch: (image: GlanceImage) => Promise<FetchedImage>;
 }
@@ -177,7 +177,7 @@ interface Building {
 export async function buildBoot(
   { root }: Tree,
   look: LookedBoot,
-  { begin, pause, fetch }: Building,
+  { begin, fetch }: Building,
 ): Promise<void> {
   const { changes, sources } = look;
   if (changes.length === 0) return;
@@ -186,8 +186,8 @@ export async function buildBoot(
   await begin(ready.map(([step]) => step));
   const owner = { mode: 0o644, ...(await ownerIn(root)) };
   for (const [step, source] of ready) {
-    await perform(root, step, source, owner, pause);
-    await pause("boot.step");
+    await perform(root, step, source, owner, failpoint);
+    await failpoint("boot.step");
   }
 }
 
@@ -227,12 +227,11 @@ async function readyOf(
 export async function removeBoot(
   root: string,
   steps: readonly BootStep[],
-  pause: (point: string) => Promise<void>,
 ): Promise<readonly string[]> {
   const left: string[] = [];
   for (const step of steps.toReversed()) {
     await sweep(root, step.path);
-    const undone = await undoStep(root, step, null, pause);
+    const undone = await undoStep(root, step, null, failpoint);
     // Links of other machines are in there.
     const shared = step.path === "pxelinux.cfg";
     if (typeof undone === "object" && !shared) left.push(undone.left);

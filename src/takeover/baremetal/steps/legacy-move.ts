@@ -3,14 +3,9 @@ import { MigrationError } from "../../../lib/error.ts";
 import type { Json } from "../../../lib/json.ts";
 import { observedOf } from "../../../migrate/boot/boot-steps.ts";
 import { type LegacyMove, MIGRATING } from "../../../model/nova/legacy-move.ts";
-import {
-  type LegacyNow,
-  type LegacyWay,
-  standing,
-  wayBack,
-  wayThere,
-} from "../../rules/legacy-way.ts";
+import { type LegacyNow, type LegacyWay, standing } from "../../rules/legacy-way.ts";
 import { LEGACY, type LegacyMachine, moveJson } from "./legacy-begun.ts";
+import { removeBoot } from "./legacy-boot.ts";
 import {
   type Begin,
   type Between,
@@ -20,23 +15,18 @@ import {
   type LegacyHands,
   type LegacyPosition,
   serve,
-  unguard,
 } from "./legacy-rows.ts";
 
-/** Takes machines to their new host, each whole: guard, claim, rows of Nova, release. @source systems.md A5 */
-export function legacyPart(hands: LegacyHands): WindowPart<LegacyMachine, LegacyPosition> {
-  return partOf(hands, ({ move }) => wayThere(move));
-}
-
-/** Takes them back, as far as each came. */
-export function legacyBackPart(hands: LegacyHands): WindowPart<LegacyMachine, LegacyPosition> {
-  return partOf(hands, ({ move }) => wayBack(move));
-}
-
-function partOf(
+/**
+ * Takes machines to their new host, each whole: guard, claim, rows of Nova, release; or back, as far as each came.
+ *
+ * @source systems.md A5
+ */
+export function legacyPart(
   hands: LegacyHands,
-  wayOf: (machine: LegacyMachine) => LegacyWay,
+  wayTo: (move: LegacyMove) => LegacyWay,
 ): WindowPart<LegacyMachine, LegacyPosition> {
+  const wayOf = ({ move }: LegacyMachine): LegacyWay => wayTo(move);
   return {
     ...{ name: LEGACY, size: 100 },
     async inspect(machines) {
@@ -44,7 +34,7 @@ function partOf(
       return machines.map((machine, at) => {
         const seen = now[at];
         if (seen === undefined) throw new Error(`nobody looked at ${machine.id}`);
-        const position = positionOf(wayOf(machine), seen);
+        const position = standing(wayOf(machine), seen);
         // Its rows may be back, and its boot files and ports not: they come last.
         const more = machine.files !== null || machine.ports.length > 0;
         return position.is === "after" && isBack(wayOf(machine)) && more
@@ -60,11 +50,6 @@ function partOf(
       return typeof held === "string" ? { is: "waiting", why: held } : held;
     },
   };
-}
-
-function positionOf(way: LegacyWay, now: LegacyNow): LegacyPosition {
-  const stands = standing(way, now);
-  return { is: stands.is, why: stands.is === "other" ? stands.why : null };
 }
 
 interface Driving {
@@ -86,7 +71,7 @@ async function drive(
     return now;
   };
   const first = await look();
-  const stands = positionOf(way, first);
+  const stands = standing(way, first);
   if (stands.is === "other") return stands;
   const back = isBack(way);
   const blind = back || !move.boots ? null : await bootFault(hands, move);
@@ -103,7 +88,7 @@ async function drive(
     await between("legacy.guarded");
     const node = await claimed(hands, way, first);
     if (node === null) {
-      await unguard(hands, way, first);
+      await guard(hands, way, first, true);
       return { is: "other", why: lostClaim(move, goal) };
     }
     await between("legacy.claimed");
@@ -155,12 +140,12 @@ async function build({ files }: LegacyHands, move: LegacyMove, begin: Begin): Pr
 
 /** The end of its way back: its ports are as they were, and what booted it here is removed. */
 async function ended(
-  { removeFiles, ports }: LegacyHands,
+  { ports }: LegacyHands,
   { files, move, ports: moved }: LegacyMachine,
   goal: string,
 ): Promise<LegacyPosition> {
   const still = moved.length === 0 ? [] : await ports.restore(move, moved);
-  const left = [...still, ...(files === null ? [] : await removeFiles(files.root, files.steps))];
+  const left = [...still, ...(files === null ? [] : await removeBoot(files.root, files.steps))];
   return left.length === 0
     ? { is: "after", why: null }
     : { is: "other", why: `it is ${goal}'s again; ${left.join("; ")}` };

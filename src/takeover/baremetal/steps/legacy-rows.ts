@@ -68,12 +68,8 @@ export interface LegacyHands {
   /** Null where no tree of the new host was given. */
   readonly files: LegacyFiles | null;
   readonly ports: LegacyPorts;
-  /** Takes boot files back from the tree the journal names. @returns what stayed, and why */
-  readonly removeFiles: (root: string, steps: readonly BootStep[]) => Promise<readonly string[]>;
   /** Hears of a machine that came to its new host, before its end is recorded. */
   readonly came: (move: LegacyMove) => Promise<void>;
-  /** Naive UTC, as `deleted_at` has it. */
-  readonly at: () => string;
 }
 
 /** Both: a nova-compute that starts takes the one away, and an administrator the other. */
@@ -81,20 +77,17 @@ function isGuarded({ task_state, locked }: LegacyTenant): boolean {
   return task_state === MIGRATING && locked;
 }
 
-export async function guard({ nova }: LegacyHands, way: LegacyWay, now: LegacyNow): Promise<void> {
-  const tenant = liveTenant(way, now);
-  if (tenant === null || isGuarded(tenant)) return;
-  await write(nova, [guardStep(way, tenant)]);
-}
-
-export async function unguard(
+/** Keeps Nova from the instance, or lets it be as it was. */
+export async function guard(
   { nova }: LegacyHands,
   way: LegacyWay,
   now: LegacyNow,
+  undo = false,
 ): Promise<void> {
   const tenant = liveTenant(way, now);
   if (tenant === null || isGuarded(tenant)) return;
-  await write(nova, [invert(guardStep(way, tenant))]);
+  const step = guardStep(way, tenant);
+  await write(nova, [undo ? invert(step) : step]);
 }
 
 /** The machine as its new owner has it; null where the comparison was lost. */
@@ -125,7 +118,9 @@ export async function serve(
   const tenant = liveTenant(way, now);
   const undone = back ? await asMade(hands, made) : [];
   const rest = { ...now, computes: [...returned(undone, goal), ...others(now, undone)] };
-  const computes = [...undone, ...computeSteps(way, rest, await hands.services(), hands.at())];
+  // Naive UTC, as `deleted_at` has it.
+  const at = new Date().toISOString().slice(0, 19).replace("T", " ");
+  const computes = [...undone, ...computeSteps(way, rest, await hands.services(), at)];
   // A row that goes away for one that was there is told by nothing but the journal.
   if (!back && computes.some(({ after }) => after?.deleted !== 0))
     await begin({ move: moveJson(move), computes: computes as readonly object[] as Json });

@@ -1,0 +1,67 @@
+import { same } from "../migrate/hosts/rules/keeps-instance.ts";
+import type { RowVerdict } from "../model/artefact.ts";
+import type {
+  ComputeHost,
+  NodeTenant,
+  OwnedMachine,
+  PlannedMove,
+} from "../model/nova/host-move.ts";
+import { judgeComputes, verdictsOf } from "./rules/verdicts.ts";
+import type { Compared, MoveTarget } from "./target.ts";
+
+/** Compares Nova with what was to become of each machine of Ironic. */
+export async function* compareMoves(
+  place: MoveTarget,
+  { plans, hosts }: Compared,
+): AsyncGenerator<RowVerdict> {
+  const machines = await place.machines();
+  const seen = new Set<string>();
+  for (const { lines } of plans)
+    for await (const batch of lines()) {
+      // What a later plan said of a machine counts.
+      const own = batch.filter(({ uuid, verdict }) => verdict !== "blocked" && !seen.has(uuid));
+      for (const { uuid } of own) seen.add(uuid);
+      const nodes = own.map(({ uuid }) => uuid);
+      const tenants = await place.tenants?.(nodes);
+      const now = await machines.of(nodes);
+      for (const [at, line] of own.entries()) {
+        const machine = now[at];
+        if (machine !== undefined)
+          yield* judgeMachine(line, machine, hosts, tenants?.get(line.uuid));
+      }
+    }
+}
+
+function* judgeMachine(
+  { uuid, from, to, instance }: PlannedMove,
+  { computes, instances }: OwnedMachine,
+  hosts: readonly ComputeHost[],
+  tenant: NodeTenant,
+): Generator<RowVerdict> {
+  const row = verdictsOf(uuid);
+  for (const { id, host } of instances)
+    yield row(`instances:${id}`, host === to ? null : `host is ${host}, and was to be ${to}`);
+  const alive = instance === null || instances.some((one) => same(one.uuid, instance));
+  if (!alive && instances.length === 0)
+    yield row(`instance ${instance}`, orphaned(instance, tenant));
+  const owner = hosts.find(({ host }) => host === to);
+  yield* judgeComputes(row, computes, to, ({ owner: served, service_id }) => {
+    if (served === to)
+      return service_id !== null && owner !== undefined && service_id !== owner.id
+        ? `it names ${to}, and service_id ${service_id} is another's`
+        : null;
+    if (served === from)
+      return `it still names ${from}; nova-compute of ${to} takes it at its next pass`;
+    // An idle machine goes by Nova's hash ring wherever that says.
+    return instances.length === 0 ? null : `it names ${served}, and was to be ${to}`;
+  });
+}
+
+/** A node that names an instance Nova has not: whoever serves it tears it down, or nobody ever does. */
+function orphaned(instance: string | null, tenant: NodeTenant): string | null {
+  if (tenant === undefined)
+    return "orphaned: it was deleted since, and whether Ironic's node still names it is not known; give --ironic-db or a login";
+  return same(tenant?.instance_uuid, instance)
+    ? "orphaned: Nova has no such instance, and Ironic's node names it"
+    : null;
+}

@@ -1,0 +1,60 @@
+import { counted } from "../lib/text.ts";
+import type { RowVerdict } from "../model/artefact.ts";
+import type { Keep } from "../run/databases.ts";
+import type { RunFolder } from "../run/files/run-folder.ts";
+import type { MovePlan } from "../run/host-files.ts";
+import type { Sink } from "../run/sink.ts";
+import { moveLegacy } from "./baremetal/legacy-move.ts";
+import { type LegacyPlaces, openLegacyPlace } from "./baremetal/legacy-place.ts";
+import { judgeLegacy } from "./baremetal/legacy-verify.ts";
+import { type HostMoved, performMoves } from "./host-moves.ts";
+import { openHostPlace } from "./host-world.ts";
+import { compareMoves } from "./ironic-verify.ts";
+import type { Compared, MoveTarget } from "./target.ts";
+
+/** What each operation does for the machines of one variant. */
+export interface OpenTarget extends MoveTarget {
+  /** Asked before a plan is performed. */
+  readonly question: (manifest: MovePlan["manifest"]) => string;
+  readonly move: (run: RunFolder, plan: MovePlan, sink: Sink) => Promise<HostMoved>;
+  /** Compares each machine of these plans, the present one first, with what was to become of it. */
+  readonly compare: (facts: Compared) => AsyncIterable<RowVerdict>;
+}
+
+/**
+ * Opens the databases of the machines of one variant, and what else is given.
+ *
+ * @throws MigrationError as `openHostPlace`, and for nova-baremetal as `openLegacyPlace`
+ */
+export async function openTarget(
+  variant: MoveTarget["variant"],
+  words: LegacyPlaces,
+  keep: Keep,
+  how: { readonly readOnly: boolean },
+  say: (text: string) => void,
+): Promise<OpenTarget> {
+  if (variant === "ironic") {
+    const place = await openHostPlace(words, keep, how, say);
+    return {
+      ...place,
+      question({ counts: { computes, instances, verdicts }, from, to }) {
+        const rows = counted(computes + instances, "row");
+        return `Change ${rows} of ${place.database.shown}: ${counted(verdicts.move, "machine")} of ${names(from)} go to ${to.join(", ")}?`;
+      },
+      move: (run, plan, sink) => performMoves(run, place, plan, sink),
+      compare: (facts) => compareMoves(place, facts),
+    };
+  }
+  const place = await openLegacyPlace(words, keep, how, say);
+  return {
+    ...place,
+    question: ({ counts: { verdicts }, from, to }) =>
+      `Move ${counted(verdicts.move, "machine")} of ${names(from)} to ${to.join(", ")} in ${place.leases.shown} and ${place.database.shown}?`,
+    move: (run, plan, sink) => moveLegacy(run, place, plan, sink),
+    compare: (facts) => judgeLegacy(place, facts),
+  };
+}
+
+function names(hosts: MovePlan["manifest"]["from"]): string {
+  return hosts.map(({ host }) => host).join(", ");
+}

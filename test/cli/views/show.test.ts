@@ -55,9 +55,9 @@ test("a refusal is explained with its reason, its exit status and the fix last",
     explain("N2I-E300"),
     `N2I-E300: the plan is stale
 
-Why:  The target no longer is as it was when the plan was made.
+Why:  The target changed after the plan was made.
 Exit: 4 (refused)
-Fix:  Run plan again, look at the difference, then apply.
+Fix:  Repeat plan, review the difference, then apply.
 `,
   );
 });

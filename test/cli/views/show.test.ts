@@ -65,10 +65,10 @@ Fix:  Repeat plan, review the difference, then apply.
 test("a finding is explained with its severity, its machines, and the piece of site document that accepts it", () => {
   assert.equal(
     explain("d100"),
-    `N2I-D100: deployment in flight
+    `N2I-D100: deployment in progress
 
 Severity: blocks: the machine is not loaded
-Advice: Wait until the deployment ends. When nova-compute is long dead, accept it: the machine is loaded as the state table says.
+Advice: Wait until the deployment ends. If nova-compute is down for good, accept the finding. The machine is then loaded active, in maintenance, after deploy complete, and otherwise as a failed deployment.
 Machines: nova2ironic show RUN/plan --match Finding=D100
 
 In the site document:

@@ -45,7 +45,7 @@ test("of three hundred machines, a third of them broken, no command says more th
   const { out: read } = await aPage(0, "show run/power.jsonl");
   assert.match(read, /^ +19 {2}wrong-password {2}RAKP 2 .*\n +a0+-\S+-0+06 {2}tenant-6 {2}/m);
   const { out: planned } = await aPage(0, "show run/plan");
-  assert.match(planned, /^ +31 {2}blocked {2}N2I-D100 deployment in flight\n/m);
+  assert.match(planned, /^ +31 {2}blocked {2}N2I-D100 deployment in progress\n/m);
   assert.match(
     planned,
     /\n300 rows by .*; --match .*\nAll: nova2ironic show run\/plan --all-rows\n$/,

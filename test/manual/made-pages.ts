@@ -87,9 +87,9 @@ function row(flags: string, option: Options): string {
 
 const HEAD = `# Codes
 
-Every reason to stop (\`N2I-E...\`) and everything that is found in the data (\`N2I-D...\`): what it means and what to do.
-\`nova2ironic explain CODE ...\` prints the same, with the piece of site document that accepts or sets it, and how to find
-its machines. Codes are never reused. This page is made from \`src/model\`.
+All refusals (\`N2I-E...\`) and findings (\`N2I-D...\`), with cause and fix. \`nova2ironic explain CODE ...\` also prints
+the piece of site document that accepts or sets a finding, and the command that lists its machines. A blocking
+finding excludes its machine. Codes are never reused. This page is made from \`src/lib\` and \`src/model\`.
 `;
 
 /** First digits of findings, by what they are about. */
@@ -98,31 +98,33 @@ const AREAS = [
   ["N2I-D1", "Machines and their tenants"],
   ["N2I-D2", "Instances, hosts and flavors in Nova"],
   ["N2I-D3", "nova.conf and the site document"],
-  ["N2I-D4", "What Ironic needs"],
-  ["N2I-D5", "What Ironic holds already"],
+  ["N2I-D4", "Records for Ironic"],
+  ["N2I-D5", "Existing rows in Ironic"],
   ["N2I-D6", "Power and BMCs"],
   ["N2I-D70", "Boot files"],
   ["N2I-D75", "Adoption over REST"],
 ] as const;
 
 const SEVERITY: { readonly [severity in FindingKind["severity"]]: string } = {
-  blocks: "Blocks its machine",
-  warning: "Warning: the machine is loaded",
-  note: "For the record",
+  blocks: "Blocks",
+  warning: "Warning",
+  note: "Note",
 };
 
 /** The manual's page of all codes, refusals first, then findings by area. */
 export function codesPage(): string {
   const stops = Object.entries(EXIT_STATUS).map(([name, { status }]) => {
     const codes = Object.entries(REFUSALS).filter(([, { exit }]) => exitName(exit) === name);
-    const entries = codes.map(([code, { title, why, fix }]) => entry(code, title, why, fix));
+    const entries = codes.map(([code, { title, why, fix }]) =>
+      entry(code, title, `${why}\n\nFix: ${fix}`),
+    );
     return { title: `Exit ${status}, ${name}`, entries };
   });
   const found = AREAS.map(([start, title]) => {
     const codes = Object.entries<FindingKind>(FINDINGS).filter(([code]) => code.startsWith(start));
     const entries = codes.map(([code, { severity, title, advice, acceptable }]) => {
-      const accepted = acceptable === true ? "; can be accepted" : "";
-      return entry(code, title, `${SEVERITY[severity]}${accepted}.`, advice);
+      const accepted = acceptable === true ? " unless accepted" : "";
+      return entry(code, title, `${SEVERITY[severity]}${accepted}.\n\n${advice}`);
     });
     return { title, entries: entries.sort() };
   });
@@ -132,6 +134,6 @@ export function codesPage(): string {
   return [HEAD, ...sections].join("\n");
 }
 
-function entry(code: string, title: string, why: string, fix: string): string {
-  return `### ${code}\n\n**${title}.** ${why}\n\nDo: ${fix}\n`;
+function entry(code: string, title: string, text: string): string {
+  return `### ${code}\n\n**${title}.** ${text}\n`;
 }

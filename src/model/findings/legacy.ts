@@ -3,47 +3,47 @@ import { blocking, note, warning } from "./kind.ts";
 /** N2I-D280 to D299: what stands against moving machines of nova-baremetal. @source facts/systems.md A2, A5 */
 export const LEGACY_MOVES = {
   "N2I-D280": blocking(
-    "the machine's state is none it can be moved in",
-    "A deploy, or what follows one, goes on: moved meanwhile it fails, and nobody would clean up after it. Wait until its task_state is active, deleted or error; takeover of a dead host sets it to error by itself.",
+    "the machine's state does not allow a move",
+    "A move during a deployment makes it fail without a clean-up. Wait until its task_state is active, deleted or error. For a down host, takeover itself sets it to error.",
   ),
   "N2I-D281": warning(
-    "the machine's host died in a deploy",
-    "What its deploy left on the disk is not known. takeover sets machine and instance to error, and makes no boot files: delete the instance, and boot another.",
+    "the host went down during a deployment",
+    "The content of the disk is unknown. takeover sets machine and instance to error, and creates no boot files. Delete the instance, and boot another.",
   ),
   "N2I-D282": note(
-    "another move of the machine was not ended",
-    "Whoever moved it died, and it is under way still. This move goes on from there, and restores the state it had before.",
+    "unfinished earlier move of the machine",
+    "Its process died. This move resumes it, and restores the earlier state.",
   ),
   "N2I-D283": blocking(
-    "bm_nodes and Nova do not name the same instance",
-    "Whose machine it is cannot be known from its rows. Compare bm_nodes.instance_uuid with instances.node, correct the one that is wrong, then plan again.",
+    "bm_nodes and Nova name different instances",
+    "The rows do not show whose machine it is. Compare bm_nodes.instance_uuid with instances.node, correct the wrong one, then repeat the plan.",
   ),
   "N2I-D284": blocking(
     "volumes are attached to the instance",
-    "The old host exports them through its own iSCSI target: no row moves that. Detach them first, then plan again.",
+    "The old host exports them through its own iSCSI target, and no row moves that. Detach them, then repeat the plan.",
   ),
   "N2I-D285": blocking(
     "nova-network serves the instance",
-    "Its tables name compute hosts too, and its addresses would stay with the old one. Only machines of Neutron are moved.",
+    "Its tables also name compute hosts, and its addresses would stay on the old host. Only machines on Neutron can be moved.",
   ),
   "N2I-D286": blocking(
     "the machine is a Tilera",
-    "Its root filesystem lies on the compute host, which exports it by NFS: no row moves that.",
+    "The compute host exports its root filesystem by NFS, and no row moves that.",
   ),
   "N2I-D287": blocking(
-    "the machine's boot files cannot be made on the new host",
-    "Without them it does not come up after its next restart. Give --tftp-root, the new host's own tree, and --tftp-from HOST=DIR, a copy of the old one's, which has its kernels and ramdisks.",
+    "boot files cannot be created on the new host",
+    "Without them the machine does not boot after a restart. Give the new host's tree with --tftp-root, and a copy of the old host's tree, which has the kernels and ramdisks, with --tftp-from HOST=DIR.",
   ),
   "N2I-D288": blocking(
-    "the machine's root filesystem is not known",
-    "Its uuid stands in the boot file of its old host and nowhere else, and a wrong one boots another tenant's disk. Give a copy of that host's tree with --tftp-from HOST=DIR, or --root-uuid NODE=UUID as blkid says it; an agent with --tftp-root publishes it before its host dies.",
+    "unknown root filesystem",
+    "Only the old host's boot file has its uuid, and a wrong one boots another tenant's disk. Give a copy of that host's tree with --tftp-from HOST=DIR, or the uuid from blkid with --root-uuid NODE=UUID. An agent with --tftp-root publishes it before its host goes down.",
   ),
   "N2I-D289": warning(
-    "the TFTP tree of the new host has no boot loader",
-    "Machines ask it for pxelinux.0 before anything else. Put it there, and ldlinux.c32 with syslinux 5 and later, before one restarts.",
+    "no boot loader in the new host's TFTP tree",
+    "Machines first request pxelinux.0. Put it there, and ldlinux.c32 with syslinux 5 and later, before a machine restarts.",
   ),
   "N2I-D290": note(
-    "the instance is locked, and nobody locked it",
-    "Nova names whoever locks an instance. A move that died leaves one locked by nobody, and this move ends with it unlocked. Where it is to stay locked, lock it again afterwards.",
+    "lock on the instance without an owner",
+    "A move that died leaves such a lock, and this move removes it. If the lock is intended, lock the instance again afterwards.",
   ),
 };

@@ -3,51 +3,51 @@ import { acceptable, warning } from "./kind.ts";
 /** N2I-D2..: problems of what Nova says. */
 export const NOVA = {
   "N2I-D200": warning(
-    "what only Nova knows is unknown",
-    "The nova database was not read: image, kernel, ramdisk, flavor and VIFs are missing. Extract again with --nova-db.",
+    "Nova's data is unknown",
+    "Without the nova database, image, kernel, ramdisk, flavor and VIFs are missing. Repeat extract with --nova-db.",
   ),
   "N2I-D201": acceptable(
-    "instance is not in Nova",
-    "Nova has no row by which to tear the machine down, nor one to manage it by. Compare --nova-db, and find out whose it is; accept it to load it with its instance, in maintenance, which keeps Ironic's conductor from it and not Nova.",
+    "the instance is not in Nova",
+    "Nova has no row to manage the machine or tear it down. Compare --nova-db, and find its owner. If you accept the finding, it is loaded with its instance, in maintenance, which stops Ironic's conductor but not Nova.",
   ),
   "N2I-D202": acceptable(
-    "instance is deleted in Nova",
-    "Nova reaps a running deleted instance: the machine would be torn down, in maintenance too. Release it first; or accept it to load it in maintenance and without its instance, by which Nova would find it (extra.nova_bm.instance_uuid keeps it). Release it before maintenance ends: without an instance it counts as free on Juno.",
+    "the instance is deleted in Nova",
+    "Nova reaps a running deleted instance, and tears the machine down even in maintenance. Release it first. If you accept the finding, it is loaded in maintenance and hidden from Nova without its instance (extra.nova_bm.instance_uuid keeps it). Release it before maintenance ends, because Juno treats a machine without an instance as free.",
   ),
   "N2I-D203": warning(
-    "instances.node is not this node",
-    "bm_nodes is trusted. plan --nova-db --compute-host NAME writes this uuid there; without it the machine is blocked (N2I-D225).",
+    "instances.node names another node",
+    "bm_nodes is trusted. plan --nova-db --compute-host NAME corrects it. Otherwise the machine is blocked (N2I-D225).",
   ),
   "N2I-D204": warning(
-    "instances.host is not service_host",
-    "Nova destroys or hides instances of another host. plan --nova-db --compute-host NAME writes the right one; without it the machine is blocked (N2I-D225).",
+    "instances.host differs from service_host",
+    "Nova destroys or hides instances of another host. plan --nova-db --compute-host NAME corrects it. Otherwise the machine is blocked (N2I-D225).",
   ),
   "N2I-D205": warning(
-    "service_host is no nova-compute service",
-    "The machine was never managed from there. Correct service_host.",
+    "service_host without a live nova-compute service",
+    "No nova-compute manages the machine from there. Correct service_host.",
   ),
   "N2I-D206": acceptable(
     "Nova is working on the instance",
-    "instances.task_state is set. Wait until it ends. Where nova-compute is dead it never ends, and the request may wait in its queue: run rabbitmqctl purge_queue compute.HOST while nova-compute is stopped, then openstack server set --state active INSTANCE and extract again, or accept it. While a deployment is in flight accept N2I-D100, which stands for both.",
+    "instances.task_state is set. Wait until it ends. If nova-compute is down, it never ends, and the request may be queued: run rabbitmqctl purge_queue compute.HOST while nova-compute is stopped, then openstack server set --state active INSTANCE, and repeat extract or accept the finding. During a deployment, accept N2I-D100, which covers both.",
   ),
   "N2I-D207": warning(
-    "Nova places another instance on this node",
-    "A failed rebuild leaves such a row. bm_nodes is trusted; fix instances.node.",
+    "another instance on this node in Nova",
+    "A failed rebuild leaves such a row. bm_nodes is trusted. Correct instances.node.",
   ),
   "N2I-D208": warning(
-    "flavor of the instance is gone",
-    "A rebuild fails with FlavorNotFound, and deploy images cannot be read from it.",
+    "the flavor of the instance is missing",
+    "A rebuild fails with FlavorNotFound, and the flavor's deploy images cannot be read.",
   ),
   "N2I-D209": warning(
-    "network_info cannot be read",
-    "VIFs are taken from vif_uuid instead, which ignores MACs on nodes with several NICs.",
+    "unreadable network_info",
+    "VIFs are read from vif_uuid instead, which ignores MACs on nodes with several NICs.",
   ),
   "N2I-D210": warning(
-    "text in Nova is not UTF-8",
-    "It is read as Latin-1. Correct the row if that is not what it means.",
+    "Nova text that is not UTF-8",
+    "It is read as Latin-1. Correct the row if that is wrong.",
   ),
   "N2I-D211": warning(
-    "free machine that Nova has a tenant on",
-    "nova_bm lost the instance, or instances.node is wrong: the machine is loaded free, in maintenance, so that Nova gives it to nobody. Find out whether a tenant runs there (D207 names it), fix the side that is wrong, extract and plan again; or end maintenance.",
+    "free machine with an instance in Nova",
+    "nova_bm lost the instance, or instances.node is wrong. The machine is loaded free, in maintenance, so that Nova assigns it to no tenant. Find out whether a tenant runs there (N2I-D207 names it), correct the wrong side, then repeat extract and plan. Or end maintenance.",
   ),
 };

@@ -20,7 +20,7 @@ test("a refusal is one paragraph with the fix as its last line", () => {
     errorText(error, { debug: false }),
     `ERROR N2I-E200 ironic at db2:3306 does not answer.
 More: nova2ironic explain N2I-E200
-Fix: Check host, port and network, then run the same command again.
+Fix: Check host, port and network, then repeat the command.
 `,
   );
   assert.equal(exitStatus(error), 1);
@@ -87,7 +87,7 @@ test("with --json the error is an event, and the last line is the exit", () => {
     severity: "error",
     code: "N2I-E300",
     message: "node 7f0c changed",
-    fix: "Run plan again, look at the difference, then apply.",
+    fix: "Repeat plan, review the difference, then apply.",
   });
   assert.ok(!text().includes(SECRET));
   assert.equal(

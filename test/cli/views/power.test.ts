@@ -54,7 +54,7 @@ test("a machine's line for people names what to set, for which releases, and why
   for (const line of text().split("\n")) assert.ok(line.length <= 80, line);
   assert.equal(
     (await rowOf(reading)).at(-1),
-    "set driver_info.ipmi_cipher_suite (Victoria and later) to 3; BMC does not tell its cipher suites (N2I-D628)",
+    "set driver_info.ipmi_cipher_suite (Victoria and later) to 3; BMC does not report its cipher suites (N2I-D628)",
   );
   const failed: PowerReading = { ...reading, verdict: "busy", detail: "says 0xc0", power: null };
   assert.match(String((await rowOf(failed)).at(-1)), /^says 0xc0; /);

@@ -55,9 +55,9 @@ test("a refusal is explained with its reason, its exit status and the fix last",
     explain("N2I-E300"),
     `N2I-E300: the plan is stale
 
-Why:  The target no longer is as it was when the plan was made.
+Why:  The target changed after the plan was made.
 Exit: 4 (refused)
-Fix:  Run plan again, look at the difference, then apply.
+Fix:  Repeat plan, review the difference, then apply.
 `,
   );
 });
@@ -65,10 +65,10 @@ Fix:  Run plan again, look at the difference, then apply.
 test("a finding is explained with its severity, its machines, and the piece of site document that accepts it", () => {
   assert.equal(
     explain("d100"),
-    `N2I-D100: deployment in flight
+    `N2I-D100: deployment in progress
 
 Severity: blocks: the machine is not loaded
-Advice: Wait until the deployment ends. When nova-compute is long dead, accept it: the machine is loaded as the state table says.
+Advice: Wait until the deployment ends. If nova-compute is down for good, accept the finding. The machine is then loaded active, in maintenance, after deploy complete, and otherwise as a failed deployment.
 Machines: nova2ironic show RUN/plan --match Finding=D100
 
 In the site document:

@@ -23,7 +23,7 @@ const CEILINGS: Readonly<Record<string, number>> = {
   engine: 1574,
   lib: 6189,
   manage: 4754,
-  migrate: 13344,
+  migrate: 13338,
   model: 5656,
   proxy: 728,
   run: 4355,
@@ -31,7 +31,7 @@ const CEILINGS: Readonly<Record<string, number>> = {
   switchover: 4527,
   systems: 16389,
   takeover: 7832,
-  window: 10309,
+  window: 10308,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */

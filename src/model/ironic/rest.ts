@@ -28,7 +28,7 @@ export interface RestDoc extends Readonly<Record<Resource, RestFields>> {
   readonly silent: { readonly [field: string]: string };
 }
 
-/** What a field of a node, or a key of one, is to be; undefined: there is none. */
+/** The new value of a node's field, or of a key of it. undefined removes it; automated_clean then has the conductor's default. */
 export interface NodeChange {
   readonly path: readonly [field: string, key?: string];
   readonly after: Json | undefined;

@@ -73,8 +73,8 @@ function parseText(text: string, refuse: Refuse): Expression {
       return inner;
     }
     const token = tokens[at];
-    if (token === undefined) throw refuse("it ends, and a check is expected");
-    if (/^(?:and|or|\))$/i.test(token)) throw refuse(`"${token}" is not a check`);
+    if (token === undefined) throw refuse("a check is missing at the end");
+    if (/^(?:and|or|\))$/i.test(token)) throw refuse(`"${token}" is no check`);
     at += 1;
     return parseCheck(token, refuse);
   };

@@ -154,11 +154,14 @@ function missingText(run: string, { powerUnknown, ironic, nova }: Seen): string 
     texts.push(
       `restart nova-scheduler and start the new nova-compute: ${counted(nova, "machine or row of Nova is", "machines or rows of Nova are")} not as planned`,
     );
-  if (powerUnknown > 0)
-    texts.push(
-      `Ironic has not read the power of ${counted(powerUnknown, "machine")} yet. If their BMCs are silent, you can go on with ${nextCommand("finish", { run })}`,
-    );
   if (ironic > 0) texts.push(`Ironic differs from the plan in ${counted(ironic, "row")}`);
+  if (powerUnknown > 0)
+    texts.push(`Ironic has not read the power of ${counted(powerUnknown, "machine")} yet`);
+  // finish removes the protection of machines, which they need until Nova has them.
+  if (powerUnknown > 0 && texts.length === 1)
+    texts.push(
+      `if their BMCs stay silent, you can continue with ${nextCommand("finish", { run })}`,
+    );
   return texts.join("; ");
 }
 

@@ -50,7 +50,7 @@ export const configOptions: Declared = {
     run: word("The run's folder, for its release and compute hosts"),
     "ironic-release": {
       ...{ choices: releaseNames(), requiresArg: true },
-      describe: "Release of Ironic and Nova (default: that of the run's plan)",
+      describe: "Release of Ironic and Nova (default: of the plan or of nova2ironic.yaml)",
     },
     "nova-conf": perHost("FILE", "nova.conf to patch or check. Repeat it for each host"),
     "ironic-conf": words("ironic.conf of a conductor, to patch for a faster hand-over. Repeatable"),

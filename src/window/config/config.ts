@@ -100,10 +100,9 @@ async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
     throw new MigrationError("N2I-E100", "the release of Ironic is missing", {
       fix: "Add --ironic-release, or --run with a run that has a plan.",
     });
-  const release = String(named);
-  if (!releaseNames().includes(release))
-    throw new MigrationError("N2I-E108", `ironic_release: ${show(release)} is not a known release`);
-  return release;
+  if (releaseNames().includes(String(named))) return String(named);
+  const text = `ironic_release: ${show(String(named))} is not a known release`;
+  throw new MigrationError("N2I-E108", text);
 }
 
 /** What files say of the settings that are needed, and what would fix them. */

@@ -159,9 +159,7 @@ function missingText(run: string, { powerUnknown, ironic, nova }: Seen): string 
     texts.push(`Ironic has not read the power of ${counted(powerUnknown, "machine")} yet`);
   // finish removes the protection of machines, which they need until Nova has them.
   if (powerUnknown > 0 && texts.length === 1)
-    texts.push(
-      `if their BMCs stay silent, you can continue with ${nextCommand("finish", { run })}`,
-    );
+    texts.push(`if their BMCs stay silent, continue with ${nextCommand("finish", { run })}`);
   return texts.join("; ");
 }
 

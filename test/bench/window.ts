@@ -154,7 +154,7 @@ async function night(
   const skip = silent > 0 ? ["--skip-blocked", "--until", "takeover"] : [];
   const words = ["run", "--run", "run", "--staged", "--yes", ...skip];
   const running = command(folder, words, { also });
-  await Promise.race([at.handover.begins(), running]);
+  await at.handover.begins(running);
   for (const conductor of conductors) await conductor.wake();
   const hushed = addresses.filter((_, one) => one % 100 >= 100 - silent);
   for (const address of hushed) await farm.ask({ do: "change", address, options: { dead: true } });
@@ -162,7 +162,7 @@ async function night(
   const passes = watched(server, database);
   const died = killed(conductors.at(-1), asked.kill);
   at.handover.ends();
-  await Promise.race([at.final.begins(), running]);
+  await at.final.begins(running);
   const cpu = conductors.map((one, at) => cpuOf(one) - (before[at] ?? 0));
   await died;
   const taken = await passes();
@@ -201,9 +201,16 @@ function hook(folder: string, name: string) {
   writeFileSync(path, program, { mode: 0o700 });
   let [began, ended] = [0, 0];
   return {
-    begins: async () => {
-      while (!existsSync(asks)) await sleep(100);
-      began = performance.now();
+    /** Waits until the hook has begun, or the run has ended without it. */
+    begins: async (running: Promise<unknown>) => {
+      let over = false;
+      const end = running.finally(() => {
+        over = true;
+      });
+      end.catch(() => undefined); // `running` itself is awaited later
+      while (!existsSync(asks) && !over) await sleep(100);
+      if (over) await end;
+      else began = performance.now();
     },
     ends: () => {
       rmSync(asks);

@@ -197,7 +197,10 @@ test("a machine that every rollback has to leave is kept by a new apply, and the
   await runs(0, ["finish", ...at, ...writer, "--undo", "--yes", "-q"]);
   for (let nights = 0; nights < 2; nights++) await ends(2, made.act(["rollback", "--all"]));
   const refused = await run(["finish", ...made.at, ...made.writer, "--yes", "-q"]);
-  assert.match(refused.out, /^Settle the rows that .* would leave, .*\. Or load .* again with apply\.$/m);
+  assert.match(
+    refused.out,
+    /^Settle the rows that .* would leave, .*\. Or load .* again with apply\.$/m,
+  );
   await ends(2, made.act(["apply"]));
   assert.equal((await made.ironic.db("nodes")).length, 4);
   const { next, finish, verify } = await said(made);

@@ -105,7 +105,7 @@ export async function writeCase(given: Case, folder: string): Promise<WrittenCas
       ...(decisions === undefined ? [] : ["--site", site]),
       ...(given.ironic?.release === undefined ? [] : ["--ironic-release", given.ironic.release]),
       ...(given.allow_pairing === true ? ["--allow-pairing"] : []),
-      ...((given.ironic?.nodes ?? []).length > 0 ? ["--beside-others"] : []),
+      ...((given.ironic?.nodes ?? []).length > 0 ? ["--allow-other-nodes"] : []),
       ...(given.plan_nova === undefined || nova === null
         ? []
         : ["--nova-db", nova, ...api, ...given.plan_nova]),

@@ -169,7 +169,7 @@ export const REFUSALS = {
   "N2I-E312": refused(
     "Ironic has nodes that this run did not load",
     "The upgrade loads into an empty Ironic, so this may be the wrong one.",
-    "Find the owner of the nodes. If Ironic is right, repeat plan with --beside-others, then apply.",
+    "Find the owner of the nodes. If Ironic is right, repeat plan with --allow-other-nodes, then apply.",
   ),
   "N2I-E318": locked(
     "a transaction of another run has not ended",

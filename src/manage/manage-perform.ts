@@ -98,7 +98,7 @@ export async function takeBack(
       else stays.set(change.id, why.join("; "));
       if (inService === true) inUse.add(change.id);
     });
-    if (session.stopping()) others("somebody asked to stop before");
+    if (session.stopping()) others("the command was stopped before");
     return { gone, stays, inUse, broke };
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;

@@ -84,7 +84,7 @@ async function looked(
 /** Each machine has a row in the end, those too that nobody came to. */
 function withUnreached(changes: readonly ManageChange[], done: Performed): Managed {
   const reached = new Map(done.rows.map((row) => [row.node, row]));
-  const why = done.broke === null ? "somebody asked to stop before" : "the run broke off before";
+  const why = done.broke === null ? "the command was stopped before" : "the run broke off before";
   const rows = changes.map(
     (change) => reached.get(change.id) ?? rowOf(change, "not reached", null, [why]),
   );

@@ -120,7 +120,7 @@ export interface PlanHeader {
   /** Counts of the target when the plan was made; a difference makes apply look closer. */
   readonly target_before: { readonly nodes: number; readonly ports: number };
   /** The operator's word that the target holds nodes of others, and is the right one. */
-  readonly beside_others?: true;
+  readonly allow_other_nodes?: true;
   /** The operator's word about the conductors' ipmitool. */
   readonly conductor_ipmitool?: ConductorIpmitool;
 }

@@ -254,7 +254,7 @@ export interface PlanFacts {
   /** Machines it skips, by their numbers in nova_bm. */
   readonly skipped: ReadonlySet<number>;
   /** Whether it is to be loaded beside nodes of others. */
-  readonly besideOthers: boolean;
+  readonly allowOtherNodes: boolean;
   /** Deploy images that nodes or changed flavors name. */
   readonly images: ReadonlySet<string>;
   /** What tenants were made of, as their nodes name it: image, kernel and ramdisk. */

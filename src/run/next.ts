@@ -37,7 +37,7 @@ export const FOR_STAGES = {
   power: ["rate"],
   plan: [
     ...["flavor-images", "deploy-kernel", "deploy-ramdisk", "flavor", "allow-pairing"],
-    ...["beside-others", "max-unreachable", "record-power"],
+    ...["allow-other-nodes", "max-unreachable", "record-power"],
   ],
   handover: ["per-minute"],
 } as const;

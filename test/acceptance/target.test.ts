@@ -71,7 +71,7 @@ test("what may not be loaded without the operator's word", async (t) => {
       assert.match(err, new RegExp(`^Ironic holds 1 node .*: ${OTHER}: apply will refuse`, "m"));
       await refused(applying, 4, "N2I-E312", [new RegExp(`1 node .*did not load: ${OTHER}\\.`)]);
       assert.equal(await digest(ironic), beside);
-      await runs(0, [...planning, "--beside-others", "-q"]);
+      await runs(0, [...planning, "--allow-other-nodes", "-q"]);
       await runs(0, applying);
       await runs(0, ["rollback", ...at, ...writer, "--all", "--yes", "-q"]);
       assert.equal(await digest(ironic), beside);

@@ -31,7 +31,7 @@ function fileOf(t: TestContext, keys: object): string {
 
 function connectionsOf(made: Deployment): object {
   const words = [...made.source, ...made.writer, ...made.plan].filter(
-    (word) => word !== "--beside-others",
+    (word) => word !== "--allow-other-nodes",
   );
   return { format: "nova2ironic/connections@1", ...keysOf(["--run", made.run, ...words]) };
 }
@@ -86,7 +86,7 @@ test("a word of the command line goes before the file", async (t) => {
 
 test("no command is refused for what stands in the file and means something else to it", async (t) => {
   const keys = { os_cloud: "nobody", placement_db: "sqlite:////nowhere" };
-  const { config } = await plannedBy(t, keys);
+  const { made, config } = await plannedBy(t, keys);
   // A database of Placement that is not there keeps nobody from what comes next.
   assert.match((await runs(0, ["status", ...config])).err, /^Next: nova2ironic apply /m);
   await runs(0, ["apply", "--yes", "--leave-nova", ...config], { bare: true });
@@ -96,6 +96,10 @@ test("no command is refused for what stands in the file and means something else
     /N2I-E100/,
   );
   assert.doesNotMatch((await run(["finish", "--yes", ...config])).err, /N2I-E100/);
+  // The release of a plan goes before that of a file.
+  const kilo = ["--config", fileOf(t, { ironic_release: "kilo" })];
+  const settings = await runs(0, ["config", "--run", made.run, ...kilo]);
+  assert.match(settings.out, /^# Nova of juno, /m);
   const check = await run(["check", "--os-cloud", "nobody", "--watch", "0", ...config]);
   assert.doesNotMatch(check.err, /--ironic-db/);
   const spares = await run(["node", "list", "--spares", "--without", "os-cloud", ...config]);

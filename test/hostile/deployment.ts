@@ -108,7 +108,7 @@ export async function deploy(
     plan: [
       ...["--site", site],
       ...(given.allow_pairing === true ? ["--allow-pairing"] : []),
-      ...((given.ironic?.nodes ?? []).length > 0 ? ["--beside-others"] : []),
+      ...((given.ironic?.nodes ?? []).length > 0 ? ["--allow-other-nodes"] : []),
     ],
   };
 }

@@ -89,7 +89,7 @@ test("a node somebody else enrolled is told as a conflict, its secrets not shown
   });
   for (const [status, words] of [
     [0, ["extract", ...at, ...source]],
-    [0, ["plan", ...at, ...reader, ...plan, "--beside-others", "--diff", "--all"]],
+    [0, ["plan", ...at, ...reader, ...plan, "--allow-other-nodes", "--diff", "--all"]],
     [4, ["apply", ...at, ...writer, "--yes", "--debug"]],
     [3, ["apply", ...at, ...writer, "--yes", "--skip-blocked"]],
     [0, ["verify", ...at, ...reader]],

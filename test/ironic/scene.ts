@@ -62,7 +62,7 @@ export async function scene(
     // As the plan will have it asked.
     power: ["--site", join(folder, "site.json"), "--ironic-release", "2023.1"],
     // Several tests share one Ironic.
-    plan: [...target, ...written.plan, "--beside-others"],
+    plan: [...target, ...written.plan, "--allow-other-nodes"],
   };
   return {
     ...{ ironic, sim, db },

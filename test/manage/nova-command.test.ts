@@ -169,7 +169,7 @@ test("a machine that another's server got first stays on fake hardware, and the 
   assert.match(
     ran.err,
     new RegExp(
-      `Not rolled back[.] Follow the reason of each, then run: nova2ironic rollback --run .*--node ${ID}`,
+      `Not rolled back[.] Resolve the reason that is given for each, then run: nova2ironic rollback --run .*--node ${ID}`,
     ),
   );
   const stands = () => [node.driver, node.maintenance, node.instance_uuid];

@@ -93,7 +93,7 @@ test("a server of a call that came late is told of, and its rollback ends it", a
     return null;
   });
   assert.deepEqual(await forward(at), [
-    `Nova made server ${COPY} of it besides, in ERROR, on no node: delete it in Nova`,
+    `Nova also made server ${COPY}, in ERROR, on no node: delete it in Nova`,
   ]);
   assert.equal(at.cloud.servers.size, 2);
   assert.deepEqual(await back(at), []);

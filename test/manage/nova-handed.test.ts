@@ -72,7 +72,7 @@ test("what is refused once somebody asked to stop is held, and told as not taken
   });
   const ran = await started.ended;
   assert.equal(ran.status, 5, ran.err);
-  assert.match(ran.out, /not today.*; not taken back: somebody asked to stop before/);
+  assert.match(ran.out, /not today.*; not taken back: the command was stopped before/);
   assert.deepEqual([node.driver, node.maintenance], ["fake-hardware", true]);
   cloud.use(() => null);
   await runs(0, ["rollback", ...at, "--all", "--yes"], how);

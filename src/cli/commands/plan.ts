@@ -54,7 +54,8 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     await printDiff({ origins: header.origins, lines }, args.diff, args.allRows);
   }
   if (made.proposal !== null) say(args, writeProposal(args, made.proposal));
-  if (others !== null) say(args, `${others}: apply will refuse. plan --beside-others allows it.`);
+  if (others !== null)
+    say(args, `${others}: apply will refuse. plan --allow-other-nodes allows it.`);
   if (nova === null)
     say(
       args,

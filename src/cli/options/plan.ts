@@ -22,7 +22,7 @@ export const planOptions: Declared = {
     ...common(...NOVA_DATABASES, ...NOVA_ROWS),
     site: word("Your decisions (YAML or JSON)"),
     "allow-pairing": flag("Allow different releases of source and target. The plan records it"),
-    "beside-others": flag("Record in the plan that Ironic's database may have other nodes"),
+    "allow-other-nodes": flag("Record in the plan that Ironic's database may have other nodes"),
     ...common("diff", "all-rows"),
     ...matchOption,
     "max-unreachable": number("Load machines whose BMC does not answer, up to this number", {

@@ -16,9 +16,7 @@ export function settingsText({ settings, release }: WantedSettings): string {
       "",
     ].join("\n"),
   );
-  return [`# Nova of ${release}, for Ironic; what says ${PLACEHOLDER} is your own.`, ...parts].join(
-    "\n",
-  );
+  return [`# Nova of ${release}, for Ironic. Replace each ${PLACEHOLDER}.`, ...parts].join("\n");
 }
 
 export function settingsJson(

@@ -204,8 +204,7 @@ async function twinsOf(at: ServerMaking): Promise<readonly string[]> {
   // It is said besides: whoever does not answer keeps nothing from its end.
   const all = await orNull(hands.servers.twins(server, recordOf({ acts, server })));
   return (all ?? []).map(
-    ({ id, status }) =>
-      `Nova made server ${id} of it besides, in ${status}, on no node: delete it in Nova`,
+    ({ id, status }) => `Nova also made server ${id}, in ${status}, on no node: delete it in Nova`,
   );
 }
 

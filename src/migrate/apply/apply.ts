@@ -245,7 +245,7 @@ function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise
  */
 async function othersOf(job: Job, entries: Entries): Promise<(() => Promise<void>) | undefined> {
   const { run, plan, backend, place, nova } = job;
-  if (plan.header.beside_others === true) return undefined;
+  if (plan.header.allow_other_nodes === true) return undefined;
   // Flavors are changed before machines.
   if (nova === null) return othersBeforeMaking(run, backend, place.target, entries, plan.footer);
   const { lines } = nova ?? plan;

@@ -149,7 +149,7 @@ async function prepare(
     key: source.key,
     findings: [...source.findings, ...conductors.findings],
     target_before: before,
-    ...(allow.others === true && { beside_others: true as const }),
+    ...(allow.others === true && { allow_other_nodes: true as const }),
     ...(allow.ipmitool !== undefined && { conductor_ipmitool: allow.ipmitool }),
   };
   return { transform, carried, conductors, header };

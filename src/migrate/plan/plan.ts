@@ -35,7 +35,7 @@ export interface PlanWords extends TargetOptions, Reach {
   readonly ironicRelease?: string;
   readonly site?: string;
   readonly allowPairing: boolean;
-  readonly besideOthers: boolean;
+  readonly allowOtherNodes: boolean;
   readonly maxUnreachable: number;
   readonly recordPower: boolean;
   readonly proposeSite?: string;
@@ -82,7 +82,7 @@ export function plan(
       const { entries } = await readJournal(run);
       // Asked before anything is saved: what fails after that would leave a plan nobody knows of.
       const { target } = ironic;
-      const others = words.besideOthers ? null : await othersAt(run, backend, target, entries);
+      const others = words.allowOtherNodes ? null : await othersAt(run, backend, target, entries);
       const from = { snapshot, mappings, site, power: await powerOf(run.path, words) };
       const keys = (await backend.scannedKeys?.()) ?? [];
       const made = await make(run, { ...from, ...asked }, ironic, places, { words, sink, each });
@@ -118,7 +118,7 @@ async function make(
   const moment = { release: doc.release, now: new Date().toISOString() };
   const nova = places && (await planNova(places, source, places.asked, moment));
   const forget = await saveOptions(run, "plan", words);
-  const { allowPairing: pairing, besideOthers: others } = words;
+  const { allowPairing: pairing, allowOtherNodes: others } = words;
   const all = { ...from, allow: { pairing, others, ipmitool } };
   const watch = (line: PlannedMachine, machine: Machine): void => {
     each(line, machineOf(machine));

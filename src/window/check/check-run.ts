@@ -104,7 +104,7 @@ export async function planFacts(
     }
   const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()]);
   for (const id of changes?.images ?? []) images.add(id);
-  const besideOthers = plan.header.beside_others === true;
+  const allowOtherNodes = plan.header.allow_other_nodes === true;
   const { release } = plan.header.target;
   const paired = plan.header.pairing.allowed === "override";
   const taken = await snapshot();
@@ -117,7 +117,7 @@ export async function planFacts(
     fresh: taken?.footer.sha256 === plan.header.made_from.snapshot,
     readings: await readingsFor(run, plan),
   };
-  const words = { besideOthers, paired, release, traits, madeFor, applies };
+  const words = { allowOtherNodes, paired, release, traits, madeFor, applies };
   return { machines, skipped, takeOvers, ports, ...words, images, made, nova: changes, created };
 }
 

@@ -162,7 +162,7 @@ export function wantedSettings(
   const beyond =
     !ofIronic && at > releases.indexOf(doc.seen)
       ? [
-          `Not known for ${release}: there is no source for Nova after ${doc.seen}; the printed settings are those of ${doc.seen} needs.`,
+          `Not known for ${release}: there is no source for Nova after ${doc.seen}. The printed settings are those of ${doc.seen}.`,
         ]
       : [];
   return {

@@ -14,7 +14,7 @@ const HOST = ["--compute-host", "ironic-compute", ...IMAGES];
 for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, of two applies to one nova one is kept out, and later neither writes nor owns what the other did`, async (t) => {
     // Each knows nothing of what the other loads.
-    const made = await plannedCloud(engine, t, [...HOST, "--beside-others"]);
+    const made = await plannedCloud(engine, t, [...HOST, "--allow-other-nodes"]);
     const { at, writer, novaWriter, act, copy } = made;
     const other = copy("other");
     const words = [...at, ...writer, ...novaWriter, "--yes", "-q"];

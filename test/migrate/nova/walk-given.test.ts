@@ -44,9 +44,9 @@ test("a plan that is wanted otherwise is made again, and is not once it was appl
   );
   assert.match(decisionsIn(made.run), /new-kernel/);
   await ends(0, made.act(["apply"]));
-  const late = await walk(made, "--max-unreachable", "3", "--beside-others");
+  const late = await walk(made, "--max-unreachable", "3", "--allow-other-nodes");
   const err = late.err.slice(late.err.indexOf("ERROR "));
-  const why = /with another --beside-others, --max-unreachable.*applied/;
+  const why = /with another --allow-other-nodes, --max-unreachable.*applied/;
   assertRefusal({ ...late, out: "", err }, 4, "N2I-E328", why);
   // What is refused is neither repeated nor saved.
   assert.doesNotMatch(late.err, /nova2ironic run .*--(beside|max)/);
@@ -132,7 +132,7 @@ test("a plan whose flavors are changed is not made again, and is once they are t
     assertRefusal({ ...late, out: "", err }, 4, "N2I-E328", why);
     assert.match(err, back);
   };
-  await isRefused(/with another --beside-others, and rows of Nova/, "--beside-others");
+  await isRefused(/with another --allow-other-nodes, and rows of Nova/, "--allow-other-nodes");
   const file = join(made.folder, "site.json");
   const site = readFileSync(file, "utf8");
   writeFileSync(file, `${site}\n`);

@@ -131,7 +131,7 @@ test("what was loaded of an earlier plan is no word for a new one: it is checked
   await ends(0, made.act(["apply"]));
   const [, ...source] = made.source;
   assert.ok(source.length > 0);
-  await runs(0, ["plan", ...made.at, "--beside-others"]);
+  await runs(0, ["plan", ...made.at, "--allow-other-nodes"]);
   const { out } = await runs(0, ["next", ...made.at]);
   assert.match(out, /nova2ironic apply --run/);
   assert.doesNotMatch(out, /--yes/);

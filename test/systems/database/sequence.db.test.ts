@@ -38,7 +38,7 @@ test("Ironic's own sequence behind its table is no stale plan either", async (t)
   await ironic.db.raw(
     "INSERT INTO nodes (id, uuid, driver) VALUES (1, 'f0000000-0000-4000-8000-0000000000ff', 'fake')",
   );
-  await extractAndPlan(made, "--beside-others");
+  await extractAndPlan(made, "--allow-other-nodes");
   const apply = ["apply", ...at, ...writer, "--leave-nova", "--yes", "-q"];
   const { err, status } = await run(apply);
   assert.equal(status, 4, err);

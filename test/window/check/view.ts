@@ -98,7 +98,7 @@ export const PLAN: PlanFacts = {
   ...{
     skipped: new Set(),
     ...{
-      besideOthers: false,
+      allowOtherNodes: false,
       ports: 4,
       takeOvers: 1,
       paired: false,
@@ -172,8 +172,8 @@ export const CASES_MORE: CheckCases = {
   ],
   "Target empty or ours": [
     warns(
-      { ...ironic({ nodes: [LOADED] }), ...plan({ besideOthers: true }) },
-      /plan --beside-others/,
+      { ...ironic({ nodes: [LOADED] }), ...plan({ allowOtherNodes: true }) },
+      /plan --allow-other-nodes/,
     ),
   ],
   Flavors: [

@@ -235,10 +235,10 @@ for (const engine of engines("sqlite", "mysql"))
       assert.equal(ran.status, status, `${asked.join(" ")}\n${ran.err}${ran.out}`);
     };
     await tried(0, ["extract", ...at, ...source]);
-    await tried(0, ["plan", ...at, ...reader, ...plan, "--beside-others"]);
+    await tried(0, ["plan", ...at, ...reader, ...plan, "--allow-other-nodes"]);
     await tried(0, await words());
     await tried(4, ["rehearse", ...at, ...reader, "--yes", "--debug"]);
-    await tried(0, ["plan", ...at, ...reader, ...plan, "--beside-others"]);
+    await tried(0, ["plan", ...at, ...reader, ...plan, "--allow-other-nodes"]);
     await ironic.db("nodes").update({ driver_info: made.watch(canary("not JSON")).text });
     await tried(0, await words());
   });

@@ -82,7 +82,7 @@ for (const engine of engines("sqlite", "mysql"))
     const again = join(folder, "runs", "again");
     const extracted = await runs(0, ["extract", "--run", again, ...source]);
     assert.doesNotMatch(extracted.out + extracted.err, /N2I-D008|service_epoch/);
-    const planned = ["plan", "--run", again, ...made.reader, ...made.plan, "--beside-others"];
+    const planned = ["plan", "--run", again, ...made.reader, ...made.plan, "--allow-other-nodes"];
     assert.match((await runs(0, planned)).out, /0 in conflict; 0 blocked/);
     const { out } = await runs(0, words);
     for (const table of ADDED) assert.match(out, new RegExp(`^DROP TABLE ${table};$`, "m"));

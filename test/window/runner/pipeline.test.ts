@@ -96,8 +96,8 @@ test("a rollback under way comes before a plan that is wanted otherwise", () => 
   const back = { command: "rollback" } as const;
   const files = { ...FILES, journal: { entries: [], torn: false } };
   const words = { run: "m1", hookTimeout: 1, staged: false, skipBlocked: false };
-  const wanted = { ...words, besideOthers: true };
-  const changed = ["beside-others"];
+  const wanted = { ...words, allowOtherNodes: true };
+  const changed = ["allow-other-nodes"];
   assert.equal(planAnew({ command: "apply" }, files, wanted, changed)?.command, "plan");
   assert.equal(planAnew(back, files, wanted, changed), back);
   // A saved decision that was changed after the plan was applied is for the next plan.

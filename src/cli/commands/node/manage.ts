@@ -55,12 +55,12 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
     if (inUse.size > 0)
       note(
         args,
-        `Servers on these nodes may be in use: ${listed([...inUse], NAMED)}. Follow the reason of each, then run the same command. Rollback would delete the servers.`,
+        `Servers on these nodes may be in use: ${listed([...inUse], NAMED)}. Resolve the reason that is given for each, then run the same command. Rollback would delete the servers.`,
       );
     if (ours.length > 0)
       note(
         args,
-        `Not rolled back. Follow the reason of each, then run: ${nextCommand("rollback", args)} ${ours.map((id) => `--node ${id}`).join(" ")}`,
+        `Not rolled back. Resolve the reason that is given for each, then run: ${nextCommand("rollback", args)} ${ours.map((id) => `--node ${id}`).join(" ")}`,
       );
     return exitWith(EXIT_STATUS.halfway.status);
   }

@@ -124,7 +124,7 @@ export const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
       gone(bm, nova),
       plan,
       ["N2I-D202"],
-      "machines whose instance is deleted in nova, which cleans up the instance of a node",
+      "machines whose instance is deleted in nova, and which nova-compute would tear down",
       "nova2ironic explain N2I-D202, and decide on each machine; running_deleted_instance_action=noop in every nova.conf until then",
     ),
     resultOf(

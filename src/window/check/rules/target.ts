@@ -31,8 +31,8 @@ export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
     : resultOf(
         others,
         "nodes this run did not load, by its journal",
-        "find out who owns them. For one with our mark, roll back the run that loaded it. To load next to them, plan --beside-others",
-        plan?.besideOthers === true ? "Warning" : "Failure",
+        "find out who owns them. For one with our mark, roll back the run that loaded it. To load next to them, plan --allow-other-nodes",
+        plan?.allowOtherNodes === true ? "Warning" : "Failure",
       );
 });
 

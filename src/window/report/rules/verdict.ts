@@ -105,8 +105,8 @@ function risksOf({ header, counts, totals, nova }: Judged): readonly string[] {
     some.push(
       `Nova and Ironic are of releases that do not pair (--allow-pairing): ${header.pairing.why}`,
     );
-  if (header.beside_others === true)
-    some.push("Ironic holds nodes that are not of this run (--beside-others)");
+  if (header.allow_other_nodes === true)
+    some.push("Ironic holds nodes that are not of this run (--allow-other-nodes)");
   if (nova === null) some.push("Nova's rows are not in this plan: apply needs --leave-nova");
   return some;
 }

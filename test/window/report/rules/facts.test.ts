@@ -71,7 +71,7 @@ test("what somebody accepted is amber, whatever was accepted for however many ma
   const warned = totalsOf([machineOf(1, "create", [accepted("N2I-D304", "known")])]);
   assert.equal(judge({ ...judged, totals: warned }).level, "ready");
   const pairing = { ...HEADER.pairing, allowed: "override" as const };
-  const beside = { ...HEADER, beside_others: true as const };
+  const beside = { ...HEADER, allow_other_nodes: true as const };
   for (const header of [{ ...HEADER, pairing }, beside])
     assert.equal(judge({ ...judged, header, totals: clean }).level, "risks");
   assert.equal(judge({ ...judged, nova: null, totals: clean }).level, "risks");

@@ -17,12 +17,12 @@ export interface OpenTarget extends MoveTarget {
   /** Asked before a plan is performed. */
   readonly question: (manifest: MovePlan["manifest"]) => string;
   readonly move: (run: RunFolder, plan: MovePlan, sink: Sink) => Promise<HostMoved>;
-  /** Compares each machine of these plans, the present one first, with what was to become of it. */
+  /** Compares each machine of these plans with its planned state, the present plan first. */
   readonly compare: (facts: Compared) => AsyncIterable<RowVerdict>;
 }
 
 /**
- * Opens the databases of the machines of one variant, and what else is given.
+ * Opens the databases for the machines of one variant.
  *
  * @throws MigrationError as `openHostPlace`, and for nova-baremetal as `openLegacyPlace`
  */

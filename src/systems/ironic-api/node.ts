@@ -5,10 +5,10 @@ import type { Answer } from "../openstack/session.ts";
 import { type Stand, settled, shown } from "../openstack/settled.ts";
 import type { RestService } from "./service.ts";
 
-/** Called around every call that changes something; a test kills the process there. */
+/** Called before and after every call that changes a resource. Tests kill the process there. */
 export type Failpoint = (point: "rest.before" | "rest.after") => Promise<void>;
 
-/** A call that changes something. */
+/** A call that changes a resource. */
 export interface NodeCall {
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
@@ -19,7 +19,7 @@ export interface NodeCall {
 export const nodeCalls = {
   patch: (node: string, changes: readonly NodeChange[]) =>
     call("PATCH", pathOf(node), jsonPatch(changes)),
-  /** The driver's default takes the place of every interface that is not named. */
+  /** Sets every interface that the changes do not name to the driver's default. */
   reset: (node: string, changes: readonly NodeChange[]) =>
     call("PATCH", `${pathOf(node)}?reset_interfaces=true`, jsonPatch(changes)),
   delete: (node: string) => call("DELETE", pathOf(node)),
@@ -48,33 +48,33 @@ function pathOf(node: string): string {
   return `/v1/nodes/${node}`;
 }
 
-/** Why a change is not made, by the node as it is; null: it may be. */
+/** The reason not to change a node in its current state, or null. */
 export type NodeGuard<N> = (now: N) => string | null | Promise<string | null>;
 
-/** When a change is made, and what is against it. */
+/** The conditions of a change. */
 interface Check<N> {
-  /** How the node is once it is made. */
+  /** Whether the node already has the change. */
   readonly is: (now: N) => boolean;
-  /** Why it may not even count as made. */
+  /** The reason to refuse it, also if the node already has the change. */
   readonly must?: NodeGuard<N>;
   readonly may?: NodeGuard<N>;
 }
 
-/** A change by one call, which is looked at before each try. */
+/** A change by one call. The node is read before each try. */
 export interface NodeWrite {
   /** Names it in errors: `PATCH of node U`. */
   readonly what: string;
   /** Uuids of the nodes that it changes. */
   readonly on: readonly string[];
   readonly look: () => Promise<Stand>;
-  /** By the node as it was looked at. */
+  /** Made from the node as it was read last. */
   readonly call: () => NodeCall;
   readonly answered?: (answer: Answer) => void;
   /** Answers after which no other try is made. */
   readonly isFinal?: (answer: Answer) => boolean;
 }
 
-/** Changes nodes: each is looked at before a call and, where that tells what became of it, after. */
+/** Reads a node before each call that changes it, and again afterwards if the answer does not show the effect. */
 export type NodeClient<N> = ReturnType<typeof createNodeClient<N>>;
 
 /** @param failpoint called around every call that changes something */
@@ -107,7 +107,7 @@ export function createNodeClient<N>(
       call: () => call(now),
     };
   };
-  /** @returns null, or why it is refused. @throws MigrationError N2I-E210, N2I-E211 */
+  /** @returns null, or the reason of the refusal. @throws MigrationError N2I-E210, N2I-E211 */
   const make = ({ what, look, call, answered, isFinal }: NodeWrite, how = settled) => {
     const once = async (): Promise<Answer> => {
       const answer = await tell(call());
@@ -119,7 +119,7 @@ export function createNodeClient<N>(
   return {
     ...{ read, tell, prepare, make },
     change: (...change: Change) => make(prepare(...change)),
-    /** The same where no caller looks at the effect. */
+    /** The same for callers that do not read the effect themselves. */
     changeChecked: (...change: Change) => make(prepare(...change), shown),
   };
 }
@@ -136,7 +136,7 @@ function jsonPatch(changes: readonly NodeChange[]): readonly Json[] {
   });
 }
 
-/** How often the same call may be accepted: one that changes nothing is not made for ever, and an adoption is tried twice. */
+/** Maximum number of accepted calls without effect. An adoption is tried twice. */
 const ACCEPTED = 3;
 
 /** Counts writes that were accepted. */
@@ -147,7 +147,7 @@ export function acceptedWrites() {
     add(what: string): void {
       times.set(what, (times.get(what) ?? 0) + 1);
     },
-    /** The beginning of the reason why it is not made again; null: it may be. */
+    /** The first words of the reason not to repeat the call, or null. */
     exhausted(what: string): string | null {
       const isOver = (times.get(what) ?? 0) >= ACCEPTED;
       return isOver ? `${what} was accepted ${counted(ACCEPTED, "time")}` : null;

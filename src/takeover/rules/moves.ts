@@ -164,7 +164,7 @@ function stepsOf(
   return [...steps, ...instances.flatMap((one) => tenantStep(one, node, from, to))];
 }
 
-/** Node and task_state are compared too; what Nova was doing for a dead host is not done any more. */
+/** Also compares node and task_state, and clears task_state: the host is down. A machine that keeps its host needs no step. */
 function tenantStep(
   { id, uuid, host, node, task_state, deleted }: Tenant,
   machine: string,

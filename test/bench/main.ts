@@ -6,7 +6,6 @@ import { benchAdopt } from "./adopt.ts";
 import { benchCounted } from "./counted.ts";
 import { benchGrowth } from "./growth.ts";
 import { benchHosts } from "./hosts.ts";
-import { benchIntervals } from "./intervals.ts";
 import { benchManage } from "./manage.ts";
 import { benchNight } from "./night.ts";
 import { benchPower } from "./power.ts";
@@ -29,11 +28,10 @@ servers that sync every commit.
   power     10,000 BMCs, against ipmipower
   adopt     adoption over REST, against a bare loop of the same calls
   serve     what the proxy costs
-  manage    machines that run already: their list against curl, their records against a bare loop
+  manage    machines that run already: memory of their list, rate of their records against a bare loop
   hosts     machines of one compute host to another, against two statements by hand
   window    a night on a real Ironic with BMCs, 40 machines or as many as are asked; minutes. Its own options:
             --conductors N, --silent PERCENT, --kill SECOND, and of [conductor] --sync_local_state_interval and so on
-  intervals ten thousand intervals of the agent of one compute host, which grows in nothing
 
   mariadb, postgresql, sqlite    these engines alone
   1000, 10000, ...               these sizes alone: npm run bench -- sqlite 1000 nova  takes seconds
@@ -67,7 +65,6 @@ const PARTS = {
   manage: () => benchManage(write),
   hosts: ({ sizes }: Asked) => benchHosts(sizes, write),
   window: ({ sizes, window }: Asked) => benchWindow({ ...window, machines: sizes[0] ?? 40 }, write),
-  intervals: () => benchIntervals(write),
 } as const;
 
 /** What the words say. */

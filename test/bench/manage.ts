@@ -1,9 +1,7 @@
-import { execFile } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import type { Knex } from "knex";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { connect } from "../lab/connect.ts";
@@ -14,23 +12,12 @@ import { startMariadb } from "../lab/mariadb.ts";
 import { macOf } from "../manage/in-memory.ts";
 import { listening } from "../support/listening.ts";
 import { command } from "./command.ts";
-import {
-  type Ends,
-  inFolder,
-  judge,
-  middle,
-  said,
-  timed,
-  type Write,
-  withEnds,
-} from "./measure.ts";
+import { type Ends, inFolder, judge, said, timed, type Write, withEnds } from "./measure.ts";
 
-/** Times of curl's listings, seconds of the processor, MiB, and of the rate of a bare loop. */
-const LIMITS = { list: 1.2, cpu: 0.4, rss: 250, rate: 0.9 } as const;
-const NODES = 2000;
+/** MiB at most, and the least part of the rate of a bare loop. */
+const LIMITS = { rss: 250, rate: 0.9 } as const;
 const CARDS = 2;
 const LARGEST = 50_000;
-const TURNS = 5;
 const PAGE = 1000;
 /** So many that the start of a process counts for little. */
 const MANAGED = 300;
@@ -38,7 +25,7 @@ const ROUNDS = 3;
 /** Calls, and machines, at once: `--in-flight` as it is unless given, and twice as many. */
 const PARALLEL = [4, 8];
 
-/** The list of machines that run already, and their records: against curl, and a bare loop of the POST. */
+/** The memory of a long list of adoptable nodes, and the rate of allocations against a bare loop of the POST. */
 export async function benchManage(write: Write): Promise<void> {
   write("\nnode list --adoptable, node manage\n");
   await inFolder((folder) => withEnds((t) => real(t, folder, write)));
@@ -54,27 +41,8 @@ async function real(t: Ends, folder: string, write: Write): Promise<void> {
   const properties = { cpus: 8, memory_mb: 4096, local_gb: 40, cpu_arch: "x86_64" };
   const asked = { driver: "fake-hardware", resource_class: "gold", properties };
   await apiOf(ironic)("POST", "/v1/nodes", asked);
-  await copyNodes(db, NODES - 1);
+  await copyNodes(db, MANAGED - 1);
   await db("nodes").update({ provision_state: "active", power_state: "power on" });
-  const vifs = await addCards(db);
-  const neutron = await standInNeutron(t, vifs);
-  process.env.OS_NETWORK_ENDPOINT_OVERRIDE = neutron;
-  const at = ["--ironic-url", ironic.url];
-  const urls = await listings(ironic.url, neutron);
-  const [bare, ours, cpu, node]: [number[], number[], number[], number[]] = [[], [], [], []];
-  for (let turn = 0; turn < TURNS; turn += 1) {
-    bare.push(await curled(urls));
-    const ran = await command(folder, ["node", "list", "--adoptable", ...at, "-f", "csv"]);
-    ours.push(ran.seconds);
-    cpu.push(ran.cpu ?? Number.NaN);
-    node.push((await command(folder, ["--version"])).cpu ?? Number.NaN);
-  }
-  write(
-    `  ${NODES} nodes, ${NODES * CARDS} cards: curl ${middle(bare).toFixed(2)} s for ${urls.length} pages, the list ${middle(ours).toFixed(2)} s\n`,
-  );
-  judge(write, "times of curl's listings:", middle(ours) / middle(bare), LIMITS.list);
-  judge(write, "CPU seconds of a list:", middle(cpu), LIMITS.cpu);
-  write(`  of it, a start of Node that prints its version: ${middle(node).toFixed(2)}\n`);
   await many(t, folder, ironic.url, write);
   await managed(db, folder, ironic.url, write);
 }
@@ -96,10 +64,6 @@ async function many(t: Ends, folder: string, from: string, write: Write): Promis
 
 /** Records of a fleet on fake hardware, without ports of tenants, against one POST each. */
 async function managed(db: Knex, folder: string, url: string, write: Write): Promise<void> {
-  await db("ports").delete();
-  await db("nodes")
-    .whereNotIn("id", db.select("id").from(db("nodes").orderBy("id").limit(MANAGED).as("kept")))
-    .delete();
   const uuids = (await db("nodes").select("uuid").orderBy("id")).map(({ uuid }) => String(uuid));
   const free = async (): Promise<void> => {
     await db("nodes").update({
@@ -145,50 +109,6 @@ async function posted(url: string, uuids: readonly string[], parallel: number): 
     }
   };
   await Promise.all(Array.from({ length: parallel }, worker));
-}
-
-/** Two cards a node, each with the port of a tenant; rows as Ironic's API makes them. */
-async function addCards(db: Knex): Promise<readonly (readonly [id: string, mac: string])[]> {
-  const nodes = await db("nodes").select("id").orderBy("id");
-  const cards = nodes.flatMap(({ id }, at) =>
-    Array.from({ length: CARDS }, (_, one) => {
-      const mac = macOf(at * CARDS + one);
-      const vif = randomUUID();
-      return { id: Number(id), mac, vif };
-    }),
-  );
-  const rows = cards.map(({ id, mac, vif }) => ({
-    ...{ uuid: randomUUID(), node_id: id, address: mac, pxe_enabled: true },
-    ...{ extra: "{}", internal_info: JSON.stringify({ tenant_vif_port_id: vif }) },
-    ...{ created_at: new Date(), is_smartnic: false, version: "1.10" },
-  }));
-  await db.batchInsert("ports", rows, 250);
-  return cards.map(({ vif, mac }) => [vif, mac]);
-}
-
-/** Neutron's ports, page by page; what a page is was made before. */
-async function standInNeutron(
-  t: Ends,
-  ports: readonly (readonly [id: string, mac: string])[],
-): Promise<string> {
-  const all = ports.toSorted(([a], [b]) => (a < b ? -1 : 1));
-  const pages = Array.from({ length: Math.ceil(all.length / PAGE) }, (_, at) => {
-    const some = all.slice(at * PAGE, (at + 1) * PAGE);
-    const told = some.map(([id, mac_address]) => ({
-      id,
-      mac_address,
-      device_id: "",
-      device_owner: "",
-    }));
-    const next = [{ rel: "next", href: "http://neutron/" }];
-    const links = (at + 1) * PAGE < all.length ? { ports_links: next } : {};
-    return { last: some.at(-1)?.[0], text: JSON.stringify({ ports: told, ...links }) };
-  });
-  return serve(t, (path, answer) => {
-    const marker = new URL(path, "http://neutron").searchParams.get("marker");
-    const at = marker === null ? 0 : pages.findIndex(({ last }) => last === marker) + 1;
-    answer.end(pages[at]?.text ?? '{"ports":[]}');
-  });
 }
 
 /** Ironic and Neutron of the largest fleet, whose every node is as this one. */
@@ -247,35 +167,4 @@ async function serve(
     give(asked.url ?? "/", answer);
   });
   return listening(t, server);
-}
-
-/** The pages that the list asks for, as it asks. */
-async function listings(ironic: string, neutron: string): Promise<readonly string[]> {
-  const nics = "fields=node_uuid,uuid,address,internal_info,extra";
-  const first = [
-    ["ports", `${ironic}/v1/ports?limit=${PAGE}&${nics}`],
-    ["portgroups", `${ironic}/v1/portgroups?limit=${PAGE}&${nics},mode`],
-    ["ports", `${neutron}/v2.0/ports?limit=${PAGE}`],
-    [
-      "nodes",
-      `${ironic}/v1/nodes?limit=${PAGE}&detail=true&provision_state=active&associated=false&maintenance=false`,
-    ],
-  ] as const;
-  const all: string[] = [];
-  for (const [name, url] of first)
-    for (let at: string | null = url; at !== null; ) {
-      all.push(at);
-      const body = JSON.parse(await said("GET", at)) as JsonObject;
-      const last = (body[name] as readonly JsonObject[]).at(-1); // its own form
-      const more = body.next !== undefined || body.ports_links !== undefined;
-      at = more ? `${url}&marker=${String(last?.uuid ?? last?.id)}` : null;
-    }
-  return all;
-}
-
-/** Seconds of one curl for all of them. */
-function curled(urls: readonly string[]): Promise<number> {
-  const version = ["-H", "X-OpenStack-Ironic-API-Version: 1.82"];
-  const words = urls.flatMap((url) => ["-o", "/dev/null", url]);
-  return timed(() => promisify(execFile)("curl", ["-sSf", ...version, ...words]));
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
+import { counted } from "../../src/lib/text.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { STAGED } from "../../src/model/handover.ts";
 import { runs } from "../hostile/cli.ts";
@@ -31,7 +32,8 @@ export async function killedRelease(t: TestContext, engine: Engine, point: strin
   const cleared = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
   const { out } = await again();
   // A machine that is not staged is not released a second time.
-  assert.match(out, new RegExp(`: ${cleared.length} machines released now, 2 handed over, 0 wa`));
+  const released = `: ${counted(cleared.length, "machine")} released now, 2 handed over, 0 wa`;
+  assert.match(out, new RegExp(released));
   assert.equal((await again("--undo")).status, 0);
   assert.equal(await at.digest(), staged);
 }

@@ -19,22 +19,21 @@ import type { Answer } from "../systems/openstack/session.ts";
 import { listedNode, shownNode } from "./rules/body.ts";
 import { unknownNode } from "./rules/decide.ts";
 
-/** Ironic, asked for one request. */
+/** The clients and facts of one request to Ironic. */
 export interface AskedIronic {
   readonly ironic: CallersIronic;
   readonly range: Range;
-  /** Ironic refused the token, or the microversion, or has other versions than it had. */
+  /** Drops a cached token or microversion range that Ironic no longer accepts. */
   readonly refused: (what: "token" | "version") => void;
-  /** Keystone's, for whoever is to log in there. */
+  /** Keystone's URL, which a 401 names. */
   readonly keystone: string;
-  /** Of every answer. */
   readonly fields: Reply["fields"];
 }
 
-/** Nodes tried for a place in the list, where the last one read was deleted meanwhile. */
+/** Markers tried for the next page, because a listed node may have been deleted. */
 const TRIED = 20;
 
-/** Every node, page by page: what is fetched is sent before more is asked for. */
+/** Streams all nodes. The next page is requested after the previous one was sent. */
 export async function listReply(at: AskedIronic): Promise<Reply> {
   const first = await put(at, listQuestion(at.range, null));
   const page = first.status === 200 ? pageOf(first.body, "nodes") : null;
@@ -66,10 +65,10 @@ function nodeOf(item: unknown): object {
 }
 
 /**
- * The page behind this one; null: this was the last. Where the node it would go on behind is deleted,
- * the one before that has the same nodes behind it.
+ * If the marker node was deleted, an earlier node of the page leads to the same next page.
  *
- * @throws MigrationError N2I-E210: the list cannot be whole
+ * @returns null after the last page
+ * @throws MigrationError N2I-E210 if no node of the page is left
  */
 async function pageBehind(at: AskedIronic, { items, more }: Page): Promise<Page | null> {
   if (!more || items.length === 0) return null;
@@ -89,12 +88,12 @@ function brokeOff(why: string): MigrationError {
   return new MigrationError("N2I-E210", `the list of nodes broke off: ${why}`);
 }
 
-/** One node, with its ports. @param id as the caller wrote it */
+/** @param id as in the caller's path */
 export async function showReply(at: AskedIronic, ident: Ident, id: string): Promise<Reply> {
   const question = showQuestion(at.range, ident);
   if (question === null) return unknownNode(id, at.fields);
   const answer = await put(at, question);
-  // 400: no name that this Ironic takes.
+  // 400: this Ironic does not accept the text as a node name.
   const unnameable =
     answer.status === 400 && ident.is === "name" && "error_message" in objectOf(answer.body);
   if (answer.status === 404 || unnameable) return unknownNode(id, at.fields);
@@ -120,18 +119,18 @@ export async function showReply(at: AskedIronic, ident: Ident, id: string): Prom
 async function put(at: AskedIronic, { path, minor }: Question): Promise<Answer> {
   const answer = await at.ironic.ask(path, minor);
   if (answer.status === 401) at.refused("token");
-  // Of the Ironic that gave this answer: several may be behind one URL.
+  // Several Ironic services may share one URL, so the range is read from this response.
   const range = rangeOf(answer.headers[MINIMUM], answer.headers[MAXIMUM], null) ?? at.range;
   const other = range?.least !== at.range?.least || range?.most !== at.range?.most;
-  // 406: it speaks other versions than it did; status 0 with one: likewise.
+  // 406, or a microversion fault: the service's range has changed.
   if (other || answer.status === 406 || /microversion/.test(answer.fault)) at.refused("version");
-  // It was Juno's, and was asked as one that has no versions.
+  // The request had no microversion, so this response does not have the expected format.
   return other && at.range === null
     ? { ...answer, status: 0, body: null, fault: "its responses have microversion headers now" }
     : answer;
 }
 
-/** Ironic's own refusal as Nova would word it; anything else is no answer. */
+/** Passes on a refusal (401, 403) of Ironic. Every other failure is a 503. */
 function refusedBy(answer: Answer, at: AskedIronic): Reply {
   const { status, fault } = answer;
   const said = fault.replace(/^\d{3} ?/, "");

@@ -10,23 +10,19 @@ import { serviceUrl } from "../systems/openstack/session.ts";
 import { type AskedIronic, listReply, showReply } from "./proxy-ironic.ts";
 import { decide, type ProxyRules } from "./rules/decide.ts";
 
-/** What the proxy answers with. */
 export interface ProxyParts {
   readonly http: Http;
-  /** Null: nobody is asked whose a token is (`--auth none`). */
+  /** Null: callers need no token (`--auth none`). */
   readonly tokens: Tokens | null;
-  /** Keystone's, for who has to log in. */
+  /** Keystone's URL, which a 401 names. */
   readonly keystone: string;
-  /** Null: the catalog in the caller's token says it. */
+  /** Null: the URL is in the catalog of the caller's token. */
   readonly ironic: string | null;
   readonly ranges: ReturnType<typeof ranges>;
   readonly rules: () => ProxyRules;
 }
 
-/**
- * Answers requests: whose the token is, what is decided of it, and what Ironic says to the same token.
- * Nothing is sent to Ironic of what is refused here.
- */
+/** Validates the token, applies the proxy's rules, and reads from Ironic with the same token. */
 export function proxyAnswer(proxy: ProxyParts): (asked: AskedFor) => Promise<Reply> {
   return async (asked) => {
     const who = await whose(proxy, asked);

@@ -14,22 +14,20 @@ import { type ProxyParts, proxyAnswer } from "./proxy-requests.ts";
 import { ASKED } from "./rules/policy.ts";
 import { MOUNT } from "./rules/route.ts";
 
-/** What is said while it serves. */
 interface ProxyTold {
   readonly say: (text: string) => void;
   readonly served: (request: Served) => void;
 }
 
-/** A proxy that is served, until it is ended. */
 export interface ServedProxy {
   readonly url: string;
-  /** The policy file is read again; a broken one leaves the old rules in force. */
+  /** Reads the policy file again. If it is invalid, the current rules stay in force. */
   readonly reload: () => void;
   readonly end: () => Promise<void>;
 }
 
 /**
- * Serves os-baremetal-nodes over Ironic, until somebody asks to stop; what is under way is answered then.
+ * Serves os-baremetal-nodes until a signal stops it. Open requests are answered first.
  *
  * @throws MigrationError N2I-E100, N2I-E109, N2I-E110, N2I-E116 to N2I-E118
  */
@@ -51,10 +49,7 @@ export async function serveProxy(asked: ProxyAsked, told: ProxyTold): Promise<vo
   }
 }
 
-/**
- * @param stop what Ironic says of its versions is not waited for any more
- * @throws MigrationError as `serveProxy`
- */
+/** @param stop ends the wait for Ironic's versions @throws MigrationError as `serveProxy` */
 export async function openProxy(
   asked: ProxyAsked,
   told: ProxyTold,
@@ -85,7 +80,6 @@ export async function openProxy(
   }
 }
 
-/** Everything but the listener. */
 async function openParts(asked: ProxyAsked): Promise<{
   readonly proxy: ProxyParts;
   readonly http: Http;
@@ -117,7 +111,7 @@ async function openParts(asked: ProxyAsked): Promise<{
   return { proxy, http, policy };
 }
 
-/** bm_nodes.id -> uuid, as the run's plan has them. */
+/** bm_nodes.id -> uuid, from the plan of the run. */
 async function numbersOf(run: string): Promise<ReadonlyMap<number, string>> {
   const numbers = new Map<number, string>();
   for await (const batch of (await openPlan(`${run}/${PLAN}`)).lines())
@@ -125,15 +119,15 @@ async function numbersOf(run: string): Promise<ReadonlyMap<number, string>> {
   return numbers;
 }
 
-/** Variables with a secret that somebody may believe is used. */
+/** Names of variables with a secret that the operator may expect to be used. */
 function ignored(): readonly string[] {
-  // By name: what it holds is not even read.
+  // Only names are read, never the values.
   return Object.keys(surroundings().env).filter((name) =>
     /^OS_(?:\w*PASSWORD|\w*SECRET|\w*TOKEN)$/.test(name),
   );
 }
 
-/** One that answers nothing may take as long as a call may. */
+/** Ironic may not answer before the timeout of a call. */
 function stopped(stop: AbortSignal): Promise<string> {
   const said = "Ironic not asked to the end";
   return new Promise((resolve) => {
@@ -142,7 +136,7 @@ function stopped(stop: AbortSignal): Promise<string> {
   });
 }
 
-/** Ironic may be started later: it is asked again when a request wants it. */
+/** Ironic may start later, so a failure here is only reported. */
 async function ironicInWords({ ironic, ranges: known }: ProxyParts): Promise<string> {
   if (ironic === null) return "Ironic by the catalog of each token";
   try {

@@ -3,7 +3,7 @@ import { faultReply } from "../model/served.ts";
 import { type Listener, listen } from "./listener.ts";
 import type { Served, ServedRoute } from "./serving.ts";
 
-/** What `serve proxy` is told. */
+/** Options of `serve proxy`. */
 export interface ProxyAsked {
   readonly listen: string;
   readonly keystoneUrl?: string;
@@ -35,7 +35,7 @@ function placeOf({ listen: place }: Pick<ProxyAsked, "listen">): {
   return { host, port: Number(port) };
 }
 
-/** @throws MigrationError N2I-E100 for a service without tokens that other hosts can reach */
+/** @throws MigrationError N2I-E100 if other hosts can reach a service without tokens */
 export function checkLoopback(asked: Pick<ProxyAsked, "auth" | "listen">): void {
   if (asked.auth !== "none" || LOOPBACK.test(placeOf(asked).host)) return;
   throw new MigrationError("N2I-E100", "--auth none needs a loopback address in --listen", {
@@ -43,7 +43,7 @@ export function checkLoopback(asked: Pick<ProxyAsked, "auth" | "listen">): void 
   });
 }
 
-/** Listens where it was told, with this behind it. @param fault words errors of the listener's own */
+/** @param fault formats the listener's own errors */
 export function bound(
   asked: Omit<ProxyAsked, "novaCompat">,
   route: ServedRoute,

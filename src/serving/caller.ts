@@ -2,24 +2,19 @@ import { type AskedFor, faultReply, type Reply, unauthorized } from "../model/se
 import type { KnownToken, Tokens } from "./tokens.ts";
 import { unanswered } from "./versions.ts";
 
-/** Who asks. */
 export interface Known {
   readonly token: string | null;
   readonly known: KnownToken;
 }
 
-/** Everybody, where no token is asked for. */
+/** The owner of every request if the service checks no tokens. */
 const NOBODY: KnownToken = {
   owner: { user_id: "", project_id: null, roles: ["admin"], system_scope: "all" },
   endpoint: null,
   expires: Number.POSITIVE_INFINITY,
 };
 
-/**
- * Who asks, as Keystone knows him; an answer where it does not.
- *
- * @param fault words an error as the service does
- */
+/** @returns the caller, or the response if Keystone does not accept the token */
 export async function whose(
   proxy: { readonly tokens: Tokens | null; readonly keystone: string },
   asked: AskedFor,

@@ -5,11 +5,10 @@ import type { Http } from "../systems/openstack/http.ts";
 import { ironicFor } from "./for-caller.ts";
 
 /**
- * Ironic asked in a caller's name, as a service that is read.
+ * A read-only Ironic client that uses the caller's token.
  *
- * @param service whose microversion is spoken
- * @param token null: the service asks for none
- * @param refused hears the status with which it refuses the token
+ * @param token null if the service checks no tokens
+ * @param refused called with the status if Ironic refuses the token
  */
 export function callersService(
   http: Http,

@@ -5,26 +5,18 @@ import { BAREMETAL } from "../systems/openstack/kinds.ts";
 import { type Answer, callerSession } from "../systems/openstack/session.ts";
 import { askTwice } from "./tokens.ts";
 
-/** A bare metal service asked in a caller's name. */
 export interface CallersIronic {
-  /**
-   * One question. An answer in another microversion than the one asked for has status 0.
-   *
-   * @param minor of the microversion; null: none is sent
-   */
+  /** The status is 0 if the response has another microversion. @param minor null to send none */
   readonly ask: (path: string, minor: number | null) => Promise<Answer>;
 }
 
-/** What a service says of its microversions; undefined where it says nothing of them. */
 interface SaidVersions {
   readonly minimum: unknown;
   readonly maximum: unknown;
   readonly body: unknown;
 }
 
-/** In whose name, and for which of his requests. */
 interface InName {
-  /** Null: the service asks for none. */
   readonly token: string | null;
   /** `req-UUID`. */
   readonly id: string;
@@ -56,7 +48,7 @@ export function ironicFor(http: Http, url: string, { token, id, calling }: InNam
   };
 }
 
-/** What a service says it is, which it tells everybody. */
+/** Reads the version document, which needs no token. */
 export async function versionsAt(
   http: Http,
   url: string,

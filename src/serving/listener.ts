@@ -9,18 +9,17 @@ import type { AskedFor, Reply } from "../model/served.ts";
 import { LIMITS, type Serving } from "./serving.ts";
 
 export interface Listener {
-  /** With the port that was found where 0 was asked for. */
+  /** With the actual port if port 0 was requested. */
   readonly url: string;
-  /** Takes no connection more, and waits for what is under way; what is not done then is cut. */
+  /** Stops accepting connections, waits for open requests, and cuts those that take too long. */
   readonly end: () => Promise<void>;
 }
 
 /**
- * Listens and answers requests by the table of routes. Node refuses a head that is too long (431), a request that is too
- * slow (408) or malformed (400), and closes connections beyond `maxConnections`.
+ * Node refuses a request that is too long (431), too slow (408) or malformed (400).
  *
- * @throws MigrationError N2I-E116 when the certificate cannot be used, N2I-E117 when the address is taken
- *   or not this host's, N2I-E118 when this user may not listen there
+ * @throws MigrationError N2I-E116 if the certificate is unusable, N2I-E117 if the address is in use
+ *   or not local, N2I-E118 without permission to listen there
  */
 export async function listen(serving: Serving): Promise<Listener> {
   const { tls } = serving;
@@ -30,25 +29,25 @@ export async function listen(serving: Serving): Promise<Listener> {
     requestTimeout: LIMITS.arrival,
     connectionsCheckingInterval: LIMITS.checking,
     keepAliveTimeout: LIMITS.idle,
-    // Of a TLS connection; node:http always has it of a plain one.
+    // For TLS. node:http always sets it for plain connections.
     allowHalfOpen: true,
   };
   const server =
     tls === null
       ? createServer(options)
       : createTls({ ...options, ...pair(tls), handshakeTimeout: LIMITS.arrival });
-  // What a head of 16 KiB can hold is looked at whole.
+  // No limit: the head of 16 KiB is the limit.
   server.maxHeadersCount = 0;
-  // A client may close its side after its request and gets the answer. Node's types do not have this property.
+  // A client may close its side after its request. Node's types lack this property.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.maxConnections = serving.maxConnections;
   server.maxRequestsPerSocket = LIMITS.requests;
-  // Node would answer each further request with 503, which takes a minute of CPU time for 20,000 on one connection.
+  // Node answers each further request with 503: a minute of CPU time for 20,000 on one connection.
   server.on("dropRequest", (_request, socket) => socket.destroy());
   let ending = false;
   server.on("request", (request, response: ServerResponse) => {
     void serve(request, response, serving, () => ending).then(() => {
-      // It may have begun before the end did.
+      // The request may have started before the shutdown.
       if (ending) server.closeIdleConnections();
     });
   });
@@ -114,16 +113,11 @@ function close(server: Server): Promise<void> {
 }
 
 const ID = /^req-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
-/** Of a path in the log. */
 const LONGEST = 200;
-/** Fernet's tokens begin with gAAAA. */
+/** A part of a path that the log may contain. Fernet tokens begin with gAAAA. */
 const PART = /^(?!.*gAAAA)[\w.~-]{0,64}$/;
 
-/**
- * One request and its answer, to the end of both; fails never.
- *
- * @param ending whether this is to be the connection's last
- */
+/** Never throws. @param ending whether to close the connection after the response */
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
@@ -135,7 +129,7 @@ async function serve(
   const own = request.headers["x-openstack-request-id"];
   const globalId = typeof own === "string" && ID.test(own) ? own : id;
   const upstream = { calls: 0 };
-  // A proxy's request names scheme and host before the path.
+  // A request through a proxy has scheme and host before the path.
   const path = (request.url ?? "/").replace(/[?#].*/s, "").replace(/^https?:\/\/[^/]*/i, "");
   let broken: string | undefined;
   const failed = (error: unknown): void => {
@@ -181,35 +175,34 @@ async function replyTo(
     return await route.answer(asked);
   } catch (error) {
     failed(error);
-    // What this tool throws on purpose is about a service that does not answer as it should.
+    // A refusal of this tool means that another service failed.
     return error instanceof MigrationError
       ? fault(503, error.message)
       : fault(500, "Internal error; see the log for this request id");
   }
 }
 
-/** Fields with one value of which Node uses the first and ignores the others, and which this tool reads. */
+/** Headers this tool reads, of which Node ignores all but the first value. */
 const ONCE = ["Host", "Content-Type"] as const;
-/** Characters of a host, and the colon before its port. @source RFC 3986, 3.2.2 and 3.2.3 */
+/** Characters of a host and port. @source RFC 3986, 3.2.2 and 3.2.3 */
 const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/;
 
-/** Why a request is refused whatever its path is; Node refuses one without a Host. @source RFC 9112, 3.2 */
+/** Node itself refuses a request without a Host header. @source RFC 9112, 3.2 */
 function headFault({ headers: { host = "" }, headersDistinct }: IncomingMessage): string | null {
   const repeated = ONCE.find((name) => (headersDistinct[name.toLowerCase()] ?? []).length > 1);
   if (repeated !== undefined) return `the request has more than one ${repeated} header: send one`;
   return HOST.test(host) ? null : "the Host header is neither a name nor an address: correct it";
 }
 
-/** A request that is too long or ambiguous is not read further: nothing can follow it on this connection. */
+/** After a request that is too long or ambiguous, the rest of the connection cannot be parsed. */
 const LAST = { last: true };
 
-/** Null where it is too long. */
 async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   if (Number(request.headers["content-length"] ?? 0) > LIMITS.body) return null;
   if (request.destroyed) throw new Error("the caller is gone");
   const chunks: Buffer[] = [];
   let size = 0;
-  // Not by its iterator, which would destroy the connection where it stops.
+  // Stopping the request's iterator would destroy the connection.
   return new Promise((resolve, reject) => {
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
@@ -222,7 +215,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   });
 }
 
-/** @throws Error where it could not be sent whole */
+/** @throws Error if the response was not sent completely */
 async function send(
   request: IncomingMessage,
   response: ServerResponse,
@@ -236,7 +229,7 @@ async function send(
   response.setHeader("X-Openstack-Request-Id", id);
   if (ending() || last === true) response.setHeader("Connection", "close");
   response.statusCode = status;
-  // It may be gone while nobody waits for it.
+  // A write after the caller closed the connection emits an error.
   response.on("error", () => undefined);
   const closed = new Promise<void>((resolve) => response.once("close", resolve));
   if (typeof body === "string") {
@@ -252,7 +245,7 @@ async function send(
   if (!response.writableFinished) throw new Error("the caller went away");
 }
 
-/** Waits until there is room for more: what nobody reads is not fetched. */
+/** Waits for room in the socket buffer, so an unread response fetches nothing more. */
 async function write(response: ServerResponse, piece: string): Promise<void> {
   if (response.destroyed) throw new Error("the caller went away");
   if (response.write(piece)) return;
@@ -268,7 +261,7 @@ async function write(response: ServerResponse, piece: string): Promise<void> {
   }
 }
 
-/** @throws Error where what waits for the caller to read waits too long */
+/** @throws Error if the caller does not read in time */
 async function inTime(waiting: Promise<void>): Promise<void> {
   let late: NodeJS.Timeout | undefined;
   const tooLate = new Promise<void>((_, reject) => {
@@ -281,7 +274,7 @@ async function inTime(waiting: Promise<void>): Promise<void> {
   }
 }
 
-/** What can be a project or the name of a node is told; a token that somebody wrote there is not. */
+/** Masks parts of the path that may be a token. Projects and node names stay readable. */
 function forLog(path: string, { headers }: IncomingMessage): string {
   const token = headers["x-auth-token"];
   const clean =

@@ -2,18 +2,15 @@ import { readFileSync } from "node:fs";
 import { MigrationError, systemWords } from "../lib/error.ts";
 import { type AskedRule, defaultPolicy, type Policy, readPolicy } from "./rules/policy-read.ts";
 
-/** The policy of what is served, which may be read again. */
 export interface PolicyInForce {
   readonly current: () => Policy;
   readonly inWords: () => string;
-  /** @returns what came of it */
   readonly reload: () => string;
 }
 
 /**
- * @param file of policies; without one the service's own rules count
- * @param asked what the service asks for
- * @param own whose rules count without a file
+ * @param file undefined for the rules in the service's code
+ * @param own the service that owns the default rules
  * @throws MigrationError N2I-E109
  */
 export function openPolicy(
@@ -33,7 +30,7 @@ export function openPolicy(
         current = read();
         return `${file} was read again, and its rules are in force.`;
       } catch (error) {
-        // Whatever it is, it must not end what is served.
+        // A broken file must not end the service.
         const why = error instanceof Error ? error.message : String(error);
         return `${file} was not taken, and the rules from before stay in force: ${why}`;
       }

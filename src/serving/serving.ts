@@ -1,53 +1,50 @@
 import type { AskedFor, Reply } from "../model/served.ts";
 
-/** Where one service answers. */
 export interface ServedRoute {
   readonly path: RegExp;
   readonly answer: (asked: AskedFor) => Promise<Reply>;
 }
 
-/** What became of a request, for the log: nothing of what came with it but its path. */
+/** The log entry of a request. It has no data of the caller except the path. */
 export interface Served {
   readonly id: string;
-  /** The caller's own name for it, which other services are told; absent: they are told `id`. */
+  /** The caller's request id, which is passed to other services. Absent: `id` is passed. */
   readonly globalId?: string;
   readonly method: string;
   readonly path: string;
-  /** 0: the caller was gone before there was one. */
+  /** 0: the caller closed the connection before the response. */
   readonly status: number;
   readonly milliseconds: number;
-  /** Calls to other services. */
   readonly calls: number;
-  /** Why the answer is not whole; absent: it is. */
   readonly broken?: string;
 }
 
 export interface Serving {
   readonly host: string;
   readonly port: number;
-  /** Paths of a certificate and its key (PEM); null: plain HTTP. */
+  /** PEM files. Null: plain HTTP. */
   readonly tls: { readonly cert: string; readonly key: string } | null;
   readonly maxConnections: number;
   readonly routes: readonly ServedRoute[];
-  /** Makes an error of the listener's own look as the services' do. */
+  /** Formats the listener's own errors as the service does. */
   readonly fault: (status: number, message: string) => Reply;
   readonly served: (request: Served) => void;
 }
 
-/** Of every service alike; bytes and milliseconds. */
+/** In bytes and milliseconds, for every service. */
 export const LIMITS = {
   head: 16 * 1024,
   body: 64 * 1024,
-  /** Requests on one connection, also those that a client sends without waiting for an answer. */
+  /** Requests per connection, including pipelined ones. */
   requests: 100,
-  /** From a connection, or the end of an answer, to the last byte of a request. */
+  /** From the connection, or the previous response, to the last byte of the request. */
   arrival: 10_000,
-  /** From one look for requests that arrive too slowly to the next. */
+  /** Interval of the check for slow requests. */
   checking: 500,
-  /** Longer than balancers keep a connection that they mean to use again. */
+  /** Longer than load balancers keep an idle connection. */
   idle: 75_000,
-  /** A caller who reads nothing of an answer. */
+  /** For a caller that does not read the response. */
   unread: 60_000,
-  /** What is under way when it is to end. */
+  /** For open requests when the service stops. */
   ending: 30_000,
 };

@@ -8,49 +8,46 @@ import type { ServiceKind } from "../systems/openstack/kinds.ts";
 import { isPassing } from "../systems/openstack/passing.ts";
 import { endpointOf } from "../systems/openstack/session.ts";
 
-/** A token that Keystone knows. The same one is the same object for as long as it is kept. */
+/** A validated token. While it is cached, the same token returns the same object. */
 export interface KnownToken {
   readonly owner: TokenOwner;
-  /** Of the service asked for, by the catalog in it; null: there is none, or none was. */
   readonly endpoint: string | null;
   /** Milliseconds since the epoch. */
   readonly expires: number;
 }
 
-/** What Keystone says of a token: whose it is, that it is none, or nothing. */
+/** Keystone's result for a token. `unanswered`: Keystone gave no usable response. */
 type Validated =
   | { readonly is: "known"; readonly token: KnownToken }
   | { readonly is: "refused"; readonly status: 401 | 403; readonly why: string }
   | { readonly is: "unanswered"; readonly why: string };
 
 export interface Tokens {
-  /** @param calling called for each call that is made */
+  /** @param calling called for each call to Keystone */
   readonly validate: (token: string, id: string, calling: () => void) => Promise<Validated>;
-  /** A service refused it: it is looked at anew when it comes again. */
+  /** After a refusal by a service, the next use validates the token again. */
   readonly forget: (token: string) => void;
 }
 
 interface Keystone {
   readonly http: Http;
-  /** Without a slash or `/v3` at its end. */
+  /** Without trailing slash or `/v3`. */
   readonly url: string;
-  /** Which endpoint of the catalog is wanted, of a service with one of these names; null: none. */
   readonly catalog: (Sought & Pick<ServiceKind, "types">) | null;
-  /** Seconds that an answer is believed, at most. */
+  /** Longest time in the cache, in seconds. */
   readonly believed: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-/** Tokens kept at once. */
 const MOST_TOKENS = 10_000;
 
-/** What can be a token: anything that may stand in a header and has no blank. */
+/** Printable ASCII without blanks. */
 const FORM = /^[\x21-\x7e]{1,8192}$/;
 
 /**
- * Asks Keystone whose a token is, by the token itself: everybody may ask that of his own, so no login
- * is needed. What Keystone knows is kept under a hash, never beyond its expiry; what it refuses is not.
+ * Validates a token with itself, so no service login is needed. Caches valid tokens by hash, until
+ * they expire at the latest, and no refusals.
  *
  * @source Keystone's API reference, GET /v3/auth/tokens; measured on Keystone 22
  */
@@ -86,7 +83,7 @@ export function openTokens(keystone: Keystone): Tokens {
       const known = kept.get(key);
       if (known !== undefined && known.until > now()) return { is: "known", token: known.token };
       kept.delete(key);
-      // Of many requests with one token, one asks.
+      // Concurrent requests with one token share one validation.
       const under = asking.get(key);
       if (under !== undefined) return under;
       const work = ask(token, id, calling).finally(() => asking.delete(key));
@@ -97,7 +94,7 @@ export function openTokens(keystone: Keystone): Tokens {
   };
 }
 
-/** For one entry more: the oldest go. */
+/** Drops the oldest entries until one more fits. */
 export function makeRoom(kept: Map<string, unknown>, most: number): void {
   for (const [oldest] of kept) {
     if (kept.size < most) return;
@@ -109,11 +106,7 @@ function hash(token: string): string {
   return createHash("sha256").update(token).digest("base64");
 }
 
-/**
- * Asks what changes nothing, and once more where a kept connection was just gone: that is no answer.
- *
- * @param why what became of the connection; empty: there was an answer
- */
+/** Repeats a read-only request once if a kept-alive connection was lost. */
 export async function askTwice<T>(ask: () => Promise<T>, why: (answer: T) => string): Promise<T> {
   const answer = await ask();
   return ["ECONNRESET", "EPIPE"].includes(why(answer)) ? ask() : answer;
@@ -129,9 +122,9 @@ function validated(
   const { status, text } = answer;
   const why = faultIn(answer, [token]);
   const body = parsedJson(text);
-  // A page of what stands in front of Keystone is no word of its own.
+  // A proxy's error page is not a response of Keystone.
   if (isObject(objectOf(body).error)) {
-    // 404: an older Keystone says so of a token it does not know.
+    // 404: older Keystone releases, for an unknown token.
     if (status === 401 || status === 404) return { is: "refused", status: 401, why };
     if (status === 403) return { is: "refused", status, why };
   }
@@ -147,7 +140,6 @@ function validated(
   return { is: "known", token: { owner, endpoint, expires } };
 }
 
-/** Null where it is no token of Keystone's v3. */
 function ownerOf(token: JsonObject): TokenOwner | null {
   const user = objectOf(token.user);
   const [project, domain, system] = [token.project, token.domain, token.system].map(objectOf);

@@ -4,14 +4,10 @@ import { versionsAt } from "./for-caller.ts";
 import { type Range, rangeOf } from "./rules/upstream.ts";
 import { makeRoom } from "./tokens.ts";
 
-/** A catalog may have a URL for each project. */
+/** A catalog may have one URL per project. */
 const MOST_URLS = 100;
 
-/**
- * The versions a service speaks, asked once and kept until it says others.
- *
- * @throws MigrationError N2I-E210 when it does not answer, N2I-E202 when it is none
- */
+/** @throws MigrationError N2I-E210 without a response, N2I-E202 if it is not Ironic */
 export function ranges(http: Http): {
   readonly of: (url: string) => Promise<Range>;
   readonly forget: (url: string) => void;
@@ -39,7 +35,7 @@ async function askRange(http: Http, url: string): Promise<Range> {
   throw new MigrationError("N2I-E202", "no bare metal service answers at Ironic's address");
 }
 
-/** @param why `it answered 500`, or what became of the connection */
+/** @param why `it answered 500`, or a connection error */
 export function unanswered(service: string, why: string): string {
   return why.startsWith("it ")
     ? `${service} ${why.slice("it ".length)}`

@@ -1,6 +1,6 @@
 import { isObject, type Json, textOrNull } from "../../lib/json.ts";
 
-/** A node in a list, as Nova's proxy told it since Juno. */
+/** A listed node in the format of Nova's proxy since Juno. */
 interface ListedNode {
   readonly id: string;
   readonly interfaces: readonly { readonly address: string }[];
@@ -11,13 +11,12 @@ interface ListedNode {
   readonly disk_gb: number | string;
 }
 
-/** A node shown alone. */
 interface ShownNode extends ListedNode {
   readonly instance_uuid: string | null;
 }
 
 /**
- * A node of Ironic's as Nova tells it; null where it is no node.
+ * Null if Ironic's item is not a node.
  *
  * @source nova@2014.2 api/openstack/compute/contrib/baremetal_nodes.py; tempest's response schema
  */
@@ -36,7 +35,7 @@ export function listedNode(node: unknown): ListedNode | null {
   };
 }
 
-/** @param ports Ironic's, in its order */
+/** @param ports in the order of Ironic's list */
 export function shownNode(node: unknown, ports: readonly unknown[]): ShownNode | null {
   const listed = listedNode(node);
   if (listed === null || !isObject(node)) return null;
@@ -46,7 +45,7 @@ export function shownNode(node: unknown, ports: readonly unknown[]): ShownNode |
   return { ...listed, interfaces, instance_uuid: textOrNull(node.instance_uuid) };
 }
 
-/** What no reader of sizes can make use of is 0, as what is missing. */
+/** A size of another type is 0, like a missing one. */
 function size(value: Json | undefined): number | string {
   return typeof value === "number" || typeof value === "string" ? value : 0;
 }

@@ -10,34 +10,31 @@ import {
 import { type Ident, identOf } from "../../serving/rules/ident.ts";
 import { type NodeCommand, type Place, placeOf } from "./route.ts";
 
-/** How requests are judged. */
 export interface ProxyRules {
-  /** The operator's policy. */
   readonly allows: (rule: "list" | "show", who: TokenOwner) => boolean;
-  /** Writes are refused in Nova's words rather than the upgrade specification's. */
+  /** Refuse writes with Nova's own messages instead of the 404 of the upgrade specification. */
   readonly novaCompat: boolean;
-  /** Whether the path's project is held against the token's: there is a token. */
+  /** Whether the project in the path must match the token's project. */
   readonly scoped: boolean;
   /** bm_nodes.id -> uuid. */
   readonly numbers: ReadonlyMap<number, string>;
 }
 
-/** What is done with a request; Ironic is asked for the last two alone. */
+/** Only `list` and `show` need a request to Ironic. */
 type ProxyDecision =
   | { readonly do: "answer"; readonly reply: Reply }
   | { readonly do: "list"; readonly fields: Reply["fields"] }
   | {
       readonly do: "show";
       readonly ident: Ident;
-      /** As the caller wrote it. */
+      /** As in the caller's path. */
       readonly id: string;
       readonly fields: Reply["fields"];
     };
 
-/** Nova's sentence where its router, or nothing behind it, has what was asked for. */
+/** Nova's message for an unknown route, API or resource. */
 const NOT_FOUND = "The resource could not be found.";
 
-/** Of a caller whom Keystone knows. */
 export function decide(asked: AskedFor, who: TokenOwner, rules: ProxyRules): ProxyDecision {
   const place = placeOf(asked.method, asked.path);
   if (place === null || place.wanted.do === "nowhere") return answer(nowhere());
@@ -64,7 +61,7 @@ function answer(reply: Reply): ProxyDecision {
   return { do: "answer", reply };
 }
 
-/** As webob has it, which no controller of Nova's has seen. */
+/** In webob's format: Nova's router, not a controller, refuses such a path. */
 function nowhere(): Reply {
   const message = `${NOT_FOUND}<br /><br />\n\n\n`;
   return jsonReply(404, { message, code: "404 Not Found", title: "Not Found" });
@@ -75,9 +72,9 @@ function malformed(version: string): string {
 }
 
 /**
- * The specification wants 404, whatever the body and the role; Nova itself says 400.
+ * The upgrade specification requires 404 for every body and role. Nova itself answers 400.
  *
- * @returns `first`: whatever else is wrong with the request
+ * @returns `first`: this refusal precedes the checks of version and project
  */
 function refusedWrite(
   { do: wanted }: NodeCommand,
@@ -120,23 +117,23 @@ function allowed(
   return ident === null ? answer(unknownNode(id, fields)) : { do: "show", ident, id, fields };
 }
 
-/** What a request says of Nova's microversions. */
+/** The state of a request's Nova microversion. */
 type Spoken =
   | { readonly is: "served"; readonly version: string }
-  /** Nova took this API away at 2.36. */
+  /** Nova removed this API at 2.36. */
   | { readonly is: "gone"; readonly version: string }
   | { readonly is: "unknown" | "malformed"; readonly version: string };
 
 const LAST = 35;
 const FIRST = "2.1";
-/** What `latest` is depends on the Nova beside this: it is past this API's last. */
+/** `latest` of every Nova is newer than the last version with this API. */
 const AFTER = `2.${LAST + 1}`;
 
 const MODERN = "OpenStack-API-Version";
 const LEGACY = "X-OpenStack-Nova-API-Version";
 
 /**
- * The microversion of a request to /v2.1; the newer header is the one that counts.
+ * The microversion of a request to /v2.1. The newer header takes precedence.
  *
  * @source microversion_parse, get_version; nova@26.2.2 api/openstack/wsgi.py set_api_version_request
  */
@@ -155,26 +152,25 @@ function text(fields: HeaderFields, name: string): string | undefined {
   return typeof found === "string" ? found : found?.join(",");
 }
 
-/** `compute 2.9`, maybe among other services'; the last one counts. */
+/** Reads `compute 2.9` from a list that may name other services. The last entry counts. */
 function modern(header: string | undefined): string | undefined {
   const said = (header ?? "").split(",").map((one) => one.trim().split(/\s+/));
   const own = said.filter(([service]) => service?.toLowerCase() === "compute");
   return own.findLast(([, version]) => version !== undefined)?.[1];
 }
 
-/** What goes back with an answer of /v2.1. */
 function versionFields(version: string): {
   readonly [name: string]: string | readonly string[];
 } {
   return { [MODERN]: `compute ${version}`, [LEGACY]: version, Vary: [MODERN, LEGACY] };
 }
 
-/** Nova's sentence for a version it does not have. */
+/** Nova's message for an unsupported version. */
 function unknownVersion(version: string): string {
   return `Version ${version} is not supported by the API. Minimum is ${FIRST} and maximum is 2.${LAST}.`;
 }
 
-/** Commands of Ironic that Nova names where it refuses its own. */
+/** The Ironic commands that Nova's refusals recommend. */
 const INSTEAD = {
   create: "node-create",
   delete: "node-delete",
@@ -183,9 +179,9 @@ const INSTEAD = {
 } as const;
 
 /**
- * What Nova itself says to a command that changes something, which it answers with 400.
+ * Nova's 400 message for a write.
  *
- * @returns `unread`: it says so before it looks at project and version
+ * @returns `unread`: Nova refuses before it checks project and version
  * @source nova@26.2.2 api/openstack/compute/baremetal_nodes.py, api/openstack/wsgi.py action_peek, _process_stack
  */
 function novaRefusal(
@@ -205,7 +201,7 @@ function unsupported(command: string): ReturnType<typeof novaRefusal> {
   return { unread: false, message };
 }
 
-/** The one key of the body. */
+/** @returns null if the body is not an object with one key */
 function actionOf(body: string): string | null {
   try {
     const said: unknown = JSON.parse(body);

@@ -3,9 +3,9 @@ import type { AskedRule } from "../../serving/rules/policy-read.ts";
 const ROOT = "os_compute_api:os-baremetal-nodes";
 
 /**
- * What Nova asks its policy for the list of nodes, and for one of them.
+ * The policy rules that Nova checks for this API. Comments name the releases of a rule.
  *
- * @source nova juno through stable/2026.1, policies/baremetal_nodes.py; in the comment, where a name is of some releases alone
+ * @source nova juno through stable/2026.1, policies/baremetal_nodes.py
  */
 export const ASKED = { list: asked("list"), show: asked("show") } as const;
 
@@ -14,9 +14,9 @@ function asked(action: "list" | "show"): AskedRule {
   return {
     names: [
       today,
-      // Kilo through Ussuri; deprecated since.
+      // Kilo through Ussuri, deprecated since.
       ROOT,
-      // The v2 API of Juno through Mitaka.
+      // The v2 API, Juno through Mitaka.
       "compute_extension:baremetal_nodes",
     ],
     inCode: {

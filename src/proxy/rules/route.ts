@@ -1,7 +1,6 @@
-/** What is wanted of which version of Nova's API, read off a request's line. */
 export interface Place {
   readonly version: "v2" | "v2.1";
-  /** The project that the path names; null: it names none. */
+  /** Null: the path has no project. */
   readonly project: string | null;
   readonly wanted: NodeCommand;
 }
@@ -11,7 +10,7 @@ export type NodeCommand =
   | { readonly do: "list" | "create" | "options" | "nowhere" }
   | { readonly do: "show" | "delete" | "action"; readonly id: string };
 
-/** What a balancer sends here; what stands behind it is looked at more closely. */
+/** Paths that a load balancer may send to the proxy. The proxy parses the rest of the path. */
 export const MOUNT = /^\/v2(?:\.1)?(?:\/[^/]+)?\/os-baremetal-nodes(?:\/|$)/;
 
 const PATH =
@@ -25,8 +24,8 @@ const MEMBER: { readonly [method: string]: "show" | "delete" | undefined } = {
 };
 
 /**
- * @param path as it was sent, without its query
- * @returns null: it is no path of this API at all
+ * @param path as sent, without the query
+ * @returns null if the path is not of this API
  * @source nova@2014.2 api/openstack/compute/contrib/baremetal_nodes.py; nova@26.2.2 routes.py
  */
 export function placeOf(method: string, path: string): Place | null {
@@ -52,7 +51,7 @@ function wantedOf(method: string, id: string | undefined, isAction: boolean): No
   return wanted === undefined ? nowhere : { do: wanted, id: plain };
 }
 
-/** Undefined where it is encoded wrongly. */
+/** Undefined if the encoding is malformed. */
 function decoded(part: string | undefined): string | undefined {
   if (part === undefined) return undefined;
   try {

@@ -6,21 +6,20 @@ import type { AskedRule, Policy } from "./policy-read.ts";
 type Value = string | boolean | null;
 type Target = ReadonlyMap<string, Value>;
 
-/** What a rule is held against. */
 interface Asked {
   readonly policy: Policy;
   readonly roles: readonly string[];
   readonly attributes: ReadonlyMap<string, Value>;
-  /** Null while it is being found out: then no check of it holds. */
+  /** Null during the evaluation of `context_is_admin`, when no is_admin check matches. */
   readonly isAdmin: boolean | null;
   readonly target: Target;
 }
 
-/** Whether Nova would let him: as in Nova, the request has no target, so no `%(...)s` matches. */
+/** As in Nova, the request has no target, so no `%(...)s` matches. */
 export function allows(policy: Policy, { names }: AskedRule, who: TokenOwner): boolean {
   const attributes = attributesOf(who);
   const asked = { policy, roles: who.roles, attributes };
-  // Who is an administrator is asked with the caller himself for the target.
+  // Nova evaluates `context_is_admin` with the caller as the target.
   const self = new Map([
     ["user_id", who.user_id],
     ["project_id", who.project_id],
@@ -38,12 +37,12 @@ function attributesOf(who: TokenOwner): Target {
     ["domain_id", who.domain_id ?? null],
     ["system_scope", who.system_scope],
     ...(who.system_scope === null ? [] : [["system", who.system_scope] as const]),
-    // Unless Keystone says so, every project may have administrators.
+    // Without is_admin_project in the token, every project may have administrators.
     ["is_admin_project", who.is_admin_project ?? true],
   ]);
 }
 
-/** A name that was never reached when the policy was read is one that nothing asks for. */
+/** The policy contains every rule that its checks can reach. */
 function named(name: string, asked: Asked): boolean {
   const rule = asked.policy.rules.get(name);
   return rule !== undefined && holds(rule, asked);
@@ -83,7 +82,7 @@ function attributeMatches(name: string, wanted: string | null, asked: Asked): bo
   return value !== undefined && written(value) === wanted;
 }
 
-/** The text with what the target has for each `%(name)s`, or null where it has not all of them. */
+/** Fills in `%(name)s` from the target. Null if the target lacks a name. */
 function filled(match: string, target: Target): string | null {
   let whole = true;
   const text = match.replace(/%(?:%|\(([^()]*)\)s)/g, (_, name: string | undefined) => {
@@ -95,7 +94,6 @@ function filled(match: string, target: Target): string | null {
   return whole ? text : null;
 }
 
-/** As Python writes it. */
 function written(value: Value): string {
   if (value === null) return "None";
   if (typeof value === "boolean") return value ? "True" : "False";

@@ -1,4 +1,4 @@
-/** A rule of a policy file, understood. What stands right of a colon may name the target: `%(project_id)s`. */
+/** A parsed rule. The text after a colon may refer to the target: `%(project_id)s`. */
 export type Expression =
   | { readonly kind: "always" }
   | { readonly kind: "never" }
@@ -10,20 +10,18 @@ export type Expression =
   | { readonly kind: "attribute"; readonly name: string; readonly match: string }
   | { readonly kind: "literal"; readonly value: string; readonly match: string };
 
-/** An error that says what cannot be understood. */
 type Refuse = (why: string) => Error;
 
 const DEPTH = 100;
-/** What Python's `%` makes of a text where only names of the target are asked for. */
+/** A Python % template with names only. */
 const TEMPLATE = /^(?:[^%]|%%|%\([^()]*\)s)*$/;
 const INTEGER = /^(?:0|-?[1-9]\d*)$/;
 const QUOTED = /^(['"])([^'"\\]*)\1$/;
 const NAME = /^[A-Za-z_][\w.-]*$/;
 
 /**
- * A rule as oslo.policy reads it: a text, or the list of lists of Nova's policy.json through Juno, where
- * the outer list is joined by "or", an inner one by "and". What oslo.policy would quietly read as "nobody"
- * is refused here, and so is an empty value, which it reads as "everybody".
+ * A text, or a list of lists (Nova's policy.json through Juno: "or" of "and"). Refuses rules that
+ * oslo.policy silently reads as never, and an empty value, which it reads as always.
  *
  * @source oslo.policy 4.0, _parser.py and _checks.py
  */
@@ -83,7 +81,7 @@ function parseText(text: string, refuse: Refuse): Expression {
   return whole;
 }
 
-/** Parentheses stand at the ends of a word alone: those inside belong to `%(name)s`. */
+/** Parentheses inside a word belong to `%(name)s`. */
 function tokensOf(word: string): readonly string[] {
   const check = word.replace(/^\(+/, "");
   const bare = check.replace(/\)+$/, "");
@@ -114,7 +112,7 @@ function parseCheck(check: string, refuse: Refuse): Expression {
   return { kind: "attribute", name: kind, match };
 }
 
-/** What Python writes for a literal of Python, or null. */
+/** Python's text of a Python literal, or null. */
 function literal(kind: string): string | null {
   if (["True", "False", "None"].includes(kind) || INTEGER.test(kind)) return kind;
   return QUOTED.exec(kind)?.[2] ?? null;

@@ -1,15 +1,15 @@
 import { type Expression, parseRule } from "./policy-expression.ts";
 
-/** The rule by which Nova says who is_admin. */
+/** The rule that decides is_admin in Nova. */
 export const ADMIN = "context_is_admin";
 
 const OWNER = "is_admin:True or project_id:%(project_id)s";
 
 /**
- * Rules that Nova has in its code since Newton and that a file may name without defining them. Where a
- * release deprecates an older rule, Nova admits whom either of both admits, unless enforce_new_defaults is set.
+ * Rules in Nova's code since Newton. The text of a deprecated rule includes its replacement,
+ * because Nova accepts either unless enforce_new_defaults is set.
  *
- * @source nova newton-eol through stable/2026.1, nova/policies/base.py; in the comment, where a name is of some releases alone
+ * @source nova newton-eol through stable/2026.1, nova/policies/base.py; comments name the releases of a rule
  */
 const IN_CODE: ReadonlyMap<string, string> = new Map([
   [ADMIN, "role:admin"],
@@ -36,7 +36,7 @@ const IN_CODE: ReadonlyMap<string, string> = new Map([
   ["service_or_admin", `rule:service_api or rule:${ADMIN} or is_admin:True`],
 ]);
 
-/** A rule of Nova's code, or undefined where no release has that name. @param own of the rules asked for */
+/** @param own rules in the code of the service @returns undefined if no release has that name */
 export function inCode(
   name: string,
   own: { readonly [name: string]: string },

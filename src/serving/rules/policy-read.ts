@@ -5,44 +5,39 @@ import { ADMIN, inCode } from "./policy-nova.ts";
 
 const require = createRequire(import.meta.url);
 
-/** Of rules in rules, and of what stands in parentheses: oslo.policy ends at Python's 1000 calls. */
+/** Nesting of rules and parentheses. oslo.policy fails at Python's recursion limit of 1000. */
 const DEEPEST = 500;
 
-/** A rule that a service asks for. */
 export interface AskedRule {
-  /** What is asked today, then what older releases asked: the first that a file has is in force. */
+  /** The current name, then older names. The first one that the file defines is in force. */
   readonly names: readonly [today: string, ...older: string[]];
-  /** What Nova's code has of it, by name: a file may leave these out. */
+  /** Defaults in Nova's code by rule name, which a file may omit. */
   readonly inCode: { readonly [name: string]: string };
 }
 
-/** The rules that were asked for, with every rule that they name. */
 export interface Policy {
   readonly rules: ReadonlyMap<string, Expression>;
 }
 
-/** A rule of the file, not yet understood: one that nobody asks for may be anything. */
+/** A rule of the file before parsing. Unused rules are not parsed. */
 interface Written {
   readonly value: unknown;
-  /** Counted from 1. */
   readonly line: number;
 }
 
 type Refuse = (line: number, why: string) => MigrationError;
 
 /**
- * Nova's policy.yaml or policy.json. What it leaves out is as in Nova's code.
+ * Omitted rules have the default of Nova's code.
  *
- * @param file its name, for errors
- * @throws MigrationError N2I-E109: it is no such file, or a rule that is asked for, or comes to be, cannot be
- *   understood, names one that does not exist, or comes back to itself
+ * @throws MigrationError N2I-E109 if the file is invalid, or a used rule is invalid, undefined or
+ *   circular
  */
 export function readPolicy(text: string, file: string, asked: readonly AskedRule[]): Policy {
   const refuse = refusalsOf(file);
   return link(writtenIn(text, refuse), asked, refuse);
 }
 
-/** Nova's own. */
 export function defaultPolicy(asked: readonly AskedRule[]): Policy {
   return link(new Map(), asked, refusalsOf("Nova's code"));
 }
@@ -52,9 +47,8 @@ function refusalsOf(file: string): Refuse {
 }
 
 function writtenIn(text: string, refuse: Refuse): ReadonlyMap<string, Written> {
-  // Loaded when there is something to read.
   const { isMap, isScalar, LineCounter, parseDocument } = require("yaml") as typeof import("yaml");
-  // PyYAML reads YAML 1.1, where a key may come twice and the last one counts.
+  // PyYAML reads YAML 1.1, where the last of two equal keys counts.
   const lineCounter = new LineCounter();
   const options = { version: "1.1", uniqueKeys: false, lineCounter } as const;
   const document = readable(() => parseDocument(text, options), refuse);
@@ -69,13 +63,13 @@ function writtenIn(text: string, refuse: Refuse): ReadonlyMap<string, Written> {
   for (const { key, value } of document.contents.items) {
     if (!isScalar(key)) continue;
     lines.set(key.value, lineOf(key.range?.[0] ?? 0));
-    // A bare ! is YAML's mark of a tag with nothing after it, not the text "!".
+    // YAML reads a bare ! as an empty tag, not as the text "!".
     if (isScalar(value) && value.type === "PLAIN" && value.value === "") rules.set(key.value, null);
   }
   return new Map([...rules].map(([name, value]) => [name, { value, line: lines.get(name) ?? 1 }]));
 }
 
-/** The library throws at what is nested too deeply, and at an alias that stands for nothing or too much. */
+/** The library throws on deep nesting, and on aliases that are undefined or expand too much. */
 function readable<T>(read: () => T, refuse: Refuse): T {
   try {
     return read();
@@ -84,7 +78,6 @@ function readable<T>(read: () => T, refuse: Refuse): T {
   }
 }
 
-/** Every rule that is asked for, or comes to be, understood. */
 function link(
   written: ReadonlyMap<string, Written>,
   wanted: readonly AskedRule[],
@@ -101,7 +94,7 @@ function link(
   const own = Object.assign({}, ...wanted.map((one) => one.inCode)) as AskedRule["inCode"];
   const asked = new Map(wanted.map((one) => [one.names[0], inForce(one, understood)]));
   const depths = new Map<string, number>();
-  /** @returns how deep the rule goes by itself; `above` is what has led to it */
+  /** @param above depth of the path to this rule @returns depth of the rule itself */
   const visit = (name: string, by: readonly string[], above: number): number => {
     const line = written.get(by.at(-1) ?? "")?.line ?? 1;
     if (by.includes(name))
@@ -118,12 +111,12 @@ function link(
     return depth;
   };
   for (const name of asked.keys()) visit(name, [], 0);
-  // Nova asks it for each caller, before any rule: there "is_admin" is not known yet, so it is no circle.
+  // Nova evaluates it per caller before every rule, without is_admin, so this is not a circle.
   if ([...rules.values()].some(asksIsAdmin)) visit(ADMIN, [], 0);
   return { rules };
 }
 
-/** The newest name that the file has counts; an older one that does no more than name the newest is passed. */
+/** The newest name in the file counts. An older rule that only names the newest is skipped. */
 function inForce(
   { names: [today, ...older], inCode: own }: AskedRule,
   understood: (name: string) => Expression | undefined,

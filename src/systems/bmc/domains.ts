@@ -1,36 +1,34 @@
 import { normaliseMac } from "../../lib/mac.ts";
 
-/** A virtual machine as its host tells of it. */
 export interface Domain {
-  /** Its name there, of printable ASCII and cut; for people. */
+  /** Printable ASCII, shortened for messages. */
   readonly name: string;
   readonly power: "on" | "off" | null;
-  /** `running`; for people. */
+  /** `running`, for messages. */
   readonly state: string;
-  /** Bare hex, lower case: as nova-baremetal compares them. */
+  /** Bare lower-case hex, as nova-baremetal compares them. */
   readonly macs: readonly string[];
 }
 
 const LONGEST_NAME = 64;
 
-/** A text of the other side as a sentence may carry it. */
+/** Printable ASCII of a text from the other host. */
 function plain(text: string): string {
   const kept = text.slice(0, LONGEST_NAME).replaceAll(/[^\x20-\x7e]/g, "?");
   return text.length > LONGEST_NAME ? `${kept}...` : kept;
 }
 
-/** What the remote line printed, taken apart at our own lines. */
+/** The output of the remote command, split at its marker lines. */
 interface Listed {
-  /** Whether it came to its end. */
+  /** The last marker, or null if the output is cut. */
   readonly end: "end" | "missing" | "failed" | null;
   readonly lists: { readonly [name in "all" | "on" | "paused"]: readonly string[] };
-  /** What stands after each of our lines; the UUID is that of an `all` line. */
+  /** The text after each marker line. The UUID is that of an `all` line. */
   readonly texts: readonly { readonly uuid: string | null; readonly text: string }[];
 }
 
 /**
- * Null when the line did not begin to run. What a login shell prints before is not looked at.
- *
+ * @returns null if the command did not start. Text of the login shell before it is ignored.
  * @source virsh-ask.ts
  */
 export function takeApart(output: string, mark: string): Listed | null {
@@ -43,7 +41,7 @@ export function takeApart(output: string, mark: string): Listed | null {
   const texts: { uuid: string | null; text: string }[] = [{ uuid: null, text: before }];
   for (const piece of pieces) {
     const line = piece.indexOf("\n");
-    // Cut off in the middle of a line of ours.
+    // The output ends inside a marker line.
     if (line < 0) break;
     const [name = "", uuid = ""] = piece.slice(0, line).split(" ", 2);
     if (name === "all" || name === "on" || name === "paused") lists[name].push(uuid);
@@ -53,10 +51,7 @@ export function takeApart(output: string, mark: string): Listed | null {
   return { end, lists, texts };
 }
 
-/**
- * The machines of virsh's answer; null when it makes no sense. One that was removed while it was
- * asked has no document, and is left out.
- */
+/** Null if the output is malformed. A machine that was removed during the query is not included. */
 export function virshDomains({ lists, texts }: Listed): readonly Domain[] | null {
   const documents = parseDomains(texts.map(({ text }) => text).join(""));
   if (documents === null) return null;
@@ -71,7 +66,7 @@ export function virshDomains({ lists, texts }: Listed): readonly Domain[] | null
 }
 
 /**
- * What each state means; others are moments between the two.
+ * Other states are transitions.
  *
  * @source VirtualBox VBoxManageInfo.cpp machineStateToName; `list runningvms` is what is online
  */
@@ -86,7 +81,7 @@ const STATES: { readonly [state: string]: "on" | "off" } = {
   "aborted-saved": "off",
 };
 
-/** The machines of VBoxManage's answer, each a text of `name="value"` lines. */
+/** Each text has `name="value"` lines. */
 export function vboxDomains({ texts }: Listed): readonly Domain[] {
   return texts.filter(({ uuid }) => uuid !== null).map(({ text }) => domainOf(text));
 }
@@ -102,29 +97,24 @@ function domainOf(text: string): Domain {
   };
 }
 
-/** Bare hex, lower case; texts that are no MAC are left out. */
+/** Bare lower-case hex. Texts that are not a MAC are skipped. */
 export function bareMacs(macs: readonly string[]): readonly string[] {
   return macs.flatMap((mac) => normaliseMac(mac)?.replaceAll(":", "") ?? []);
 }
 
-/** What `virsh dumpxml` says of a machine that matters here. */
 interface DomainXml {
   readonly uuid: string;
   readonly name: string;
-  /** As they stand there. */
   readonly macs: readonly string[];
 }
 
-/** libvirt's documents are eight deep. */
+/** libvirt's documents have a depth of 8. */
 const DEEPEST = 64;
-/** Network cards of one machine. */
 const MOST_MACS = 256;
 
 /**
- * The domains of documents that stand one after the other; null when it is no such text.
- *
- * Only the network cards count (/domain/devices/interface/mac), not what a machine's owner wrote
- * into its description or metadata.
+ * Reads MACs only from /domain/devices/interface/mac, because the owner of a machine can write into
+ * its description and metadata. Null if the text is malformed.
  */
 export function parseDomains(text: string): readonly DomainXml[] | null {
   const domains: DomainXml[] = [];
@@ -160,7 +150,6 @@ export function parseDomains(text: string): readonly DomainXml[] | null {
   return open.length === 0 ? domains : null;
 }
 
-/** The end of a comment, a CDATA section or an instruction that begins here; null for elements. */
 function afterNoElement(text: string, at: number): number | null {
   for (const [begin, end] of [
     ["<!--", "-->"],
@@ -174,7 +163,6 @@ function afterNoElement(text: string, at: number): number | null {
   return null;
 }
 
-/** Where the `>` of a tag stands, outside of quotes; null when it has none. */
 function endOfTag(text: string, at: number): number | null {
   let quote = "";
   for (let here = at + 1; here < text.length; here++) {

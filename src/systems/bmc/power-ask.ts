@@ -19,7 +19,6 @@ import {
   suiteOrder,
 } from "../../model/power.ts";
 
-/** The finding an observation is to us. */
 const WARNINGS: { readonly [observation in Observation]: FindingCode } = {
   "suite-0": "N2I-D620",
   "sha1-only": "N2I-D621",
@@ -34,17 +33,11 @@ const WARNINGS: { readonly [observation in Observation]: FindingCode } = {
   "silent-after-list": "N2I-D631",
 };
 
-/** Ends of a reading's detail, with the names that nova-baremetal uses. */
+/** Appended to details, in the terms of nova-baremetal. */
 const TOO_OLD = ", which nova-baremetal did not use";
 const USER = ": correct pm_user";
 
-/**
- * Our own IPMI client, as a conductor would ask.
- *
- * @param conductor the ipmitool whose choice of cipher suite is followed
- * @param bmcAt where a simulated BMC is
- * @param clock by which BMCs are waited for; the system's unless given
- */
+/** @param conductor the ipmitool release whose choice of cipher suite is used */
 export function openNative(
   conductor: ConductorIpmitool,
   bmcAt: BmcAt = () => undefined,
@@ -70,7 +63,7 @@ export function openNative(
         detail: `${detail}${verdict === "no-ipmi2" ? TOO_OLD : likely === "user" ? USER : ""}`,
         asked_at: askedAt,
         warnings: observations.map((one) => WARNINGS[one]),
-        // For which conductor, and whether it has what to set, is not known here.
+        // The caller adds advice, because it depends on the conductor.
         advice: [],
       };
     },
@@ -78,18 +71,17 @@ export function openNative(
   };
 }
 
-/** @throws MigrationError N2I-E400 for what keeps this host from asking anybody */
+/** @throws MigrationError N2I-E400 if this host cannot send IPMI at all */
 function unable(error: unknown): never {
   if (!(error instanceof IpmiError)) throw error;
   throw new MigrationError("N2I-E400", error.message, { cause: error.cause });
 }
 
 /**
- * Asks every question, each BMC and login once; those that failed once more after all others. It
- * ends with what is known when the signal is aborted.
+ * Repeats failed queries at the end. An abort returns the readings so far.
  *
- * @param options.failed hears of each failure that will be looked at again
- * @throws what the probe throws, when it is not by the signal
+ * @param options.failed called for each failure that will be repeated
+ * @throws errors of the probe, except those of the abort
  */
 export async function* askQuestions(
   questions: AsyncIterable<PowerQuestion>,
@@ -118,7 +110,7 @@ export async function* askQuestions(
   for await (const answer of askAll(questions, options)) yield ofAll(answer);
 }
 
-/** A reading is of all machines that name its BMC with its login. */
+/** Machines with the same BMC and login share a reading. */
 function ofAll({ targets, reading }: FleetAnswer<PowerQuestion, PowerReading>): PowerReading {
   return { ...reading, bm_node_ids: targets.flatMap(({ bm_node_ids }) => bm_node_ids) };
 }

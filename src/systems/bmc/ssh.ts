@@ -2,11 +2,7 @@ import { type Run, runProgram } from "../../lib/files/run-program.ts";
 import type { PowerOutcome, PowerVerdict } from "../../model/power.ts";
 import type { Route } from "./virsh-settings.ts";
 
-/**
- * Runs the line on the route's host, by one ssh.
- *
- * @throws the signal's reason when it is aborted; MigrationError N2I-E400 when there is no ssh
- */
+/** @throws the signal's reason if aborted; MigrationError N2I-E400 without ssh */
 export async function runSsh(
   program: string,
   route: Route,
@@ -16,7 +12,7 @@ export async function runSsh(
   const { HOME, SSH_AUTH_SOCK: agent } = process.env;
   const environment = {
     ...(HOME !== undefined && { HOME }),
-    // A key with a passphrase is of use when an agent has it open.
+    // An agent can provide a key that has a passphrase.
     ...(agent !== undefined && { SSH_AUTH_SOCK: agent }),
   };
   return runProgram(
@@ -29,12 +25,10 @@ export async function runSsh(
 }
 
 /**
- * The arguments of the one ssh a host is asked with: with the key alone, without a question.
+ * Uses the key only, without prompts. Other settings come from the system's configuration, for
+ * example StrictHostKeyChecking. A shared connection (ControlMaster) would outlive the deadline.
  *
- * The system's own configuration holds otherwise, StrictHostKeyChecking before all. A connection
- * shared with others (ControlMaster) would outlive our deadline.
- *
- * @param timeout milliseconds until the connection has to stand
+ * @param timeout milliseconds to connect
  */
 function sshArguments(route: Route, line: string, timeout: number): readonly string[] {
   const { host, port, user, key } = route;
@@ -47,7 +41,7 @@ function sshArguments(route: Route, line: string, timeout: number): readonly str
     ControlPath: "none",
     ForwardAgent: "no",
     ForwardX11: "no",
-    // What goes wrong is logged on this level.
+    // The level at which ssh logs failures.
     LogLevel: "ERROR",
     PermitLocalCommand: "no",
     PreferredAuthentications: "publickey",
@@ -56,7 +50,7 @@ function sshArguments(route: Route, line: string, timeout: number): readonly str
   };
   return [
     ...["-n", "-T", "-p", String(port), "-l", user],
-    // IdentityFile has codes that begin with a percent sign.
+    // ssh expands percent codes in IdentityFile.
     ...["-i", key.replaceAll("%", "%%"), "-o", "IdentitiesOnly=yes"],
     ...Object.entries(options).flatMap(([name, value]) => ["-o", `${name}=${value}`]),
     ...["--", host, line],
@@ -64,8 +58,7 @@ function sshArguments(route: Route, line: string, timeout: number): readonly str
 }
 
 /**
- * What ssh says when it does not let us in, the telling sentences first: after a key it cannot use
- * it also says `Permission denied`.
+ * Specific messages are first, because ssh also prints `Permission denied` after them.
  *
  * @source OpenSSH 9.2 sshconnect.c, sshconnect2.c, authfile.c, packet.c
  */
@@ -124,7 +117,7 @@ const SENTENCES: readonly (readonly [RegExp, PowerVerdict, (route: Route) => str
   ],
 ];
 
-/** Why a run gave no list of machines. `answered`: the remote shell had begun. */
+/** @param answered whether the remote shell had started */
 export function failureOf(run: Run, route: Route, answered: boolean): PowerOutcome {
   if (run.stopped === "late")
     return {

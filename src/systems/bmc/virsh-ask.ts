@@ -7,23 +7,21 @@ import { failureOf, runSsh } from "./ssh.ts";
 import { type Route, routeOf, type VirtualPower } from "./virsh-settings.ts";
 
 export interface AskOptions {
-  /** Milliseconds from now until the verdicts, at most. */
+  /** Milliseconds from now. */
   readonly deadline: number;
   readonly signal: AbortSignal;
-  /** What the calendar says. */
+  /** The wall clock. */
   readonly now: () => Date;
-  /** Path of ssh; the one on the PATH otherwise. */
+  /** Path of ssh, by default from the PATH. */
   readonly ssh?: string;
 }
 
 /**
- * Asks the host of a nova-compute's virtual machines which of them are on, as nova-baremetal's
- * VirtualPowerManager did: over ssh, by MAC, one connection for all of them. Only a key is used. Nothing is changed
- * there. Everything about the host is a reading, not an error.
+ * Reads the power by MAC over one ssh connection, as nova-baremetal's VirtualPowerManager did. Uses
+ * only a key and changes nothing. Failures of the host are readings, not errors.
  *
- * @param machines all that have this host's service_host, in any order
- * @returns one reading a machine, in their order; its address is the host's
- * @throws the signal's reason when it is aborted; MigrationError N2I-E400 when there is no ssh here
+ * @param machines all machines with this host's service_host
+ * @throws the signal's reason if aborted; MigrationError N2I-E400 without ssh
  * @source facts/nova-bm.md 3.2
  */
 export async function askVirtual(
@@ -54,12 +52,11 @@ const WITHOUT_MAC: PowerOutcome = {
   detail: "the machine has no interface with a MAC to find it by",
 };
 
-/** The virtual machines there by MAC, or why they are not known. */
 async function ask(
   route: Route,
   options: AskOptions,
 ): Promise<ReadonlyMap<string, readonly Domain[]> | PowerOutcome> {
-  // Nobody there knows it before, so no machine's description can hold it.
+  // Random, so no machine's description can contain it.
   const mark = `n2i${randomBytes(12).toString("hex")}`;
   const run = await runSsh(options.ssh ?? "ssh", route, remoteLine(route.type, mark), options);
   const listed = takeApart(run.stdout, mark);
@@ -73,7 +70,7 @@ async function ask(
   return odd(`${program} on ${route.host} prints what is no virtual machine`);
 }
 
-/** A machine of nova_bm with every MAC of its live interfaces. */
+/** A machine of nova_bm with the MACs of its live interfaces. */
 interface VirtualMachine {
   readonly bm_node_id: number;
   readonly macs: readonly string[];
@@ -81,7 +78,6 @@ interface VirtualMachine {
 
 type HostAnswer = PowerOutcome & { readonly power: "on" | "off" | null };
 
-/** Domains by MAC. */
 function byMac(domains: readonly Domain[]): ReadonlyMap<string, readonly Domain[]> {
   const claims = domains.flatMap((domain) =>
     [...new Set(domain.macs)].map((mac) => ({ mac, domain })),
@@ -94,8 +90,7 @@ function byMac(domains: readonly Domain[]): ReadonlyMap<string, readonly Domain[
 }
 
 /**
- * The power of the one domain that has a MAC of this machine, as nova-baremetal finds it; it would
- * take the first of several, and here none is taken.
+ * nova-baremetal would use the first of several matching domains; here several are a failure.
  *
  * @source facts/nova-bm.md 3.2
  */
@@ -120,14 +115,11 @@ function odd(detail: string): HostAnswer {
 }
 
 /**
- * The line the other host's shell runs: it lists every machine there, and changes nothing. Of
- * virsh only `list` and `dumpxml` run, of VBoxManage only `list` and `showvminfo`.
+ * A command that only lists. Machines are identified by UUID, because names may contain anything.
+ * The login shell may not be sh, so the command starts sh and contains no quote, backslash or
+ * exclamation mark.
  *
- * Machines go by their UUIDs, as names may hold anything. Lines of our own begin with `mark`, which
- * no machine's description can hold, as nobody knows it before. sh is asked for by name, since the
- * login shell may be another; so there is no quote, backslash or exclamation mark in the program.
- *
- * @param mark letters and digits, new for each run
+ * @param mark letters and digits, new for each run, at the start of marker lines
  */
 function remoteLine(type: Route["type"], mark: string): string {
   const { program, list } = PROGRAMS[type];
@@ -146,8 +138,8 @@ function remoteLine(type: Route["type"], mark: string): string {
 }
 
 /**
- * Several machines a process: virsh takes commands with semicolons between, goes on when one
- * fails, and needs 20 ms to start. What is active is on, as the conductor's drivers have it.
+ * Batches of 50 commands, because virsh needs 20 ms to start. It continues after a failed command.
+ * Active domains are on, as in the conductor's drivers.
  *
  * @source virsh(1); ironic drivers/modules/ssh.py: `list --name` is what runs
  */

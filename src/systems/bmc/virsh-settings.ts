@@ -3,7 +3,7 @@ import { access, stat } from "node:fs/promises";
 import type { HostConfig } from "../../model/machine.ts";
 import type { PowerOutcome, PowerVerdict } from "../../model/power.ts";
 
-/** The settings nova-baremetal's VirtualPowerManager reads. @source facts/nova-bm.md 3.2, 3.4 */
+/** Settings of nova-baremetal's VirtualPowerManager. @source facts/nova-bm.md 3.2, 3.4 */
 export type VirtualPower = Pick<
   HostConfig,
   | "virtual_power_ssh_host"
@@ -13,17 +13,16 @@ export type VirtualPower = Pick<
   | "virtual_power_host_key"
 >;
 
-/** Where and as whom to ask. */
 export interface Route {
   readonly type: "virsh" | "vbox";
   readonly host: string;
   readonly port: number;
   readonly user: string;
-  /** A private key this process can read. */
+  /** Path of a readable private key. */
   readonly key: string;
 }
 
-/** The way to the host of the virtual machines, or why there is none. Nothing is sent. */
+/** Validates the settings. Nothing is sent. */
 export async function routeOf(settings: VirtualPower): Promise<Route | PowerOutcome> {
   const { virtual_power_type: type, virtual_power_ssh_port: port } = settings;
   const host = settings.virtual_power_ssh_host ?? "";
@@ -51,19 +50,19 @@ function cannot(verdict: PowerVerdict, detail: string): PowerOutcome {
   return { verdict, detail };
 }
 
-/** What ssh itself takes for one, without blanks and its `%` codes. @source OpenSSH ssh.c valid_ruser */
+/** A user name that ssh accepts, without blanks and `%` codes. @source OpenSSH ssh.c valid_ruser */
 function isUser(text: string): boolean {
   return /^(?!-)[^\s'`";&<>|(){}%\\]{1,128}$/.test(text) && /^[\x21-\x7e]+$/.test(text);
 }
 
-/** Whether `path` is the path of a file here; ssh would expand `~` and `${}` in others. */
+/** ssh would expand `~` and `${}` in other paths. */
 async function isReadable(path: string): Promise<boolean> {
   if (!path.startsWith("/") || /\$\{|\0/.test(path)) return false;
   try {
     await access(path, constants.R_OK);
     return (await stat(path)).isFile();
   } catch {
-    // Not here, or not for us: the same to ssh.
+    // A missing and an unreadable file are the same to ssh.
     return false;
   }
 }

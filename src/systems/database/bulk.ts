@@ -6,13 +6,11 @@ import type { Through } from "./limit.ts";
 
 const require = createRequire(import.meta.url);
 
-/** Servers that read rows as text, sooner than they read a statement. */
+/** Engines that load rows from text faster than from INSERT statements. */
 type BulkEngine = "mysql" | "postgresql";
 
-/** A value of a column. */
 export type ColumnValue = string | number | boolean | null;
 
-/** Where rows go. */
 interface Sent {
   readonly engine: BulkEngine;
   readonly table: string;
@@ -20,8 +18,8 @@ interface Sent {
 }
 
 /**
- * What became of rows that were sent. `doubtful`: MariaDB left some out or cut a value, of which it says how many and
- * not which. `refused`: the server takes no rows this way. Of both the transaction keeps what is not rolled back.
+ * `doubtful`: MariaDB skipped or truncated rows, and reports only how many. `refused`: the server
+ * accepts no bulk load. In both cases the caller must roll back.
  */
 export type Became = "written" | "doubtful" | "refused";
 
@@ -34,7 +32,7 @@ const ESCAPES: { readonly [character: string]: string } = {
 };
 
 /**
- * A value as both COPY and LOAD DATA read it. A NUL stays one: PostgreSQL refuses it, as in a statement.
+ * A NUL is kept, because PostgreSQL then refuses it.
  *
  * @source PostgreSQL, COPY, "Text Format"; MariaDB, LOAD DATA INFILE, "FIELDS ESCAPED BY"
  */
@@ -53,10 +51,9 @@ export function fieldOf(value: ColumnValue): string {
   }
 }
 
-/** Characters that go to the server at once: while it works on them the next are made. */
+/** Small chunks overlap the server's work with the preparation of the next chunk. */
 const CHUNK = 65_536;
 
-/** Lines, a chunk at a time. */
 function* chunksOf(lines: Iterable<string>): Generator<Buffer> {
   let text = "";
   for (const line of lines) {
@@ -69,10 +66,10 @@ function* chunksOf(lines: Iterable<string>): Generator<Buffer> {
 }
 
 /**
- * Sends rows as lines of fields with a tab between them, by COPY or by LOAD DATA; no file is read.
+ * Uses COPY or LOAD DATA LOCAL, without a file.
  *
- * @param count how many lines there are
- * @throws the driver's error, where it is not that rows are refused this way
+ * @param count number of lines
+ * @throws the driver's error, unless the server refuses bulk loads
  */
 export async function sendRows(
   trx: Knex,
@@ -91,9 +88,9 @@ export async function sendRows(
 }
 
 /**
- * What servers answer who take no rows this way. PostgreSQL: where row security is on (0A000), into what is no table
- * (42809), without a right that INSERT may do without (42501). MySQL and MariaDB: local_infile is off (1148, 3948,
- * 4166), or a proxy between knows no such statement (1047, 1064, 1235).
+ * Refusals of bulk loads. PostgreSQL: row security (0A000), not a table (42809), missing privilege
+ * (42501). MySQL and MariaDB: local_infile is off (1148, 3948, 4166), or a proxy does not know the
+ * statement (1047, 1064, 1235).
  */
 const REFUSALS: ReadonlySet<unknown> = new Set([
   ...["0A000", "42809", "42501"],
@@ -107,7 +104,7 @@ function isRefused(error: unknown): boolean {
     : "code" in error && REFUSALS.has(error.code);
 }
 
-/** The package's own function: a stream that a client of pg takes for a query. */
+/** The package's function, which returns a stream that pg accepts as a query. */
 type CopyFrom = (sql: string) => Writable & { readonly rowCount: number };
 
 async function copy(trx: Knex, { table, columns }: Sent, chunks: Iterable<Buffer>) {
@@ -115,7 +112,7 @@ async function copy(trx: Knex, { table, columns }: Sent, chunks: Iterable<Buffer
   const sql = `COPY ${table} (${columns.join(",")}) FROM STDIN`;
   const through: Through = async (client) => {
     const stream = from(sql);
-    // pg's own client, which takes whatever knows how to submit itself.
+    // pg's client accepts any object with a `submit` method.
     (client as { query: (query: unknown) => void }).query(stream);
     await pipeline(Readable.from(chunks), stream);
     return stream.rowCount;
@@ -127,10 +124,10 @@ async function load(trx: Knex, { table, columns }: Sent, chunks: Iterable<Buffer
   const form =
     "CHARACTER SET utf8mb4 FIELDS TERMINATED BY '\\t' ESCAPED BY '\\\\' LINES TERMINATED BY '\\n'";
   const sql = `LOAD DATA LOCAL INFILE 'rows' INTO TABLE ${table} ${form} (${columns.join(",")})`;
-  // Whatever file a server asks for then, this is what it gets; to ask for one at any other time is an error.
+  // The server gets these rows whatever file name it requests. Requests at other times fail.
   const infileStreamFactory = (): Readable => Readable.from(chunks);
   const answer: unknown = await trx.raw(sql).options({ infileStreamFactory });
-  // mysql2: a pair of the result header and the fields. What is taken or does not fit is a warning here, not an error.
+  // mysql2 returns [header, fields]. Duplicate keys and truncated values are only warnings here.
   const [{ affectedRows, warningStatus, warningCount }] = answer as [Header];
   return (warningStatus ?? warningCount ?? 0) > 0 ? null : affectedRows;
 }

@@ -2,22 +2,20 @@ import type { Knex } from "knex";
 import type { Database } from "./open.ts";
 import { ask, integer, text, whole } from "./rows.ts";
 
-/** Finds rows by a column the server has no index on. */
 export interface ByText {
-  /** Ids of the rows whose text is one of these, upper and lower case the same; a few others may be among them. */
+  /** Ids of rows with one of these texts, case-insensitive. Hash collisions may add other ids. */
   readonly ids: (texts: readonly string[]) => readonly number[];
 }
 
 const PAGE = 2_000;
-/** A key is a hash of 22 bits and an id of 31: together a whole number that a double holds. */
+/** A key is a 22-bit hash and a 31-bit id, an integer that a double holds exactly. */
 const ID_SPAN = 2 ** 31;
 const HASHES = 2 ** 22;
 
 /**
- * Reads a column once, so that later questions go by primary key: asking the server about each
- * batch would make it walk the whole table each time. Eight bytes a row stay in memory.
+ * Reads a column without an index once, 8 bytes per row. A query by text would scan the table.
  *
- * @param live condition on the rows that count
+ * @param live condition for relevant rows
  */
 export async function indexByText(
   database: Pick<Database, "engine" | "knex" | "run">,
@@ -46,7 +44,7 @@ function grown(keys: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
   return more;
 }
 
-/** FNV-1a, folded; the id is added to it. */
+/** FNV-1a, folded to 22 bits. */
 function keyOf(name: string): number {
   const lower = name.toLowerCase();
   let hash = 0x811c9dc5;

@@ -18,7 +18,7 @@ function pem(name: "ca" | "cert" | "key", path: string | null): Partial<Tls> {
 }
 
 /**
- * Whether to encrypt, in the order to be tried. Modes that do not insist check no certificate either.
+ * Whether to encrypt, in the order of attempts. Modes below verify-ca check no certificate.
  *
  * @source libpq, "SSL Support", table "SSL Mode Descriptions"; mysql(1) --ssl-mode
  */
@@ -46,11 +46,11 @@ interface Tls {
   readonly cert?: string;
   readonly key?: string;
   readonly checkServerIdentity?: () => undefined;
-  /** mysql2 looks at no name without it, whatever node:tls would do. */
+  /** mysql2 checks no host name without it. */
   readonly verifyIdentity?: boolean;
 }
 
-/** libpq's modes; a CA without a mode verifies, as SQLAlchemy's ssl_ca does. */
+/** libpq's modes. A CA without a mode verifies, like SQLAlchemy's ssl_ca. */
 function tls({ tls: wanted, socket }: DatabaseAddress, encrypted: boolean): Tls | null {
   if (wanted === null || !encrypted) return null;
   return {
@@ -63,19 +63,15 @@ function tls({ tls: wanted, socket }: DatabaseAddress, encrypted: boolean): Tls 
   };
 }
 
-/** Who logs in, and to which database. */
 function loginOf({ user, password, database }: DatabaseAddress) {
   const secret = password();
   return { ...(user !== null && { user }), ...(secret !== null && { password: secret }), database };
 }
 
-/** Milliseconds of silence after which the system asks whether the other end is still there. */
+/** Milliseconds of silence before TCP keep-alive probes. */
 const ALIVE = 30_000;
 
-/**
- * node:tls compares a certificate with the name its socket was opened to, which an address does not
- * count as: without this, it would take any server's that is made out to localhost.
- */
+/** For an IP address, node:tls verifies the certificate against "localhost" without `_host`. */
 function named({ host, port }: DatabaseAddress): () => Socket {
   const to = host ?? "127.0.0.1";
   const settings = { host: to, port: port ?? 3306 };
@@ -86,7 +82,7 @@ function named({ host, port }: DatabaseAddress): () => Socket {
     );
 }
 
-/** Exact integers as strings, times as naive UTC text, four-byte characters whole. @source facts/ux.md 4.3 */
+/** Exact integers as strings, naive UTC times, four-byte characters. @source facts/ux.md 4.3 */
 export function mysqlConnection(
   address: DatabaseAddress,
   encrypted: boolean,
@@ -106,7 +102,7 @@ export function mysqlConnection(
     ...{ enableKeepAlive: true, keepAliveInitialDelay: ALIVE },
     ...(ssl?.verifyIdentity === true &&
       isIP(address.host ?? "127.0.0.1") > 0 && { stream: named(address) }),
-    // mysql2 takes the same object as node:tls; knex's type says string.
+    // mysql2 accepts node:tls options. knex's type allows a string only.
     ...(ssl !== null && { ssl: ssl as never }),
   };
 }
@@ -115,7 +111,7 @@ const TEXT_OIDS: ReadonlySet<number> = new Set([20, 1082, 1114, 1184, 1700]);
 
 type Parsers = { getTypeParser(oid: number, format?: string): (value: string) => unknown };
 
-/** Parsers for this connection alone: BIGINT, NUMERIC and times stay text. */
+/** For this connection only: BIGINT, NUMERIC and times stay text. */
 const types = {
   getTypeParser: (oid: number, format?: "text" | "binary") =>
     TEXT_OIDS.has(oid)
@@ -133,11 +129,11 @@ export function postgresConnection(
     ...(address.port !== null && { port: address.port }),
     ...loginOf(address),
     application_name: "nova2ironic",
-    // libpq's variable is the operator's; without ours the driver would read it by itself.
+    // Keeps the operator's PGOPTIONS, which this property would otherwise override.
     ...({ options: `${process.env.PGOPTIONS ?? ""} ${LOGIN_OPTIONS}`.trim() } as object),
     connectionTimeoutMillis: 15_000,
     ...{ keepAlive: true, keepAliveInitialDelayMillis: ALIVE },
-    // pg accepts node:tls options and a types object; knex's type knows neither fully.
+    // knex's types omit node:tls options and the types object, which pg accepts.
     ...(ssl !== null && { ssl: ssl as never }),
     ...({ types } as object),
   };

@@ -3,11 +3,10 @@ import type { Engine } from "../../model/database.ts";
 import type { Key, MadeTable, StoredColumn, Tables } from "../../model/tables.ts";
 
 /**
- * Builds the tables in an empty database, as the project's own migrations leave them: the same
- * nullability, defaults and keys; dates without a fraction on MySQL. Then writes the version row.
+ * Creates the tables as the project's migrations do, with the same nullability, defaults and keys,
+ * then inserts the version row. MySQL dates have no fraction.
  *
- * @param options.charset of the tables on MySQL (`latin1`, `utf8mb3`, `utf8mb4`); without it the
- *   database's default, as nova_bm's migrations have it
+ * @param options.charset of MySQL tables, by default the database's, as in nova_bm's migrations
  * @source facts/nova-bm.md 1.3; facts/ironic.md 1.2-1.4
  */
 export async function createTables(
@@ -19,7 +18,7 @@ export async function createTables(
   await db(version.table).insert(version.row);
 }
 
-/** The same as statements, in their order; a question mark in them is no value. */
+/** A question mark in a statement is not a binding. */
 export function tableStatements(
   db: Knex,
   tables: { readonly [name: string]: MadeTable },
@@ -35,7 +34,7 @@ export function tableStatements(
   return [...made, ...added];
 }
 
-/** Statements that add columns to a table that is there; a question mark in them is no value. */
+/** A question mark in a statement is not a binding. */
 export function columnStatements(
   db: Knex,
   table: string,
@@ -49,7 +48,7 @@ export function columnStatements(
   );
 }
 
-/** Of tables of the documents, which are read once: a process builds the same ones again and again. */
+/** Cached, because a process creates the same tables repeatedly. */
 const known = new WeakMap<MadeTable, Map<string, readonly string[]>>();
 
 function knownStatements(...of: Parameters<typeof statementsOf>): readonly string[] {
@@ -62,7 +61,7 @@ function knownStatements(...of: Parameters<typeof statementsOf>): readonly strin
   return statements;
 }
 
-/** Creates a table, then adds what Knex adds apart; foreign keys last. */
+/** The first statement creates the table. */
 function statementsOf(
   db: Knex,
   name: string,
@@ -78,7 +77,7 @@ function statementsOf(
     for (const key of table.unique)
       made.unique([...key.columns], { indexName: keyName(name, key, engine) });
     for (const key of table.index) made.index([...key.columns], keyName(name, key, engine));
-    // SQLite takes foreign keys only here, and does not mind a table that comes later.
+    // SQLite accepts foreign keys only in CREATE TABLE, also to tables created later.
     if (engine === "sqlite") addForeignKeys(made, table);
   });
   if (engine !== "sqlite" && table.foreign.length > 0)
@@ -86,21 +85,20 @@ function statementsOf(
   return texts(builder);
 }
 
-/** The statements of a builder, none of which has values apart. */
 function texts(builder: Knex.SchemaBuilder): readonly string[] {
-  // Knex gives an array here; its types have one statement.
+  // Knex returns an array here, contrary to its type.
   const all = builder.toSQL() as unknown as readonly { readonly sql: string }[];
   return all.map(({ sql }) => sql);
 }
 
-/** Changes of one table as one: MariaDB may write it anew for each. */
+/** One ALTER TABLE, because MariaDB may rebuild the table for each. */
 function inOne(statements: readonly string[]): readonly string[] {
   const parts = statements.map((sql) => /^(alter table `\w+`) (.*)$/s.exec(sql));
   const [, table] = parts[0] ?? [];
   return table === undefined ? [] : [`${table} ${parts.map((part) => part?.[2]).join(", ")}`];
 }
 
-/** On one connection: SQLite in one transaction, MariaDB without reading tables it links, which are empty. */
+/** Without foreign key checks, MariaDB does not read the referenced tables, which are empty. */
 async function performAll(db: Knex, engine: Engine, statements: readonly string[]): Promise<void> {
   const connection = await db.client.acquireConnection();
   const perform = (sql: string): PromiseLike<unknown> =>
@@ -118,7 +116,7 @@ async function performAll(db: Knex, engine: Engine, statements: readonly string[
   }
 }
 
-/** Knex takes a question mark for a value. */
+/** Knex treats a question mark as a binding. */
 export function escaped(sql: string): string {
   return sql.replaceAll("?", "\\?");
 }
@@ -176,7 +174,7 @@ function literal(value: string | number | boolean, engine: Engine): string {
   return String(engine === "postgresql" ? value : Number(value));
 }
 
-/** Key names are the table's on MySQL, but the whole schema's on PostgreSQL and SQLite. */
+/** Key names are unique per table on MySQL, per schema on PostgreSQL and SQLite. */
 function keyName(table: string, { name, columns }: Key, engine: Engine): string {
   if (name !== undefined) return name;
   return engine === "mysql" ? (columns[0] ?? table) : `${table}_${columns.join("_")}_key`;

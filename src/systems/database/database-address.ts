@@ -6,9 +6,9 @@ import type { DatabaseAddress } from "../../model/database.ts";
 import type { Fault } from "./database-tls.ts";
 import { toAddress } from "./database-url.ts";
 
-/** Which database an address is for, and where a service's configuration has it. */
+/** The option and the oslo.config setting of a database address. */
 interface DatabaseRole {
-  /** The option that gives it, for messages: `--nova-db`. */
+  /** For messages: `--nova-db`. */
   readonly option: string;
   readonly section: string;
   readonly key: string;
@@ -19,7 +19,7 @@ type Environment = { readonly [name: string]: string | undefined };
 /** Bytes. */
 const URL_FILE_LIMIT = 64 * 1024;
 
-/** Names [database] connection had before, all still read by oslo.db. @source oslo_db/options.py */
+/** Earlier names of [database] connection, which oslo.db still reads. @source oslo_db/options.py */
 const OLD_NAMES = [
   ["DEFAULT", "sql_connection"],
   ["database", "sql_connection"],
@@ -27,11 +27,12 @@ const OLD_NAMES = [
 ] as const;
 
 /**
- * The database an option names: an address without a password, `file:PATH` or `env:NAME` that hold
- * one, or `conf:PATH[,PATH...]`, a service's own configuration.
+ * Reads an address without a password, `file:PATH`, `env:NAME`, or a service's
+ * `conf:PATH[,PATH...]`.
  *
- * @throws MigrationError N2I-E100 without an address, N2I-E101 for a password on the command line, N2I-E110 for a file that
- *   cannot be read, N2I-E102 for every other fault; each names the option and none holds a password
+ * @throws MigrationError N2I-E100 without an address, N2I-E101 if a password is on the command
+ *   line, N2I-E110 if a file is unreadable, else N2I-E102; each names the option, none contains a
+ *   password
  * @source facts/ux.md 2.6, 2.11
  */
 export async function readDatabaseAddress(
@@ -83,7 +84,7 @@ function fromEnvironment(
   env: Environment,
   fault: Fault,
 ): DatabaseAddress {
-  // What is no name may be an address with its password: it is not repeated.
+  // An invalid name may be an address with a password, so messages omit it.
   if (!/^[A-Za-z_]\w*$/.test(name)) throw fault("env: needs the name of a variable");
   const url = Object.hasOwn(env, name) ? env[name]?.trim() : undefined;
   if (url === undefined || url === "") throw fault(`the environment variable ${name} is not set`);
@@ -114,7 +115,6 @@ async function fromConfiguration(
   return toAddress(url, named).address;
 }
 
-/** The address the files give under its name or an older one; empty when they give none. */
 function inForce(
   files: readonly OsloFile[],
   { section, key }: DatabaseRole,
@@ -135,7 +135,9 @@ function inForce(
   }
 }
 
-/** What looks like an address may have a password in it: it is neither opened nor repeated. */
+/**
+ * A path that looks like an address may contain a password, so it is neither opened nor printed.
+ */
 function checkedPath(path: string, form: string, fault: Fault): string {
   if (path === "" || (!/^(\.|\/(?!\/))/.test(path) && /:.*@|:\/\//s.test(path)))
     throw fault(`${form} needs the path of a file`);

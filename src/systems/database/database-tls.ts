@@ -1,7 +1,7 @@
 import type { MigrationError } from "../../lib/error.ts";
 import type { DatabaseAddress } from "../../model/database.ts";
 
-/** Makes the error for a fault of an address; it knows which option and file the address is from. */
+/** Creates the error, which names the option or file of the address. */
 export type Fault = (what: string) => MigrationError;
 
 type Query = ReadonlyMap<string, string>;
@@ -19,11 +19,10 @@ const MYSQL_MODES = new Map([
 const POSTGRESQL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
 /**
- * What the options of a MySQL address ask of TLS, in libpq's words; null for a plain connection, which
- * somebody must ask for: passwords of BMCs go over it.
- * A CA is there to be checked, and the host's name with it, unless the options say otherwise.
+ * Null only if the address disables TLS, because BMC passwords cross the connection. A CA implies
+ * verification of certificate and host name unless options disable it.
  *
- * @throws what `fault` makes for a value that is none of the option's
+ * @throws the error of `fault` for an invalid option value
  * @source sqlalchemy/dialects/mysql/mysqldb.py create_connect_args; pymysql/connections.py; mysql(1) --ssl-mode
  */
 export function mysqlTls(query: Query, fault: Fault): Tls {
@@ -44,7 +43,7 @@ export function mysqlTls(query: Query, fault: Fault): Tls {
 }
 
 /**
- * As `mysqlTls`. A CA that is named is checked, but where the mode leaves TLS to the server.
+ * A CA is verified, except with the modes `allow` and `prefer`.
  *
  * @source libpq, "SSL Support", table "SSL Mode Descriptions"
  */

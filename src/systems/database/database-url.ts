@@ -4,9 +4,8 @@ import type { DatabaseAddress, Engine } from "../../model/database.ts";
 import { type Fault, mysqlTls, postgresqlTls } from "./database-tls.ts";
 
 interface Parsed {
-  /** Printed or turned into JSON, it leaves the password out. */
+  /** Omits the password when printed or converted to JSON. */
   readonly address: DatabaseAddress;
-  /** Whether the address holds a password, in whatever place. */
   readonly secret: boolean;
 }
 
@@ -20,7 +19,7 @@ const ENGINES: ReadonlyMap<string, Engine> = new Map([
   ["sqlite", "sqlite"],
 ]);
 
-/** @throws what `fault` makes; no message holds a part of the address that could be a secret */
+/** @throws the error of `fault`, which never contains a possible secret */
 export function toAddress(text: string, fault: Fault): Parsed {
   const url = parseDatabaseUrl(text, fault);
   const engine = ENGINES.get(url.dialect);
@@ -72,7 +71,7 @@ function server(engine: "mysql" | "postgresql", url: DatabaseUrl, fault: Fault):
   const parts = {
     engine,
     host,
-    // On PostgreSQL the port is part of a socket's name.
+    // PostgreSQL's socket name includes the port.
     port: engine === "mysql" && socket !== null ? null : port,
     socket,
     user,
@@ -93,7 +92,7 @@ function shown(parts: Omit<Parts, "shown">, usual: number): string {
   return `${engine}://${at}${name}${colon}/${encodeURIComponent(database)}${query}`;
 }
 
-/** The password lives in a closure, and what prints an object is given one without it. */
+/** A closure holds the password, and inspect and JSON omit it. */
 function guarded(parts: Parts, password: string | null): DatabaseAddress {
   const open = (): Parts => parts;
   const hide = { value: open, enumerable: false };
@@ -103,34 +102,33 @@ function guarded(parts: Parts, password: string | null): DatabaseAddress {
   );
 }
 
-/** The parts of an address as SQLAlchemy names a database. */
 interface DatabaseUrl {
-  /** In lower case, without the driver: `mysql` of `mysql+pymysql`. */
+  /** Lower case, without the driver: `mysql` of `mysql+pymysql`. */
   readonly dialect: string;
-  /** Percent-decoded; null when none is given. */
+  /** Percent-decoded. */
   readonly user: string | null;
-  /** Percent-decoded; null when none is given. A secret. */
+  /** Percent-decoded. A secret. */
   readonly password: string | null;
   readonly host: string | null;
   readonly port: number | null;
-  /** What follows the slash, not decoded, as in SQLAlchemy; null when there is no slash. */
+  /** The text after the slash, not decoded, as in SQLAlchemy. Null without a slash. */
   readonly database: string | null;
-  /** Options of the driver; of a repeated one the last. */
+  /** Driver options. The last of repeated ones counts. */
   readonly query: ReadonlyMap<string, string>;
 }
 
-/** Characters; the search for the right `@` is quadratic. */
+/** In characters. Limits the quadratic search for the separating `@`. */
 const LENGTH = 4096;
 
-/** IPv6 host, host, port, database, query; an `@` is possible only in an option of the query. */
+/** IPv6 host, host, port, database, query. An `@` is possible only in a query option. */
 const PLACE =
   /^(?:\[([^\]/?@]*)\]|([^/:?@[\]]*))(?::([^/?@]*))?(?:\/([^?@]*))?(?:\?(|[\w.-]+(?:=.*)?))?$/s;
 
 /**
- * Takes an address apart, as lax as SQLAlchemy: a password may hold `@`, `/`, `?`, `#` and `:`
- * unescaped, as long as there is one way to read it.
+ * As lenient as SQLAlchemy: a password may contain unescaped `@`, `/`, `?`, `#` and `:` if there is
+ * only one way to parse the address.
  *
- * @throws what `fault` makes; no message holds any part of the address but its scheme
+ * @throws the error of `fault`, which contains at most the scheme of the address
  * @source sqlalchemy/engine/url.py
  */
 function parseDatabaseUrl(url: string, fault: Fault): DatabaseUrl {
@@ -157,7 +155,7 @@ function parseDatabaseUrl(url: string, fault: Fault): DatabaseUrl {
   };
 }
 
-/** A path may hold anything but a question mark, so nothing in it is a user or a host. */
+/** A path may contain any character except a question mark, so it has no user or host. */
 function fileUrl(rest: string, fault: Fault): DatabaseUrl {
   if (rest !== "" && !rest.startsWith("/"))
     throw fault("a SQLite address has no host: write sqlite:////absolute/path");
@@ -167,19 +165,19 @@ function fileUrl(rest: string, fault: Fault): DatabaseUrl {
 }
 
 interface Apart {
-  /** What stands before the `@`. */
+  /** The text before the `@`. */
   readonly login: string | null;
   readonly place: RegExpExecArray;
 }
 
 /**
- * Divides at the one `@` after which a place can stand, or at none. Two readings are refused: the
- * wrong one would take a piece of the password for a database's name, and show it.
+ * Refuses two possible splits, because the wrong one would print a part of the password as the
+ * database name.
  */
 function apart(rest: string, fault: Fault): Apart {
   const readings: Apart[] = [];
   const whole = PLACE.exec(rest);
-  // What looks like a port but is none is a password before an `@`.
+  // A malformed port before an `@` is a password.
   if (whole !== null && (!rest.includes("@") || /^\d*$/.test(whole[3] ?? "")))
     readings.push({ login: null, place: whole });
   for (let at = rest.indexOf("@"); at >= 0; at = rest.indexOf("@", at + 1)) {
@@ -202,7 +200,6 @@ function hostName(ipv6: string | undefined, name: string | undefined, fault: Fau
   return name === undefined || name === "" ? null : checkedHost(name, fault);
 }
 
-/** @throws what `fault` makes when `host` can be no host's name */
 function checkedHost(host: string, fault: Fault): string {
   if (host.includes(",")) throw fault("several hosts are named; name one");
   if (!/^[\p{L}\p{N}._-]+$|^[0-9a-f:]*:[0-9a-f:.]*$/iu.test(host))
@@ -210,7 +207,7 @@ function checkedHost(host: string, fault: Fault): string {
   return host;
 }
 
-/** @throws what `fault` makes when `text` is not a port; null when it is empty */
+/** Null if the text is empty. */
 function portNumber(text: string | undefined, fault: Fault): number | null {
   if (text === undefined || text === "") return null;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
@@ -228,13 +225,13 @@ function options(query: string, fault: Fault): ReadonlyMap<string, string> {
   return found;
 }
 
-/** A `%` that begins no escape stays, as in Python's unquote. */
+/** An invalid `%` escape is kept, as in Python's unquote. */
 function decoded(text: string, what: string, fault: Fault): string {
   return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
     try {
       return decodeURIComponent(escapes);
     } catch {
-      // Never the cause: it could quote the password.
+      // The cause could contain the password.
       throw fault(`${what} has percent escapes that are not UTF-8`);
     }
   });

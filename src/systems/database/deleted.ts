@@ -3,20 +3,20 @@ import { MigrationError } from "../../lib/error.ts";
 import type { Database } from "./open.ts";
 import { askIn, integer, plain, text } from "./rows.ts";
 
-/** What `deleted` says of its row; NULL says nothing, and what is unreadable must not be guessed. */
+/** `unreadable` values must not be guessed. */
 type Deleted = boolean | null | "unreadable";
 
 const YES: ReadonlySet<string> = new Set(["t", "true", "y", "yes", "on"]);
 const NO: ReadonlySet<string> = new Set(["f", "false", "n", "no", "off"]);
 
 /**
- * Whether a row is soft-deleted, whatever type a copy or a fork gave the column: what is not zero is
- * deleted, as nova's own tables hold the row's id there.
+ * Every value except zero is deleted, because nova's own tables store the row's id. Accepts every
+ * column type.
  *
  * @source facts/nova-bm.md 1.4
  */
 export function softDeleted(value: unknown): Deleted {
-  // Nearly always it is one of these.
+  // The most frequent values.
   if (value === 0 || value === 0n) return false;
   if (value === 1 || value === 1n) return true;
   const bytes = bytesOf(value);
@@ -31,15 +31,12 @@ export function softDeleted(value: unknown): Deleted {
   return Number.isNaN(number) ? "unreadable" : number !== 0;
 }
 
-/**
- * A condition that leaves out rows whose `deleted` has one of the usual values. It only spares reading
- * them: `softDeleted` decides about the others.
- */
+/** Excludes most deleted rows to save reading. `softDeleted` decides about the rest. */
 export function mayBeLive(column = "deleted"): string {
   return `COALESCE(CAST(${column} AS CHAR(8)),'') NOT IN ('1','true')`;
 }
 
-/** Nova's number: 0, or the id of a row that is deleted; of a BIT column, 0 or 1. */
+/** Nova's value: 0, or the id of the deleted row. Of a BIT column 0 or 1. */
 export function deletedNumber(value: unknown): number | null {
   const deleted = softDeleted(value);
   if (deleted === null || deleted === "unreadable") return null;
@@ -47,8 +44,7 @@ export function deletedNumber(value: unknown): number | null {
 }
 
 /**
- * Nova's tables that are asked for `deleted = 0`. Others of the same schema are nobody's business here:
- * nova's own dns_domains.deleted is a boolean, and bm_ tables may stand beside.
+ * Other tables may have a `deleted` of another type, for example nova's dns_domains and bm_ tables.
  */
 const ASKED = [
   ...["instances", "instance_info_caches", "instance_types", "instance_type_extra_specs"],
@@ -58,8 +54,7 @@ const ASKED = [
 ];
 
 /**
- * Refuses a nova whose `deleted` cannot be held against 0 in those of them, as Nova does and every
- * question here too: `instances.deleted is boolean`. SQLite's columns hold what they are given.
+ * Refuses a nova database with a `deleted` that cannot be compared with 0. SQLite accepts any type.
  *
  * @throws MigrationError N2I-E203
  */

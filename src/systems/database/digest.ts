@@ -4,11 +4,7 @@ import { type Database, readTransaction } from "./open.ts";
 import { quoted } from "./read.ts";
 import { ask, text } from "./rows.ts";
 
-/**
- * A digest of all rows of a database, in any order: two calls return the same if and only if the rows are the same.
- *
- * @param only restricts the digest to these tables; tables that do not exist are ignored
- */
+/** Equal if and only if the rows are equal, in any order. @param only ignores missing tables */
 export async function digestOfRows(database: Database, only?: readonly string[]): Promise<string> {
   const existing = [...(await tableNames(database))].filter((name) => only?.includes(name) ?? true);
   const sums: string[] = [];
@@ -29,7 +25,6 @@ async function digestOf(database: Database, table: string): Promise<string> {
     .join(" ");
 }
 
-/** Rows of a page. */
 const PAGE = 1000;
 
 async function digestInSqlite(database: Database, table: string): Promise<string> {

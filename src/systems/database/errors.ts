@@ -2,7 +2,7 @@ import { MigrationError } from "../../lib/error.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
 import { isOfPooler, shared } from "./own-session.ts";
 
-/** Driver codes of MySQL, PostgreSQL (SQLSTATE), SQLite and the socket, by what they mean to us. */
+/** Codes of MySQL, PostgreSQL (SQLSTATE), SQLite and sockets, with their refusals. */
 const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
   [
     /^(ER_ACCESS_DENIED_ERROR|ER_ACCESS_DENIED_NO_PASSWORD_ERROR|28P01|28000)$/,
@@ -23,7 +23,7 @@ const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
   [/^ESILENT$/, "N2I-E216", "gave no answer in time"],
   [/^(ECLEAR|MYSQL_CLEAR_PASSWORD_NOT_ENABLED)$/, "N2I-E223", "wants the password in clear"],
   [
-    // A node of Galera that has lost its cluster; said of a COMMIT, nobody knows what became of it.
+    // A Galera node without its cluster. After such a COMMIT error the outcome is unknown.
     /^(ER_UNKNOWN_COM_ERROR|ER_ERROR_DURING_COMMIT)$/,
     "N2I-E200",
     "is not ready, as a Galera node is that has lost its cluster",
@@ -54,49 +54,41 @@ const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
 function codeOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   const text = error instanceof Error ? error.message : "";
-  // Percona XtraDB Cluster has no code of its own for it.
+  // Percona XtraDB Cluster has no code for it.
   if (/GET_LOCK.*pxc_strict_mode/.test(text)) return "PXC_STRICT";
   if ("code" in error && typeof error.code === "string") return error.code;
   if (/server does not support SSL/.test(text)) return "HANDSHAKE_NO_SSL_SUPPORT";
   if (/file is not a database/.test(text)) return "SQLITE_NOTADB";
   if (/unable to open database/i.test(text)) return "SQLITE_CANTOPEN";
   if (/readonly database|read-only/i.test(text)) return "SQLITE_READONLY";
-  // A server that refuses says so with a code. Without one the line broke: drivers and knex have
-  // many wordings for that (terminated, ended, not queryable, query already complete).
+  // An error without a code is a lost connection, for which drivers and knex have many messages.
   return isBug(error) ? "" : "ECONNRESET";
 }
 
-/** Whether a server refused because of TLS, or of its absence: it has none, or lets nobody in without. */
+/** Whether the server refused because TLS is missing or unsupported. */
 export function isOfEncryption(error: unknown): boolean {
   return /^(HANDSHAKE_.*|ERR_SSL_.*|EPROTO|28000|ER_SECURE_TRANSPORT_REQUIRED)$/.test(
     codeOf(error),
   );
 }
 
-/** Whether a server does not know the setting that a statement names. */
 export function isUnknownName(error: unknown): boolean {
   return codeOf(error) === "ER_UNKNOWN_SYSTEM_VARIABLE";
 }
 
-/** Whether others had the rows at that moment: the same statement may be tried at once. */
+/** Whether a conflict with another session caused it, so that a retry may succeed. */
 export function isContended(error: unknown): boolean {
   return /^(ER_LOCK_DEADLOCK|ER_LOCK_WAIT_TIMEOUT|ER_CHECKREAD|40001|40P01|SQLITE_BUSY.*)$/.test(
     codeOf(error),
   );
 }
 
-/** Whether a question that waits for no row failed as on a node of Galera that has lost its cluster. */
+/** Whether a query that waits for no row failed as on a Galera node without its cluster. */
 export function isOfCluster(error: unknown): boolean {
   return error instanceof Error && /^ER_(LOCK_WAIT_TIMEOUT|UNKNOWN_COM_ERROR)$/.test(codeOf(error));
 }
 
-/**
- * A driver's error in our words. Drivers and knex quote statements and row values in their
- * messages, secrets among them, so nothing of their text is kept: only the code.
- *
- * @param doing what was under way: `reading bm_nodes`
- * @param shown the database for people
- */
+/** Drops the driver's text, because it may quote secrets. @param doing `reading bm_nodes` */
 export function translate(error: unknown, doing: string, shown: string): MigrationError {
   if (error instanceof MigrationError) return error;
   const code = codeOf(error);
@@ -109,7 +101,7 @@ export function translate(error: unknown, doing: string, shown: string): Migrati
   return new MigrationError(refusal, `${doing}: ${shown} ${words} (${code || "no code"})`);
 }
 
-/** As `translate`, for a login: nothing was read or written, and there was no batch. */
+/** As `translate`, for a login, when nothing was read or written. */
 export function refusedLogin(error: unknown, shown: string): MigrationError {
   if (isOfPooler(error)) return shared(shown);
   const translated = translate(error, "connecting", shown);
@@ -124,7 +116,7 @@ export function refusedLogin(error: unknown, shown: string): MigrationError {
   );
 }
 
-/** A TypeError or the like is ours and must not be blamed on the server. */
+/** Bugs of this tool must not be reported as errors of the server. */
 function isBug(error: unknown): boolean {
   return (
     error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError

@@ -7,7 +7,7 @@ import type { Database } from "./open.ts";
 import { ask, integer, text } from "./rows.ts";
 import { clockOf } from "./statement.ts";
 
-/** Two servers of one address differ by what the server calls itself. */
+/** Includes the server's own identifier, because servers can share an address. */
 export async function identify(database: Database): Promise<ServerIdentity> {
   return { ...(await identityOf(database)), ...database.standsFor };
 }
@@ -61,7 +61,7 @@ async function identityOf(database: Database): Promise<ServerIdentity> {
   }
 }
 
-/** A name of its own that a server may have: MySQL 5.6, PostgreSQL 9.6. Others refuse the question. */
+/** An identifier that MySQL 5.6 and PostgreSQL 9.6 introduced. Older servers refuse the query. */
 async function named(
   one: (sql: string) => Promise<string>,
   what: string,
@@ -75,22 +75,19 @@ async function named(
   }
 }
 
-/**
- * Galera's name for all its nodes: behind one address any of them may answer, and another one after
- * a failover. Null on a server that is in no cluster.
- */
+/** Galera's identifier of the cluster, because any node may answer at an address, or null. */
 export function clusterOf(status: string): string | null {
   const [, uuid] = /^wsrep_cluster_state_uuid ([0-9a-f-]{36})$/.exec(status) ?? [];
   return uuid === undefined || /^[0-]+$/.test(uuid) ? null : `wsrep cluster ${uuid}`;
 }
 
-/** Names of the tables of this database (and, on PostgreSQL, of the search path's schema). */
+/** Tables of the database, on PostgreSQL of the schemas in the search path. */
 export async function tableNames(database: Database): Promise<ReadonlySet<string>> {
   const sql = {
     mysql:
       "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()",
     postgresql:
-      // information_schema hides what the user may not read; a table hidden is not a table missing.
+      // information_schema would hide tables that the user may not read.
       "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (current_schemas(false)) AND c.relkind IN ('r','p','v','m','f')",
     sqlite: "SELECT name FROM sqlite_master WHERE type = 'table'",
   }[database.engine];
@@ -99,10 +96,9 @@ export async function tableNames(database: Database): Promise<ReadonlySet<string
 }
 
 /**
- * Column names of a table, sorted, so that every engine gives the same order. The servers list only
- * the columns a user may read; a column hidden from this one would be lost, so all are asked for.
+ * Sorted. The servers list only readable columns, so the first statement requires SELECT on all.
  *
- * @throws MigrationError N2I-E206 when there are columns this user may not read
+ * @throws MigrationError N2I-E206 if the user may not read a column
  */
 export async function columnNames(database: Database, table: string): Promise<readonly string[]> {
   const sql = {
@@ -118,20 +114,14 @@ export async function columnNames(database: Database, table: string): Promise<re
   return rows.map(({ name }) => text(name) ?? "").sort();
 }
 
-/** How far a database's own migrations got. */
 interface SchemaVersion {
-  /** Of sqlalchemy-migrate; null where there is none, or none any more. */
+  /** Of sqlalchemy-migrate, or null. */
   readonly version: number | null;
-  /** Of alembic, which took over from it later. */
+  /** Of alembic, its successor. */
   readonly head: string | null;
 }
 
-/**
- * Reads what the migrations left of themselves.
- *
- * @param repository `nova`, `nova_api`: whose row of migrate_version it is
- * @param on a transaction, to read it beside the rows it is about
- */
+/** @param repository `nova` or `nova_api`: the row of migrate_version @param on a transaction */
 export async function schemaVersion(
   database: Database,
   repository: string,
@@ -146,7 +136,6 @@ export async function schemaVersion(
   return { version: integer(row?.version), head: text(head?.version_num) };
 }
 
-/** Alembic's revision, of a database that is known to have one. @param on a transaction */
 export async function alembicHead(database: Database, on: Knex): Promise<string | null> {
   const sql = "SELECT version_num FROM alembic_version";
   const [head] = await ask(database, "reading alembic_version", sql, [], on);
@@ -154,10 +143,9 @@ export async function alembicHead(database: Database, on: Knex): Promise<string 
 }
 
 /**
- * The least difference between the server's clock and ours, because the answer may have taken long, and the state of
- * its Galera cluster.
+ * The clock difference is a lower bound, because the query takes time.
  *
- * @param clock ours, milliseconds since 1970
+ * @param clock local time, milliseconds since 1970
  */
 export async function readServer(
   database: Database,
@@ -166,7 +154,7 @@ export async function readServer(
 ): Promise<ServerFacts> {
   const asked = clock();
   const sql = `SELECT ${clockOf(database.engine)} AS now`;
-  // SQLite's is our own.
+  // SQLite uses the local clock.
   const [row] = database.engine === "sqlite" ? [] : await ask(database, "asking for the time", sql);
   const now = integer(row?.now);
   const ahead = now === null ? null : now - Math.min(Math.max(now, asked), clock());
@@ -177,14 +165,13 @@ export async function readServer(
   const wsrep = Object.fromEntries(
     status.map(({ Variable_name, Value }) => [text(Variable_name) ?? "", text(Value) ?? ""]),
   );
-  // A server built with Galera and in no cluster calls itself Disconnected.
+  // A server with Galera support outside a cluster reports Disconnected.
   const clustered = !/^0*(-0*)*$/.test(wsrep.wsrep_cluster_state_uuid ?? "");
   const identity = await identify(database);
   const { clear, shown } = database;
   return { option, shown, clear, identity, ahead, wsrep: clustered ? wsrep : {} };
 }
 
-/** Which database an option names, for what refuses it. */
 interface Wanted {
   readonly option: string;
   /** `a nova database`. */
@@ -192,11 +179,7 @@ interface Wanted {
   readonly fix?: string;
 }
 
-/**
- * The names of all tables, once it is known that these are among them.
- *
- * @throws MigrationError N2I-E202 when one is missing
- */
+/** Returns all table names. @throws MigrationError N2I-E202 if a needed table is missing */
 export async function needTables(
   database: Database,
   { option, what, ...fix }: Wanted,
@@ -212,7 +195,7 @@ export async function needTables(
   );
 }
 
-/** @throws MigrationError N2I-E203 when a table lacks a column */
+/** @throws MigrationError N2I-E203 if a column is missing */
 export async function needColumns(
   database: Database,
   option: string,

@@ -1,19 +1,18 @@
 import { quoted } from "./read.ts";
 import { ask, type RawRow, type Readable, type Runner, string } from "./rows.ts";
 
-/** Indexes by the column they begin with, of one table. */
+/** Indexes of a table by their first column. */
 type Indexes = ReadonlyMap<string, readonly string[]>;
 
 const KNOWN = new WeakMap<Runner, Map<string, Promise<Indexes>>>();
 
 /**
- * A table, of which rows with some values in a column are asked for, as FROM has it. MySQL and MariaDB read the whole
- * table where that seems cheaper by statistics of when it was empty: they renew them ten seconds apart at best, and
- * not at all where `innodb_stats_auto_recalc` is off. With FOR UPDATE that locks the rows of others, too.
+ * Forces an index, because with outdated statistics MySQL and MariaDB scan the whole table, and
+ * with FOR UPDATE lock others' rows. They renew statistics every 10 s at most, never without
+ * `innodb_stats_auto_recalc`.
  *
- * @param alias of the table in the statement; empty: none
- * @param on a transaction, where the statement is one of it
- * @throws MigrationError as `run` of a database
+ * @param alias of the table, or empty
+ * @param on a transaction
  * @source MariaDB, "Index Hints"; 10.11:storage/innobase/dict/dict0stats_bg.cc, MIN_RECALC_INTERVAL
  */
 export async function keyed(
@@ -30,7 +29,6 @@ export async function keyed(
   return `${named} FORCE INDEX (${indexes.map((name) => quoted("mysql", name)).join(",")})`;
 }
 
-/** Asked once. */
 function indexesOf(database: Readable, table: string, on: Runner): Promise<Indexes> {
   const tables = KNOWN.get(database.knex) ?? new Map<string, Promise<Indexes>>();
   KNOWN.set(database.knex, tables);
@@ -40,7 +38,7 @@ function indexesOf(database: Readable, table: string, on: Runner): Promise<Index
   return known;
 }
 
-/** A view has none, and one that the server is told to ignore counts as none. */
+/** Without ignored and invisible indexes. A view has none. */
 async function readIndexes(database: Readable, table: string, on: Runner): Promise<Indexes> {
   const sql =
     "SELECT * FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ? AND seq_in_index = 1";
@@ -55,7 +53,7 @@ async function readIndexes(database: Readable, table: string, on: Runner): Promi
   return found;
 }
 
-/** Servers differ in how they write the names of these columns, and in which there are. */
+/** Servers differ in the case of these column names. */
 function inCapitals(row: RawRow): RawRow {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [name.toUpperCase(), value]),

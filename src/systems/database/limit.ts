@@ -5,40 +5,37 @@ import type { DatabaseAddress } from "../../model/database.ts";
 
 const require = createRequire(import.meta.url);
 
-/** How long a server may be silent over one statement. */
 export interface Patience {
-  /** Milliseconds; then the connection is given up. */
+  /** In milliseconds. The connection is closed after it. */
   readonly limit: number;
-  /** Said halfway, for people. */
+  /** Receives a message after half of the time. */
   readonly tell: (text: string) => void;
 }
 
 export const PATIENCE: Patience = { limit: 120_000, tell: () => {} };
 
-/** Milliseconds for what is still to be said to a server that was silent: it holds the end up. */
+/**
+ * Milliseconds for further statements after a timeout, because they delay the end of the command.
+ */
 const PARTING = 2000;
 
-/** Servers that were silent over a statement, by host and port: other connections to them are no better. */
+/** By host and port. Other connections to a silent server would also time out. */
 const silent = new Set<string>();
 
-/** A driver's raw connection, as far as it is ended here: mysql2's and pg's own socket. */
+/** The sockets of mysql2's and pg's connections. */
 interface Raw {
   readonly stream?: Socket;
   readonly connection?: { readonly stream?: Socket };
 }
 
-/** Ends a connection without a word to the server, which would not listen. */
+/** Closes the socket without a protocol message, because the server does not respond. */
 export function hangUp(raw: unknown): void {
-  // Which of the two drivers it is shows in what it has; SQLite's has neither.
+  // The properties identify the driver. SQLite's has neither.
   const { stream, connection } = raw as Raw;
   (stream ?? connection?.stream)?.destroy();
 }
 
-/**
- * Waits for an answer to one statement, no longer than the patience allows.
- *
- * @throws Error with the code ESILENT when none came: whether the statement was done is not known
- */
+/** @throws Error with the code ESILENT after the timeout, when the outcome is unknown */
 async function answered<T>(
   work: Promise<T>,
   raw: unknown,
@@ -75,27 +72,26 @@ interface Dialect {
   _query(connection: unknown, statement: object): Promise<unknown>;
 }
 
-/** What is said to a server otherwise than by a statement: an option of knex's `raw`, called with the driver's connection. */
+/**
+ * A protocol exchange on the driver's connection instead of a statement: an option of knex's `raw`.
+ */
 export type Through = (connection: unknown) => Promise<unknown>;
 
-/** A statement as knex compiles it; `response` is what it answers with. */
+/** A statement compiled by knex, which reads its result from `response`. */
 interface Statement {
   readonly options?: { readonly through?: Through };
 }
 
-/** pg's client, as far as a password is sent by it. */
+/** The parts of pg's client that send a password. */
 interface Asked {
   readonly ssl: unknown;
   readonly connection: { emit(event: "error", error: Error): void; readonly stream: Socket };
   _handleAuthCleartextPassword(message: unknown): void;
 }
 
-/**
- * pg, but that a password goes to nobody in clear who merely asks for it: over a line that is not
- * encrypted that may be anybody. mysql2 refuses by itself.
- */
+/** Sends no clear-text password over an unencrypted connection. mysql2 itself refuses to. */
 function guarded(driver: object): object {
-  // The driver's own module; its type knows nothing of how it logs in.
+  // The module's type omits the login.
   const { Client } = driver as { readonly Client: new (...settings: unknown[]) => Asked };
   class Guarded extends Client {
     override _handleAuthCleartextPassword(message: unknown): void {
@@ -111,9 +107,9 @@ function guarded(driver: object): object {
   return { ...driver, Client: Guarded };
 }
 
-/** knex's dialect of a server, with a limit on every statement, inside transactions and out. */
+/** knex's dialect with a timeout for every statement, inside and outside transactions. */
 export function limitedClient(address: DatabaseAddress, patience: Patience): typeof Knex.Client {
-  // knex's types leave out what its dialects override.
+  // knex's types omit the overridden methods.
   const Base = (
     address.engine === "mysql"
       ? require("knex/lib/dialects/mysql2/index.js")

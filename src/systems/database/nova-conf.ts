@@ -8,17 +8,16 @@ import type { Seal } from "../../model/secret.ts";
 
 const SECTION = "baremetal";
 
-/** nova's own default is where its code lies; every distribution sets this one. */
+/** Set by every distribution. nova's own default is its code's folder. */
 const DEFAULTS = { state_path: "/var/lib/nova" };
 
 /**
- * The [baremetal] settings of each compute host, hosts in the order they are named first.
+ * The [baremetal] settings of each compute host, in the order of the specs. Class names stay as
+ * written, because nova imported them unchanged.
  *
- * Class names are taken as written: nova imported them without completing them.
- *
- * @param specs `[HOST=]FILE`; several files of one host override one another in order, and a file
- *   without a host is for every host that has none of its own ("*")
- * @throws MigrationError N2I-E104 naming file and line
+ * @param specs `[HOST=]FILE`; later files of a host override earlier ones; files without a host are
+ *   for all others ("*")
+ * @throws MigrationError N2I-E104 with file and line
  * @source facts/nova-bm.md 3.1, 3.4
  */
 export async function readHostConfigs(
@@ -31,7 +30,6 @@ export async function readHostConfigs(
   return hosts;
 }
 
-/** The files of each host, in the order given; "*" is every host without files of its own. */
 export function filesByHost(specs: readonly string[]): ReadonlyMap<string, readonly string[]> {
   return groupedBy(
     specs.map(hostSpec),
@@ -40,10 +38,7 @@ export function filesByHost(specs: readonly string[]): ReadonlyMap<string, reado
   );
 }
 
-/**
- * Whether others than the owner may read the file: a warning when it holds a secret. False
- * when there is no such file.
- */
+/** Whether users other than the owner may read the file. False for a missing file. */
 export async function worldReadable(path: string): Promise<boolean> {
   return await stat(path).then(
     ({ mode }) => (mode & 0o044) !== 0,
@@ -57,12 +52,12 @@ interface HostFiles {
 }
 
 const IPMI = "nova.virt.baremetal.ipmi.IPMI";
-/** As Nova imports it: with `nova.virt.`, or without. */
+/** Nova accepts the name with and without `nova.virt.`. */
 const COMPUTE_DRIVER = /^(nova\.virt\.)?baremetal\.(driver\.)?BareMetalDriver$/;
 
 /**
- * The power manager of a host, and why it is unknown or uncertain. Nova's default applies only if the files are
- * those of a host with nova-baremetal: with a controller's files every machine would seem to have a BMC.
+ * Nova's default applies only with files of a nova-baremetal host. With a controller's files every
+ * machine would seem to have a BMC.
  */
 function powerManager({ paths }: HostFiles, config: OsloConfig) {
   const manager = (power_manager_fault: string | null, power_manager: string | null = null) => {
@@ -80,7 +75,7 @@ function powerManager({ paths }: HostFiles, config: OsloConfig) {
   if (elsewhere !== null) return manager(`${lacks}, but one outside of it at ${elsewhere}`);
   const other = keys.find((key) => /^(virtual_power|tile)_/.test(key));
   if (other !== undefined) return manager(`${lacks}, but ${other}`);
-  // A nova-compute needs compute_driver: without it, another file of this host has it, and perhaps power_manager.
+  // Without compute_driver the files are incomplete, and a missing file may set power_manager.
   return COMPUTE_DRIVER.test(config.get("DEFAULT", "compute_driver")?.trim() ?? "")
     ? manager(`${lacks}: Nova's default, ${IPMI}, is taken`, IPMI)
     : manager(`${lacks}, and compute_driver is not that of nova-baremetal`);
@@ -112,7 +107,7 @@ function hostConfig(files: HostFiles, config: OsloConfig, seal: Seal): HostConfi
   };
 }
 
-/** The older name counts only where the newer one is not set, as a deprecated name does in oslo. */
+/** The older name counts only if the newer one is not set, as in oslo.config. */
 function extraSpecs(config: OsloConfig): { readonly [key: string]: string } {
   const key = ["flavor_extra_specs", "instance_type_extra_specs"].find(
     (name) => config.where(SECTION, name) !== null,

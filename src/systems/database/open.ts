@@ -18,38 +18,38 @@ import { select } from "./rows.ts";
 
 const require = createRequire(import.meta.url);
 
-/** An open database. Every call that may fail goes through `run`, which translates errors once. */
+/** An open database. Every call that may fail uses `run`, which converts errors. */
 export interface Database {
   readonly engine: Engine;
   readonly shown: string;
   readonly address: DatabaseAddress;
   readonly knex: Knex;
-  /** What goes over the line can be read by who taps it. */
   readonly clear: boolean;
-  /** Of a copy: the database whose place it takes. */
+  /** For a copy: the original database. */
   readonly standsFor?: DatabasePlace;
-  /** Nothing is ever written to it. */
   readonly readOnly: boolean;
-  /** Its own settings make it, or its sessions, read-only: whoever did that wants no load. */
+  /** The server or its settings are read-only, so the administrator does not want writes. */
   readonly frozen: boolean;
-  /** Milliseconds to wait for a lock of another session, less than a server may be silent. */
+  /** Milliseconds to wait for a lock, below the statement timeout. */
   readonly lockWait: number;
-  /** @throws MigrationError in our words, whatever the driver says */
+  /** @throws MigrationError instead of the driver's error */
   readonly run: <T>(doing: string, work: () => PromiseLike<T>) => Promise<T>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Servers of nova-baremetal's days (MySQL and MariaDB 5.5) know no read-only transactions; the
- * version in the comment leaves the words out there, and SELECT privileges alone protect the source.
+ * MySQL and MariaDB 5.5 have no read-only transactions and skip the version comment. There only the
+ * user's privileges protect the source.
  */
 const MYSQL_READS =
   "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ /*!50605 , READ ONLY */";
 
-/** Times after which PostgreSQL ends a session that waits for us; older servers know one of them. */
+/** Settings that end idle PostgreSQL sessions. Older servers lack some of them. */
 const IDLE = "'idle_in_transaction_session_timeout','idle_session_timeout','transaction_timeout'";
 
-/** Whether a session may write that nothing was set for; asked after we set ours. A replica lets privileged users write. */
+/**
+ * Finds read-only servers by their configuration, because a replica lets privileged users write.
+ */
 const FROZEN: { readonly [engine in Engine]: string | null } = {
   mysql:
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('tx_read_only', 'transaction_read_only', 'read_only', 'super_read_only') AND Value <> 'OFF'",
@@ -59,10 +59,9 @@ const FROZEN: { readonly [engine in Engine]: string | null } = {
 };
 
 /**
- * First statements of every connection: strict, UTC, and read-only until `writing` says otherwise.
- * What a server, a database or a user has set otherwise for its sessions would change what is read
- * (encodings, forms of dates, cut results) or written (the word NULL as text), see old rows
- * (autocommit off), or end the connection that holds the lock.
+ * Settings of every connection: strict mode, UTC, and read-only until `writing` starts. Those of
+ * the server, database or user could change results, written values or the snapshot, or end the
+ * connection that holds the lock.
  */
 const SESSION: { readonly [engine in Engine]: readonly string[] } = {
   mysql: [
@@ -79,7 +78,7 @@ const SESSION: { readonly [engine in Engine]: readonly string[] } = {
     "SET lock_timeout='60s'",
     "SET client_encoding='UTF8'; SET datestyle='ISO, MDY'; SET bytea_output='hex'; SET array_nulls=on; SET standard_conforming_strings=on",
     `SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN (${IDLE})`,
-    // Of a client that is gone without a word the server hears within two minutes, not after two hours.
+    // The server detects a lost client within two minutes instead of two hours.
     `SELECT set_config(name, CASE name WHEN 'tcp_keepalives_idle' THEN '60' ELSE '10' END, false) FROM pg_settings WHERE name IN ('tcp_keepalives_idle','tcp_keepalives_interval','tcp_keepalives_count') AND inet_client_addr() IS NOT NULL`,
     "SET default_transaction_isolation='read committed'",
     "SET default_transaction_read_only=on",
@@ -87,15 +86,11 @@ const SESSION: { readonly [engine in Engine]: readonly string[] } = {
   sqlite: ["PRAGMA busy_timeout=20000", "PRAGMA foreign_keys=ON", "PRAGMA query_only=ON"],
 };
 
-/**
- * Of Galera, which many servers are not: a node answers only when it has applied what others committed before. After
- * a failover, a row that is still on its way must not count as gone.
- */
+/** A Galera node applies earlier commits first, so a row still on its way does not seem deleted. */
 const SYNCED = "SET SESSION wsrep_sync_wait=15";
 
-/** Runs one statement on a raw driver connection, whichever driver it is. */
 async function onConnection(engine: Engine, connection: unknown, sql: string): Promise<void> {
-  // The three drivers' own types; which one it is follows from the engine.
+  // Types of the three drivers. The engine determines the driver.
   if (engine === "sqlite") (connection as { exec: (text: string) => void }).exec(sql);
   else if (engine === "postgresql")
     await (connection as { query: (text: string) => Promise<unknown> }).query(sql);
@@ -109,7 +104,7 @@ async function onConnection(engine: Engine, connection: unknown, sql: string): P
   }
 }
 
-/** Last statement of a connection whose every statement is a transaction, and may write. */
+/** Last setting of a connection whose statements are autocommitted writes. */
 const AUTOCOMMIT: { readonly [engine in Engine]: string } = {
   mysql: "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ /*!50605 , READ WRITE */",
   postgresql: "SET default_transaction_read_only=off",
@@ -130,7 +125,7 @@ async function prepare(
   });
 }
 
-/** knex's better-sqlite3 dialect over libsql, whose binary comes inside the npm package. */
+/** knex's better-sqlite3 dialect with libsql, whose binary is part of the npm package. */
 function sqliteClient(): typeof Knex.Client {
   const Base = require("knex/lib/dialects/better-sqlite3/index.js") as typeof Knex.Client;
   return class extends Base {
@@ -141,10 +136,10 @@ function sqliteClient(): typeof Knex.Client {
 }
 
 /**
- * A node of Galera that has lost its cluster answers as one whose rows are locked (wsrep_sync_wait). It answers the
- * question for its state so too, and that waits for no row.
+ * A Galera node without its cluster reports a lock timeout (wsrep_sync_wait), even for its own
+ * status.
  *
- * @returns the error that other statements get there; null where a cluster is not the cause
+ * @returns the error of other statements in that state, or null if it is not the cause
  */
 async function lostCluster(engine: Engine, knex: Knex, error: unknown): Promise<unknown> {
   if (engine !== "mysql" || !isContended(error)) return null;
@@ -155,7 +150,7 @@ async function lostCluster(engine: Engine, knex: Knex, error: unknown): Promise<
   return isLost ? Object.assign(new Error(), { code: "ER_UNKNOWN_COM_ERROR" }) : null;
 }
 
-/** How long `close` waits for what is still going on, in milliseconds; then it cuts connections. */
+/** Milliseconds that `close` waits before it cuts connections. */
 const GRACE = 1000;
 
 function config(address: DatabaseAddress, encrypted: boolean, patience: Patience): Knex.Config {
@@ -180,10 +175,9 @@ function config(address: DatabaseAddress, encrypted: boolean, patience: Patience
 }
 
 /**
- * Opens a database and proves that it answers. Where the address leaves TLS to the server, the other
- * way is tried when the server refuses the first because of it.
+ * If the mode permits both, retries with or without TLS.
  *
- * @param options.readOnly the server itself then refuses every write
+ * @param options.readOnly makes the server refuse writes
  * @throws MigrationError N2I-E200, N2I-E201, N2I-E202, N2I-E216, N2I-E224
  */
 export async function openDatabase(address: DatabaseAddress, options: Options): Promise<Database> {
@@ -206,7 +200,6 @@ export async function openDatabase(address: DatabaseAddress, options: Options): 
   }
 }
 
-/** Of a server, or settings of it, that nothing is to be written to. */
 export function readOnlyServer(shown: string): MigrationError {
   return new MigrationError(
     "N2I-E206",
@@ -214,14 +207,13 @@ export function readOnlyServer(shown: string): MigrationError {
   );
 }
 
-/** No other machine sees what goes there. */
 function isLocal({ socket, host }: DatabaseAddress): boolean {
   return socket !== null || /^(localhost|127\.[\d.]+|::1)$/i.test(host ?? "");
 }
 
 interface Options {
   readonly readOnly: boolean;
-  /** Statements may write without `writing`, each a transaction by itself: of leases and locks alone. */
+  /** Autocommitted writes without `writing`, only for leases and locks. */
   readonly autocommit?: boolean;
   readonly patience?: Patience;
 }
@@ -234,7 +226,7 @@ function connect(
   const { engine, shown } = address;
   const quiet = (): void => {};
   const made = new Set<unknown>();
-  // Loaded when a database is opened: a command that opens none starts in half the time.
+  // Loaded on demand, because knex takes half of the start time of a command.
   const { knex: create } = require("knex") as { readonly knex: typeof knexFactory };
   const knex = create({
     ...config(address, encrypted, patience),
@@ -269,7 +261,7 @@ function connect(
         throw translate((await lostCluster(engine, knex, error)) ?? error, doing, shown);
       }
     },
-    // A transaction that an error left open would wait for its end, and its socket keep us alive.
+    // An open transaction would block `destroy`, and its socket would keep the process alive.
     close: async () => {
       let timer: NodeJS.Timeout | undefined;
       const over = new Promise<void>((end) => {
@@ -277,19 +269,15 @@ function connect(
       });
       await Promise.race([knex.destroy().catch(() => {}), over]);
       clearTimeout(timer);
-      // SQLite's has no socket that would keep the process alive.
+      // SQLite has no socket.
       if (engine !== "sqlite") for (const connection of made) hangUp(connection);
     },
   };
 }
 
 /**
- * A transaction that sees one moment of the database and writes nothing.
- *
- * On MySQL the read-only session of `openDatabase` sees to the latter: knex writes `SET TRANSACTION
- * ISOLATION LEVEL .. READ ONLY` without the comma that MySQL wants there. SQLite knows neither word.
- *
- * @throws MigrationError
+ * A read-only snapshot. knex omits the comma before READ ONLY that MySQL requires, but that session
+ * is read-only. SQLite has neither setting.
  */
 export function readTransaction({ engine, knex, run }: Database): Promise<Knex.Transaction> {
   const config: Knex.TransactionConfig = {

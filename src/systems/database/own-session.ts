@@ -2,20 +2,20 @@ import { randomBytes } from "node:crypto";
 import { MigrationError } from "../../lib/error.ts";
 import type { Engine } from "../../model/database.ts";
 
-/** Of this process: a session that another one left in a pooler has another. */
+/** Per process, to detect a session that another process left in a pooler. */
 const MARK = randomBytes(8).toString("hex");
 
 /**
- * What PostgreSQL is told at login, to be asked for afterwards: a name of ours, and the usual value of a setting that
- * the server then says is the client's. They change nothing, should a pooler keep the session for others.
+ * Identify a session: a marker, and a default value that the server then attributes to the client.
+ * Both are harmless if a pooler keeps the session for others.
  */
 export const LOGIN_OPTIONS = `-c nova2ironic.session=${MARK} -c array_nulls=on`;
 
 /**
- * Proves, before anything is set, that what is set in a session stays in it: that between us and the server nobody
- * takes statements of several clients to one session, as pgbouncer does, or ours to several, as ProxySQL does.
+ * Proves, before any setting, that no pooler shares one session between clients (pgbouncer) or
+ * distributes statements over several (ProxySQL).
  *
- * @throws MigrationError N2I-E224; else the driver's error
+ * @throws MigrationError N2I-E224, or the driver's error
  */
 export async function proveOwn(engine: Engine, connection: unknown, shown: string): Promise<void> {
   const isOwn =
@@ -24,10 +24,9 @@ export async function proveOwn(engine: Engine, connection: unknown, shown: strin
   if (!isOwn) throw shared(shown);
 }
 
-/** What a pooler answers who knows no options at login; without a code of its own. */
+/** Errors of poolers without support for login options. They have no code. */
 const REFUSED = /unsupported startup parameter|command.line options/i;
 
-/** Whether a login was refused by a pooler, for what `LOGIN_OPTIONS` asks. */
 export function isOfPooler(error: unknown): boolean {
   return error instanceof Error && REFUSED.test(error.message);
 }
@@ -48,23 +47,25 @@ interface Answer {
   readonly source: unknown;
 }
 
-/** @source PostgreSQL, "pg_settings", column source: `client` is what the start-up packet said, `session` what SET did */
+/**
+ * @source PostgreSQL, "pg_settings", column source: `client` is from the start-up packet, `session` from SET
+ */
 async function isOwnOfPostgresql(connection: unknown): Promise<boolean> {
   const sql =
     "SELECT current_setting('nova2ironic.session') AS mark, source FROM pg_settings WHERE name = 'array_nulls'";
   try {
-    // The engine says which driver it is.
+    // The engine determines the driver.
     const { rows } = await (connection as Pg).query(sql);
     return rows[0]?.mark === MARK && rows[0].source === "client";
   } catch (error) {
-    // 42704: the session does not know the name.
+    // 42704: the session does not know the marker.
     if (error instanceof Error && "code" in error && error.code === "42704") return false;
     throw error;
   }
 }
 
 interface Mysql {
-  /** What the server called the session in its greeting: 32 bits. */
+  /** The session id in the server's greeting, 32 bits. */
   readonly threadId: number;
   readonly query: (
     text: string,
@@ -72,7 +73,7 @@ interface Mysql {
   ) => void;
 }
 
-/** A proxy greets with a number of its own; this statement it hands on. */
+/** A proxy greets with its own id but forwards this statement. */
 async function isOwnOfMysql(connection: unknown): Promise<boolean> {
   const raw = connection as Mysql; // as above
   const rows = await new Promise<readonly { readonly id: unknown }[]>((resolve, reject) => {

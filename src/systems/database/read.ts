@@ -13,7 +13,7 @@ import {
 
 type Reader = (value: unknown) => unknown;
 
-/** What is wanted of each row: how a column is read, or an expression and how that is. */
+/** By result name: the reader of a column, or an expression and its reader. */
 export interface Fields {
   readonly [name: string]: Reader | readonly [sql: string, reader: Reader];
 }
@@ -24,7 +24,6 @@ type Value<F> = F extends readonly [string, (value: unknown) => infer T]
     ? T
     : never;
 
-/** An expression of the rows, and how it is read. */
 export function sql<R extends Reader>(text: string, reader: R): readonly [string, R] {
   return [text, reader];
 }
@@ -32,9 +31,9 @@ export function sql<R extends Reader>(text: string, reader: R): readonly [string
 export type RowOf<F extends Fields> = { readonly [N in keyof F]: Value<F[N]> };
 
 /**
- * Rows as their fields say, from `TABLE ...`; `(...)` in it stands for the values.
+ * `(...)` in the FROM clause stands for the values.
  *
- * @param on a transaction, where it is to see what that one sees
+ * @param on a transaction
  * @throws MigrationError as `run` of a database
  */
 export async function read<F extends Fields>(
@@ -50,14 +49,13 @@ export async function read<F extends Fields>(
   return (await put(database, doing, question, values, on)).map(rowReader(fields));
 }
 
-/** Rows of a page. */
 const PAGE = 2000;
 
 /**
- * Rows of a table that has an id, in order of it, a page at a time. A row that comes or goes meanwhile may be missed.
+ * Pages in order of id. Rows that change during the reading may be missed.
  *
- * @param where condition on the rows that count
- * @param values for `?` in the fields
+ * @param where condition for relevant rows
+ * @param values bindings of the fields
  */
 export async function* inOrder<F extends Fields>(
   database: Readable,
@@ -79,7 +77,7 @@ export async function* inOrder<F extends Fields>(
 function listed(engine: Engine, fields: Fields): string {
   const columns = Object.entries(fields).map(([name, field]) => {
     const [text, reader] = typeof field === "function" ? [quoted(engine, name), field] : field;
-    // An index orders by a column, and not by an expression of it.
+    // An index can sort by a column, but not by an expression.
     const isNumber = reader === number || reader === integer;
     return `${isNumber ? text : whole(engine, text)} AS ${quoted(engine, name)}`;
   });
@@ -93,12 +91,11 @@ function rowReader<F extends Fields>(fields: F): (row: RawRow) => RowOf<F> {
   return (row) => {
     const made: Record<string, unknown> = {};
     for (const [name, reader] of readers) made[name] = reader(row[name]);
-    // Each name of the fields has what its reader gives.
+    // Each reader returns the type of its field.
     return made as RowOf<F>;
   };
 }
 
-/** A name as a statement may hold it, whatever it is. */
 export function quoted(engine: Engine, name: string): string {
   const mark = engine === "mysql" ? "`" : '"';
   return mark + name.replaceAll(mark, mark + mark) + mark;

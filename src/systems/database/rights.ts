@@ -6,10 +6,10 @@ import { type Database, readOnlyServer } from "./open.ts";
 import { ask, boolean, text } from "./rows.ts";
 import { endWriting, openWriting } from "./write.ts";
 
-/** A column every table has that is asked about, in every release: test/tables.test.ts. */
+/** A column of every checked table in every release. test/tables.test.ts checks this. */
 export const ASKED_BY = "created_at";
 
-/** Statements that change no row and want the privilege all the same. */
+/** Statements that change no row but require the privilege. */
 const NOTHING: { readonly [verb in Verb]: (table: string) => string } = {
   SELECT: (table) => `SELECT 1 FROM ${table} WHERE 1 = 0`,
   LOCK: (table) => `SELECT 1 FROM ${table} WHERE 1 = 0 FOR UPDATE`,
@@ -21,18 +21,17 @@ const NOTHING: { readonly [verb in Verb]: (table: string) => string } = {
 
 const PRIVILEGES = ["SELECT", "INSERT", "UPDATE", "DELETE"];
 
-/** The privilege that lets rows be locked: the least that all servers take for it. */
+/** Locking rows requires UPDATE on some servers. */
 function privilegeOf(verb: Verb): string {
   return verb === "LOCK" ? "UPDATE" : verb;
 }
 
 /**
- * What this user may not do, and what its administrator says to change that. PostgreSQL's grant tables
- * know, roles included; MySQL's do not know of roles, so it is asked by statements without a row,
- * rolled back; SQLite's privileges are its file's.
+ * Missing privileges and their GRANTs. PostgreSQL's functions include roles. MySQL's grant tables
+ * do not, so statements without rows are tried and rolled back. On SQLite the file's mode decides.
  *
- * @param database with a session that may write, unless only SELECT is wanted
- * @throws MigrationError N2I-E206 when the server itself is read-only
+ * @param database with a writable session, unless only SELECT is checked
+ * @throws MigrationError N2I-E206 if the server is read-only
  */
 export async function lacking(database: Database, wanted: Privileges): Promise<Lacking> {
   if (database.frozen) throw readOnlyServer(database.shown);
@@ -61,7 +60,7 @@ export async function lacking(database: Database, wanted: Privileges): Promise<L
   return { statements, grants: [...new Set(grants)], missing };
 }
 
-/** How a statement names the user we are; a file has none. */
+/** The current user in a GRANT statement. Empty for SQLite. */
 export async function accountOf(database: Database): Promise<string> {
   const sql = {
     mysql:
@@ -81,9 +80,9 @@ function grant({ engine, address }: Database, verbs: string, table: string, to: 
   return `GRANT ${verbs} ON \`${name}\`.${table} TO ${to}`;
 }
 
-/** PostgreSQL gives ids from a sequence, which has privileges of its own; its name where we lack them. */
+/** The id sequence if this user lacks USAGE on it, else null. PostgreSQL only. */
 async function counterOf(database: Database, table: string): Promise<string | null> {
-  // Not every table has the column, and PostgreSQL refuses to be asked of one that is not there.
+  // A function call with a missing column would fail.
   const sql =
     "SELECT s.name AS name FROM (SELECT pg_get_serial_sequence(?, a.attname) AS name FROM pg_attribute a WHERE a.attrelid = to_regclass(?) AND a.attname = 'id' AND NOT a.attisdropped) s WHERE NOT has_sequence_privilege(s.name, 'USAGE')";
   const [row] = await ask(database, "asking for privileges", sql, [table, table]);
@@ -100,12 +99,12 @@ export async function may(database: Database, verb: Verb, table: string): Promis
       () => "no",
     );
   if (engine === "postgresql") {
-    // Of a table that is gone by now it says NULL, which is no.
+    // NULL for a table that no longer exists, which means no.
     const sql = "SELECT has_table_privilege(to_regclass(?)::oid, ?) AS may";
     const [row] = await ask(database, "asking for privileges", sql, [table, privilegeOf(verb)]);
     return boolean(row?.may) === true ? "yes" : "no";
   }
-  // To read, a session that only reads will do, and may be all there is.
+  // SELECT needs no writable session, and the user may have only a read-only one.
   const trx = verb === "SELECT" ? null : await openWriting(database);
   try {
     await database.run(`asking for ${verb}`, () => (trx ?? knex).raw(NOTHING[verb](table)));
@@ -114,7 +113,7 @@ export async function may(database: Database, verb: Verb, table: string): Promis
     if (!(error instanceof MigrationError)) throw error;
     if (error.code === "N2I-E206") return "no";
     if (error.code === "N2I-E202") return "missing";
-    // Rights are looked at first: another complaint about the statement means that they are held.
+    // Servers check privileges first, so another error means that the privilege exists.
     if (error.code === "N2I-E207") return "yes";
     throw error;
   } finally {

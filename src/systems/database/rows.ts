@@ -1,10 +1,9 @@
 import { isUtf8 } from "node:buffer";
 import type { Engine } from "../../model/database.ts";
 
-/** A row as a driver gives it. */
 export type RawRow = { readonly [column: string]: unknown };
 
-/** What runs a statement: a connection, or a transaction on it. */
+/** A connection or a transaction. */
 export interface Runner {
   readonly raw: (sql: string, bindings: readonly never[]) => PromiseLike<unknown>;
 }
@@ -15,12 +14,7 @@ export interface Readable {
   readonly run: <T>(doing: string, work: () => PromiseLike<T>) => Promise<T>;
 }
 
-/**
- * The rows of a question.
- *
- * @param on a transaction, where it is to see what that one sees
- * @throws MigrationError as `run` of a database
- */
+/** @param on a transaction @throws MigrationError as `run` of a database */
 export function ask(
   database: Readable,
   doing: string,
@@ -31,7 +25,7 @@ export function ask(
   return database.run(doing, () => select(database, on, sql, values));
 }
 
-/** The number that is the first value of the first row; null when it is none. */
+/** The first value of the first row, or null if it is not an integer. */
 export async function askNumber(...question: Parameters<typeof ask>): Promise<number | null> {
   const [row] = await ask(...question);
   return integer(Object.values(row ?? {})[0]);
@@ -46,7 +40,7 @@ export async function countRows(
   return (await askNumber(database, `counting ${table}`, sql, [], on)) ?? 0;
 }
 
-/** `ask` for values of any number: they stand for `IN (...)` in the statement. Of none nothing is asked. */
+/** `ask` for any number of values, which replace `IN (...)`. Without values nothing is queried. */
 export async function askIn(
   database: Readable,
   doing: string,
@@ -63,14 +57,14 @@ export async function askIn(
   return found.flat();
 }
 
-/** knex.raw's answer differs by driver; the rows are in it. */
+/** Extracts the rows from knex.raw's result, which differs by driver. */
 export async function select(
   database: { readonly engine: Engine },
   on: Runner,
   sql: string,
   bindings: readonly unknown[] = [],
 ): Promise<readonly RawRow[]> {
-  // knex's own binding type is narrower than what its drivers take.
+  // knex's binding type is narrower than the drivers'.
   const answer = await on.raw(sql, bindings as readonly never[]);
   if (database.engine === "mysql") return (answer as [RawRow[]])[0];
   if (database.engine === "postgresql") return (answer as { rows: RawRow[] }).rows;
@@ -78,8 +72,8 @@ export async function select(
 }
 
 /**
- * Integers beyond 2^53 stay exact as decimal strings, bytes become text, and what a driver makes an
- * object of (JSON and array columns of forks) JSON: nothing that is not NULL reads as NULL.
+ * Integers beyond 2^53 become decimal strings, bytes text, and JSON and array columns JSON. Only
+ * NULL becomes null.
  */
 export function plain(value: unknown): string | number | boolean | null {
   switch (typeof value) {
@@ -115,18 +109,17 @@ export function integer(value: unknown): number | null {
   return Number.isSafeInteger(number) ? number : null;
 }
 
-/** An id. Beyond 2^53 it is only near the true one, which whoever reads it must look for. */
+/** An id, inexact beyond 2^53. */
 export function near(value: unknown): number {
   return integer(value) ?? (Number(text(value) ?? 0) || 0);
 }
 
-/** An id as a statement compares with it, every digit of it. */
+/** An exact id for a statement. */
 export function digits(value: unknown): string {
   const got = text(value) ?? "";
   return /^-?\d+$/.test(got) ? got : String(integer(value));
 }
 
-/** The same where there is always one; 0 where there is none all the same. */
 export function number(value: unknown): number {
   return integer(value) ?? 0;
 }
@@ -136,28 +129,26 @@ export function text(value: unknown): string | null {
   return got === null ? null : String(got);
 }
 
-/** The same where there is always one; empty where there is none all the same. */
 export function string(value: unknown): string {
   return text(value) ?? "";
 }
 
-/** TINYINT(1), BOOLEAN and SQLite's 0/1 are the same; anything else is not a boolean. */
+/** Reads TINYINT(1), BOOLEAN and SQLite's 0/1. Null for no value. */
 export function boolean(value: unknown): boolean | null {
   const got = plain(value);
   if (got === null || got === "") return null;
   return got === true || got === 1 || got === "1" || got === "t" || got === "true";
 }
 
-/** The same where there is always one; false where there is none all the same. */
 export function isTrue(value: unknown): boolean {
   return boolean(value) === true;
 }
 
-/** Naive UTC, `2014-05-01 10:00:00`, with a fraction only where it says something. */
+/** Naive UTC, `2014-05-01 10:00:00`, with a fraction unless it is zero. */
 export function time(value: unknown): string | null {
   const got = text(value);
   if (got === null) return null;
-  // Nearly always it is so already.
+  // The most frequent format.
   if (/^[12]\d{3}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(got)) return onCalendar(got) ? got : null;
   const match = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d+))?(?! BC)/.exec(got);
   if (match === null || !onCalendar(got)) return null;
@@ -165,9 +156,9 @@ export function time(value: unknown): string | null {
   return `${match[1]} ${match[2]}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** Whether there is such a day and time, and every database takes it. */
+/** Whether the date exists and every database accepts it. */
 function onCalendar(text: string): boolean {
-  // Two digits at a time, and no Date: this is asked of every time in every row.
+  // Without Date, for speed: called for every time of every row.
   const two = (at: number): number => text.charCodeAt(at) * 10 + text.charCodeAt(at + 1) - 528;
   const [year, month, day] = [two(0) * 100 + two(2), two(5), two(8)];
   if (year < 1000 || two(11) > 23 || two(14) > 59 || two(17) > 59) return false;
@@ -177,8 +168,8 @@ function onCalendar(text: string): boolean {
 }
 
 /**
- * An expression whose text comes whole. SQLite keeps text of any bytes, and its driver cuts one at a
- * NUL and ends the process at one that is not UTF-8: there text is read as bytes, which `plain` decodes.
+ * SQLite's driver truncates text at a NUL and ends the process on invalid UTF-8, so text is read as
+ * bytes, which `plain` decodes.
  */
 export function whole(engine: Engine, expression: string): string {
   return engine === "sqlite"
@@ -186,19 +177,17 @@ export function whole(engine: Engine, expression: string): string {
     : expression;
 }
 
-/** Bytes that are not UTF-8. */
 export function garbled(value: unknown): boolean {
   return value instanceof ArrayBuffer || value instanceof Uint8Array ? !isUtf8(value) : false;
 }
 
 const NONE: readonly string[] = [];
 
-/** Columns of a row whose text is not UTF-8; only SQLite hands them out. */
+/** Columns with text that is not UTF-8. Only SQLite returns such text. */
 export function garbledColumns(engine: Engine, row: RawRow): readonly string[] {
   return engine === "sqlite" ? Object.keys(row).filter((column) => garbled(row[column])) : NONE;
 }
 
-/** Columns of a table as they are read, whole, under their own names. */
 export function columnList(
   { engine }: { readonly engine: Engine },
   names: readonly string[],
@@ -208,20 +197,18 @@ export function columnList(
   return names.map((name) => `${whole(engine, of + name)} AS ${name}`).join(", ");
 }
 
-/** Values one statement may be given: SQLite takes 32,766, PostgreSQL twice as many. */
+/** Bindings per statement. SQLite accepts 32,766, PostgreSQL 65,535. */
 const VALUES = 20_000;
 
-/** A list of values in portions that any server takes. */
 export function portions<T>(values: readonly T[]): readonly (readonly T[])[] {
   if (values.length <= VALUES) return [values];
   const count = Math.ceil(values.length / VALUES);
   return Array.from({ length: count }, (_, at) => values.slice(at * VALUES, (at + 1) * VALUES));
 }
 
-/** Values that one of many questions is about, where a list of all would not be held in memory. */
+/** Values per query, to limit memory. */
 const SOME = 2000;
 
-/** Values of any number, some at a time. */
 export function* inPortions<T>(values: Iterable<T>, size = SOME): Generator<readonly T[]> {
   let held: T[] = [];
   for (const value of values) {
@@ -233,12 +220,11 @@ export function* inPortions<T>(values: Iterable<T>, size = SOME): Generator<read
   if (held.length > 0) yield held;
 }
 
-/** `?, ?, ?` for a list of values. */
 export function marks(values: readonly unknown[]): string {
   return values.map(() => "?").join(",");
 }
 
-/** That a column has one of some values. PostgreSQL reads an array sooner than a parameter for each. */
+/** A condition for several values. PostgreSQL handles an array faster than many parameters. */
 export function amongOf(
   engine: Engine,
   values: readonly unknown[],
@@ -248,18 +234,20 @@ export function amongOf(
     : { sql: `IN (${marks(values)})`, values };
 }
 
-/** Texts as written and in lower case, each once: PostgreSQL and SQLite compare exactly. */
+/**
+ * Each text as written and in lower case, because PostgreSQL and SQLite compare case-sensitively.
+ */
 export function spellings(texts: readonly (string | null)[]): readonly string[] {
   const given = texts.filter((one): one is string => one !== null && one !== "");
   return [...new Set(given.flatMap((one) => [one, one.toLowerCase()]))];
 }
 
-/** A text by which rows are found again: servers differ in whether case counts. */
+/** Servers differ in case sensitivity. */
 export function lower(value: unknown): string {
   return (text(value) ?? "").toLowerCase();
 }
 
-/** Seconds since a time of UTC in a column, by the database's own clock. */
+/** Seconds since a UTC time in a column, by the database's clock. */
 export function ageOf(engine: Engine, column: string): string {
   return {
     mysql: `TIMESTAMPDIFF(SECOND, ${column}, UTC_TIMESTAMP())`,

@@ -3,9 +3,8 @@ import type { Database } from "./open.ts";
 import { ask, integer, type Runner, text } from "./rows.ts";
 
 /**
- * Refuses to insert where PostgreSQL would give out ids that are taken: whoever copied rows with
- * their ids left the sequence behind. Servers before 10 do not tell without SELECT on it, and are
- * understood by their answer to the insert.
+ * Refuses to insert if a PostgreSQL sequence is below the highest id, as after copying rows with
+ * their ids. Before PostgreSQL 10 only the insert shows it.
  *
  * @throws MigrationError N2I-E219
  */
@@ -20,7 +19,7 @@ export async function checkSequences(
     const view = "SELECT to_regclass('pg_catalog.pg_sequences') IS NOT NULL AS known";
     const [{ known } = {}] = await ask(database, doing, view, [], on);
     if (known !== true) continue;
-    // Without a right on the sequence its last value is NULL, as before its first use.
+    // NULL without a privilege on the sequence, as before its first use.
     const sql =
       "SELECT pg_get_serial_sequence(?, 'id') AS name, s.last_value AS last, m.id AS taken " +
       `FROM pg_sequences s, (SELECT max(id) AS id FROM ${table}) m WHERE s.last_value IS NOT NULL ` +
@@ -35,7 +34,7 @@ export async function checkSequences(
   }
 }
 
-/** Gives the refusal for a driver's error that means so; throws any other as it is. */
+/** Converts the driver's error for an id in use, and rethrows others. */
 export function orBehind(table: string): (error: unknown) => never {
   return (error) => {
     if (typeof error === "object" && error !== null && "code" in error && "constraint" in error)

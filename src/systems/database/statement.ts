@@ -5,22 +5,22 @@ import { isContended } from "./errors.ts";
 import type { Database } from "./open.ts";
 import type { Runner } from "./rows.ts";
 
-/** Times that a statement is tried while others have its rows. @source systems.md A4 rule (c) */
+/** Attempts of a statement that conflicts with other sessions. @source systems.md A4 rule (c) */
 const TRIES = 10;
-/** Milliseconds between two, times how often it was tried, so that two do not meet again. */
+/** Milliseconds between attempts, multiplied by the attempt's number. */
 const APART = 5;
 
-/** Codes after which nobody knows what became of a statement. */
+/** Codes after which the outcome of a statement is unknown. */
 const UNANSWERED: ReadonlySet<string> = new Set(["N2I-E200", "N2I-E216"]);
 
-/** Whether a statement may have been done though it failed here. */
+/** Whether a failed statement may have been executed. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof MigrationError && UNANSWERED.has(error.code);
 }
 
 /**
- * Milliseconds since 1970 by the server's clock, at the statement and not at its transaction's begin.
- * A statement that waited for a row counts from before: nobody looks the deader for it.
+ * The server's clock in milliseconds at the statement, not at the start of its transaction, so that
+ * waiting for a row does not make a host look dead for longer.
  *
  * @source systems.md A4
  */
@@ -32,7 +32,6 @@ export function clockOf(engine: Engine): string {
   }[engine];
 }
 
-/** The same moment for people, UTC. */
 export function timeOf(engine: Engine): string {
   return {
     mysql: "UTC_TIMESTAMP()",
@@ -42,11 +41,11 @@ export function timeOf(engine: Engine): string {
 }
 
 /**
- * One statement that is a transaction by itself, and compares what it replaces.
+ * One autocommitted statement that compares the values it replaces.
  *
  * @param database opened with `autocommit`
- * @returns rows that it found, changed or not
- * @throws MigrationError of which `isUnanswered` says whether it may have been done
+ * @returns matched rows, changed or not
+ * @throws MigrationError; `isUnanswered` shows whether it may have been executed
  */
 export function stated(
   database: Database,
@@ -57,15 +56,9 @@ export function stated(
   return contending(database, doing, () => changedBy(database.engine, database.knex, sql, values));
 }
 
-/** Runs one statement of a transaction and counts its rows. */
 type Changing = (sql: string, values?: readonly unknown[]) => Promise<number>;
 
-/**
- * Statements that count all or none: false takes back what was done.
- *
- * @param database opened with `autocommit`
- * @returns what the work did
- */
+/** If the work returns false, it is rolled back. @param database opened with `autocommit` */
 export function together(
   database: Database,
   doing: string,
@@ -77,7 +70,7 @@ export function together(
     try {
       const done = await work((sql, values = []) => changedBy(engine, trx, sql, values));
       if (!done) return false;
-      // knex's commit() succeeds whatever the server says of a COMMIT.
+      // knex's commit() hides a failed COMMIT.
       if (engine === "mysql") await trx.raw("COMMIT");
       await trx.commit();
       await trx.executionPromise;
@@ -115,14 +108,14 @@ interface Said {
   readonly changes?: number | bigint;
 }
 
-/** Runs a statement that gives no rows. @returns how many it found, changed or not */
+/** @returns matched rows, changed or not */
 export async function changedBy(
   engine: Engine,
   on: Runner,
   sql: string,
   values: readonly unknown[],
 ): Promise<number> {
-  // knex's own binding type is narrower than what its drivers take; its answer differs by driver.
+  // knex's binding type is narrower than the drivers', and the result differs by driver.
   const answer = await on.raw(sql, values as readonly never[]);
   const said = (engine === "mysql" ? (answer as [Said])[0] : answer) as Said;
   return Number(said.affectedRows ?? said.rowCount ?? said.changes ?? 0);

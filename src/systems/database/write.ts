@@ -8,32 +8,31 @@ import { translate } from "./errors.ts";
 import { type Database, readOnlyServer } from "./open.ts";
 import { ask, askNumber, integer, text } from "./rows.ts";
 
-/** The advisory lock's number on PostgreSQL; a run's own is the one before. */
+/** PostgreSQL's advisory lock. The run's lock has the previous number. */
 const NUMBER = 6_672_154;
 const NAME = "CONCAT('nova2ironic.write.', MD5(DATABASE()))";
 
-/** The session that holds it, for who wants to end it. */
 const HOLDER = {
   mysql: `SELECT IS_USED_LOCK(${NAME}) AS id`,
   postgresql: `SELECT pid AS id FROM pg_locks WHERE locktype = 'advisory' AND classid = 0 AND objid = ${NUMBER} AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND granted LIMIT 1`,
 } as const;
 
 /**
- * Seconds after which the server ends a session that holds a lock and is not heard of: its client may be gone
- * without a word, as behind a firewall that lost its state. A client that lives asks something four times as often.
+ * Seconds of silence before the server ends a session with a lock, because a firewall may have
+ * dropped the connection. A live client sends a query four times as often.
  */
 const IDLE = 300;
 
-/** What lets one transaction write: sessions are read-only, so that nothing writes past this file. */
+/** Starts a writing transaction. Sessions are read-only, so only this file can write. */
 const OPEN: { readonly [engine in Database["engine"]]: readonly string[] } = {
-  // Servers that know no read-only transactions leave the words out.
+  // Servers without read-only transactions skip the version comment.
   mysql: [`SET SESSION wait_timeout=${IDLE}`, "START TRANSACTION /*!50605 READ WRITE */"],
   postgresql: ["SET TRANSACTION READ WRITE"],
-  // Who reads before it writes is not let wait for another who writes: it is SQLITE_BUSY at once.
+  // SQLite does not wait if a transaction reads before it writes: SQLITE_BUSY at once.
   sqlite: ["PRAGMA query_only=OFF", "ROLLBACK", "BEGIN IMMEDIATE"],
 };
 
-/** A transaction that may write, and holds no lock: for questions that are rolled back. */
+/** A writable transaction without the lock, for checks that are rolled back. */
 export async function openWriting(database: Database): Promise<Knex.Transaction> {
   const { engine, knex, run, readOnly, frozen } = database;
   if (readOnly) throw new Error("a database that was opened to be read is not written to");
@@ -48,9 +47,9 @@ export async function openWriting(database: Database): Promise<Knex.Transaction>
   }
 }
 
-/** Gives the connection back as it was: read-only, without the lock. */
+/** Ends the transaction: read-only session, lock released. */
 export async function endWriting({ engine }: Database, trx: Knex.Transaction): Promise<void> {
-  // The first error is the one to tell; a cut line fails the rollback too.
+  // Errors are ignored: the first error is reported, and a lost connection fails each of these.
   if (engine === "sqlite") await trx.raw("PRAGMA query_only=ON").catch(() => null);
   if (engine === "mysql") {
     await trx.raw("ROLLBACK").catch(() => null);
@@ -60,13 +59,12 @@ export async function endWriting({ engine }: Database, trx: Knex.Transaction): P
 }
 
 /**
- * The only way to write: a transaction that holds a lock on its own connection. A COMMIT may outlive
- * its client (a standby that is away, a full disk), and with it go the run's own lock and its word of
- * what was kept. This one ends when the server ends the transaction, so nobody looks at rows that
- * may still come.
+ * The only way to write. A COMMIT can outlive its client (missing standby, full disk) and the run's
+ * own lock. This lock lasts until the server ends the transaction, so no other run reads rows whose
+ * COMMIT is pending.
  *
- * @throws MigrationError N2I-E206 when the server is read-only, N2I-E318 when a transaction of an earlier run has not ended, N2I-E217 when
- *   the COMMIT was not answered
+ * @throws MigrationError N2I-E206 on a read-only server, N2I-E318 if a transaction of an earlier
+ *   run is open, N2I-E217 without an answer to the COMMIT
  */
 export async function writing<T>(
   database: Database,
@@ -84,13 +82,12 @@ export async function writing<T>(
   }
 }
 
-/** On MySQL what may be written by statements that are a transaction each. */
+/** MySQL: the mode of autocommitted statements. */
 const SESSION = (mode: "READ ONLY" | "READ WRITE"): string =>
   `SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ /*!50605 , ${mode} */`;
 
 /**
- * Makes or drops a table. On MySQL such a statement ends the transaction it stands in, and is one by
- * itself: of the session's kind, which is read-only.
+ * On MySQL the statement ends the transaction and runs in the session's mode, which is read-only.
  */
 export async function defining(database: Database, doing: string, sql: string): Promise<void> {
   await writing(database, async (trx) => {
@@ -105,11 +102,7 @@ export async function defining(database: Database, doing: string, sql: string): 
   });
 }
 
-/**
- * Waits for a transaction that an earlier run left behind, whose rows may still come.
- *
- * @throws MigrationError N2I-E318 when it has not ended after three seconds, or half of --db-timeout
- */
+/** @throws MigrationError N2I-E318 after three seconds, or half of --db-timeout */
 export async function committed(database: Database): Promise<void> {
   if (database.engine === "sqlite") return; // its transactions end with the process
   const trx = await database.run("opening a transaction", () => database.knex.transaction());
@@ -120,7 +113,7 @@ export async function committed(database: Database): Promise<void> {
   }
 }
 
-/** Waits in the server's own queue, so that a run that commits batch after batch cannot keep it out. */
+/** Waits in the server's queue, so that a run with frequent commits cannot starve it. */
 async function take(database: Database, trx: Knex.Transaction): Promise<void> {
   const { engine, shown, run, lockWait } = database;
   if (engine === "sqlite") return;
@@ -139,7 +132,7 @@ async function take(database: Database, trx: Knex.Transaction): Promise<void> {
   );
 }
 
-/** On PostgreSQL; false if it took too long. */
+/** PostgreSQL only. False after the timeout. */
 async function queued(trx: Knex.Transaction, wait: number): Promise<boolean> {
   await trx.raw(`SAVEPOINT waits; SET LOCAL lock_timeout=${wait}`);
   try {
@@ -162,10 +155,10 @@ async function commit({ engine, run, shown }: Database, trx: Knex.Transaction): 
   if (engine === "sqlite") await trx.raw("PRAGMA query_only=ON");
   try {
     await run("committing", async () => {
-      // There the connection is needed once more: the lock is the session's.
+      // MySQL's lock belongs to the session, so the connection is still needed.
       if (engine === "mysql") return void (await trx.raw("COMMIT"));
       await trx.commit();
-      // knex's commit() succeeds whatever the server says; this promise tells one that failed.
+      // knex's commit() hides a failed COMMIT. This promise rejects.
       await trx.executionPromise;
     });
   } catch (cause) {
@@ -184,7 +177,7 @@ function held(shown: string): MigrationError {
   return new MigrationError("N2I-E302", `${shown}: another nova2ironic is writing to it`);
 }
 
-/** Names the session that has the lock and the statement that ends it, as far as the user may see sessions. */
+/** Names the session with the lock and the statement that ends it, if the user may see sessions. */
 async function heldBy(
   database: Database,
   engine: "mysql" | "postgresql",
@@ -192,7 +185,7 @@ async function heldBy(
 ): Promise<MigrationError> {
   const { shown } = database;
   const sql = STATEMENTS[engine].holder;
-  // A server that cannot say it, or does not let this user see it, still refuses by its lock.
+  // Without this information, the lock itself is still reported.
   const [row = {}] = await ask(database, "looking for the lock's session", sql, [], on).catch(
     () => [],
   );
@@ -211,12 +204,11 @@ async function heldBy(
 }
 
 /**
- * One writer at a time on one database. The lock lives in a connection of its own and dies
- * with it, so a killed run leaves none behind; what the server still makes of that run's last
- * transaction is waited for (`committed`).
+ * Allows one writer per database. The lock ends with its connection, so a killed run leaves none,
+ * and `committed` waits for that run's last transaction. Galera does not replicate GET_LOCK:
+ * between two nodes, only the comparison of every row before its change protects.
  *
- * Galera does not carry GET_LOCK from node to node: two runs through two nodes are kept apart only
- * by the comparison of every row before it is written. @source facts/ux.md 4.3
+ * @source facts/ux.md 4.3
  */
 export async function lockTarget(database: Database, idle = IDLE): Promise<Lock> {
   const { engine } = database;
@@ -224,16 +216,15 @@ export async function lockTarget(database: Database, idle = IDLE): Promise<Lock>
 }
 
 const RUN_NAME = "CONCAT('nova2ironic.', MD5(DATABASE()))";
-/** The advisory lock's number on PostgreSQL; the lock is of this database only. */
+/** PostgreSQL's advisory lock, which is per database. */
 const RUN_NUMBER = 6_672_153;
 
-/** Each is answered by 1: it is taken, it is ours still, it is given back. */
 const STATEMENTS = {
   mysql: {
     take: `SELECT GET_LOCK(${RUN_NAME}, 0) AS got`,
     mine: `SELECT IS_USED_LOCK(${RUN_NAME}) = CONNECTION_ID() AS mine`,
     free: `SELECT RELEASE_LOCK(${RUN_NAME}) AS freed`,
-    /** Who may not see others' sessions still gets its number. */
+    /** The LEFT JOIN returns the id without the privilege to see other sessions. */
     holder: `SELECT l.id, p.host, DATE_SUB(UTC_TIMESTAMP(), INTERVAL p.time SECOND) AS since FROM (SELECT IS_USED_LOCK(${RUN_NAME}) AS id) AS l LEFT JOIN information_schema.processlist AS p ON p.id = l.id`,
     idle: (seconds: number) => `SET SESSION wait_timeout=${seconds}`,
   },
@@ -256,7 +247,7 @@ async function lockConnection(
   const { take, mine, free } = STATEMENTS[engine];
   const trx = await run("taking the lock", () => database.knex.transaction());
   let last: Promise<unknown> = Promise.resolve();
-  // One question at a time on the connection: pg takes no second.
+  // Queries are serialised, because pg accepts one at a time.
   const isSo = async (sql: string): Promise<boolean> => {
     const ask = () => askNumber(database, "asking for the lock", sql, [], trx);
     const answer = last.then(ask, ask);
@@ -282,7 +273,7 @@ async function lockConnection(
     },
     async release() {
       clearInterval(heard);
-      // The lock dies with the connection anyway; a dead server must not hide the real error.
+      // The connection's end releases the lock. A dead server must not hide the first error.
       await isSo(free).catch(() => null);
       await trx.rollback().catch(() => null);
     },
@@ -290,12 +281,11 @@ async function lockConnection(
 }
 
 /**
- * SQLite has no advisory locks: an exclusive transaction on a file beside the database is one. The
- * file goes with the lock. Who waited for it at that moment, or comes after a hand that removed it,
- * has another file of that name: only while the name is still the file that was locked is it held.
+ * SQLite has no advisory locks, so an exclusive transaction on a file next to the database is one.
+ * The file is removed with the lock, so the lock is valid only while the path has the locked inode.
  */
 function lockFile({ address, shown }: Database): Lock {
-  // By any other name it is the same database.
+  // Resolves links, because other paths may lead to the same database.
   const path = `${realpathSync(address.filename ?? "")}.nova2ironic-lock`;
   const Libsql = createRequire(import.meta.url)("libsql") as new (
     file: string,
@@ -303,7 +293,7 @@ function lockFile({ address, shown }: Database): Lock {
   let connection: InstanceType<typeof Libsql>;
   let file: number;
   try {
-    // Opened before libsql does, and open as long: its number is given to no other file meanwhile.
+    // Opened before libsql and kept open, so that its inode is not reused.
     file = openSync(path, "a", 0o600);
     connection = new Libsql(path);
   } catch (error) {
@@ -311,7 +301,7 @@ function lockFile({ address, shown }: Database): Lock {
   }
   const ours = fstatSync(file).ino;
   const mine = (): boolean => statSync(path, { throwIfNoEntry: false })?.ino === ours;
-  // Closing any descriptor of a file gives up all locks this process has on it: so this comes last.
+  // Last, because closing any descriptor of a file releases all locks of the process on it.
   const close = (): void => {
     connection.close();
     closeSync(file);

@@ -16,18 +16,14 @@ import {
   withStand,
 } from "./outcome.ts";
 
-/** What the journal knows, and what it hears. */
 interface KnownRows extends Pick<Hooks, "owned" | "ended" | "observed"> {
-  /** Nodes whose protection finish cleared. */
+  /** Nodes whose protection finish removed. */
   readonly unprotected?: ReadonlySet<string>;
 }
 
 type Fail = (why: string) => void;
 
-/**
- * Enrols a machine, its ports after it, and brings it to its planned state. Whatever of that was
- * done before is met and gone on from; what somebody else made or changed is left alone and reported.
- */
+/** Continues after an earlier attempt, and reports objects that another user created or changed. */
 export function adopt(
   shared: Link,
   machine: AdoptedMachine,
@@ -62,19 +58,17 @@ async function takeOn(
   if (stopped !== null) fail(stopped);
 }
 
-/** How a node that is ours stands, from its state in Ironic. */
 function nodeIs({ provision_state }: Row): string {
   return `its node is ${JSON.stringify(provision_state ?? null)} in Ironic`;
 }
 
-/** What finish cleared is no step that is still to be made. */
+/** Without the protection that finish removed. */
 function goalOf(node: Row, found: Row, { unprotected }: KnownRows): Row {
   const isCleared = unprotected?.has(String(node.uuid)) === true && found.protected !== true;
   const isThere = found.provision_state === node.provision_state;
   return isCleared && isThere ? { ...node, protected: false, protected_reason: null } : node;
 }
 
-/** @returns the node to go on from; null when the outcome says why not */
 async function makeNode(
   link: Link,
   { uuid, node, ports }: AdoptedMachine & { readonly node: Row },
@@ -131,11 +125,6 @@ async function makeNode(
   return null;
 }
 
-/**
- * Some may be there already, unless their node was made just now.
- *
- * @returns whether all are there
- */
 async function makePorts(
   link: Link,
   ports: readonly Row[],
@@ -171,14 +160,13 @@ async function makePorts(
   return true;
 }
 
-/** Milliseconds a conductor may spend on one state: BMCs are given up long before. */
+/** Limit for one state. A conductor gives up a BMC long before. */
 const PATIENCE_MS = 600_000;
 const FIRST_LOOK_MS = 60;
 const LONGEST_LOOK_MS = 1500;
-/** Looks before a call that may be too early is made all the same: over a second. */
+/** Reads of the node, over a second in all, before a call that may be too early. */
 const LOOKS = 6;
 
-/** What a step needs to be decided. */
 const DECIDING = [
   ...["uuid", "provision_state", "target_provision_state", "last_error", "reservation"],
   ...["maintenance", "maintenance_reason", "traits"],
@@ -186,12 +174,11 @@ const DECIDING = [
 ];
 
 /**
- * Brings a node that is there to its planned state, step by step, each decided by what the service
- * says then. Done by somebody else, done unseen or done twice makes no difference; a change the
- * service accepts and that never shows ends it.
+ * Each step depends only on the node's current state, whoever performed earlier ones. Stops if an
+ * accepted change has no effect.
  *
- * @param seen hears of the node whenever it was looked at
- * @returns null, or why it did not get there
+ * @param seen called with each state that was read
+ * @returns null, or the reason for the failure
  * @throws MigrationError N2I-E210, N2I-E211
  */
 async function drive(
@@ -205,9 +192,9 @@ async function drive(
   const accepted = acceptedWrites();
   let found = from;
   let tries = 0;
-  /** The change of state that was accepted last, and from which state. */
+  /** The last accepted change of state, with the state before. */
   let last = "";
-  /** What is known of the node is a 202 and not a look. */
+  /** The state is derived from a 202, not read. */
   let believed = false;
   let waited = { state: found.provision_state, since: Date.now(), looks: 0 };
   const nap = async (): Promise<void> => {
@@ -225,7 +212,7 @@ async function drive(
     } else if (move.do !== "done") {
       const { name, shows } = move;
       const mark = `${name} ${String(found.provision_state)}`;
-      // A conductor that works on a node, or reads its power, refuses a change for now. One that finds it locked, or a change made twice, holds the call for a second.
+      // A locked node refuses the change for now. A call for it, or a repeated one, takes a second.
       if ((wordOf(found.reservation) !== null || mark === last) && waited.looks < LOOKS)
         await nap();
       else {
@@ -268,7 +255,7 @@ async function drive(
   }
 }
 
-/** The node as an accepted call has left it, where that needs no look to go on. */
+/** The node after an accepted call, if that needs no read. */
 function shownBy({ rows }: Link, { shows }: Call, found: Row, body: unknown): Row | null {
   if (shows === "later") return null;
   if (shows !== "answer") return { ...found, ...shows };

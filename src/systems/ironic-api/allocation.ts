@@ -21,16 +21,12 @@ import {
 import { readRunning } from "./running.ts";
 import type { RestService } from "./service.ts";
 
-/** Server records that are allocations of Ironic, made of nodes that are in use already. */
 type Allocations = Pick<
   RecordKeeper,
   "hold" | "record" | "unrecord" | "endMaintenance" | "release"
 >;
 
-/**
- * @param mark the key of `extra` that marks a node
- * @param failpoint called around every call that changes something
- */
+/** @param mark the key of `extra` that marks a node */
 export function createAllocations(
   service: RestService,
   mark: string,
@@ -62,7 +58,7 @@ function marks({ prepare, make, changeChecked }: Client, mark: string) {
       const answered = ({ status }: Answer): void => {
         taken = status === 409;
       };
-      // Another's mark may have come in between: the last one stands.
+      // Another mark may have been written in between. The last one counts.
       const change = { ...prepare(node, "PATCH", { must, is, may }, call), answered };
       const why = await make(change, shown);
       return why === null && held !== null ? { now: held } : { why: why ?? "it is gone", taken };
@@ -81,7 +77,7 @@ function marks({ prepare, make, changeChecked }: Client, mark: string) {
 }
 
 function records(service: RestService, client: Client) {
-  /** Of our own alone. */
+  /** Ends only the maintenance set by this tool. */
   const endMaintenance: Allocations["endMaintenance"] = (node, server) => {
     const is = (now: RunningNode | null): boolean => now?.maintenance_reason !== reasonOf(server);
     const call = () => nodeCalls.endMaintenance(node);
@@ -95,7 +91,7 @@ function records(service: RestService, client: Client) {
       try {
         why = await deleted(service, client, node, server);
       } catch (cause) {
-        // A machine that keeps its record is left in service; where that breaks too, the first fault says more.
+        // A machine with a record must stay in service. The first fault is reported.
         await endMaintenance(node, server).catch(() => null);
         throw cause;
       }
@@ -106,7 +102,7 @@ function records(service: RestService, client: Client) {
   };
 }
 
-/** As Ironic words it, after the node's uuid. @source ironic: common/exception.py, NodeLocked */
+/** Ironic's message, after the node's uuid. @source ironic: common/exception.py, NodeLocked */
 const LOCKED = "is locked by host";
 
 async function record(
@@ -126,7 +122,7 @@ async function record(
     const found = await readAllocation(service, uuid);
     if (found?.state === "active" && found.node_uuid === node) return "made";
     if (found?.state === "error") {
-      // What failed is an allocation still, and keeps its name.
+      // A failed allocation still exists and keeps its name.
       await client.tell(nodeCalls.deallocate(uuid));
       return { why: `Ironic does not allocate it: ${found.last_error ?? "no reason given"}` };
     }
@@ -142,7 +138,7 @@ async function record(
       taken = status === 409;
       told = body;
     },
-    // A name that is taken stays so; a lock goes.
+    // A name in use is final. A lock is temporary.
     isFinal: ({ status, fault }) =>
       (status === 409 && !fault.includes(LOCKED)) || (status === 500 && /backfill/i.test(fault)),
   });
@@ -150,7 +146,7 @@ async function record(
   return { now: isObject(told) && told.uuid === uuid ? recordOf(uuid, told) : null };
 }
 
-/** Ironic deletes the allocation of an active node only while the node is in maintenance. */
+/** Ironic deletes the allocation of an active node only in maintenance. */
 async function deleted(
   service: RestService,
   client: Client,
@@ -174,12 +170,13 @@ async function deleted(
   return client.make(end, shown);
 }
 
-/** The reason of a maintenance that is ours, for the moment in which an allocation is ended. */
 export function reasonOf(server: string): string {
   return `nova2ironic ends allocation ${server}`;
 }
 
-/** An allocation of a node in use writes `[]` there: anything else is somebody's, as a node is that he has. */
+/**
+ * Allocating a node in use writes `[]`. Another value, or another instance, is not ours to change.
+ */
 function traitsChange(
   { instance_info, instance_uuid }: RunningNode,
   server: string,
@@ -190,7 +187,7 @@ function traitsChange(
   return [{ path: ["instance_info", "traits"], after: traits }];
 }
 
-/** @param traits as they were before the allocation; undefined: there were none */
+/** @param traits before the allocation, if any */
 export function isEmptied({ traits: now }: JsonObject, traits: Json | undefined): boolean {
   const is = (one: Json | undefined): boolean => Array.isArray(one) && one.length === 0;
   return is(now) && !is(traits);

@@ -3,15 +3,12 @@ import type { Conductor, EnabledInterface, Service } from "../../model/ironic/se
 import { listed, pages } from "./look.ts";
 import type { RestService } from "./service.ts";
 
-/** Minors that brought what is asked; only who sees every node may list conductors. @source facts/ironic.md 4.1 */
+/** Listing conductors requires system-wide read access. @source facts/ironic.md 4.1 */
 const INTERFACES = 31;
 export const CONDUCTORS = 49;
 const RESERVED = 1000;
 
-/**
- * Who would take the machines over, as the API tells it. Before 1.49 only living conductors are
- * reported, and no groups.
- */
+/** The conductors that could take over. Before 1.49 only live ones are listed, without groups. */
 export async function readBehind(service: RestService): Promise<Service> {
   const types = service.minor >= INTERFACES;
   const told = await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`);
@@ -32,7 +29,7 @@ export async function readBehind(service: RestService): Promise<Service> {
       hostname: String(hostname),
       group: typeof conductor_group === "string" ? conductor_group.toLowerCase() : null,
       alive: alive === true,
-      // Of one that is not alive the list of drivers says nothing.
+      // The driver list of a dead conductor is meaningless.
       drivers: Array.isArray(own)
         ? own.map((name: Json) => String(name))
         : drivers.flatMap(({ name, hosts }) =>
@@ -43,7 +40,7 @@ export async function readBehind(service: RestService): Promise<Service> {
   return { conductors, interfaces: types ? drivers.flatMap(enabledOf) : null, reserved };
 }
 
-/** `enabled_boot_interfaces` of a hardware type; null for a classic driver. */
+/** `enabled_boot_interfaces` etc. of a hardware type. A classic driver has none. */
 function enabledOf(driver: JsonObject): readonly EnabledInterface[] {
   return Object.entries(driver).flatMap(([key, names]) => {
     const [, type] = /^enabled_(\w+)_interfaces$/.exec(key) ?? [];

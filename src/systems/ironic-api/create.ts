@@ -7,20 +7,16 @@ import { type Answer, refusedCall } from "../openstack/session.ts";
 import { asMade } from "./found-state.ts";
 import { type Link, lookAt, portsByAddress, type SeenRow, seenOf, tellsOf } from "./look.ts";
 
-/** What is there now, whether this call made it, or why it cannot be made. */
+/** `now`: this call created the row. */
 type Made =
   | { readonly seen: SeenRow; readonly now: boolean }
-  /**
-   * `none`: every answer was a refusal, so that nothing of it can be there by our hand; `broke`: no
-   * other machine can be made either.
-   */
+  /** `none`: all responses were refusals, so nothing was created. `broke`: affects all machines. */
   | { readonly why: string; readonly none: boolean; readonly broke?: MigrationError };
 
 /**
- * Makes a row under the uuid that was chosen for it. What is unclear is settled by a look: a row
- * that is there is never made again.
+ * After an unclear response it reads first, so an existing row is never created again.
  *
- * @throws MigrationError N2I-E210 when nothing is answered
+ * @throws MigrationError N2I-E210 without a response
  */
 export async function create(link: Link, resource: Resource, row: Row): Promise<Made> {
   const { service, rows } = link;
@@ -44,8 +40,7 @@ export async function create(link: Link, resource: Resource, row: Row): Promise<
 }
 
 /**
- * Why no other try would make it; null when one may: a duplicate of a node's name or instance is no
- * lock to wait for, while a port's node may be locked for a moment.
+ * The reason not to retry. A duplicate name or instance is final, but a port's node may be locked.
  */
 async function refusalOf(
   link: Link,
@@ -58,7 +53,7 @@ async function refusalOf(
   return isObject(holder) ? `${String(address)} is on port ${String(holder.uuid)} already` : null;
 }
 
-/** A 201 that does not tell what we asked for says nothing: some proxy's page, or half an answer. */
+/** A response without the requested uuid proves nothing. It may be a proxy's page. */
 function read(answer: Answer, { uuid }: Row): Answer {
   const { status } = answer;
   if (status < 200 || status >= 300 || (status === 201 && tellsOf(answer.body, String(uuid))))
@@ -67,7 +62,7 @@ function read(answer: Answer, { uuid }: Row): Answer {
   return status === 201 ? { ...answer, status: 0, body: null, fault } : { ...answer, fault };
 }
 
-/** A role that may not do this may do it for no machine. */
+/** A missing role affects all machines. */
 export function stopIfForbidden(link: Link, what: string, answer: Answer): void {
   const broke = forbidden(link, what, answer);
   if (broke !== null) throw broke;

@@ -22,13 +22,11 @@ import {
 } from "./node.ts";
 import type { RestService } from "./service.ts";
 
-/** Microversion that brought nodes of nodes. @source facts/ironic.md 4.1 */
+/** First minor with child nodes. @source facts/ironic.md 4.1 */
 const CHILDREN = 83;
 
-/** Provision states on the way to others. */
 const MOVING = new Set(["deleting", "cleaning", "adopting", "verifying", "deploying"]);
 
-/** A verb of Ironic, where it is said, and what it ends in. */
 const VERBS = {
   deleted: { from: /^(active|deploy failed|error)$/, to: "available" },
   manage: { from: /^(available|adopt failed)$/, to: "manageable" },
@@ -36,15 +34,13 @@ const VERBS = {
 } as const;
 
 /**
- * A node that stands on hardware which does nothing while others believe that they deploy it. What is said to a
- * conductor about machines is said only while driver and every interface are harmless, looked at each time.
+ * Verbs and power calls are sent only while driver and all interfaces are harmless, which is
+ * checked each time. Each changing call resolves to null or the reason of the refusal.
  *
- * Each call that changes something resolves to null, or to why it is refused.
  * @throws MigrationError N2I-E210, N2I-E211
  */
 export type FakeHardware = ReturnType<typeof createFakeHardware>;
 
-/** @param failpoint called around every call that changes something */
 export function createFakeHardware(service: RestService, failpoint: Failpoint) {
   const client: Client = createNodeClient(service, failpoint, (node) => readNode(service, node));
   return {
@@ -63,13 +59,13 @@ type Client = NodeClient<JsonObject>;
 type May = NodeGuard<JsonObject>;
 
 const WAIT = Symbol("it is under way");
-/** Looks at a conductor's work: about a quarter of an hour in all. */
+/** Reads while a conductor works, about 15 minutes in all. */
 const MOST = 450;
 
 interface Swap {
   readonly reason: string;
   readonly may: May;
-  /** What came to `instance_info` since goes. */
+  /** Whether to remove later additions to `instance_info`. */
   readonly exact: boolean;
 }
 
@@ -89,7 +85,6 @@ function pathOf(node: string): string {
   return `/v1/nodes/${node}`;
 }
 
-/** Whether a disk of a storage network belongs to it. */
 async function hasVolumes(
   service: RestService,
   node: string,
@@ -102,11 +97,11 @@ async function hasVolumes(
 
 interface Newest {
   readonly node: JsonObject;
-  /** Interfaces that the newest word alone tells. */
+  /** Interfaces that only the newest microversion shows. */
   readonly unseen: readonly string[];
 }
 
-/** A node by the newest word of a service that is newer than what is known here. */
+/** The node in the service's newest microversion, if that is newer than the pinned one. */
 async function newest(service: RestService, known: JsonObject): Promise<Newest> {
   const { identity, minor, session } = service;
   if (minorOf(identity.version) <= minor) return { node: known, unseen: [] };
@@ -117,7 +112,7 @@ async function newest(service: RestService, known: JsonObject): Promise<Newest> 
   return { node: { ...known, ...whole }, unseen };
 }
 
-/** Uuids of nodes that say of it that they are a part of it, as the blades of a chassis. */
+/** Child nodes, for example the blades of a chassis. */
 async function children(service: RestService, node: string): Promise<readonly string[]> {
   const { identity, session } = service;
   if (minorOf(identity.version) < CHILDREN) return [];
@@ -137,7 +132,7 @@ function maintenance({ change, changeChecked }: Client) {
       const call = () => nodeCalls.maintenance(node, reason);
       return change(node, "the maintenance", { is, may }, call);
     },
-    /** Of our own maintenance alone. */
+    /** Ends only the maintenance of this run. */
     release(node: string, reason: string, may: May) {
       const is = (now: JsonObject): boolean => !isHeld(now, reason);
       const call = () => nodeCalls.endMaintenance(node);
@@ -149,9 +144,9 @@ function maintenance({ change, changeChecked }: Client) {
 function exchange({ read, change }: Client) {
   return {
     /**
-     * Read back: null only where nothing that is done with it can reach its machine. What it was by then is what it is
-     * after: a machine that its user turned on or off meanwhile keeps its own hardware, or Ironic would undo that at
-     * the end. Ironic takes power calls of a node in maintenance, and locks it for their time.
+     * Null only if no call for the node can reach its machine any more. A machine whose power
+     * changed since keeps its hardware, because Ironic, which accepts power calls in maintenance,
+     * would restore the old state.
      *
      * @source ironic 21.4: conductor/manager.py, change_node_power_state
      */
@@ -164,7 +159,7 @@ function exchange({ read, change }: Client) {
       const why = await change(node, "the change to fake hardware", { is, may }, call);
       return why ?? harmless(await read(node));
     },
-    /** Driver, interfaces and what else was, in one; read back. */
+    /** Restores driver, interfaces and other fields in one call and reads them back. */
     async swap(node: string, before: JsonObject, { reason, exact, may: more }: Swap) {
       const is = (now: JsonObject): boolean => swapped(before, now, exact).length === 0;
       const may: May = (now) => heldBy(now, reason) ?? more(now);
@@ -177,9 +172,7 @@ function exchange({ read, change }: Client) {
   };
 }
 
-/** What is said to a conductor about machines. */
 function onFakeHardware({ read, change }: Client) {
-  /** Waits for a conductor to come to its end. */
   const reached = async (
     node: string,
     how: (now: JsonObject) => string | null | typeof WAIT,
@@ -192,7 +185,7 @@ function onFakeHardware({ read, change }: Client) {
     return "Ironic does not come to an end with it";
   };
   return {
-    /** Brings a node on fake hardware to the end of a verb. */
+    /** Runs a provision verb and waits for its end state. */
     async bring(node: string, verb: keyof typeof VERBS, more: May = () => null) {
       const { from, to } = VERBS[verb];
       const isOn = (state: unknown): boolean => MOVING.has(String(state));
@@ -211,7 +204,6 @@ function onFakeHardware({ read, change }: Client) {
         return `it is ${state}, and was to be ${to}: ${String(error ?? "no reason given")}`;
       });
     },
-    /** Writes of a node on fake hardware whether it is on. */
     async power(node: string, to: string) {
       const is = ({ power_state: is, target_power_state: goal }: JsonObject): boolean =>
         is === to || goal === to;
@@ -222,7 +214,7 @@ function onFakeHardware({ read, change }: Client) {
         is === to && goal === null ? null : WAIT,
       );
     },
-    /** Gives `instance_info` back to a node on fake hardware, before it is adopted with it. */
+    /** Restores `instance_info` before the adoption. */
     inform(node: string, { instance_info: after = {} }: JsonObject) {
       const is = (now: JsonObject): boolean => isDeepStrictEqual(now.instance_info, after);
       const call = () => nodeCalls.patch(node, [{ path: ["instance_info"], after }]);
@@ -235,11 +227,6 @@ function swapped(before: JsonObject, now: JsonObject, exact: boolean): readonly 
   return [...notAsBefore(before, now), ...infoChanges(before, now, exact)];
 }
 
-/**
- * What of `instance_info` is not as it was.
- *
- * @param exact what came to it since counts too
- */
 export function infoChanges(before: JsonObject, now: JsonObject, exact: boolean) {
   const [was, is] = [before.instance_info ?? null, now.instance_info ?? null];
   const other = exact
@@ -258,7 +245,7 @@ function heldBy(now: JsonObject, reason: string): string | null {
   return isHeld(now, reason) ? null : "it is not in the maintenance of this run";
 }
 
-/** Why a node is not on or off as it was; null: it is, and nobody is about to change that. */
+/** Null if the power is unchanged and no change is pending. */
 function turned({ power_state: was = null }: JsonObject, now: JsonObject): string | null {
   const { power_state: is = null, target_power_state: goal = null } = now;
   if (is === was && (goal === null || goal === was)) return null;

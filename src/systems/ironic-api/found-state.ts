@@ -2,13 +2,12 @@ import { isObject } from "../../lib/json.ts";
 import { compareRow, type SameSecret } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 
-/** Why a machine is in maintenance while a rollback takes it back. Never change it: it marks ours. */
+/** Maintenance reason during rollback. Existing nodes carry it, so it must not change. */
 export const UNDOING = "nova2ironic: rollback deletes it";
 
 /**
- * States a node passes on the way to its goal, and whether a conductor leaves one by itself: then
- * there is nothing to do but wait. Every other state (`clean wait`, `inspecting`, `deleting`...) is
- * somebody else's doing, and reported.
+ * States on the way to the goal. The conductor leaves `passes` by itself. Other states come from
+ * other users and are reported.
  *
  * @source facts/ironic.md 2.1
  */
@@ -19,23 +18,19 @@ const ON_WAY: { readonly [state: string]: "stays" | "passes" } = {
   adopting: "passes",
   "adopt failed": "stays",
 };
-/** What `provide` passes through without touching a disk, where the node itself refuses cleaning. */
+/** The state during `provide`. No disk is touched if the node disables cleaning. */
 const PROVIDING = "cleaning";
-/** What the way itself writes after a node was made. */
 const STATE = ["provision_state", "target_provision_state", "last_error"];
 const HOLD = ["maintenance", "maintenance_reason"];
 const GUARD = ["protected", "protected_reason"];
 
 /**
- * Fields a service fills in when a node is made without them: the owner of who logs in for a
- * project (since Zed, whatever is asked for), and [DEFAULT]default_resource_class.
+ * Defaults of the service: the owner for a project-scoped login (since Zed, even if set), and
+ * [DEFAULT]default_resource_class.
  */
 const FILLED = ["owner", "resource_class"];
 
-/**
- * Whether a node refuses cleaning as it does to become available untouched: that is set right at its
- * end, and one that refuses it after that does so by somebody's will.
- */
+/** Whether cleaning is disabled only until the node is available. */
 export function isUntouched(planned: Row, found: Row): boolean {
   return (
     planned.provision_state === "available" &&
@@ -44,24 +39,23 @@ export function isUntouched(planned: Row, found: Row): boolean {
   );
 }
 
-/** A planned node as it is made: a free one refuses cleaning until it is available. */
+/** A free node is created with cleaning disabled until it is available. */
 export function asMade(planned: Row): Row {
   return planned.provision_state === "available" ? { ...planned, automated_clean: false } : planned;
 }
 
 type FoundState =
-  /** As planned, or on its way there and by our hand. */
+  /** As planned, or partly completed by this tool. */
   | { readonly is: "planned" | "half-made" }
-  /** Ours, and somebody changed these fields. */
+  /** Created by this tool, with these fields changed by another user. */
   | { readonly is: "changed"; readonly fields: readonly string[] }
-  /** Without our mark of this machine. */
+  /** Without this tool's mark of the machine. */
   | { readonly is: "not ours" };
 
 /**
- * What a node that is there already is to the plan. Half-made is one that carries our mark and
- * differs in nothing but what the way has still to write.
+ * `half-made` has our mark and lacks only later steps.
  *
- * @param ended whether the journal says the machine came to its end
+ * @param ended whether the journal has the machine as completed
  */
 export function foundState(planned: Row, found: Row, same: SameSecret, ended: boolean): FoundState {
   if (markOf(found) === undefined || markOf(found) !== markOf(planned)) return { is: "not ours" };
@@ -83,24 +77,20 @@ export function foundState(planned: Row, found: Row, same: SameSecret, ended: bo
   return changed.length === 0 ? { is: "half-made" } : { is: "changed", fields: changed };
 }
 
-/**
- * Whether a machine is guarded less than planned: protection is the way's last step, which may have
- * failed, or not been made, and has still to be. More of it, or other, is somebody else's.
- */
+/** Whether protection, the last step, is missing. Other protection was set by another user. */
 function isUnset(planned: Row, found: Row, field: string): boolean {
   const isNone = (value: unknown): boolean =>
     value === undefined || value === null || value === false;
   return isNone(found[field]) && !isNone(planned[field]);
 }
 
-/** Whether a node is in a state of the way, short of its end. */
 export function isOnWay(planned: Row, found: Row): boolean {
   const state = String(found.provision_state);
   if (state === planned.provision_state) return false;
   return Object.hasOwn(ON_WAY, state) || isPassedThrough(planned, found);
 }
 
-/** Whether a free machine is on its way from manageable to available, and nothing is wiped. */
+/** Whether a free machine is becoming available without cleaning. */
 export function isPassedThrough(planned: Row, found: Row): boolean {
   return (
     found.provision_state === PROVIDING &&
@@ -109,18 +99,18 @@ export function isPassedThrough(planned: Row, found: Row): boolean {
   );
 }
 
-/** Fields of a node made a moment ago that the service filled in otherwise than planned. */
+/** Fields of a new node in which the service's default differs from the plan. */
 export function unplanned(planned: Row, found: Row): readonly string[] {
   if (found.provision_state !== "enroll") return [];
   return FILLED.filter((field) => (planned[field] ?? null) !== (found[field] ?? null));
 }
 
-/** Whether the planned traits are to be written next: in a state of the way in which a node waits for our next step. */
+/** Whether to write the traits next: in a state that waits for this tool. */
 export function takesTraits(planned: Row, found: Row): boolean {
   return ON_WAY[String(found.provision_state)] === "stays" && wantsTraits(planned, found);
 }
 
-/** Whether the planned traits, which no node is made with, have still to be written. */
+/** Nodes are created without traits. */
 function wantsTraits(planned: Row, found: Row): boolean {
   return isLong(planned.traits) && !isLong(found.traits);
 }
@@ -129,17 +119,16 @@ function isLong(list: unknown): boolean {
   return Array.isArray(list) && list.length > 0;
 }
 
-/** Whether a conductor leaves the state by itself, and soon. */
+/** Whether the conductor leaves the state soon. */
 export function isPassing(planned: Row, found: Row): boolean {
   return ON_WAY[String(found.provision_state)] === "passes" || isPassedThrough(planned, found);
 }
 
-/** Whether a rollback of this tool was taking the node back. */
+/** Whether a rollback of this tool started to delete it. */
 export function isBeingUndone({ maintenance, maintenance_reason }: Row): boolean {
   return maintenance === true && maintenance_reason === UNDOING;
 }
 
-/** The bm_nodes id a row says it comes from. */
 function markOf({ extra }: Row): unknown {
   return isObject(extra) && isObject(extra.nova_bm) ? extra.nova_bm.id : undefined;
 }

@@ -16,10 +16,10 @@ const FIELDS = [
 const PATCH = "the PATCH";
 
 /**
- * Guards over the service's API, which compares nothing: each node is looked at right before its
- * call. Of what somebody writes in between only the field itself is lost.
+ * The API has no compare-and-swap, so each node is read before its call. A concurrent write to the
+ * same field is lost.
  *
- * @param most questions at once
+ * @param most concurrent requests
  */
 export function createRestGuard(service: RestService, doc: RestDoc, most: number): Guard {
   const known = carriedFields(doc, "node", service.minor);
@@ -67,7 +67,7 @@ function isAs(found: Guarded, wanted: Partial<Guards>): boolean {
 
 const GUARDS = ["protected", "protected_reason", "automated_clean"] as const;
 
-/** The reason goes with protection by itself, and may not be written without it. */
+/** Unprotecting removes the reason, which needs protection. */
 function changesOf(change: Partial<Guards>): readonly NodeChange[] {
   const { protected: guards, protected_reason: reason = null, automated_clean } = change;
   const fields: readonly NodeChange[] = [

@@ -7,23 +7,21 @@ import { withoutSecrets } from "../openstack/fault.ts";
 import type { rowsOf } from "./row.ts";
 import type { RestService } from "./service.ts";
 
-/** A service and how rows pass to it and from it. */
 export interface Link {
   readonly service: RestService;
   readonly rows: ReturnType<typeof rowsOf>;
 }
 
-/** The way of one machine: neither what the service says of it nor what is said here quotes a secret of its row. */
+/** A link for one machine that removes its secrets from messages. */
 export function hiding({ service, rows }: Link, row: Row | null) {
   const secrets = row === null ? [] : rows.secrets(row);
   const link: Link = { service: service.hiding(secrets), rows };
   return { link, hide: (text: string): string => withoutSecrets(text, secrets) };
 }
 
-/** A row, and what of it stands in no row. */
 export interface SeenRow {
   readonly row: Row;
-  /** What an operator hung on it that this tool does not write: `an allocation`. */
+  /** Attachments that this tool does not write: `an allocation`. */
   readonly strange: readonly string[];
 }
 
@@ -36,7 +34,7 @@ export async function lookAt(
   return body === null ? null : seenOf(rows, resource, body);
 }
 
-/** What is about something else would pass for what somebody changed: it is no answer. */
+/** A response about another object must not look like a change. */
 export async function bodyOf(
   service: RestService,
   path: string,
@@ -47,12 +45,10 @@ export async function bodyOf(
   throw notThat(service, path);
 }
 
-/** @param path of a GET that was answered with something else */
 export function notThat({ session }: RestService, path: string): MigrationError {
   return new MigrationError("N2I-E212", `${session.url} answers GET ${path} with something else`);
 }
 
-/** Whether a body is about what it was asked for. */
 export function tellsOf(body: unknown, uuid: string): body is JsonObject {
   return isObject(body) && String(body.uuid).toLowerCase() === uuid.toLowerCase();
 }
@@ -69,23 +65,20 @@ export async function readPorts({ service, rows }: Link, node: string): Promise<
   );
 }
 
-/** The ports that have a MAC: one, or none. */
 export async function portsByAddress({ service }: Link, address: string): Promise<readonly Json[]> {
   return listed(await service.ask(`/v1/ports?address=${address}`), "ports");
 }
 
-/** A text that is not empty. */
 export function wordOf(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
-/** A list in a body; nothing where there is none. */
 export function listed(body: unknown, name: string): readonly Json[] {
   const list = isObject(body) ? body[name] : [];
   return Array.isArray(list) ? list : [];
 }
 
-/** All nodes and ports, as rows. @throws MigrationError as `pages` */
+/** @throws MigrationError as `pages` */
 export async function listAll({ service, rows }: Link): Promise<Current> {
   const all = async (resource: Resource): Promise<readonly Row[]> => {
     const found: Row[] = [];
@@ -96,14 +89,14 @@ export async function listAll({ service, rows }: Link): Promise<Current> {
   return { nodes: await all("node"), ports: await all("port") };
 }
 
-/** Bodies a page. @source ironic: [api]max_limit */
+/** Objects per page. @source ironic: [api]max_limit */
 const PAGE = 1000;
 
 /**
- * Every member of a collection, page by page; an operator's smaller max_limit is followed. The first page is asked
- * for at once, and each other one while the one before it is worked on.
+ * Requests the first page at once, and the next one while the caller processes the previous one.
+ * Follows a smaller max_limit.
  *
- * @throws MigrationError N2I-E210 to N2I-E212: a list is whole, or there is none
+ * @throws MigrationError N2I-E210 to N2I-E212 unless the list is complete
  */
 export function pages(
   service: RestService,
@@ -116,7 +109,7 @@ export function pages(
     .find((part) => /^(nodes|ports|portgroups|connectors|targets|conductors)$/.test(part));
   const asked = (marker: string): Promise<unknown> => {
     const page = pageOf(service, collection, `limit=${size}${query}${marker}`);
-    // Whoever wants no more hears of no fault of it.
+    // A caller that stops must get no error of the requested page.
     page.catch(() => undefined);
     return page;
   };

@@ -10,18 +10,15 @@ import {
 import { wordOf } from "./look.ts";
 import { type NodeCall, nodeCalls } from "./node.ts";
 
-/** A call that brings a node a step on. */
 export interface Call extends NodeCall {
   readonly do: "call";
   readonly name: string;
-  /** Where its effect is seen once it is accepted: in these fields, in the answer's body, or later. */
+  /** The effect of an accepted call: these fields, the response body, or visible later. */
   readonly shows: Row | "answer" | "later";
 }
 
-/** What to do next with a node that is there. */
 type Move =
   | Call
-  /** The conductor works on it. */
   | { readonly do: "wait" }
   | { readonly do: "done" }
   | { readonly do: "stop"; readonly why: string };
@@ -31,11 +28,11 @@ function call(name: string, write: NodeCall, shows: Call["shows"]): Call {
 }
 
 interface History {
-  /** It was asked to become manageable. */
+  /** `manage` was accepted. */
   managed: boolean;
-  /** Why adoption failed the first time. */
+  /** The error of the first adoption. */
   failed: string | null;
-  /** It was asked to adopt after that. */
+  /** `adopt` was accepted after it. */
   retried: boolean;
 }
 
@@ -43,7 +40,6 @@ export function noHistory(): History {
   return { managed: false, failed: null, retried: false };
 }
 
-/** Notes a call that the service accepted of a node as it was found before. */
 export function note(history: History, call: Call["name"], found: Row): void {
   if (call === "adopt") history.retried = history.failed !== null;
   if (call !== "manage") return;
@@ -52,8 +48,7 @@ export function note(history: History, call: Call["name"], found: Row): void {
 }
 
 /**
- * The next step of a node towards its planned state, from what the service says of it now. Pure, so
- * that it does not matter who did the steps before, or whether anybody knows that they were done.
+ * The next step towards the planned state. Pure, so it does not matter who performed earlier steps.
  *
  * @source facts/ironic.md 4.2
  */
@@ -68,12 +63,12 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
     const shows = { maintenance: true, maintenance_reason };
     return call("hold", nodeCalls.maintenance(uuid, maintenance_reason), shows);
   }
-  // Out of the maintenance that a rollback of ours began and did not live to end.
+  // After an interrupted rollback of this tool.
   if (planned.maintenance !== true && isBeingUndone(found)) {
     const shows = { maintenance: false, maintenance_reason: null };
     return call("release", nodeCalls.endMaintenance(uuid), shows);
   }
-  // What the service filled in by itself when the node was made.
+  // Fields in which the service's default differs from the plan.
   const other = unplanned(planned, found);
   if (other.length > 0) return change("fill", planned, other);
   if (takesTraits(planned, found)) {
@@ -82,7 +77,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   }
   switch (state) {
     case "enroll":
-      // Ironic tells why a change of state failed, always: without a word the state never changed.
+      // Ironic always sets last_error if a change of state fails.
       return history.managed && wordOf(found.last_error) !== null
         ? stop(`manage failed: ${errorOf(found)}`)
         : provision("manage");
@@ -90,7 +85,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
     case "adopting":
       return { do: "wait" };
     case "cleaning":
-      // Cleaning that is switched off passes through this state, and touches nothing.
+      // Disabled cleaning passes this state without touching disks.
       return isPassedThrough(planned, found)
         ? { do: "wait" }
         : stop("it is being cleaned, which this tool never asks for");
@@ -109,7 +104,6 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   }
 }
 
-/** Makes fields as planned, whatever they are now. */
 function change(name: string, planned: Row, fields: readonly string[]): Call {
   const changes = fields.map(
     (field): NodeChange => ({ path: [field], after: planned[field] ?? undefined }),
@@ -126,13 +120,13 @@ function errorOf(found: Row): string {
 }
 
 function isHeld(planned: Row, found: Row): boolean {
-  // Some releases keep an empty reason where none is given.
+  // Some releases store an empty reason.
   const [is, wanted] = [wordOf(found.maintenance_reason), wordOf(planned.maintenance_reason)];
   return found.maintenance === true && is === wanted;
 }
 
 function finish(planned: Row, found: Row): Move {
-  // Cleaning, which a free machine refused until it was available, is as planned from now on.
+  // Restores the planned cleaning, which was disabled until the node was available.
   if (isUntouched(planned, found)) return change("settle", planned, ["automated_clean"]);
   const guards = ["protected", "protected_reason"].filter((field) => {
     const want = planned[field] ?? false;

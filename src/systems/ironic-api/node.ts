@@ -5,21 +5,20 @@ import type { Answer } from "../openstack/session.ts";
 import { type Stand, settled, shown } from "../openstack/settled.ts";
 import type { RestService } from "./service.ts";
 
-/** Called before and after every call that changes a resource. Tests kill the process there. */
+/** Called around every changing call. Tests kill the process there. */
 export type Failpoint = (point: "rest.before" | "rest.after") => Promise<void>;
 
-/** A call that changes a resource. */
 export interface NodeCall {
   readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   readonly body?: Json;
 }
 
-/** The calls that change a node, by its uuid. @source facts/ironic.md 4.2, 4.6 */
+/** @source facts/ironic.md 4.2, 4.6 */
 export const nodeCalls = {
   patch: (node: string, changes: readonly NodeChange[]) =>
     call("PATCH", pathOf(node), jsonPatch(changes)),
-  /** Sets every interface that the changes do not name to the driver's default. */
+  /** Also resets unnamed interfaces to the driver's defaults. */
   reset: (node: string, changes: readonly NodeChange[]) =>
     call("PATCH", `${pathOf(node)}?reset_interfaces=true`, jsonPatch(changes)),
   delete: (node: string) => call("DELETE", pathOf(node)),
@@ -48,43 +47,39 @@ function pathOf(node: string): string {
   return `/v1/nodes/${node}`;
 }
 
-/** The reason not to change a node in its current state, or null. */
 export type NodeGuard<N> = (now: N) => string | null | Promise<string | null>;
 
-/** The conditions of a change. */
 interface Check<N> {
-  /** Whether the node already has the change. */
   readonly is: (now: N) => boolean;
-  /** The reason to refuse it, also if the node already has the change. */
+  /** A reason that applies even if the change exists. */
   readonly must?: NodeGuard<N>;
   readonly may?: NodeGuard<N>;
 }
 
 /** A change by one call. The node is read before each try. */
 export interface NodeWrite {
-  /** Names it in errors: `PATCH of node U`. */
+  /** For messages: `PATCH of node U`. */
   readonly what: string;
-  /** Uuids of the nodes that it changes. */
   readonly on: readonly string[];
   readonly look: () => Promise<Stand>;
-  /** Made from the node as it was read last. */
+  /** Uses the last read. */
   readonly call: () => NodeCall;
   readonly answered?: (answer: Answer) => void;
-  /** Answers after which no other try is made. */
+  /** Responses that must not be retried. */
   readonly isFinal?: (answer: Answer) => boolean;
 }
 
-/** Reads a node before each call that changes it, and again afterwards if the answer does not show the effect. */
+/**
+ * Reads a node before each changing call, and afterwards if the response does not show the effect.
+ */
 export type NodeClient<N> = ReturnType<typeof createNodeClient<N>>;
 
-/** @param failpoint called around every call that changes something */
 export function createNodeClient<N>(
   service: RestService,
   failpoint: Failpoint,
   read: (node: string) => Promise<N>,
 ) {
   type Change = [node: string, what: string, check: Check<N>, call: (now: N) => NodeCall];
-  /** One try. */
   const tell = async ({ method, path, body }: NodeCall): Promise<Answer> => {
     await failpoint("rest.before");
     const answer = await service.tell(method, path, body);
@@ -107,7 +102,7 @@ export function createNodeClient<N>(
       call: () => call(now),
     };
   };
-  /** @returns null, or the reason of the refusal. @throws MigrationError N2I-E210, N2I-E211 */
+  /** @returns null, or the reason of the refusal @throws MigrationError N2I-E210, N2I-E211 */
   const make = ({ what, look, call, answered, isFinal }: NodeWrite, how = settled) => {
     const once = async (): Promise<Answer> => {
       const answer = await tell(call());
@@ -119,15 +114,14 @@ export function createNodeClient<N>(
   return {
     ...{ read, tell, prepare, make },
     change: (...change: Change) => make(prepare(...change)),
-    /** The same for callers that do not read the effect themselves. */
+    /** For callers that do not read the effect themselves. */
     changeChecked: (...change: Change) => make(prepare(...change), shown),
   };
 }
 
-/** Ironic 21.4 answers 500 to its removal, which has no value to look at: null leaves it to the conductor. */
+/** Ironic 21.4 answers 500 if it is removed. Null has the same meaning. */
 const NULLED = "automated_clean";
 
-/** Keys are escaped as RFC 6901 has it. */
 function jsonPatch(changes: readonly NodeChange[]): readonly Json[] {
   return changes.map(({ op = "add", path: keys, after }) => {
     const path = keys.map((key) => `/${key?.replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
@@ -136,10 +130,9 @@ function jsonPatch(changes: readonly NodeChange[]): readonly Json[] {
   });
 }
 
-/** Maximum number of accepted calls without effect. An adoption is tried twice. */
+/** Accepted calls without effect. Adoption is tried twice. */
 const ACCEPTED = 3;
 
-/** Counts writes that were accepted. */
 export function acceptedWrites() {
   const times = new Map<string, number>();
   return {
@@ -147,7 +140,6 @@ export function acceptedWrites() {
     add(what: string): void {
       times.set(what, (times.get(what) ?? 0) + 1);
     },
-    /** The first words of the reason not to repeat the call, or null. */
     exhausted(what: string): string | null {
       const isOver = (times.get(what) ?? 0) >= ACCEPTED;
       return isOver ? `${what} was accepted ${counted(ACCEPTED, "time")}` : null;

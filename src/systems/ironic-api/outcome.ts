@@ -1,27 +1,25 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { Row } from "../../model/machine.ts";
 
-/** One machine's rows to make or to delete; its node is null where only ports are missing. */
+/** Rows to create or delete. The node is null if only ports are missing. */
 export interface AdoptedMachine {
   readonly uuid: string;
   readonly node: Row | null;
   readonly ports: readonly Row[];
 }
 
-/** What became of one machine; ids as steps have them. */
+/** Ids are those of steps. */
 export interface AdoptionOutcome {
   readonly done: string[];
   readonly found: string[];
   readonly left: { readonly id: string; readonly why: string }[];
-  /** Why it did not get to where it should be. */
   failed: string | null;
-  /** What of it is in Ironic, in words; empty where that is none of ours. */
+  /** Its objects in Ironic, for messages. Empty if none is ours. */
   stands: string;
-  /** Why nothing more can be asked or written down, of any machine. */
+  /** An error that stops all machines. */
   broke: MigrationError | null;
 }
 
-/** The id of the step of a port's row. */
 export function portId({ uuid }: Row): string {
   return `port:${String(uuid)}`;
 }
@@ -32,16 +30,11 @@ export function noOutcome(): AdoptionOutcome {
   return { done: [], found: [], left: [], failed: null, stands: NOBODY_KNOWS, broke: null };
 }
 
-/** A reason, and what is there now. */
 export function withStand(why: string, { stands }: AdoptionOutcome): string {
   return stands === "" ? why : `${why}; ${stands}`;
 }
 
-/**
- * Lets one machine's work end with what is known of it, whatever broke.
- *
- * @param tell adds to the outcome what an operator must know of a machine that was left midway
- */
+/** Ends with the partial outcome after an error. @param tell adds a reason to the outcome */
 export async function toItsEnd(
   outcome: AdoptionOutcome,
   work: () => Promise<void>,
@@ -50,7 +43,7 @@ export async function toItsEnd(
   try {
     await work();
   } catch (cause) {
-    // Anything else is a bug, and ends everything.
+    // Other errors are bugs.
     if (!(cause instanceof MigrationError)) throw cause;
     outcome.broke = cause;
     tell(`${cause.code} ${cause.message}`);

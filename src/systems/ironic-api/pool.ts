@@ -1,8 +1,6 @@
 /**
- * Works on items, so many at a time. After a failure, or a result that says it is enough, no other
- * is begun; those under way end first, and the first failure is thrown.
- *
- * @returns results in the order of the items; none of those that were not begun
+ * After a failure or an `enough` result, starts no other item, waits for the running ones, and
+ * throws the first failure.
  */
 export async function inFlight<T, R>(
   items: readonly T[],
@@ -34,7 +32,7 @@ export async function inFlight<T, R>(
   return [...results].toSorted(([left], [right]) => left - right).map(([, result]) => result);
 }
 
-/** Lets so much work go on at a time; what comes beyond waits for its turn, in its order. */
+/** Limits concurrency. Waiting work starts in order. */
 export function gate(most: number): <T>(work: () => Promise<T>) => Promise<T> {
   let free = most;
   const waiting: (() => void)[] = [];

@@ -24,14 +24,11 @@ import {
   withStand,
 } from "./outcome.ts";
 
-/** Whether to try once more what a conductor's lock was in the way of, after so many tries. */
 type Patience = (tries: number) => boolean;
 
 /**
- * Until every call's number of tries is used up, and until `lockWait` is over since the first lock of
- * all machines: what a dead conductor left locked uses the time up once, and not once a machine.
- *
- * @param lockWait milliseconds
+ * Retries until the tries are used up and `lockWait` milliseconds have passed since the first lock
+ * of any machine, so that a dead conductor's locks cost the time once, not per machine.
  */
 export function patienceOf(lockWait: number, now = Date.now): Patience {
   let until: number | undefined;
@@ -41,17 +38,14 @@ export function patienceOf(lockWait: number, now = Date.now): Patience {
   };
 }
 
-/** What an operator must know of a node that was to be deleted, and is not. */
 const HELD =
   "it may be in maintenance and unprotected: rollback once more deletes it, apply puts it right";
 
 /**
- * Takes a machine back without touching it: maintenance, then DELETE; never `deleted` and never
- * `provide`, which switch and wipe. Only while it is as it was made, apart from what Ironic itself
- * changes; otherwise it is left whole.
+ * Maintenance, then DELETE, never `deleted` or `provide`, which power off and wipe. A machine with
+ * other changes than Ironic's own is skipped.
  *
- * @param strangers what hangs on nodes that this tool did not write, by node uuid
- * @param patience with conductors that have reserved machines
+ * @param strangers attachments by node uuid that this tool did not write
  * @source facts/ironic.md 4.6
  */
 export function remove(
@@ -72,7 +66,7 @@ export function remove(
   return toItsEnd(outcome, () => takeBack(link, machine, against, outcome, leave), leave);
 }
 
-/** What `remove` would do with a machine that stays as it is. */
+/** Predicts `remove` for an unchanged machine. */
 export async function judgeRemoval(
   shared: Link,
   machine: AdoptedMachine,
@@ -96,7 +90,6 @@ export async function judgeRemoval(
 
 const DELETE = "its DELETE";
 
-/** What may keep a machine: what hangs on it that we did not write, and how long a lock is waited for. */
 interface Against {
   readonly strange: string | null;
   readonly patience: Patience;
@@ -111,7 +104,7 @@ async function takeBack(
 ): Promise<void> {
   const { uuid, node, ports } = machine;
   const ids = idsOf(machine);
-  // What was there when we asked for its deletion: our work, though the answer may be lost.
+  // Existed at the DELETE, so they count as deleted even if the response was lost.
   const asked = new Set<string>();
   const end = (): void => {
     outcome.done.push(...ids.filter((id) => asked.has(id)));
@@ -141,7 +134,7 @@ async function takeBack(
         continue;
       }
       const again = answer.status === 409 ? patience(tries) : tries < TRIES;
-      // A 404: gone, or nobody is there who could take it away; what is there then tells.
+      // A 404 can also come from a proxy. The next read decides.
       if (!(again && (mayPass(answer) || answer.status === 404)))
         return leave(`it cannot be deleted: ${answer.fault}`);
     } else if (busy === null || !patience(tries)) return leave(why);
@@ -149,12 +142,10 @@ async function takeBack(
   }
 }
 
-/** Ids of its rows that are to go, as steps have them. */
 function idsOf({ uuid, node, ports }: AdoptedMachine): readonly string[] {
   return [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(portId)];
 }
 
-/** A conductor at work on it ends soon. */
 function isBusy(planned: Row | null, { row }: SeenRow): string | null {
   if (typeof row.reservation === "string") return `reserved by conductor ${row.reservation}`;
   return isPassing(planned ?? {}, row) ? `it is ${String(row.provision_state)}` : null;
@@ -168,7 +159,7 @@ function reasonToLeave(
   there: readonly Row[],
 ): string | null {
   if (node !== null) {
-    // What failed at its last step refuses cleaning still, and is ours to take back.
+    // A failure at the last step leaves cleaning disabled.
     const goal = isUntouched(node, row) ? asMade(node) : node;
     const state = foundState(goal, row, rows.same, true);
     if (state.is === "not ours") return "it no longer carries this tool's mark";
@@ -189,11 +180,7 @@ function reasonToLeave(
   return null;
 }
 
-/**
- * @param loose ports to delete while their node stays; null to delete the node, its ports with it
- * @param deleting called before a DELETE is sent
- * @returns null when it is done, else what the service says against it now
- */
+/** @param loose ports to delete without their node, or null to delete the node */
 async function takeAway(
   link: Link,
   uuid: string,

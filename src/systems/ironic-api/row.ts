@@ -5,19 +5,18 @@ import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import { isSealed, type Seal, type Sealed, sealed, unsealed } from "../../model/secret.ts";
 
-/** What Ironic tells in place of a secret. @source facts/ironic.md 0.12 */
+/** Ironic's replacement for a secret. @source facts/ironic.md 0.12 */
 const MASK = "******";
-/** Stands for a secret the service keeps to itself: it compares equal with every other. */
+/** Stands for a masked secret, which equals every other. */
 const MASKED: Sealed = { secret: "", of: "" };
 
-/** Rows between plan and service. */
 export function rowsOf(doc: RestDoc, minor: number, seal: Seal) {
   const fields = {
     node: carriedFields(doc, "node", minor),
     port: carriedFields(doc, "port", minor),
   };
   return {
-    /** A row as the service tells it, secrets sealed; only fields the pinned version carries. */
+    /** The fields of the pinned version, secrets sealed. */
     reported(resource: Resource, body: unknown): Row {
       const given = isObject(body) ? body : {};
       const place = String(resource === "node" ? given.uuid : given.node_uuid);
@@ -28,13 +27,12 @@ export function rowsOf(doc: RestDoc, minor: number, seal: Seal) {
             value === MASK ? MASKED : null,
           );
       const { traits } = row;
-      // The service has them in no order.
+      // The service does not order them.
       if (Array.isArray(traits)) row.traits = traits.map(String).toSorted();
       return row;
     },
-    /** Whether the pinned version tells a field. */
     tells: (resource: Resource, field: string) => fields[resource].has(field),
-    /** The body that makes a row, its secrets open. */
+    /** The POST body, with open secrets. */
     body: (resource: Resource, row: Row): Row =>
       Object.fromEntries(
         Object.entries(createdRow(doc, resource, row, minor)).map(([field, value]) => [
@@ -42,13 +40,13 @@ export function rowsOf(doc: RestDoc, minor: number, seal: Seal) {
           unsealed(value, seal),
         ]),
       ),
-    /** Secrets of a row in clear, so that no message quotes them. */
+    /** Open secrets, to remove them from messages. */
     secrets: (row: Row) => Object.values(row).flatMap((value) => secretsIn(value, seal)),
     same: sameOver(seal),
   };
 }
 
-/** A masked secret equals any: whether it does, this backend cannot tell. */
+/** A masked secret cannot be compared. */
 export function sameOver(seal: Seal): SameSecret {
   return (left, right) =>
     isMasked(left) ||
@@ -61,7 +59,6 @@ function isMasked({ secret }: Sealed): boolean {
   return secret === "";
 }
 
-/** How many secrets of a row the service keeps to itself. */
 export function maskedIn(value: Json): number {
   if (!isObject(value)) return 0;
   if (isSealed(value)) return isMasked(value) ? 1 : 0;

@@ -13,18 +13,14 @@ import { notThat, pages, wordOf } from "./look.ts";
 import { inFlight } from "./pool.ts";
 import { checkMinor, type RestService } from "./service.ts";
 
-/** Minor that brought them. @source facts/ironic.md 4.1 */
+/** @source facts/ironic.md 4.1 */
 const PORTGROUPS = 26;
 
-/**
- * The cards of all nodes in two listings, whatever their number.
- *
- * @throws MigrationError N2I-E209 where the service is too old, N2I-E210 to N2I-E212
- */
+/** @throws MigrationError N2I-E209 if the service is too old, N2I-E210 to N2I-E212 */
 export async function readNics(service: RestService): Promise<KnownNics> {
   checkMinor(service, "resource classes");
   const known = gatherNics();
-  // The first page of each is asked for at once.
+  // Both first pages are requested at once.
   const listings = kindsOf(service).map(
     (is) => [is, pages(service, `${is}s`, `&fields=node_uuid,${FIELDS}`)] as const,
   );
@@ -43,21 +39,19 @@ function kindsOf({ minor }: RestService): readonly Nic["is"][] {
 const FIELDS = "uuid,address,internal_info,extra";
 
 const ACTIVE = "&provision_state=active";
-/** What Ironic chooses of its nodes, so that no other has to be sent. */
+/** Filters that Ironic can apply. */
 const CHOSEN = `${ACTIVE}&associated=false&maintenance=false`;
 
-/** Nodes a page: one in every detail takes as much as ten cards, and two pages are held at a time. */
+/** Smaller, because a detailed node is as large as ten NICs and two pages are in memory. */
 const NODES_A_PAGE = 400;
 
-/** Pages that are held while something else is waited for. */
+/** Pages kept while waiting for other data. */
 const HELD = 5;
 
 /**
- * Nodes page by page: those that can be adoptable by what Ironic can choose, or all. The first pages come while
- * others are waited for.
+ * Fetches the first pages while waiting for other data.
  *
- * @param cards of all nodes
- * @param others nothing is wanted of the nodes before that
+ * @param others delays the first result
  * @throws MigrationError N2I-E210 to N2I-E212
  */
 export function runningNodes(
@@ -77,7 +71,7 @@ export function runningNodes(
     for (let page = first.shift(); page !== undefined; page = first.shift()) yield page.map(whole);
     for await (const page of listing) yield page.map(whole);
   }
-  /** What a page tells in every detail takes three times what is kept of it. */
+  /** Converted early, because a page is three times as large as the result. */
   async function* nodesOf(
     listed: AsyncIterable<readonly Json[]>,
   ): AsyncGenerator<readonly RunningNode[]> {
@@ -86,7 +80,6 @@ export function runningNodes(
   return nodes();
 }
 
-/** The pages that come before something else does. */
 async function heldUntil<T>(others: Promise<unknown>, listing: AsyncIterator<T>): Promise<T[]> {
   let waits = true;
   const ends = (): void => {
@@ -103,11 +96,8 @@ async function heldUntil<T>(others: Promise<unknown>, listing: AsyncIterator<T>)
 }
 
 /**
- * One node as it is now.
- *
- * @param ident its uuid, or its name
- * @param nics its cards, where somebody read them; null: they are read too
- * @returns null where there is no such node
+ * @param ident uuid or name
+ * @param nics null to read them
  * @throws MigrationError N2I-E209 to N2I-E212
  */
 export async function readRunning(
@@ -119,29 +109,26 @@ export async function readRunning(
   const asked = isUuid(ident) ? ident.toLowerCase() : ident;
   const body = await service.ask(`/v1/nodes/${encodeURIComponent(asked)}`);
   if (body === null) return null;
-  const node = nodeOf(service, body as Json, nics ?? []); // what a body is was read from JSON
-  // A uuid is no name: whatever is called so is not what was meant.
+  const node = nodeOf(service, body as Json, nics ?? []); // parsed JSON
+  // A node with a uuid as its name is not meant.
   const is = isUuid(ident) ? node.uuid === ident.toLowerCase() : node.name === ident;
-  // Its database may compare names without their case.
+  // The database may compare names case-insensitively.
   if (!is && !isUuid(ident) && node.name?.toLowerCase() === ident.toLowerCase()) return null;
   if (!is) throw notThat(service, `/v1/nodes/${ident}`);
   return nics === null ? { ...node, nics: await nicsOf(service, node.uuid) } : node;
 }
 
-/** From so many on, nodes are looked for in the list of all. */
+/** From this number on, nodes are searched in the list. */
 const SEVERAL = 16;
 
-/** Of the list, what one node costs Ironic by itself. @source measured on 2023.1: 6 ms, and 0.5 ms in a list */
+/** A list is cheaper per node. @source measured on 2023.1: 6 ms, and 0.5 ms in a list */
 const CHEAPER = 12;
 
 /**
- * Nodes as they are now: many are found in Ironic's list of active ones, as long as that is the shorter way, and
- * each other is asked for by itself.
+ * Many nodes are read from the list of active nodes while that is faster, the rest individually.
  *
- * @param idents uuids, or names
- * @param most calls at once
- * @param cards of all nodes, where somebody read them
- * @returns in the order of what was asked; null where there is no such node
+ * @param idents uuids or names
+ * @returns in the order of the idents, null for a missing node
  * @throws MigrationError N2I-E209 to N2I-E212
  */
 export function readSeveral(
@@ -159,7 +146,6 @@ export function readSeveral(
   });
 }
 
-/** Of each its uuid alone. @see readSeveral */
 export function readUuids(
   service: RestService,
   idents: readonly string[],
@@ -171,12 +157,7 @@ export function readUuids(
   });
 }
 
-/**
- * Of each what it is compared by. A list in every detail asks Ironic's database of the allocation of each node: of
- * those that have one it takes eight times as long.
- *
- * @see readSeveral
- */
+/** A detailed list queries the allocation of each node, which takes eight times as long. */
 export function readCompared(
   service: RestService,
   uuids: readonly string[],
@@ -190,10 +171,8 @@ export function readCompared(
 }
 
 interface Reading<T> {
-  /** What of a node a list tells. */
   readonly query: string;
   readonly of: (body: Json, uuid: string) => T;
-  /** Of a node that was asked for by itself. */
   readonly whole: (node: RunningNode) => T;
   readonly cards?: KnownNics["of"];
 }
@@ -245,11 +224,7 @@ async function nicsOf(service: RestService, node: string): Promise<readonly Nic[
   return found;
 }
 
-/**
- * A node as it is told, once it is known to be one.
- *
- * @throws MigrationError N2I-E212
- */
+/** @throws MigrationError N2I-E212 */
 export function nodeIn(
   { session }: RestService,
   told: Json,

@@ -11,22 +11,20 @@ import {
   type ServiceSession,
 } from "../openstack/session.ts";
 
-/** A bare metal service, spoken to at one microversion. */
 export interface RestService {
   readonly identity: TargetIdentity;
   readonly release: Release;
-  /** Minor of the microversion every call is pinned to. */
   readonly minor: number;
   readonly session: ServiceSession;
-  /** A question; null when there is no such thing. @throws MigrationError N2I-E210 to N2I-E212 */
+  /** Null for a missing object. @throws MigrationError N2I-E210 to N2I-E212 */
   readonly ask: (path: string) => Promise<unknown>;
-  /** One try of a call that changes something. */
+  /** One changing call, without retries. */
   readonly tell: (
     method: "POST" | "PUT" | "PATCH" | "DELETE",
     path: string,
     body?: unknown,
   ) => Promise<Answer>;
-  /** The same service; no fault it tells quotes these, not even a part of one. */
+  /** The same service, whose messages omit these secrets and parts of them. */
   readonly hiding: (secrets: readonly string[]) => RestService;
 }
 
@@ -37,13 +35,13 @@ const SPOKEN = "x-openstack-ironic-api-version";
 /** The oldest microversion of each use. @source facts/ironic.md 4.1, facts/systems.md C2 */
 const NEEDED = {
   "resource classes": { minor: 21, needs: "resource classes need 1.21 (Ocata)" },
-  // Of automated_clean, the last of what a driver is exchanged by.
+  // The minor of automated_clean, the newest field that a driver exchange needs.
   "driver exchange": { minor: 47, needs: "replacing a driver safely needs 1.47 (Stein)" },
   switchover: { minor: 47, needs: "a switchover needs 1.47 (Stein)" },
   allocation: { minor: 58, needs: "an allocation for a node in use needs 1.58 (Train)" },
 } as const;
 
-/** @throws MigrationError N2I-E209 where the service is too old for this use */
+/** @throws MigrationError N2I-E209 if the service is too old */
 export function checkMinor(service: RestService, use: keyof typeof NEEDED): void {
   const { minor, needs } = NEEDED[use];
   if (service.minor < minor) throw tooOld(service.session.url, service.identity.version, needs);
@@ -55,11 +53,11 @@ function tooOld(url: string, maximum: string, needs: string): MigrationError {
 }
 
 /**
- * Opens a service and pins the microversion: the newest of the newest release that is known here
- * and that the service speaks. A newer service speaks it too: microversions stay.
+ * Pins the newest microversion of the newest known release that the service supports. Newer
+ * services support it as well.
  *
- * @param said release, where several have the same microversions
- * @param limit milliseconds a call may take
+ * @param said release, if several have the same microversions
+ * @param limit milliseconds per call
  * @throws MigrationError N2I-E106, N2I-E202, N2I-E208, N2I-E209, N2I-E210, N2I-E211, N2I-E212
  * @source facts/ironic.md 0.8, 1.1, 4.1
  */
@@ -112,7 +110,7 @@ function pinned(
   };
 }
 
-/** The first call as all will be: allowed, and answered in the version asked for. */
+/** Checks access and the microversion of responses. */
 async function greet(session: ServiceSession, version: string): Promise<void> {
   const path = "/v1/nodes?limit=1&fields=uuid";
   const answer = await answerTo(session, path, isThere);
@@ -123,8 +121,7 @@ async function greet(session: ServiceSession, version: string): Promise<void> {
 }
 
 /**
- * A success in another version, or in none, is no word of this service: nobody knows what was done.
- * Nor is such a 404: a proxy that has nobody behind it for now says so too, and nothing is gone.
+ * A success or 404 without the requested microversion is from a proxy, so the effect is unknown.
  */
 export function spoken(answer: Answer, version: string): Answer {
   const { status } = answer;
@@ -138,7 +135,7 @@ function otherwise({ status, headers }: Answer, version: string): string {
   return `${what} has microversion ${String(headers[SPOKEN] ?? "none")}, but the request had ${version}`;
 }
 
-/** What every bare metal service has; a proxy with nobody behind it for now says 404 of it. */
+/** Every Ironic has these paths. A proxy without a backend returns 404. */
 function isThere(answer: Answer): Answer {
   const { status, fault } = answer;
   const why = `${fault}, which no bare metal service says of it`;
@@ -171,7 +168,7 @@ function releaseFor(
   const newest = spoken.at(-1)?.doc.api;
   const fitting = spoken.filter(({ doc: { api } }) => api === newest);
   const [only, ...others] = fitting;
-  // The oldest release that is known, because a microversion between two releases is not.
+  // A microversion between two releases is of no known release.
   const oldest = known[0]?.doc;
   if (only === undefined)
     throw tooOld(url, maximum, `adoption needs ${oldest?.api} (${oldest?.release})`);
@@ -189,11 +186,7 @@ function releaseFor(
   return only;
 }
 
-/**
- * The operator's word on the release against what was found.
- *
- * @throws MigrationError N2I-E208
- */
+/** @throws MigrationError N2I-E208 if the release differs from --ironic-release */
 export function expectSpoken({ release, identity }: RestService, said: string | undefined): void {
   if (said !== undefined && said !== release.doc.release)
     throw new MigrationError(

@@ -6,14 +6,9 @@ import type { RestService } from "./service.ts";
 
 export type VolumeKind = "connectors" | "targets";
 
-/** Interfaces that a boot from a volume takes. */
+/** Interfaces that a boot from volume needs. */
 const NEEDED = ["power", "boot", "deploy", "storage"];
 
-/**
- * What a switchover asks of Ironic, and how it changes things there.
- *
- * @param failpoint called around every call that changes something
- */
 export function switchCalls(service: RestService, failpoint: Failpoint) {
   const found = (node: string) => bodyOf(service, `/v1/nodes/${node}`, node);
   const client = createNodeClient(service, failpoint, async (node): Promise<JsonObject> => {
@@ -21,7 +16,7 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
     if (body !== null) return body;
     throw new MigrationError("N2I-E306", `Ironic has no node ${node} any more`);
   });
-  /** What is no list is not an empty one: a volume or a VIF would stay behind untold. */
+  /** A malformed list must not count as empty, or a volume or VIF would be missed. */
   async function whole(path: string, name: string): Promise<readonly Json[]> {
     const body = await service.ask(path);
     if (!isObject(body) || !Array.isArray(body[name])) throw notThat(service, path);
@@ -29,16 +24,16 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
   }
   return {
     ...client,
-    /** @param from the state in which it is made */
+    /** @param from the states that permit it */
     provision(node: string, target: string, from: readonly string[]): NodeWrite {
       const is = (now: JsonObject): boolean => !from.includes(String(now.provision_state));
       return client.prepare(node, target, { is }, () => nodeCalls.provision(node, target));
     },
-    /** @param body of the PUT; `target` says to which state: a BMC may be asked for it until it obeys */
+    /** The call may be repeated, because a BMC can ignore a request. */
     power(node: string, body: Parameters<typeof nodeCalls.power>[1]) {
       let told = false;
       const is = ({ target_power_state }: JsonObject): boolean => {
-        // Of a call whose answer was lost.
+        // The response of an accepted call was lost.
         const isTaken = told && typeof target_power_state === "string";
         told = true;
         return isTaken;
@@ -47,23 +42,21 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
       return { ...client.prepare(node, body.target, { is }, call), repeats: true as const };
     },
     isGone: async (node: string) => (await found(node)) === null,
-    /** Uuid of the node that has a volume connector or target; null where there is no such thing. */
     async ownerOf(kind: VolumeKind, uuid: string): Promise<string | null> {
       const body = await bodyOf(service, `/v1/volume/${kind}/${uuid}`, uuid);
       return body === null ? null : String(body.node_uuid);
     },
-    /** Uuids of a node's connectors or targets. */
     async volumesOf(kind: VolumeKind, node: string): Promise<readonly string[]> {
       const path = `/v1/volume/${kind}?node=${node}&fields=uuid`;
       return (await whole(path, kind)).map((body) => wordIn(body, "uuid"));
     },
-    /** Neutron's ports attached to a node, in their order. */
+    /** Ids of attached Neutron ports in order. */
     async vifs(node: string): Promise<readonly string[]> {
       const all = await whole(`/v1/nodes/${node}/vifs`, "vifs");
       return all.map((body) => wordIn(body, "id"));
     },
     allocation: (uuid: string) => bodyOf(service, `/v1/allocations/${uuid}`, uuid),
-    /** Faults that `validate` tells of what a boot from a volume needs. */
+    /** Failed validations that a boot from volume needs. */
     async invalid(node: string): Promise<readonly string[]> {
       const path = `/v1/nodes/${node}/validate`;
       const body = await service.ask(path);

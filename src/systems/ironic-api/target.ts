@@ -18,18 +18,14 @@ import { maskedIn, rowsOf } from "./row.ts";
 import type { RestService } from "./service.ts";
 
 interface Driving {
-  /** Machines in flight at most. */
   readonly inFlight: number;
-  /** Milliseconds to wait for machines that a conductor has reserved, all in all. */
+  /** Milliseconds for all locked machines together. */
   readonly lockWait?: number;
-  /** Nodes whose protection finish cleared: they are not protected again. */
+  /** Nodes whose protection finish removed. */
   readonly unprotected?: ReadonlySet<string>;
 }
 
-/**
- * The adoption backend: machine by machine over the service's own API, so many in flight. There is no
- * transaction and no lock: a uuid we chose, our mark in extra, and a look before every step stand in.
- */
+/** Relies on planned uuids, the mark in `extra`, and a read before every step, instead of locks. */
 export function createRestTarget(
   service: RestService,
   doc: RestDoc,
@@ -37,7 +33,7 @@ export function createRestTarget(
   { inFlight: most, lockWait = 0, unprotected = new Set() }: Driving,
   failpoint: Failpoint = () => Promise.resolve(),
 ): Target & { readonly verifier: Verifier } {
-  /** Something may have been changed since the last batch began. */
+  /** Whether the current batch may have changed anything. */
   let touched = false;
   const link: Link = {
     rows: rowsOf(doc, service.minor, seal),
@@ -103,15 +99,11 @@ export function createRestTarget(
   };
 }
 
-/**
- * Calls at once, for so many machines under way: most of them wait for their conductor or BMC, and
- * a service that works on more gets no more done, but answers each look later (measured: bench adopt).
- */
+/** Most machines wait for a conductor or BMC. More calls only slow the service (bench adopt). */
 function callsOf(machines: number): number {
   return Math.max(2, Math.ceil(machines / 2));
 }
 
-/** @param answered hears the answer to every call that was to change something */
 function watched(
   service: RestService,
   failpoint: Failpoint,
@@ -185,8 +177,7 @@ function among({ nodes, ports }: Current, wanted: Claims): Current {
 }
 
 /**
- * To a login of one project Ironic says 404 of others' nodes: each would seem gone already, and be
- * nobody's from then on.
+ * A project-scoped login gets 404 for others' nodes, which would seem deleted.
  *
  * @throws MigrationError N2I-E211
  * @source ironic: common/policy.py, baremetal:conductor:get and baremetal:node:list_all
@@ -195,7 +186,7 @@ async function seesAll(service: RestService): Promise<void> {
   if (service.minor >= CONDUCTORS) await service.ask("/v1/conductors");
 }
 
-/** Collections whose members hang on nodes, and the minors that brought them. */
+/** Collections attached to nodes, with the first minor of each. */
 const HANGING = [
   ["portgroups/detail", 23, "a port group"],
   ["volume/connectors", 32, "a volume connector"],
@@ -213,9 +204,7 @@ async function strangers(service: RestService): Promise<Map<string, string>> {
 }
 
 /**
- * Reads what is really there: nodes and ports listed once, a thousand at a time, by questions the
- * adoption does not ask. What is there is held in memory while it is compared: the API cannot be
- * asked for the rows of a batch.
+ * Reads all nodes and ports once into memory, because the API cannot select the rows of a batch.
  */
 function createVerifier(link: Link): Verifier {
   let listing: Promise<Listed> | undefined;

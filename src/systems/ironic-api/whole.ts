@@ -4,10 +4,10 @@ import { pages, wordOf } from "./look.ts";
 import { nodeIn, readRunning } from "./running.ts";
 import { checkMinor, type RestService } from "./service.ts";
 
-/** Minor that brought it. @source facts/ironic.md 4.1 */
+/** @source facts/ironic.md 4.1 */
 const SMARTNIC = 53;
 
-/** Without the properties of targets, which hold secrets even where Ironic masks them. */
+/** Without the targets' properties, which contain secrets. */
 const HANGS = {
   ports: "ports?pxe_enabled,physical_network,portgroup_uuid",
   portgroups: "portgroups?mode",
@@ -17,12 +17,7 @@ const HANGS = {
 
 type Hanging = { [kind in keyof typeof HANGS]: JsonObject[] };
 
-/**
- * What hangs on nodes, by their uuid, in four listings whatever their number.
- *
- * @param node uuid of the one that is meant; all without it
- * @throws MigrationError N2I-E209 where the service is too old, N2I-E210 to N2I-E212
- */
+/** @throws MigrationError N2I-E209 if the service is too old, N2I-E210 to N2I-E212 */
 export async function readHanging(
   service: RestService,
   node?: string,
@@ -30,7 +25,7 @@ export async function readHanging(
   checkMinor(service, "switchover");
   const of = new Map<string, Hanging>();
   const own = node === undefined ? "" : `&node=${node}`;
-  // Each list is asked for at once.
+  // All lists are requested at once.
   const lists = Object.entries(HANGS).map(([kind, what]) => {
     const [collection = "", named = ""] = what.split("?");
     const fields = kind === "ports" && service.minor >= SMARTNIC ? `${named},is_smartnic` : named;
@@ -47,11 +42,6 @@ export async function readHanging(
   return of;
 }
 
-/**
- * The nodes of a provision state with what hangs on them, page by page.
- *
- * @throws MigrationError N2I-E210 to N2I-E212
- */
 export async function* wholeNodes(
   service: RestService,
   hanging: ReadonlyMap<string, Hanging>,
@@ -65,13 +55,6 @@ export async function* wholeNodes(
     yield page.map((body) => wholeOf(nodeIn(service, body), hanging));
 }
 
-/**
- * One node with what hangs on it.
- *
- * @param ident its uuid, or its name
- * @returns null where there is no such node
- * @throws MigrationError N2I-E210 to N2I-E212
- */
 export async function wholeNode(service: RestService, ident: string): Promise<WholeNode | null> {
   const running = await readRunning(service, ident, []);
   if (running === null) return null;
@@ -79,14 +62,10 @@ export async function wholeNode(service: RestService, ident: string): Promise<Wh
     readHanging(service, running.uuid),
     service.ask(`/v1/nodes/${running.uuid}`),
   ]);
-  return body === null ? null : wholeOf(nodeIn(service, body as Json), hanging); // it was read from JSON
+  return body === null ? null : wholeOf(nodeIn(service, body as Json), hanging); // parsed JSON
 }
 
-/**
- * Volumes of a node that other nodes have too, by all targets of the service: Ironic finds none by its volume.
- *
- * @throws MigrationError N2I-E210 to N2I-E212
- */
+/** Ironic cannot find targets by volume. @throws MigrationError N2I-E210 to N2I-E212 */
 export async function volumesElsewhere(
   service: RestService,
   { uuid, targets }: WholeNode,

@@ -7,8 +7,8 @@ import { garbled, type RawRow, text } from "../database/rows.ts";
 import { isJsonColumn, readerOf } from "./codec.ts";
 
 /**
- * Whether a row reads as a planned one, so that `compareRow` would find nothing: nothing of it need be sealed or
- * opened to say so. What the load would write plays no part. One of which it says no may be as planned all the same.
+ * Compares without sealing or opening secrets, and independently of the load. False does not mean
+ * that the row differs.
  *
  * @param owner of a port: uuid of its node
  */
@@ -36,7 +36,7 @@ export function isAsPlanned(
   return wanted === filled(raw);
 }
 
-/** Columns that hold something, but those a plan says nothing of. */
+/** Counts columns with a value, except those that plans omit. */
 function filled(raw: RawRow): number {
   let count = 0;
   for (const name in raw) if ((raw[name] ?? null) !== null) count += 1;
@@ -46,7 +46,6 @@ function filled(raw: RawRow): number {
 
 const NOT_PLANNED = [...NUMBERS, "node_uuid"];
 
-/** Whether what a column holds reads as this value. */
 type Look = (got: unknown, planned: Json, seal: Seal) => boolean;
 
 const LOOKERS = new WeakMap<readonly Column[], ReadonlyMap<string, Look>>();
@@ -66,14 +65,13 @@ function lookerOf(column: Column): Look {
   return (got, planned, seal) => !garbled(got) && read(got, seal, "") === planned;
 }
 
-/** Many rows in turn say the same there, which is parsed once: it is only looked at. */
+/** Caches the last value, because consecutive rows often have the same JSON. */
 function jsonLooker(): Look {
   let last = { text: "null", value: null as Json };
   return (got, planned, seal) => {
     if (garbled(got)) return false;
     const json = text(got) ?? "";
     try {
-      // JSON.parse gives JSON.
       if (json !== last.text) last = { text: json, value: JSON.parse(json) as Json };
     } catch {
       return false;
@@ -100,7 +98,7 @@ function isSameObject(planned: JsonObject, found: JsonObject, seal: Seal): boole
   for (const name in planned) {
     const value = planned[name] ?? null;
     if (!Object.hasOwn(found, name) || !isSame(value, found[name] ?? null, seal)) return false;
-    // What is read under such a name is a secret, and this is none.
+    // A value under a secret name is read as a secret.
     if (isSecretName(name) && !isSealed(value)) return false;
     more -= 1;
   }

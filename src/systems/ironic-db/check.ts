@@ -13,12 +13,9 @@ import { readService } from "./service.ts";
 import { TRAITS } from "./traits.ts";
 
 /**
- * What the readiness check wants of Ironic.
- *
- * @param database read-only
- * @param writing the same database with a session that may write, for MySQL's privileges
- * @param said release, where several share the head
- * @param traits whether a load writes any
+ * @param writing a writable session on the database, for MySQL's privileges
+ * @param said release, if several have the same alembic head
+ * @param traits whether the load writes traits
  * @throws MigrationError N2I-E202, N2I-E204, N2I-E206, N2I-E208
  */
 export async function checkIronic(
@@ -33,7 +30,7 @@ export async function checkIronic(
   const reason = stages ? "maintenance_reason" : "NULL";
   const node = {
     ...{ uuid: string, instance_uuid: text, maintenance: isTrue, reason: sql(reason, text) },
-    // Of every node at once: what its `extra` holds besides would be most of what is in memory.
+    // For all nodes, so the content of `extra` must not be kept in memory.
     ...{
       power_state: text,
       marked: sql(`CASE WHEN extra LIKE '${MARK}' THEN 1 ELSE 0 END`, isTrue),
@@ -64,7 +61,7 @@ export async function checkIronic(
 
 const WRITTEN: readonly Verb[] = ["SELECT", "LOCK", "INSERT", "UPDATE", "DELETE"];
 
-/** Statements of a load and a rollback: verbs by table. A rollback takes a conductor's rows along, and looks for an operator's. */
+/** A rollback deletes a conductor's rows and checks for an operator's. */
 async function forbidden(
   database: Database,
   { doc: { children } }: Release,

@@ -26,7 +26,7 @@ export function isJsonColumn(name: string): boolean {
   return JSON_COLUMNS.has(name);
 }
 
-/** JSON in ASCII, as Python's json.dumps writes it: utf8mb3 tables then hold any character. */
+/** ASCII like Python's json.dumps, because utf8mb3 tables lack four-byte characters. */
 function asciiJson(value: Json): string {
   return inAscii(JSON.stringify(value));
 }
@@ -38,10 +38,7 @@ function inAscii(json: string): string {
   );
 }
 
-/**
- * Values of a column as text that COPY and LOAD DATA read. Each text is looked at once: nearly none has anything in it
- * that must be written otherwise.
- */
+/** Formats values for COPY and LOAD DATA. One test per text, because nearly none needs escapes. */
 export function fieldWriter(column: string, seal: Seal): (value: Json) => string {
   if (!isJsonColumn(column)) return (value) => fieldOf(encode(column, value, seal));
   return (value) => {
@@ -51,7 +48,7 @@ export function fieldWriter(column: string, seal: Seal): (value: Json) => string
   };
 }
 
-/** A value as the column holds it. Secrets are opened here, on the way to the database only. */
+/** A value for a statement. Secrets are opened only here. */
 export function encode(column: string, value: Json, seal: Seal): string | number | boolean | null {
   if (isJsonColumn(column)) return value === null ? null : asciiJson(unsealed(value, seal));
   return isObject(value) || Array.isArray(value)
@@ -59,23 +56,22 @@ export function encode(column: string, value: Json, seal: Seal): string | number
     : (value as string | number | boolean | null);
 }
 
-/** JSON text that is no JSON; verify calls such a row suspended. */
+/** For invalid JSON text. */
 export const UNREADABLE = "(not JSON)";
 
-/** Our mark inside nodes.extra, for LIKE: the key, as JSON text holds it with or without spaces. */
+/** A LIKE pattern for the mark's key in nodes.extra, for JSON with and without spaces. */
 export const MARK = '%"nova_bm":%';
 
-/** Text that is not UTF-8: no value of ours reads so, and the row counts as changed. */
+/** For text that is not UTF-8. It equals no planned value, so the row counts as changed. */
 export const GARBLED = "(not UTF-8)";
 
-/** Reads a column of JSON. Many rows in turn say the same there, which is parsed once where no secret is in it. */
+/** Caches the last value without secrets, because consecutive rows often have the same JSON. */
 function jsonReader(): Reader {
   let last = { text: "null", value: null as Json };
   return (raw, seal, place) => {
     const got = text(raw);
     if (got === null || got === last.text) return got === null ? null : last.value;
     try {
-      // JSON.parse gives JSON.
       const parsed = JSON.parse(got) as Json;
       const value = sealed(parsed, seal, place);
       if (value === parsed) last = { text: got, value };
@@ -88,7 +84,6 @@ function jsonReader(): Reader {
 
 type Reader = (raw: unknown, seal: Pick<Seal, "seal">, place: string) => Json;
 
-/** How a column is read. */
 export function readerOf({ name, type }: Column): Reader {
   if (isJsonColumn(name)) return jsonReader();
   switch (type) {
@@ -108,7 +103,7 @@ export function readerOf({ name, type }: Column): Reader {
   }
 }
 
-/** Readers by a release's list of columns: chosen once, not for each row. */
+/** Cached per release. */
 const READERS = new WeakMap<readonly Column[], readonly (readonly [string, Reader])[]>();
 
 function readersOf(columns: readonly Column[]): readonly (readonly [string, Reader])[] {
@@ -120,9 +115,8 @@ function readersOf(columns: readonly Column[]): readonly (readonly [string, Read
 }
 
 /**
- * A row of nodes or ports as artefacts may hold it: secrets sealed for the node they belong to,
- * so that the same secret reads the same as in the snapshot. As a rule they are only compared, which
- * their clear text is enough for.
+ * Secrets are sealed for the node, as in the snapshot, but only on demand: most rows are only
+ * compared.
  */
 export function decode(raw: RawRow, columns: readonly Column[], seal: Seal, place: string): Row {
   const readers = readersOf(columns);

@@ -25,7 +25,6 @@ async function nodeIds(
   return new Map(rows.map(({ id, uuid }) => [uuid, id]));
 }
 
-/** Rows of a kind that the steps create, in their order. */
 function rowsOf(steps: readonly Step[], resource: Step["resource"]): readonly Row[] {
   const rows: Row[] = [];
   for (const step of steps)
@@ -33,23 +32,18 @@ function rowsOf(steps: readonly Step[], resource: Step["resource"]): readonly Ro
   return rows;
 }
 
-/** Where a batch of rows goes, and how. */
 interface Writing {
   readonly ironic: Ironic;
   readonly trx: Knex;
-  /** Writes nodes as a staged load does. */
+  /** Sets maintenance, as a staged load does. */
   readonly inMaintenance: boolean;
-  /** What is tried before statements; null where there is nothing else. */
+  /** Tried before INSERT statements. */
   readonly bulk: Bulk | null;
-  /** Runs before rows are written; what it throws keeps them from it. */
+  /** Runs before rows are written. An error prevents the write. */
   readonly making?: () => Promise<void>;
 }
 
-/**
- * Nodes, then their ports; what can be made ready while the server works is.
- *
- * @returns false when not all of them could be written this way
- */
+/** @returns false if this method could not write all rows */
 async function writeAll(
   { ironic, trx, inMaintenance }: Writing,
   steps: readonly Step[],
@@ -71,7 +65,7 @@ async function writeAll(
   try {
     written = await write(ironic, trx, "ports", ports, owners);
   } finally {
-    await owners.catch(() => undefined); // nothing is under way when the transaction ends
+    await owners.catch(() => undefined); // ends before the transaction
   }
   const ids = await owners;
   if (ids === null || written === null) return false;
@@ -80,8 +74,8 @@ async function writeAll(
 }
 
 /**
- * Whether a row that differs may still be the one we loaded: a batch that was begun and rolled back
- * leaves none, and what has its uuid then is somebody else's.
+ * Whether our load wrote a changed row. A rolled-back batch leaves none, so another user may have
+ * its uuid.
  */
 function isLoaded(resource: Step["resource"], planned: Row, found: Row): boolean {
   if (resource === "port") return found.node_uuid === planned.node_uuid;
@@ -91,9 +85,7 @@ function isLoaded(resource: Step["resource"], planned: Row, found: Row): boolean
 }
 
 /**
- * Creates the rows that are not there. A row that is there as planned counts as found; one that
- * differs means the plan is stale, and the transaction ends with nothing kept, unless we loaded it
- * before: then somebody changed it since, and it is left alone.
+ * A changed row is skipped if this tool loaded it. Otherwise the plan is stale and nothing is kept.
  *
  * @throws MigrationError N2I-E300 naming the rows and fields
  */
@@ -105,7 +97,7 @@ export async function createRows(
   const { ironic, trx, bulk, making } = writing;
   if (!steps.some(({ id }) => owned(id))) {
     await making?.();
-    // As a rule none is there, and the indexes say so sooner than a question would.
+    // Usually no row exists, and the unique indexes detect it faster than a query.
     const savepoint = (sql: string) => ironic.database.run("a savepoint", () => trx.raw(sql));
     await savepoint("SAVEPOINT before_rows");
     try {
@@ -113,7 +105,7 @@ export async function createRows(
       if (await writeAll(writing, steps, write))
         return { done: steps.map(({ id }) => id), found: [], left: [] };
     } catch (error) {
-      // A value that must be unique is taken.
+      // A unique value is in use.
       if (!(error instanceof MigrationError && error.code === "N2I-E300")) throw error;
     }
     await savepoint("ROLLBACK TO SAVEPOINT before_rows");
@@ -121,7 +113,7 @@ export async function createRows(
   return createMissing(writing, steps, owned);
 }
 
-/** By statements alone, which say of each row why it cannot be. */
+/** Uses INSERT only, whose errors name the row. */
 async function createMissing(
   writing: Writing,
   steps: readonly Step[],

@@ -10,7 +10,6 @@ import { isAsPlanned } from "./as-planned.ts";
 import { decode } from "./codec.ts";
 import { traitsOf, withTraits } from "./traits.ts";
 
-/** Everything a room of this edge needs. */
 export interface Ironic {
   readonly database: Database;
   readonly release: Release;
@@ -47,7 +46,7 @@ export function toNode({ release, seal }: Ironic, raw: RawRow): Row {
   return traits.length === 0 ? row : Object.assign(row, { traits });
 }
 
-/** @param node_uuid of the node it belongs to, where the row does not carry it */
+/** @param node_uuid of its node, if the row lacks it */
 export function toPort(
   { release, seal }: Ironic,
   raw: RawRow,
@@ -56,7 +55,7 @@ export function toPort(
   return Object.assign(decode(raw, release.port, seal, node_uuid ?? ""), { node_uuid });
 }
 
-/** Whether a row is as a step made it, or is to make it; one that is not is read and compared field by field. */
+/** A fast check. If it is false, the row is read and compared. */
 export function isWritten(
   { release, seal }: Ironic,
   resource: Resource,
@@ -71,7 +70,6 @@ function unique(rows: readonly RawRow[]): readonly RawRow[] {
   return [...new Map(rows.map((row) => [text(row.uuid), row])).values()];
 }
 
-/** Rows by everything that is unique, each once. */
 export async function readCurrent(ironic: Ironic, on: Knex, wanted: Claims): Promise<Current> {
   const hasName = ironic.release.node.some(({ name }) => name === "name");
   const nodes = [
@@ -91,10 +89,8 @@ export async function readCurrent(ironic: Ironic, on: Knex, wanted: Claims): Pro
 }
 
 /**
- * The rows of a batch. Their locks come before the first read without one, so that traits, and what is read
- * after them, are as of then: nobody can add to a node that is locked.
- *
- * @param locking until the transaction ends (SQLite locks the whole file)
+ * Locks before the first unlocked read, so later reads are consistent: nobody can add to a locked
+ * node.
  */
 export async function readRows(
   ironic: Ironic,
@@ -110,7 +106,6 @@ export async function readRows(
   return { nodes: await withTraits(ironic, trx, nodes), ports };
 }
 
-/** Uuids of nodes that are there, lower case, the oldest first. */
 export async function oldestNodes(database: Database, most: number): Promise<readonly string[]> {
   const uuid = whole(database.engine, "uuid");
   const sql = `SELECT ${uuid} AS uuid FROM nodes ORDER BY id LIMIT ${Math.floor(most)}`;

@@ -3,12 +3,7 @@ import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { ask, plain } from "../database/rows.ts";
 
-/**
- * sha256 of every row of every table but for ids the database numbered by itself: two databases
- * that hold the same have the same digest, before a load and after its rollback.
- *
- * @param ids include the numbered ids too
- */
+/** Without generated ids it is equal before a load and after its rollback. */
 export async function digestDatabase(database: Database, ids = false): Promise<string> {
   const hash = createHash("sha256");
   for (const table of [...(await tableNames(database))].sort()) {

@@ -8,11 +8,7 @@ import { writing } from "../database/write.ts";
 
 const GUARDS = ["protected", "protected_reason", "automated_clean"] as const;
 
-/**
- * Guards by Ironic's own database. Each change is one statement that changes the row only while its
- * guards are as they were seen and no conductor has reserved it. What a release has no column for is
- * not there.
- */
+/** Each statement requires that the guards are unchanged and no conductor has reserved the node. */
 export function createGuard(database: Database, { node }: Release): Guard {
   const has = (column: string): boolean => node.some(({ name }) => name === column);
   const guards = GUARDS.filter(has);

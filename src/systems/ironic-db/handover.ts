@@ -9,14 +9,14 @@ import { writing } from "../database/write.ts";
 import { isAlive, readService } from "./service.ts";
 
 /**
- * The hand-over by Ironic's own database. Each change is one statement that changes the row only
- * while it is as expected and no conductor has reserved it: conductors read it anew at every turn.
+ * Each statement requires that the node is as expected and not reserved. Conductors read the row
+ * for every operation.
  *
  * @source facts/ironic.md 0.1, 1.5, 2.2; facts/rehearsal.md 3
  */
 export function createHandover(database: Database, release: Release): Handover {
   const { node } = release;
-  // Juno keeps no reason of a maintenance.
+  // Juno stores no maintenance reason.
   const hasReason = node.some(({ name }) => name === "maintenance_reason");
   const fields = {
     ...{ uuid: string, provision_state: text, maintenance: isTrue },
@@ -46,15 +46,14 @@ export function createHandover(database: Database, release: Release): Handover {
         }),
       );
     },
-    // A power state recorded before the maintenance is old: a conductor would drive the machine to it.
+    // A conductor would restore a power state recorded before the maintenance.
     clear: (uuid) => set("releasing a node", uuid, STAGED, null, { power_state: null }),
-    // In maintenance nobody reads it again, and Nova goes by it: it switched running machines off.
+    // Conductors do not update it in maintenance, and Nova powers off machines by a stale value.
     stage: (uuid) => set("staging a node", uuid, null, STAGED, { power_state: null }),
     service: () => readService(database, release),
   };
 }
 
-/** The reason of a maintenance; null: there is none. */
 type Maintenance = string | null;
 
 function maintenance(query: Knex.QueryBuilder, reason: Maintenance): Knex.QueryBuilder {

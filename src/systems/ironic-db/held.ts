@@ -6,7 +6,7 @@ import { askIn, columnList, text } from "../database/rows.ts";
 
 const COLUMNS = ["instance_info", "driver_info", "driver_internal_info"];
 
-/** Node uuid -> which fields of its JSON columns hold something; no value leaves this room. */
+/** Names of the JSON fields with a value, by node uuid. Values are not returned. */
 export async function heldFields(
   database: Database,
   { node }: Release,
@@ -28,7 +28,7 @@ function fieldsOf(column: string, json: string | null): readonly string[] {
   const value = parsedJson(json ?? "");
   if (!isObject(value)) return [];
   const names = Object.keys(value).filter((key) => value[key] !== null && value[key] !== "");
-  // A string of JSON, or of Juno's `name:value,name:value`.
+  // JSON text, or Juno's `name:value,name:value`.
   const local = /boot_option"?\s*:\s*"?local/.test(JSON.stringify(value.capabilities ?? ""));
   return [...names.map((key) => `${column}.${key}`), ...(local ? [LOCAL] : [])];
 }

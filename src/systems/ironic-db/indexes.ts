@@ -4,8 +4,8 @@ import { quoted } from "../database/read.ts";
 import { ask, countRows, integer, text } from "../database/rows.ts";
 
 /**
- * Foreign keys to nodes that no index leads to: MySQL makes it by itself. One that
- * has some rows alone is none; on PostgreSQL, unless it leaves out the nulls. Rows that this user may not read are estimated.
+ * Foreign keys to nodes without an index (MySQL always creates one). Partial indexes do not count,
+ * except NOT NULL on PostgreSQL.
  */
 const KEYS = {
   postgresql: `SELECT k.relname AS name, a.attname AS col,
@@ -27,7 +27,7 @@ const KEYS = {
 } as const;
 
 interface Found extends Omit<ScannedKey, "rows"> {
-  /** Rows, where they cannot be counted. */
+  /** An estimate, if the rows cannot be counted. */
   readonly about: number | null;
 }
 
@@ -40,7 +40,7 @@ async function keysOf(database: Database): Promise<readonly Found[]> {
   }));
 }
 
-/** Tables that the server reads whole for each node that is deleted, with their rows. */
+/** Tables that the server scans for each deleted node, with their number of rows. */
 export async function scannedKeys(database: Database): Promise<readonly ScannedKey[]> {
   const found: ScannedKey[] = [];
   for (const { about, ...key } of await keysOf(database)) {
@@ -50,7 +50,6 @@ export async function scannedKeys(database: Database): Promise<readonly ScannedK
   return found;
 }
 
-/** Tables that the server reads whole for the rows of some nodes. */
 export async function scannedByNode(database: Database): Promise<ReadonlySet<string>> {
   const keys = await keysOf(database);
   return new Set(keys.filter(({ column }) => column === "node_id").map(({ table }) => table));

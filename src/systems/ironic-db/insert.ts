@@ -11,15 +11,12 @@ import { orBehind } from "../database/sequence.ts";
 import { encode } from "./codec.ts";
 import type { Ironic } from "./current.ts";
 
-/** Ids of nodes by their uuid. */
 export type NodeIds = ReadonlyMap<string, number>;
 
 /**
- * Writes rows of a table, opening their secrets on the way.
- *
- * @param owners of ports: the ids of their nodes, once these are there; null for nodes
- * @returns ids of the new rows, where the server tells them; null when not all of them were written this way, and
- *   the transaction is to be rolled back to before
+ * @param owners of ports: ids of their nodes; null for nodes
+ * @returns ids of new rows, if the server returns them; null if rows are missing, and the caller
+ *   must roll back
  */
 export type WriteRows = (
   ironic: Ironic,
@@ -29,15 +26,15 @@ export type WriteRows = (
   owners: Promise<NodeIds | null> | null,
 ) => Promise<NodeIds | null>;
 
-/** Rows a statement carries at most; the next ones are made ready while the server works on it. */
+/** Rows per statement. The next statement is prepared while the server works. */
 const ROWS = 128;
-/** Characters of values a statement carries: escaped, still under a max_allowed_packet of 1 MiB. */
+/** Characters per statement, below a max_allowed_packet of 1 MiB with escapes. */
 const STATEMENT = 400_000;
 
-/** A port's node: its place among the columns is the last, as it is known last. */
+/** The last column, because ids of nodes are known last. */
 export const NODE_ID: Column = { name: "node_id", type: "integer", null: true };
 
-/** Columns some row of the batch has a value for, but ids; the others keep the database's NULL. */
+/** Columns with a value in any row, without ids. Other columns stay NULL. */
 export function filled(rows: readonly Row[], columns: readonly Column[]): readonly Column[] {
   return columns.filter(
     ({ name }) =>
@@ -47,13 +44,11 @@ export function filled(rows: readonly Row[], columns: readonly Column[]): readon
   );
 }
 
-/** PostgreSQL's name for the array a column's values travel in. */
 function arrayType({ type }: Column): string {
   if (type === "integer" || type === "boolean") return `${type}[]`;
   return type === "datetime" ? "timestamp[]" : "text[]";
 }
 
-/** @returns id and uuid of the new rows, where the server tells them with the insert */
 async function insertChunk(
   database: Database,
   trx: Knex,
@@ -63,8 +58,7 @@ async function insertChunk(
 ): Promise<readonly RawRow[]> {
   const names = columns.map(({ name }) => name).join(",");
   if (database.engine === "postgresql") {
-    // One array a column: the server parses a statement of constant length.
-    // knex's binding type has no arrays of NULLs; pg sends them as they are.
+    // One array per column keeps the statement's length constant. knex has no type for it.
     const arrays = columns.map((_, at) => cells.map((row) => row[at] ?? null)) as never[];
     const unnest = columns.map((column) => `?::${arrayType(column)}`).join(",");
     const answer: unknown = await trx
@@ -76,7 +70,7 @@ async function insertChunk(
     return (answer as { rows: RawRow[] }).rows;
   }
   if (database.engine === "mysql") {
-    // The driver writes a list of lists as (..), (..); knex's binding type has no such thing.
+    // The driver formats nested lists as (..), (..), which knex's binding type lacks.
     const sql = `INSERT INTO ${table} (${names}) VALUES ?`;
     refuseWarnings(await trx.raw(sql, [cells] as never), table);
     return [];
@@ -87,9 +81,9 @@ async function insertChunk(
   return [];
 }
 
-/** Strict mode makes errors of almost all warnings; the rest must not pass unseen either. */
+/** Strict mode turns most warnings into errors, but not all. */
 function refuseWarnings(answer: unknown, table: string): void {
-  // mysql2: a pair of the result header and the fields.
+  // mysql2 returns [header, fields].
   const { warningStatus, warningCount } = (
     answer as [{ warningStatus?: number; warningCount?: number }]
   )[0];
@@ -111,8 +105,7 @@ export function nodeIdOf({ uuid, node_uuid }: Row, ids: NodeIds): number {
 }
 
 /**
- * Writes rows in statements of some: the cells of the next statement are made while the server works on the last.
- * What is taken, or does not fit, is an error.
+ * Writes rows in chunks and prepares the next chunk while the server works. Conflicts are errors.
  */
 export async function insertRows(
   { database, release, seal }: Ironic,
@@ -147,7 +140,7 @@ export async function insertRows(
       insertChunk(database, trx, table, sent, chunk),
     );
     working.catch(() => undefined); // thrown when it is awaited
-    await turn(); // by now the statement is on its way
+    await turn(); // sends the statement
     [cells, bytes] = [[], 0];
   }
   await settled();

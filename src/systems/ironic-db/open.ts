@@ -13,22 +13,20 @@ export async function headOf(database: Database, on: Knex = database.knex): Prom
   return rows.map(({ version_num }) => text(version_num) ?? "").join("+");
 }
 
-/** The narrowest charset of the columns we write; PostgreSQL and SQLite hold everything. */
+/** The narrowest charset of the written columns. PostgreSQL and SQLite store all characters. */
 async function charsetOf(database: Database): Promise<string> {
   if (database.engine !== "mysql") return "utf8";
   const sql =
     "SELECT DISTINCT character_set_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('nodes', 'ports') AND character_set_name IS NOT NULL ORDER BY 1";
   const names = (await ask(database, "reading charsets", sql)).map(({ name }) => string(name));
-  // Servers before MariaDB 10.6 and MySQL 8.0.28 call utf8mb3 utf8.
+  // utf8 is utf8mb3 before MariaDB 10.6 and MySQL 8.0.28.
   return names.find((name) => name !== "utf8mb4")?.replace(/^utf8$/, "utf8mb3") ?? "utf8mb4";
 }
 
 /**
- * Which Ironic this is: by alembic head, then by the columns really there.
- *
- * @param said release, where several share the head
- * @throws MigrationError N2I-E202 when it is another database, N2I-E204 when its head is unknown,
- *   unsupported, or its columns are not those of the head, N2I-E208 when `said` does not decide
+ * @param said release, if several have the same head
+ * @throws MigrationError N2I-E202 for another database, N2I-E204 for an unknown or unsupported head
+ *   or other columns, N2I-E208 if `said` does not decide
  */
 export async function identifyTarget(
   database: Database,
@@ -68,14 +66,12 @@ export async function identifyTarget(
   };
 }
 
-/** The releases this tool knows, and the revisions between them. */
 export interface KnownReleases {
   /** Oldest first. */
   readonly releases: readonly Release[];
   readonly heads: Heads;
 }
 
-/** What is known of a head no release ends with, and what to do about it. */
 function advice(
   head: string,
   { releases, heads: { older, steps, newer } }: KnownReleases,
@@ -102,11 +98,7 @@ function advice(
 }
 
 /**
- * The release of an alembic head. Heads that several releases share need a word from outside.
- *
- * @param said release the operator or the plan names; only asked where the head does not decide
- * @throws MigrationError N2I-E204 when no supported release has the head, N2I-E208 when several
- *   have and `said` is none of them
+ * @throws MigrationError N2I-E204 without a supported release, N2I-E208 if `said` does not decide
  */
 function releaseOf(
   head: string,
@@ -135,11 +127,7 @@ function releaseOf(
   );
 }
 
-/**
- * The operator's word on the release against what was found.
- *
- * @throws MigrationError N2I-E208
- */
+/** @throws MigrationError N2I-E208 if the release differs from --ironic-release */
 export function expectRelease({ doc }: Release, said: string | undefined): void {
   if (said !== undefined && said !== doc.release)
     throw new MigrationError(

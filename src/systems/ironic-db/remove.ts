@@ -20,23 +20,22 @@ import { type Ironic, isWritten, readRows, toNode, toPort } from "./current.ts";
 import { scannedByNode } from "./indexes.ts";
 import { TRAITS, traitsOf } from "./traits.ts";
 
-/** How rows of nodes are read: on what, with a lock or without, and by which column. */
 interface Reading {
   readonly on: Knex;
   readonly locking: boolean;
   readonly byNode: ByNode;
 }
 
-/** The column that rows of these nodes are found by, and what stands in it; others' rows may be among them. */
+/** The column to find rows of nodes by, and its values. May include rows of other nodes. */
 type ByNode = (
   table: string,
   nodeIds: readonly number[],
 ) => Promise<{ readonly column: "node_id" | "id"; readonly values: readonly number[] }>;
 
-/** For a rollback; the tool prints a missing index and never creates it. */
+/** For a rollback. The tool reports missing indexes and never creates them. */
 const byKey: ByNode = (_, nodeIds) => Promise.resolve({ column: "node_id", values: nodeIds });
 
-/** For a preview. If no index leads to rows of nodes, their table is read once, not once for each batch. */
+/** For a preview: reads a table without an index once instead of once per batch. */
 function readOnce({ database }: Ironic): ByNode {
   const indexes = new Map<string, Promise<ByText>>();
   let scanned: Promise<ReadonlySet<string>> | undefined;
@@ -51,7 +50,6 @@ function readOnce({ database }: Ironic): ByNode {
   };
 }
 
-/** Ports of these nodes that the steps do not name: somebody added them after the load. */
 async function strangers(
   ironic: Ironic,
   { on, byNode }: Reading,
@@ -73,7 +71,7 @@ async function strangers(
       found.set(integer(node_id) ?? 0, `port ${text(uuid)} was added to it`);
   for (const table of release.doc.children.operator) {
     const rows = await rowsOf(table, ["node_id"]);
-    // Traits that the load wrote are compared with it; see reason.
+    // Traits of the load are compared with the node.
     for (const { node_id } of rows)
       if (table !== TRAITS || !withTraits.has(integer(node_id) ?? 0))
         found.set(integer(node_id) ?? 0, `${table} has rows of it that this tool did not write`);
@@ -90,7 +88,7 @@ async function deleteBy(
 ): Promise<void> {
   for (const some of values.length === 0 ? [] : portions(values)) {
     const among = amongOf(database.engine, some);
-    // knex's own binding type is narrower than what its drivers take.
+    // knex's binding type is narrower than the drivers'.
     const bindings = among.values as readonly never[];
     await database.run(`deleting from ${table}`, () =>
       trx.raw(`DELETE FROM ${table} WHERE ${column} ${among.sql}`, bindings),
@@ -98,23 +96,19 @@ async function deleteBy(
   }
 }
 
-/** What may go, and what must stay. */
 interface Parted {
   readonly going: readonly Step[];
   readonly gone: readonly string[];
   readonly left: Outcome["left"];
-  /** Of those left, what only a conductor's lock keeps. */
+  /** Of the skipped ones, those that only a conductor's lock prevents. */
   readonly locked: ReadonlySet<string>;
-  /** Ids of the ports and nodes that go, and of nodes with traits of ours. */
   readonly portIds: readonly number[];
   readonly nodeIds: readonly number[];
   readonly withTraits: ReadonlySet<number>;
 }
 
 /**
- * Parts rows this tool created into those that still are as loaded, apart from what Ironic itself
- * changes, and those that are not: a machine somebody worked on is left whole, and one that a conductor
- * has reserved for now.
+ * Skips machines that changed since the load, except for Ironic's own changes, and reserved ones.
  *
  * @source facts/ironic.md 1.6
  */
@@ -142,7 +136,7 @@ async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]): P
   const gone: string[] = [];
   const machineOf = ({ resource, before }: Step): string =>
     String(resource === "node" ? before?.uuid : before?.node_uuid);
-  // The steps of one machine are undone together or not at all.
+  // A machine's steps are undone together.
   for (const group of grouped(steps, machineOf).values()) {
     const why = group.map((step) => reason(step, ironic, { nodes, ports, strange }));
     const fault = why.find((text) => text !== null && text !== "gone");
@@ -163,14 +157,14 @@ async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]): P
   return { going, gone, left, locked, portIds: idsOf(ports), nodeIds: idsOf(nodes), withTraits };
 }
 
-/** What a row is deleted by; no table of Ironic has one that is no safe integer. */
+/** @throws Error for an id that is no safe integer, which Ironic does not have */
 function idOf({ id }: RawRow): number {
   const known = integer(id);
   if (known === null) throw new Error(`a row has the id ${text(id)}`);
   return known;
 }
 
-/** What `removeRows` would do, by rows that nobody locks; tables without an index as they are at the first batch. */
+/** Predicts `removeRows` without locks. Tables without an index are read at the first batch. */
 export function createJudge(ironic: Ironic): (steps: readonly Step[]) => Promise<RemovalForecast> {
   const reading = { on: ironic.database.knex, locking: false, byNode: readOnce(ironic) };
   return async (steps) => {
@@ -183,7 +177,6 @@ export function createJudge(ironic: Ironic): (steps: readonly Step[]) => Promise
   };
 }
 
-/** Deletes what may go; a conductor's own rows about a node go with it. */
 export async function removeRows(
   ironic: Ironic,
   trx: Knex,
@@ -200,21 +193,19 @@ export async function removeRows(
   return { done: going.map(({ id }) => id), found: gone, left, locked };
 }
 
-/** Of the steps left, those that only a conductor's lock keeps from being done. */
 export interface Removed extends Outcome {
   readonly locked: ReadonlySet<string>;
 }
 
 const RESERVED = "reserved by conductor ";
 
-/** Rows in Ironic by the ids of their steps, and what hangs on nodes that we did not write. */
 interface There {
   readonly nodes: ReadonlyMap<string, RawRow>;
   readonly ports: ReadonlyMap<string, RawRow>;
   readonly strange: ReadonlyMap<number, string>;
 }
 
-/** Why a row must stay; `gone` when it is not there; null when it may go. */
+/** The reason to keep a row, `gone` if it does not exist, or null to delete it. */
 function reason(step: Step, ironic: Ironic, { nodes, ports, strange }: There): string | null {
   const raw = (step.resource === "node" ? nodes : ports).get(step.id);
   if (raw === undefined) return "gone";

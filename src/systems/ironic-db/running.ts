@@ -12,18 +12,15 @@ import type { Database } from "../database/open.ts";
 import { inOrder, type RowOf, sql } from "../database/read.ts";
 import { isTrue, string, text } from "../database/rows.ts";
 
-/** Ironic's own tables, of any release that has resource classes: what they hold of running machines is read alone. */
 interface RunningRows {
-  /** The cards of all nodes. */
   readonly nics: () => Promise<KnownNics>;
-  /** Nodes page by page: those that can be adoptable by their row, or all. */
   readonly nodes: (
     nics: KnownNics["of"],
     which: { readonly all: boolean },
   ) => AsyncGenerator<readonly RunningNode[]>;
 }
 
-/** @throws MigrationError N2I-E202 where these are other tables, N2I-E204 where they are too old, and those of the database */
+/** @throws MigrationError N2I-E202 for another database, N2I-E204 if it is too old */
 export async function openRunning(database: Database): Promise<RunningRows> {
   const tables = await tableNames(database);
   const missing = ["nodes", "ports"].filter((table) => !tables.has(table));
@@ -51,11 +48,10 @@ export async function openRunning(database: Database): Promise<RunningRows> {
   };
 }
 
-/** What REST is asked for by its filters. */
+/** The same filters as over REST. */
 const CHOSEN =
   "provision_state = 'active' AND instance_uuid IS NULL AND (maintenance IS NULL OR NOT maintenance)";
 
-/** NULL where this release has no such column. */
 function column<R extends (value: unknown) => unknown>(
   columns: ReadonlySet<string>,
   name: string,

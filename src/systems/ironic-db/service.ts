@@ -13,11 +13,7 @@ const INTERFACE = {
   default: isTrue,
 };
 
-/**
- * What the conductors wrote of themselves, running or not.
- *
- * @source facts/ironic.md 1.5
- */
+/** @source facts/ironic.md 1.5 */
 export async function readService(database: Database, { node }: Release): Promise<Service> {
   const conductors = await ask(
     database,
@@ -49,7 +45,7 @@ export async function readService(database: Database, { node }: Release): Promis
   };
 }
 
-/** Of `online` and `age`, as ironic itself goes by them. */
+/** Ironic's own rule. */
 export function isAlive({ online, age }: Beat): boolean {
   return online && (age ?? HEARTBEAT) < HEARTBEAT;
 }
@@ -60,7 +56,6 @@ interface Beat {
   readonly age: number | null;
 }
 
-/** A JSON list; what is none says nothing. */
 function driversOf(json: string | null): readonly string[] {
   const list = parsedJson(json ?? "");
   return Array.isArray(list) ? list.filter((name) => typeof name === "string") : [];

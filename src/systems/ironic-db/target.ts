@@ -28,22 +28,20 @@ import { createJudge, type Removed, removeRows } from "./remove.ts";
 import { readService } from "./service.ts";
 import { withTraits } from "./traits.ts";
 
-/** Called around the commit of every batch; a test kills the process or cuts the line there. */
+/** Called around the commit of every batch. Tests kill the process or cut the connection there. */
 type Failpoint = (point: "commit.before" | "commit.after") => Promise<void>;
 
 const NONE: Outcome = { done: [], found: [], left: [] };
 
-/** How rows are created, and removed. */
 interface Load {
   /** In maintenance with our reason, for `release` to hand over. */
   readonly staged: boolean;
-  /** Milliseconds to wait for conductors that have reserved machines that are to be removed. */
+  /** Milliseconds to wait for locks of conductors. */
   readonly lockWait: number;
-  /** Waits so many milliseconds; absent: by the system's clock. */
   readonly rest?: (milliseconds: number) => Promise<void>;
 }
 
-/** The database backend: a batch of machines in one transaction of Ironic's own database. */
+/** The database backend: each batch is one transaction in Ironic's database. */
 export function createTarget(
   ironic: Ironic,
   identity: TargetIdentity,
@@ -53,13 +51,13 @@ export function createTarget(
   const { database, release } = ironic;
   const { knex } = database;
   const bulk = bulkOf(database);
-  // That of a dead conductor uses it up once, not once a batch.
+  // One limit for all batches, because a dead conductor's locks never end.
   const patience = { ms: load.lockWait, rest: load.rest ?? sleep };
   type Batch = (...given: Parameters<Target["perform"]>) => Promise<Removed>;
   const transact: Batch = async (steps, { owned, precondition, making, observed }) => {
     const performed = await writing(database, async (trx) => {
-      // On MySQL the first read without a lock is the moment that all later ones see: it must not come before the
-      // rows are locked, or what others add to a machine while we wait for it is not seen.
+      // MySQL's snapshot starts at the first unlocked read, which must follow the row locks.
+      // Otherwise rows that others add during the wait are not seen.
       const head = await headOf(database, database.engine === "mysql" ? knex : trx);
       if (head !== identity.alembic_head)
         throw new MigrationError(
@@ -105,12 +103,11 @@ export function createTarget(
 const LOOK_MS = 500;
 
 /**
- * Tries what conductors' locks kept from being removed again, in transactions of its own: a lock
- * that is held over a transaction of ours could not be let go.
+ * Retries removals that locks prevented in new transactions, because an open one would prevent the
+ * unlock.
  *
- * @param patience milliseconds left to wait, all in all; less afterwards
- * @param again removes the steps that are locked
- * @returns with `broke` when it came to an end amid of it: what the first transaction did is kept
+ * @param patience remaining milliseconds, which this reduces
+ * @returns with `broke` after an error, because the first transaction is committed
  */
 async function untilUnlocked(
   first: Removed,
@@ -140,17 +137,13 @@ async function untilUnlocked(
 
 const PAGE = 2000;
 
-/**
- * Reads what is really there, node by node with all of its ports, by statements the loader does
- * not use. Trusts no counter and no journal.
- */
+/** Reads nodes and ports independently of the loader, its counters and the journal. */
 function createVerifier(ironic: Ironic): Verifier {
   const { database, release, seal } = ironic;
   const portsOf = portsReader(ironic);
   return {
     async rows(nodeUuids, planned) {
       const unreadable = new Map<string, string>();
-      /** The planned row where it reads as that one; otherwise what it reads as. */
       const look = (resource: Resource, raw: RawRow, owner: string | null): Row => {
         const uuid = string(raw.uuid);
         const wanted = planned(uuid);
@@ -197,12 +190,12 @@ function createVerifier(ironic: Ironic): Verifier {
   };
 }
 
-/** By name only where a text may have to be read as bytes. */
+/** SQLite needs column names to read text as bytes. */
 function everything(ironic: Ironic, table: "node" | "port", prefix: string): string {
   return ironic.database.engine === "sqlite" ? columnsOf(ironic, table, prefix) : "*";
 }
 
-/** A foreign key is an index on MySQL only: elsewhere the ports of each batch would cost a walk of them all. */
+/** Only MySQL indexes the foreign key. Elsewhere each batch would scan all ports. */
 function portsReader(ironic: Ironic): (nodes: readonly number[]) => Promise<readonly RawRow[]> {
   const { database } = ironic;
   const { engine, knex } = database;

@@ -8,16 +8,14 @@ import type { Database } from "../database/open.ts";
 import { read } from "../database/read.ts";
 import { number, type RawRow, string } from "../database/rows.ts";
 
-/** An open database and its release. */
 interface Where {
   readonly database: Database;
   readonly release: Release;
 }
 
-/** Traits of a node, in releases that have them: a row each. @source facts/ironic.md 1.4 */
+/** One row per trait. @source facts/ironic.md 1.4 */
 export const TRAITS = "node_traits";
 
-/** Rows of nodes, with `traits` in their order where they have any. */
 export async function withTraits(
   { database, release }: Where,
   on: Knex,
@@ -38,12 +36,10 @@ export async function withTraits(
   });
 }
 
-/** Traits of a planned row, or of one that was read with them. */
 export function traitsOf({ traits }: Row | RawRow): readonly string[] {
   return Array.isArray(traits) ? traits.map(String) : [];
 }
 
-/** Writes the traits of rows whose nodes were written before. */
 export async function insertTraits(
   { database, release }: Where,
   trx: Knex,

@@ -1,32 +1,30 @@
 import type { FileHandle } from "node:fs/promises";
 import { logFault, openLog } from "./scan.ts";
 
-/** A log somebody writes: what it gained since the last look. */
 export interface Followed {
-  /** Whole lines, the oldest first. It waits for nothing. */
+  /** Complete new lines, oldest first. Does not wait. */
   readonly read: () => Promise<readonly string[]>;
   readonly close: () => Promise<void>;
 }
 
-/** Bytes of one look at most; what a log gained beyond that is passed over, its end is read. */
+/** Bytes per read at most. Of a larger gain only the end is read. */
 const MOST = 4 * 1024 * 1024;
-/** Bytes at its beginning by which a log is known again. */
+/** Bytes at the beginning that identify a log. */
 const HEAD = 256;
 
 interface Place {
   readonly handle: FileHandle;
   readonly inode: number;
   head: Buffer;
-  /** Byte after the last whole line that was read. */
+  /** Byte after the last complete line that was read. */
   offset: number;
 }
 
 /**
- * Follows a log from its end, however large it is. A rotated one is read to its end and the new
- * one from its beginning; a copy that is renewed, or written over, goes on where it was. One that is
- * gone or unreadable for a while gives nothing meanwhile.
+ * A rotated log is read to its end, then the new one from its beginning. A log replaced by its own
+ * copy continues at the same position. An unreadable log gives no lines.
  *
- * @throws MigrationError N2I-E105 when there is no such regular file now, or it may not be read
+ * @throws MigrationError N2I-E105 if the path is not a readable regular file
  */
 export async function follow(path: string): Promise<Followed> {
   const found = await opened(path);
@@ -39,7 +37,7 @@ export async function follow(path: string): Promise<Followed> {
       await there.handle.close();
       const other = !same(before.head, there.head);
       if (other) before.offset = 0;
-      // While it is copied over it is shorter than it was.
+      // During a copy over it, the file is shorter than before.
       if (other || there.head.length > before.head.length) before.head = there.head;
       return gained(before);
     }
@@ -51,13 +49,13 @@ export async function follow(path: string): Promise<Followed> {
     return [...rest, ...(await gained(here))];
   };
   return {
-    // A log that cannot be read for a while ends no release.
+    // A temporarily unreadable log must not stop a release.
     read: () => read().catch(() => []),
     close: () => here.handle.close(),
   };
 }
 
-/** Whether one is the other's beginning; of an empty log nobody can tell. */
+/** Whether one is the beginning of the other. An empty log matches any. */
 function same(before: Buffer, now: Buffer): boolean {
   const length = Math.min(before.length, now.length);
   return before.subarray(0, length).equals(now.subarray(0, length));
@@ -69,7 +67,7 @@ async function gained(place: Place): Promise<readonly string[]> {
   const from = Math.max(place.offset, size - MOST);
   const bytes = await bytesAt(place.handle, from, size - from);
   const end = bytes.lastIndexOf(0x0a) + 1;
-  // In the middle of a line nobody knows what it said.
+  // Skips the first line, which is cut.
   const start = from > place.offset ? bytes.indexOf(0x0a) + 1 : 0;
   if (end === 0 && size - from < MOST) return [];
   place.offset = end === 0 ? size : from + end;

@@ -2,26 +2,20 @@ import { constants, type FileHandle, open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 
-/** What a log is opened for, as its refusal says it. */
 type Purpose = "read" | "follow";
 
 interface LogLine {
-  /** From 1, as editors count. */
+  /** Counted from 1. */
   readonly line: number;
   readonly text: string;
 }
 
-/** @throws MigrationError N2I-E105 when the log is no regular file, or may not be read */
+/** @throws MigrationError N2I-E105 if the path is not a readable regular file */
 export async function checkLog(path: string): Promise<void> {
   await (await openLog(path, "read")).close();
 }
 
-/**
- * The lines of a log, however large it is.
- *
- * @param from first line that is given
- * @throws MigrationError N2I-E105 when it is no regular file, or may not be read
- */
+/** @throws MigrationError N2I-E105 if the path is not a readable regular file */
 export async function* linesOf(path: string, from = 1): AsyncGenerator<LogLine> {
   const handle = await openLog(path, "read");
   try {
@@ -39,11 +33,7 @@ export async function* linesOf(path: string, from = 1): AsyncGenerator<LogLine> 
   }
 }
 
-/**
- * A log as it is now; nothing is waited for.
- *
- * @throws MigrationError N2I-E105 when it is no regular file, or may not be read
- */
+/** Does not block on a FIFO. @throws MigrationError N2I-E105 if it is not a regular file */
 export async function openLog(path: string, to: Purpose): Promise<FileHandle> {
   let handle: FileHandle | undefined;
   try {
@@ -57,7 +47,6 @@ export async function openLog(path: string, to: Purpose): Promise<FileHandle> {
   throw new MigrationError("N2I-E105", `cannot ${to} ${path}: it is not a regular file`);
 }
 
-/** N2I-E105 of a log that the system does not let be opened or looked at. */
 export function logFault(path: string, to: Purpose, cause: unknown): MigrationError {
   const why = systemCode(cause) ?? "unknown failure";
   return new MigrationError("N2I-E105", `cannot ${to} ${path}: ${why}`, { cause });

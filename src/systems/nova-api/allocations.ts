@@ -4,18 +4,17 @@ import { PLACEMENT } from "../openstack/kinds.ts";
 import { type Answer, ask, openSession } from "../openstack/session.ts";
 import { type Stand, shown } from "../openstack/settled.ts";
 
-/** Placement, as far as it says which machine a server has. */
 export interface ServerAllocations {
-  /** Whether a server has this node of the two, and that alone. @throws MigrationError N2I-E210 to N2I-E212 */
+  /** Whether the server's only node is one of these. @throws MigrationError N2I-E210 to N2I-E212 */
   readonly stand: (server: string, from: string, to: string) => Promise<Stand>;
-  /** @returns null, or why it is refused. @throws MigrationError N2I-E210 to N2I-E212 */
+  /** @returns null, or the reason of the refusal @throws MigrationError N2I-E210 to N2I-E212 */
   readonly move: (server: string, from: string, to: string) => Promise<string | null>;
 }
 
-/** Brought consumer_generation; Rocky has it. @source placement: rest_api_version_history.rst */
+/** First with consumer_generation (Rocky). @source placement: rest_api_version_history.rst */
 const VERSION = "1.28";
 
-/** @param limit milliseconds a call may take. @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
+/** @param limit milliseconds per call @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
 export async function openServerAllocations(cloud: Cloud, limit: number) {
   const session = (await openSession(cloud, limit, PLACEMENT)).at(VERSION);
   const read = async (server: string): Promise<JsonObject> =>
@@ -27,7 +26,7 @@ export async function openServerAllocations(cloud: Cloud, limit: number) {
     if (more.length === 0 && first === from) return "open";
     return { why: `Placement has server ${server} on ${has.join(", ") || "no provider"}` };
   };
-  /** Nova's resource tracker keeps a node to itself that is in use: nothing could be allocated on it. */
+  /** Nova's resource tracker reserves a node in use, which prevents allocations. */
   async function offered(node: string, resources: JsonObject): Promise<Answer | null> {
     for (const name of Object.keys(resources)) {
       const path = `/resource_providers/${node}/inventories/${name}`;

@@ -1,16 +1,11 @@
 import { isObject } from "../../lib/json.ts";
 
-/** A flavor, by what Nova tells without asking for it. */
 interface ListedFlavor {
   readonly flavorid: string;
   readonly name: string | null;
 }
 
-/**
- * Every flavor that the login may see, page by page, each after the last flavor of the one before.
- *
- * @param ask for the answer to a path of Nova
- */
+/** All visible flavors, in pages. @param ask GET of a path of Nova */
 export async function listFlavors(
   ask: (path: string) => Promise<unknown>,
 ): Promise<readonly ListedFlavor[]> {
@@ -25,7 +20,7 @@ export async function listFlavors(
           : [],
     );
     const fresh = page.filter(({ flavorid }) => !found.has(flavorid));
-    // A service that gives the same page again has no other.
+    // A service without paging returns the same page again.
     if (fresh.length === 0) return [...found.values()];
     for (const one of fresh) found.set(one.flavorid, one);
     after = page.at(-1)?.flavorid ?? null;

@@ -1,19 +1,16 @@
 import { type JsonObject, objectOf } from "../../lib/json.ts";
 import type { FlavorNeeds } from "../../model/ironic/manage.ts";
 
-/** What Nova's driver of Ironic writes into `instance_info`. @source nova 26: virt/ironic/patcher.py */
+/** Nova's Ironic driver copies it to `instance_info`. @source nova 26: virt/ironic/patcher.py */
 const CAPABILITY = /^capabilities:(.+)$/;
 
-/** `resources:VCPU`, `trait:CUSTOM_RAID`; with a number or a word behind the first where groups are asked for. */
+/** `resources:VCPU`, `trait:CUSTOM_RAID`, with a suffix for request groups. */
 const SPEC = /^(resources|trait)(?:\d+|_[\w-]+)?:(.+)$/;
 
-/** MiB of swap in a GiB of disk. */
 const GIB = 1024;
 
 /**
- * What a flavor makes Nova ask Placement for, and tell Ironic.
- *
- * @param flavor as Nova's API tells it, from 2.61 on with its extra specs
+ * @param flavor of Nova's API from 2.61, which includes extra specs
  * @source nova 26.0.0: scheduler/utils.py, ResourceRequest.from_request_spec
  */
 export function needsOf(flavor: JsonObject): FlavorNeeds {

@@ -3,25 +3,22 @@ import type { Cloud } from "../openstack/cloud.ts";
 import { PLACEMENT } from "../openstack/kinds.ts";
 import { ask, openSession } from "../openstack/session.ts";
 
-/** What Placement says of a machine of one resource class. */
 interface Offer {
   readonly total: number;
-  /** Nova's resource tracker sets it apart: it is in use, or not fit. */
+  /** Nova's resource tracker reserves a node that is in use or unusable. */
   readonly reserved: number;
-  /** Of each class what it has in all, this one among them. */
   readonly totals: ReadonlyMap<string, number>;
 }
 
-/** Placement, as far as it says which machines Nova gives to tenants. */
 export interface Offers {
-  /** @param inventory its class: `CUSTOM_GOLD`. Null where no nova-compute has it. @throws MigrationError N2I-E210 to N2I-E212 */
+  /** @param inventory class: `CUSTOM_GOLD` @throws MigrationError N2I-E210 to N2I-E212 */
   readonly of: (node: string, inventory: string) => Promise<Offer | null>;
-  /** Uuids of servers that were given it, those too that no nova-compute has begun. @throws MigrationError N2I-E210 to N2I-E212 */
+  /** Includes servers before their build. @throws MigrationError N2I-E210 to N2I-E212 */
   readonly claims: (node: string) => Promise<readonly string[]>;
   readonly close: () => void;
 }
 
-/** @param limit milliseconds a call may take. @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
+/** @param limit milliseconds per call @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
 export async function openOffers(cloud: Cloud, limit: number): Promise<Offers> {
   const session = await openSession(cloud, limit, PLACEMENT);
   return {

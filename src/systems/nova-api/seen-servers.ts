@@ -2,33 +2,29 @@ import { MigrationError, orNull } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { ask, type ServiceSession } from "../openstack/session.ts";
 
-/** A server as Nova tells it. */
 export interface NovaServer {
   readonly id: string;
   /** `ACTIVE`, `SHUTOFF`, `BUILD`, `ERROR`. */
   readonly status: string;
-  /** What Nova does with it; null: nothing. */
   readonly task: string | null;
-  /** Uuid of its node, where one was chosen and this login may see it. */
+  /** Uuid of its node, if scheduled and visible to this login. */
   readonly node: string | null;
-  /** Whether this login may see it: without, Nova leaves the attribute out. */
+  /** Nova omits the attribute if the login may not see it. */
   readonly seesNode: boolean;
   readonly fault: string;
-  /** Nova changes and deletes it for an administrator alone. */
+  /** Only an administrator can change or delete it. */
   readonly locked: boolean;
 }
 
 const NODE = "OS-EXT-SRV-ATTR:hypervisor_hostname";
 
-/** In a server's metadata: by which run's word it was made. */
 export const MARK = "nova2ironic_manage";
 
 export type Turned = "ACTIVE" | "SHUTOFF";
 
-/** A server that was asked for. */
 export interface MadeServer {
   readonly id: string;
-  /** It was asked for more than once: a call that came late may have made another. */
+  /** Requested more than once, so a delayed call may have created another. */
   readonly again?: boolean;
 }
 
@@ -45,7 +41,7 @@ export async function read(session: ServiceSession, id: string): Promise<NovaSer
 }
 
 /**
- * Ids of the ports that a server has: all that Nova unbinds or deletes with it. None where it is gone.
+ * All ports that Nova unbinds or deletes with the server.
  *
  * @source nova 26: network/neutron.py, deallocate_for_instance; compute/attach_interfaces.py, index
  */
@@ -61,12 +57,12 @@ export async function portsOn(session: ServiceSession, id: string): Promise<read
   return all.map((one) => String(objectOf(one).port_id));
 }
 
-/** From 2.21 on Nova tells the actions of a server that it deleted, too. */
+/** Later versions also return actions of deleted servers. */
 const OF_THERE = "2.20";
 
 /**
- * Whether a server is there, and Nova was asked for nothing of it since it was made: it writes each such thing down before
- * it tells a nova-compute, but a delete while that is down. False too where nobody says so.
+ * Whether creation is the only recorded action. Nova records an action before nova-compute receives
+ * it, except a delete while nova-compute is down. False if unknown.
  *
  * @source nova: compute/api.py, _record_action_start, _local_delete; no word of it goes to Neutron
  */
@@ -76,7 +72,7 @@ export async function isUntouched(session: ServiceSession, id: string): Promise<
   return Array.isArray(all) && all.length === 1 && objectOf(all[0]).action === "create";
 }
 
-/** Every server with this mark in its metadata: Nova cannot search metadata, so all servers are listed. */
+/** Lists all servers, because Nova cannot search metadata. */
 export async function findAll(
   session: ServiceSession,
   mark: string,
@@ -91,9 +87,9 @@ export async function findAll(
 }
 
 /**
- * Which of the servers that carry a run's word is this node's: whoever copies a server copies its word.
+ * Users can copy metadata, so several servers may have the run's mark.
  *
- * @param instance what Ironic says that the node has; null: nothing, or it is not known
+ * @param instance the node's instance in Ironic, or null
  */
 export function ownOf(
   all: readonly NovaServer[],
@@ -106,19 +102,18 @@ export function ownOf(
   return unplaced.find((one) => unsure(one) === null) ?? unplaced[0] ?? null;
 }
 
-/** Why one that was found by its word alone may be somebody's copy; null: it is on its node, or on none yet. */
+/** The reason why a server may be a copy. Null if it is on its node or not yet scheduled. */
 export function unsure({ id, node, seesNode, status }: NovaServer): string | null {
   return node !== null || (seesNode && (status === "BUILD" || status === "ERROR"))
     ? null
     : `server ${id} carries the metadata ${MARK} of this run, and this login does not see its node: use a login that does. If it is a copy, remove ${MARK} from its metadata`;
 }
 
-/** Pages of servers of the login's project. */
 async function* listed(session: ServiceSession): AsyncGenerator<readonly JsonObject[]> {
   for (let query = ""; ; ) {
     const path = `/servers/detail${query}`;
     const { servers: page, servers_links: more } = objectOf(await ask(session, path));
-    // What says nothing of servers is not to be taken for there being none.
+    // A malformed list must not count as empty.
     if (!Array.isArray(page) || !page.every(isObject))
       throw new MigrationError("N2I-E212", `${session.url} lists something that is no server`);
     yield page;

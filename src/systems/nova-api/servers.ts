@@ -27,25 +27,21 @@ export interface ServerAsked {
   readonly description: string | null;
   readonly zone: string | null;
   readonly flavor: string;
-  /** Null where the flavor boots without one. */
+  /** Null if the flavor needs none. */
   readonly image: string | null;
-  /** Of Neutron; none: the server has no network. */
+  /** Ids of Neutron ports. Empty: no network. */
   readonly ports: readonly string[];
   readonly metadata: { readonly [key: string]: string };
   readonly node: string;
 }
 
-/** Newest microversion that is needed: a server goes to one named machine. @source nova: 2.74 of Train */
+/** First microversion with a target host. @source nova: 2.74 of Train */
 const PINNED = "2.74";
 
-/** Nova's servers. Each call that changes something resolves to null, or to why it is refused. */
+/** Each changing call resolves to null or the reason of the refusal. */
 export type NovaServers = Awaited<ReturnType<typeof openServers>>;
 
-/**
- * @param limit milliseconds a call may take
- * @param failpoint called around every call that changes something
- * @throws MigrationError N2I-E106, N2I-E209 where Nova is too old, N2I-E210 to N2I-E212
- */
+/** @throws MigrationError N2I-E106, N2I-E209 if Nova is too old, N2I-E210 to N2I-E212 */
 export async function openServers(
   cloud: Cloud,
   limit: number,
@@ -72,23 +68,22 @@ export async function openServers(
   };
   const at: At = { session, tell };
   return {
-    /** Of the login; null where it has none. */
     project: session.project,
     close: session.close,
     read: (id: string) => read(session, id),
     isUntouched: (id: string) => isUntouched(session, id),
     portsOn: (id: string) => portsOn(session, id),
     /**
-     * The server that was made by this word for this node, whoever lost the answer, and whatever it is called by now.
+     * The response may have been lost, and the name may have changed.
      *
-     * @param instance what Ironic says that the node has
+     * @param instance the node's instance in Ironic
      */
     find: (mark: string, node: string, instance: string | null = null) =>
       find(at, mark, node, instance),
-    /** Servers of this word besides one, on no node: of a call that came late. */
+    /** Other unscheduled servers with the mark, created by a delayed call. */
     twins: (mark: string, own: string) => twins(at, mark, own),
     still: (id: string) => still(at, id),
-    /** Of a machine that is off Nova's power sync may have stopped it already. */
+    /** Nova's power sync may already have stopped the server. */
     built: ({ id }: MadeServer) => reached(at, id, ["ACTIVE", "SHUTOFF"]),
     flavor: (id: string) => flavor(at, id),
     flavorId: (asked: string) => flavorId(at, asked),
@@ -104,18 +99,16 @@ interface At {
   readonly tell: ServiceSession["call"];
 }
 
-/** What became of a server that was waited for. */
 type ReachedServer = Pick<NovaServer, "status" | "fault">;
 
 interface Creating {
-  /** A word by which it is found again. */
   readonly mark: string;
-  /** Nobody asked for it by this word before. */
+  /** No earlier call used this mark. */
   readonly isNew: boolean;
   readonly may: May;
 }
 
-/** Asked right before each try of a call that a machine could hear: why it may not be made. */
+/** Called before each try. Returns the reason not to make the call. */
 type May = () => Promise<string | null>;
 
 async function find(
@@ -132,7 +125,7 @@ async function twins({ session }: At, mark: string, own: string): Promise<readon
   return all.filter((one) => one.id !== own && one.node === null && unsure(one) === null);
 }
 
-/** Waits until Nova is done with it. */
+/** Waits until Nova has no task for it. */
 async function still(at: At, id: string): Promise<NovaServer | null> {
   let now = await read(at.session, id);
   for (let tries = 0; tries < MOST; tries += 1) {
@@ -148,33 +141,28 @@ function noEnd({ session }: At, id: string): MigrationError {
   return new MigrationError("N2I-E210", `${session.url} comes to no end with server ${id}`);
 }
 
-/**
- * Waits until it has a status, and nothing is under way: Nova writes both at once.
- *
- * @returns null where it is gone; another status where Nova failed
- */
+/** Nova writes status and task at once. Null if the server was deleted. */
 async function reached(at: At, id: string, to: readonly Turned[]): Promise<ReachedServer | null> {
   for (let tries = 0; tries < MOST; tries += 1) {
     await pause(tries);
     const now = await read(at.session, id);
     if (now === null || now.status === "ERROR") return now;
-    // What its user did to it since it stays, until he does something else.
+    // A status set by the user stays until the user's next action.
     if (now.task === null && (to.some((is) => is === now.status) || !PASSING.has(now.status)))
       return now;
   }
   throw noEnd(at, id);
 }
 
-/** Statuses out of which Nova brings a server by itself, or by what it was told. */
+/** Statuses that Nova leaves by itself or after a call. */
 const PASSING = new Set(["BUILD", "ACTIVE", "SHUTOFF"]);
 
-/** What a flavor asks for, by its id; null: there is none. */
 async function flavor({ session }: At, id: string): Promise<FlavorNeeds | null> {
   const body = await ask(session, `/flavors/${encodeURIComponent(id)}`);
   return body === null ? null : needsOf(objectOf(objectOf(body).flavor));
 }
 
-/** Id of a flavor, by its id or by its name, as Nova's own client takes it; null: there is none. */
+/** Finds a flavor by id or name, like Nova's client. Null if it does not exist. */
 async function flavorId({ session }: At, asked: string): Promise<string | null> {
   const { id } = objectOf(
     objectOf(await ask(session, `/flavors/${encodeURIComponent(asked)}`)).flavor,
@@ -184,7 +172,7 @@ async function flavorId({ session }: At, asked: string): Promise<string | null> 
   return all.find(({ name }) => name === asked)?.flavorid ?? null;
 }
 
-/** Asks for a server that was not asked for by this word before; resolves to it, or to why not. */
+/** Creates the server unless one with this mark exists. */
 async function create(
   at: At,
   asked: ServerAsked,
@@ -229,14 +217,10 @@ async function create(
     : { ...known, again: calls > 1 };
 }
 
-/**
- * In a 403 of Nova that is no word about the login.
- *
- * @source nova 26: exception.py, OverQuota and its like; oslo.limit: ProjectOverLimit
- */
+/** @source nova 26: exception.py, OverQuota and its like; oslo.limit: ProjectOverLimit */
 const OVER = /quota|exceed|over limit/i;
 
-/** Refused for what its project may have: another would be, too. */
+/** The project's quota applies to all servers. */
 interface OverQuota {
   readonly over: string;
 }
@@ -245,7 +229,7 @@ function standOf(why: string | null): Stand {
   return why === null ? "open" : { why };
 }
 
-/** Nova stops or starts it. It refuses what the server's status does not allow: that is looked at then. */
+/** Nova refuses it in some statuses, which the next read shows. */
 async function turn(at: At, id: string, to: Turned, may: May): Promise<string | null> {
   const word = to === "ACTIVE" ? "os-start" : "os-stop";
   let untold = true;
@@ -270,12 +254,12 @@ async function turn(at: At, id: string, to: Turned, may: May): Promise<string | 
   return `server ${id} does not become ${to}: it is ${is}`;
 }
 
-/** Until it is gone, whether Nova deletes at once or keeps what was deleted for a while. */
+/** Also completes a deferred delete. */
 async function remove(at: At, id: string, may: May): Promise<string | null> {
   const path = `/servers/${id}`;
   const why = await ended(at, id, { method: "DELETE", path }, may);
   if (why !== KEPT) return why;
-  // At the end of that while nova-compute would tear its node down, whatever that is by then.
+  // At the end of the interval nova-compute would tear down the node, whoever uses it then.
   const force = { method: "POST", path: `${path}/action`, body: { forceDelete: null } } as const;
   return ended(at, id, force, may);
 }
@@ -309,9 +293,9 @@ async function ended(
   return `Nova does not delete server ${id}`;
 }
 
-/** Looks at Nova's work: about a quarter of an hour in all. */
+/** Reads while Nova works, about 15 minutes in all. */
 const MOST = 450;
-/** Looks after which an ERROR is no longer the one that was. */
+/** Reads after which an ERROR is new. */
 const FEW = 10;
 
 function bodyOf(asked: ServerAsked, mark: string): JsonObject {
@@ -320,13 +304,13 @@ function bodyOf(asked: ServerAsked, mark: string): JsonObject {
     server: {
       ...{ name, flavorRef: flavor, metadata: { ...metadata, [MARK]: mark } },
       ...(description !== null && { description }),
-      // Nova compares the machine in it letter by letter.
+      // Nova compares the node's uuid case-sensitively.
       ...(zone !== null && {
         availability_zone: zone.replace(/:[^:]*$/, (id) => id.toLowerCase()),
       }),
       ...(image !== null && { imageRef: image }),
       networks: ports.length === 0 ? "none" : ports.map((port) => ({ port })),
-      // Nova refuses a machine that is named twice.
+      // Nova refuses a node that is set twice.
       ...(zone?.includes(":") !== true && { hypervisor_hostname: node }),
     },
   };

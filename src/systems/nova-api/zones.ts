@@ -3,11 +3,9 @@ import { isObject, objectOf } from "../../lib/json.ts";
 import { ask, type ServiceSession } from "../openstack/session.ts";
 
 /**
- * Availability zones by their names, each with whether Nova makes servers in it.
- *
- * @returns null where this login may not list them, or there is no such list
+ * @returns null if this login may not list them
  * @throws MigrationError N2I-E210, N2I-E212
- * @source nova 26: api/openstack/compute/availability_zone.py; its policy lets everybody list them
+ * @source nova 26: api/openstack/compute/availability_zone.py; the default policy permits everyone
  */
 export async function readZones(
   session: ServiceSession,

@@ -6,15 +6,11 @@ import { inOrder, sql } from "../database/read.ts";
 import { number, string, text } from "../database/rows.ts";
 import { readSchema } from "./open.ts";
 
-/**
- * What the readiness check wants of nova_bm.
- *
- * @throws MigrationError N2I-E202, N2I-E203, N2I-E206
- */
+/** @throws MigrationError N2I-E202, N2I-E203, N2I-E206 */
 export async function checkNovaBm(database: Database): Promise<BmFacts> {
   const { version, columns } = await readSchema(database);
   const node = {
-    // Versions before 3 have no uuid.
+    // Schema versions before 3 have no uuid.
     ...{ id: number, uuid: sql(columns.bm_nodes?.includes("uuid") ? "uuid" : "NULL", text) },
     ...{ service_host: text, instance_uuid: text, task_state: text, deleted: softDeleted },
   };
@@ -28,12 +24,7 @@ function factsOf({ id, uuid, service_host, instance_uuid, task_state }: BmNodeFa
   return { id, uuid, service_host, instance_uuid: instance_uuid?.trim() || null, task_state };
 }
 
-/**
- * The instances that machines have, each once, however it is spelt. It is read apart
- * from the machines themselves: one may have another by then.
- *
- * @source facts/nova-bm.md 1.3
- */
+/** Read separately, so machines may have changed. @source facts/nova-bm.md 1.3 */
 export async function claimedInstances(
   database: Database,
 ): Promise<TextSet & { readonly count: number }> {

@@ -7,12 +7,10 @@ import { isSecretName, type Seal } from "../../model/secret.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { boolean, integer, near, plain, type RawRow, text, time } from "../database/rows.ts";
 
-/** Makes a row's raw value one of ours. */
 type Reader = (raw: unknown) => Value;
 
 /**
- * A number where it is one, of DECIMAL columns too; SQLite and forks may hold more than that, and it
- * is kept as it stands.
+ * A number if possible, also of DECIMAL columns. Other values of SQLite and forks stay unchanged.
  */
 function exact(raw: unknown): Value {
   const got = plain(raw);
@@ -20,7 +18,7 @@ function exact(raw: unknown): Value {
   return integer(whole) ?? got;
 }
 
-/** Empty text stands for no value where only a uuid makes sense. */
+/** An empty text is not a uuid. */
 function named(raw: unknown): string | null {
   const got = text(raw);
   return got?.trim() === "" ? null : got;
@@ -30,13 +28,13 @@ function reference(raw: unknown): number | null {
   return raw === null || raw === undefined ? null : near(raw);
 }
 
-/** Zero dates are what old MySQL made of no date. */
+/** Old MySQL stores a missing date as a zero date. */
 function impossible(raw: unknown): boolean {
   const got = text(raw);
   return got !== null && time(raw) === null && !got.startsWith("0000-00-00");
 }
 
-/** @param value what the column was read as: as a rule it says that nothing is wrong */
+/** @param value the converted value, which usually shows no fault */
 type Fault = (raw: unknown, value: Value) => readonly [FindingCode, string] | null;
 
 const dateFault: Fault = (raw, value) =>
@@ -45,13 +43,12 @@ const dateFault: Fault = (raw, value) =>
 const idFault: Fault = (raw, value) =>
   Number.isSafeInteger(value ?? 0) ? null : ["N2I-D020", `it is ${text(raw)}`];
 
-/** What cannot be read counts as live; its finding keeps the machine from being loaded. */
+/** An unreadable value counts as live. Its finding blocks the machine. */
 function liveness(raw: unknown): boolean | null {
   const deleted = softDeleted(raw);
   return deleted === "unreadable" ? false : deleted;
 }
 
-/** What is wrong with a value that is read as another, by column. */
 const FAULTS: { readonly [column: string]: Fault } = {
   id: idFault,
   bm_node_id: idFault,
@@ -74,7 +71,6 @@ const KNOWN: { readonly [column: string]: Reader } = {
   instance_uuid: named,
   vif_uuid: named,
   ...Object.fromEntries(NUMBERS.map((column) => [column, exact])),
-  // What cannot be read is live, with a finding that blocks.
   deleted: liveness,
   preserve_ephemeral: boolean,
   created_at: time,
@@ -82,7 +78,7 @@ const KNOWN: { readonly [column: string]: Reader } = {
   deleted_at: time,
 };
 
-/** Columns every version has, which later code may read without asking. */
+/** Columns of every schema version. */
 export const ALWAYS: { readonly [table: string]: readonly string[] } = {
   bm_nodes: [
     ...["cpus", "created_at", "deleted", "id", "instance_name", "instance_uuid", "local_gb"],
@@ -92,7 +88,7 @@ export const ALWAYS: { readonly [table: string]: readonly string[] } = {
   bm_interfaces: ["address", "bm_node_id", "deleted", "id", "vif_uuid"],
 };
 
-/** Every column some schema version has. @source facts/nova-bm.md 1.2, 1.3 */
+/** Columns of any schema version. @source facts/nova-bm.md 1.2, 1.3 */
 const SCHEMA: { readonly [table: string]: ReadonlySet<string> } = {
   bm_nodes: new Set([
     ...(ALWAYS.bm_nodes ?? []),
@@ -111,17 +107,15 @@ export function unknownColumns(table: string, columns: readonly string[]): reado
 }
 
 export interface ReadRow {
-  /** A BmNode or a BmInterface, as the table's columns make it. */
   readonly row: object;
   readonly findings: readonly Finding[];
-  /** Credentials as they were meant, where they look like UTF-8 in a Latin-1 column. */
+  /** Corrected credentials that look like UTF-8 in a Latin-1 column. */
   readonly decoded?: Decoded;
 }
 
 const NOTHING: Decoded = {};
 const CREDENTIALS: ReadonlySet<string> = new Set(["pm_user", "pm_password"]);
 
-/** What is said of a credential's characters. */
 const ODD = {
   nul: ["N2I-D009", "holds a NUL character"],
   "utf8-as-latin1": ["N2I-D125", "reads like UTF-8 stored in a Latin-1 column"],
@@ -129,10 +123,9 @@ const ODD = {
 } as const satisfies Record<string, readonly [FindingCode, string]>;
 
 /**
- * A reader of one table's rows. Secrets are sealed here, at the border; columns a schema version
- * lacks read as NULL; what stands in columns nobody knows goes into `extra`.
+ * Seals secrets. Columns that the schema lacks are NULL. Unknown columns go to `extra`.
  *
- * @param place names what a row's secrets belong to
+ * @param place names the owner of a row's secrets
  */
 export function rowReader(
   table: string,
@@ -149,7 +142,7 @@ export function rowReader(
     read: KNOWN[column] ?? (SCHEMA[table]?.has(column) === true ? text : plain),
   }));
   const none: readonly Finding[] = [];
-  // A copy has room for all of them at once, and they stand in this order.
+  // A copy of it has the final size and column order.
   const names = [...absent, ...readers.flatMap(({ known, column }) => (known ? [column] : []))];
   const empty: Readonly<Record<string, Value>> = Object.fromEntries(
     names.map((column) => [column, null]),
@@ -176,7 +169,7 @@ export function rowReader(
       const clear = String(value);
       into[column] = secret ? seal.seal(clear, place(raw)) : value;
       const odd = credentialFault(clear);
-      // Of text that is no secret `inspect` tells a NUL.
+      // For text that is not a secret, `inspect` reports a NUL.
       if (odd === null || (odd === "nul" && !secret)) continue;
       findings = [...findings, finding(ODD[odd][0], placed(table, raw, column), ODD[odd][1])];
       const meant = decodedCredential(clear);

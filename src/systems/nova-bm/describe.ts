@@ -3,24 +3,22 @@ import type { StoredColumn } from "../../model/tables.ts";
 import type { Database } from "../database/open.ts";
 import { ask, string } from "../database/rows.ts";
 
-/** A table as the server describes it. */
 interface StoredTable {
   readonly name: string;
   readonly columns: readonly Pick<StoredColumn, "name" | "type">[];
 }
 
-/** Tables of the database, views and the server's own not among them, by name. */
+/** Without views and system tables. */
 const TABLES = {
   mysql:
     "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'BASE TABLE' ORDER BY 1",
-  // What the user may not read is listed, too, and refused when it is read.
+  // Includes unreadable tables, whose reading then fails.
   postgresql:
     "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (current_schemas(false)) AND c.relkind IN ('r','p') ORDER BY 1",
   sqlite:
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY 1",
 } as const;
 
-/** Columns of one table, in their order. */
 const COLUMNS = {
   mysql:
     "SELECT column_name AS name, column_type AS native FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? ORDER BY ordinal_position",
@@ -29,7 +27,7 @@ const COLUMNS = {
   sqlite: "SELECT name, type AS native FROM pragma_table_info(?) ORDER BY cid",
 } as const;
 
-/** Every table of the database, whatever a fork or an operator added. */
+/** Includes tables that a fork or operator added. */
 export async function describeTables(database: Database): Promise<readonly StoredTable[]> {
   const names = (await ask(database, "listing tables", TABLES[database.engine])).map(({ name }) =>
     string(name),
@@ -50,7 +48,6 @@ export async function describeTables(database: Database): Promise<readonly Store
   return tables;
 }
 
-/** Servers' types in our words. */
 const WORDS: readonly (readonly [RegExp, StoredColumn["type"]])[] = [
   [/^(tinyint\(1\)|bool)/, "boolean"],
   [/^(big|\w*int\b.* unsigned)/, "bigint"],
@@ -62,11 +59,11 @@ const WORDS: readonly (readonly [RegExp, StoredColumn["type"]])[] = [
   [/^(var)?char.*\(\d+\)|^character.*\(\d+\)/, "string"],
 ];
 
-/** What has no word is read and kept as text; SQLite's without one keep whatever they are given. */
+/** Other types become text. SQLite's untyped columns can store anything. */
 function typeOf(engine: Engine, native: string): StoredColumn["type"] {
   const known = WORDS.find(([form]) => form.test(native))?.[1];
   if (known !== undefined) return known;
-  // A whole number of bits; PostgreSQL's are text.
+  // MySQL's BIT is an integer, PostgreSQL's is text.
   if (engine === "mysql" && native.startsWith("bit")) return "bigint";
   if (engine !== "sqlite" || /char|clob|text/.test(native)) return "longtext";
   return native === "" ? "bytes" : "numeric";

@@ -3,28 +3,27 @@ import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { ask, near, type RawRow, type Runner, text, whole } from "../database/rows.ts";
 
-/** Values that more than one live row claims, with the bm_nodes ids that do (at most five each). */
+/** Values of several live rows, with up to five bm_nodes ids each. */
 type Shared = ReadonlyMap<string, readonly number[]>;
 
 export interface SharedValues {
-  /** No two live rows claim any. */
   readonly none: boolean;
-  /** By lower-case uuid: the unique index tells upper and lower case apart on some engines. */
+  /** By lower-case uuid, because some engines' unique index is case-sensitive. */
   readonly uuid: Shared;
   readonly instance_uuid: Shared;
-  /** bm_nodes.id of rows that share an instance -> their uuid, lower case. */
+  /** Lower-case uuid of rows that share an instance, by bm_nodes.id. */
   readonly uuids: ReadonlyMap<number, string>;
-  /** Instance of a soft-deleted row, lower case -> uuid of each live row that has it too, lower case. */
+  /** Uuids of live rows by the instance that a soft-deleted row also has, lower case. */
   readonly movedTo: ReadonlyMap<string, readonly string[]>;
-  /** By bare lower-case hex of the MAC. */
+  /** By bare lower-case hex. */
   readonly address: Shared;
 }
 
-/** A MAC without its separators, in SQL all three engines know. */
+/** Removes a MAC's separators, in every engine's SQL. */
 const HEX = (column: string): string =>
   `replace(replace(replace(lower(${column}),':',''),'-',''),'.','')`;
 
-/** A column's text in lower case: a copy on PostgreSQL may have the type uuid. */
+/** Lower-case text. A copy on PostgreSQL may have the type uuid. */
 function lowerOf({ engine }: Database, column: string): string {
   return engine === "postgresql" ? `lower(CAST(${column} AS text))` : `lower(${column})`;
 }
@@ -39,14 +38,13 @@ function collect(rows: readonly RawRow[]): Shared {
     if (ids.length < 5 && !ids.includes(claims)) ids.push(claims);
     shared.set(key, ids);
   }
-  // Two values of one digest are not one value, and two rows of one machine no duplicates.
+  // Removes hash collisions and several rows of one machine.
   for (const [key, ids] of shared) if (ids.length < 2) shared.delete(key);
   return shared;
 }
 
 /**
- * What rows are grouped by. MariaDB groups text of 255 characters four times slower than numbers,
- * so there the value's digest stands for it; `collect` looks at the value itself.
+ * MariaDB groups text of 255 characters four times slower than a digest. `collect` compares values.
  */
 function groupKey({ engine }: Database, expression: string): string {
   return engine === "mysql"
@@ -54,14 +52,12 @@ function groupKey({ engine }: Database, expression: string): string {
     : expression;
 }
 
-/** Two checksums of a text as one number. */
 const SUMS = (text: string): string => `CRC32(${text}) << 32 | CRC32(REVERSE(${text}))`;
 
 /**
- * Rows, if any, where some may share an expression; `claimed` finds out which do. MariaDB counts different numbers in
- * a quarter of the time in which it groups them.
+ * Precedes `claimed`. MariaDB counts distinct numbers four times faster than it groups them.
  *
- * @param number the same for the same value of the expression
+ * @param number a hash of the expression
  */
 function mayShare({ engine }: Database, expression: string, number: string, live: string): string {
   return engine === "mysql"
@@ -69,12 +65,10 @@ function mayShare({ engine }: Database, expression: string, number: string, live
     : `SELECT 1 AS one FROM (${twice(expression, live)} LIMIT 1) AS first`;
 }
 
-/** Keys that more than one row has. */
 function twice(key: string, live: string): string {
   return `SELECT ${key} AS k FROM ${live} GROUP BY ${key} HAVING count(*) > 1`;
 }
 
-/** Rows whose expression another live row has too. */
 function claimed(value: string, key: string, id: string, live: string): string {
   return (
     `SELECT ${value} AS v, ${id} FROM ${live} AND ${key} IN ` +
@@ -85,15 +79,14 @@ function claimed(value: string, key: string, id: string, live: string): string {
 const INTERFACES = "bm_interfaces i JOIN bm_nodes n ON n.id = i.bm_node_id";
 const HAS_MAC = `${mayBeLive("i.deleted")} AND i.address IS NOT NULL AND i.address <> ''`;
 const BOTH_LIVE = `${HAS_MAC} AND ${mayBeLive("n.deleted")}`;
-/** Where MACs may be shared: their nodes are not looked at, which takes longer than all else. */
+/** A check without the join to nodes, which takes most of the time. */
 const MACS = {
   number: `CAST(CONV(${HEX("i.address")},16,10) AS UNSIGNED)`,
   rows: `bm_interfaces i WHERE ${HAS_MAC}`,
 };
 
 /**
- * What more than one live row claims: found by the server, so that nothing here grows with the
- * fleet but the clashes themselves.
+ * Searches on the server, so memory grows only with the number of conflicts.
  *
  * @source facts/nova-bm.md 1.6, 1.11, 2.4
  */
@@ -150,7 +143,7 @@ export async function readShared(
   return { ...found, uuids: new Map(uuids), movedTo, none };
 }
 
-/** Live rows with an instance that a soft-deleted row names, as after a failed build. @source facts/nova-bm.md 2.4 */
+/** As after a failed build. @source facts/nova-bm.md 2.4 */
 function movedInstances(database: Database): string {
   const { engine } = database;
   const of = (column: string): string => whole(engine, lowerOf(database, column));
@@ -162,7 +155,7 @@ function movedInstances(database: Database): string {
   );
 }
 
-/** Up to version 6 a machine's own two rows of one MAC are normal; two machines' are not. */
+/** Up to version 6, two rows of one machine may share a MAC. */
 function acrossNodes(node: string, both: string): string {
   const all =
     `SELECT ${HEX("prov_mac_address")} AS v, ${node} FROM bm_nodes WHERE ${mayBeLive()} AND prov_mac_address IS NOT NULL ` +

@@ -5,16 +5,14 @@ import type { Database } from "../database/open.ts";
 import { askNumber, countRows } from "../database/rows.ts";
 import { ALWAYS, unknownColumns } from "./columns.ts";
 
-/** The shape of one nova_bm database. */
 export interface NovaBmSchema {
   readonly version: number;
   readonly columns: { readonly [table: string]: readonly string[] };
   readonly unknown: { readonly [table: string]: readonly string[] };
-  /** Rows of tables Ironic has no use for. */
+  /** Rows of tables that are not migrated. */
   readonly ignored: { readonly [table: string]: number };
 }
 
-/** Tables that tell what a database really is. */
 const SIGNS: readonly (readonly [string, string])[] = [
   ["conductors", "an Ironic database"],
   ["instances", "a nova database"],
@@ -27,9 +25,7 @@ function whatItIs(tables: ReadonlySet<string>): string {
 }
 
 /**
- * Looks at a nova_bm database and makes sure that it is one.
- *
- * @throws MigrationError N2I-E202 when it is another database, N2I-E203 for a version never released
+ * @throws MigrationError N2I-E202 for another database, N2I-E203 for an unknown version
  * @source facts/nova-bm.md 1.1, 1.2
  */
 export async function readSchema(database: Database): Promise<NovaBmSchema> {
@@ -42,7 +38,7 @@ export async function readSchema(database: Database): Promise<NovaBmSchema> {
       "N2I-E202",
       `--nova-bm-db ${database.shown} has no ${missing.join(", ")}: it is ${tables.has("bm_nodes") ? "a nova_bm database, but not whole, or its user may not read all of it" : whatItIs(tables)}`,
     );
-  // A user who reads these tables alone may not read an alembic_version that stands beside them.
+  // Does not read alembic_version, which this user may not be allowed to read.
   const sql = "SELECT version FROM migrate_version WHERE repository_id = 'nova_bm'";
   const version = await askNumber(database, "reading migrate_version", sql);
   if (version === null || version < 1 || version > 10)
@@ -52,11 +48,11 @@ export async function readSchema(database: Database): Promise<NovaBmSchema> {
     );
   const columns: Record<string, readonly string[]> = {};
   for (const [table, always] of Object.entries(ALWAYS)) {
-    // Columns later versions added or dropped are optional; these every version has, but for uuid and instance_name.
+    // uuid and instance_name are missing in some versions.
     const needed = always.filter((name) => name !== "uuid" && name !== "instance_name");
     await needColumns(database, "--nova-bm-db", { [table]: needed });
     const found = await columnNames(database, table);
-    // What a lease added says nothing of the machine, and changes with every heartbeat.
+    // Lease columns change with every heartbeat and do not describe the machine.
     columns[table] = isExtended(tables, found) ? withoutLeases(found) : found;
   }
   const ignored: Record<string, number> = {};

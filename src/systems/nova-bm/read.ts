@@ -14,7 +14,7 @@ import { type ReadRow, rowReader } from "./columns.ts";
 import { readShared, type SharedValues } from "./duplicates.ts";
 import type { NovaBmSchema } from "./open.ts";
 
-/** Machines in order of bm_nodes.id, and the interfaces between them that belong to none. */
+/** Machines in order of bm_nodes.id, and interfaces without a machine. */
 export interface MachineBatch {
   readonly machines: readonly Machine[];
   readonly orphans: readonly BmInterface[];
@@ -26,20 +26,19 @@ interface Reading {
   readonly schema: NovaBmSchema;
 }
 
-/** A few hundred: four batches are in memory, one read, one made of rows, one asked about, one written. */
+/** Four batches are in memory: read, converted, processed and written. */
 const NODES = 300;
 const INTERFACES = 5000;
-/** Of the first answers: nobody knows yet how large a row is. */
+/** For the first pages, before the size of rows is known. */
 const FIRST = { nodes: 50, interfaces: 500 };
-/** Of a page, however few machines it has then; a machine is never cut. */
+/** Limits a page of complete machines. */
 const ROWS = 10_000;
-/** The same: a column of the site's own may hold anything. */
+/** Limits a page, because a site's own columns may be large. */
 const BYTES = 4 * 1024 * 1024;
 const NONE: readonly number[] = [];
 
 /**
- * Streams the whole of nova_bm out of one read-only, repeatable-read transaction, so that nodes
- * and interfaces are of one moment; memory holds one batch.
+ * Reads one snapshot, so that nodes and interfaces match, in batches.
  *
  * @source facts/nova-bm.md 1.3, 1.5, 1.9
  */
@@ -62,7 +61,7 @@ export async function* readMachines(
     for await (const page of nameless(reading))
       yield { machines: [], orphans: page.map((raw) => interfaceOf(readInterface(raw))) };
     for await (const { nodes, interfaces } of ahead(pages(reading))) {
-      await turn(); // the next question goes out before this answer is worked on
+      await turn(); // sends the next query before this page is processed
       yield join(nodes.map(readNode), interfaces.map(readInterface), shared, database.engine);
     }
   } finally {
@@ -70,7 +69,7 @@ export async function* readMachines(
   }
 }
 
-/** A row of bm_interfaces has these columns in every version; readSchema made sure. */
+/** readSchema ensures these columns. */
 function interfaceOf({ row }: ReadRow): BmInterface {
   return row as BmInterface;
 }
@@ -79,7 +78,7 @@ function placeOfNode(raw: RawRow): string {
   return text(raw.uuid)?.toLowerCase() ?? `bm_nodes:${text(raw.id)}`;
 }
 
-/** Columns as a statement names them. The ids stay as they are, for the index that orders by them. */
+/** Ids stay plain columns, so that an index can sort them. */
 function quote({ engine }: Database, columns: readonly string[]): string {
   return columns
     .map((name) => {
@@ -90,16 +89,15 @@ function quote({ engine }: Database, columns: readonly string[]): string {
     .join(",");
 }
 
-/** How many rows are asked for: as many as would fill a page, by the last answer. */
+/** Adapts the number of rows to the size of the last page. */
 function createPace(most: number, first: number) {
   let limit = first;
   return {
     limit: () => limit,
-    /** @returns bytes of an answer */
     took(rows: readonly RawRow[]): number {
       const bytes = rows.reduce((sum, row) => sum + bytesOf(row), 0);
       const fitting = Math.floor((BYTES * rows.length) / Math.max(bytes, 1));
-      // Later rows may be larger: no answer has more than twice as many as the one before.
+      // Later rows may be larger, so the number at most doubles.
       if (rows.length > 0) limit = Math.max(1, Math.min(most, fitting, 2 * limit));
       return bytes;
     },
@@ -108,7 +106,7 @@ function createPace(most: number, first: number) {
 
 type Pace = ReturnType<typeof createPace>;
 
-/** Of its texts and bytes: what else it holds is never large. */
+/** Counts texts and bytes. Other values are small. */
 function bytesOf(row: RawRow): number {
   let bytes = 0;
   for (const name in row) {
@@ -126,10 +124,7 @@ function nodesAfter({ database, trx, schema }: Reading, after: string | null, li
   return ask(database, "reading bm_nodes", sql, [], trx);
 }
 
-/**
- * Interfaces whose bm_node_id lies in (after, last], answer by answer. Ordered by bm_node_id first, so that servers
- * take the index on it rather than walk the whole table by id.
- */
+/** Sorted by bm_node_id first, so that servers use its index instead of a scan by id. */
 async function* interfacesBetween(
   { database, trx, schema }: Reading,
   after: string | null,
@@ -150,7 +145,6 @@ async function* interfacesBetween(
   }
 }
 
-/** Nodes and their interfaces as the server gives them. */
 interface Page {
   readonly nodes: readonly RawRow[];
   readonly interfaces: readonly RawRow[];
@@ -170,7 +164,7 @@ async function* pages(reading: Reading): AsyncGenerator<Page> {
   }
 }
 
-/** Nodes with their interfaces, in several pages where these are many or large: each of whole machines. */
+/** Splits large results into pages of complete machines. */
 async function* cut(
   nodes: readonly RawRow[],
   answers: AsyncIterable<readonly RawRow[]>,
@@ -183,7 +177,7 @@ async function* cut(
     bytes += took(answer);
     for (const row of answer) found.push(row);
     if (found.length < ROWS && bytes < BYTES) continue;
-    // More of the last one's may come.
+    // The last node may have further interfaces.
     const open = Number(digits(found.at(-1)?.bm_node_id));
     const isBefore = (id: unknown): boolean => Number(digits(id)) < open;
     const interfaces = found.filter((row) => isBefore(row.bm_node_id));
@@ -196,7 +190,6 @@ async function* cut(
   yield { nodes: rest, interfaces: found };
 }
 
-/** Interfaces that name no node at all, a page at a time. */
 async function* nameless({ database, trx, schema }: Reading): AsyncGenerator<readonly RawRow[]> {
   const columns = quote(database, schema.columns.bm_interfaces ?? []);
   for (let onward = ""; ; ) {
@@ -216,7 +209,7 @@ function join(
 ): MachineBatch {
   const byNode = new Map(grouped(interfaces, (row) => interfaceOf(row).bm_node_id ?? -1));
   const machines = nodes.map(({ row, findings, decoded }) => {
-    // rowReader gives every column of ALWAYS with the type BmNode names.
+    // rowReader returns every column of ALWAYS.
     const node = engine === "mysql" ? withoutPadding(row as BmNode) : (row as BmNode);
     const rows = byNode.get(node.id) ?? [];
     const own = rows.map(interfaceOf);
@@ -233,7 +226,7 @@ function join(
   return { machines, orphans: [...byNode.values()].flat().map(interfaceOf) };
 }
 
-/** MySQL compares without blanks at the end, so nova-compute of `bm1` has the machines of `bm1 `. */
+/** MySQL ignores trailing blanks in comparisons, so host `bm1` also has the machines of `bm1 `. */
 function withoutPadding(node: BmNode): BmNode {
   const host = node.service_host;
   return host?.endsWith(" ") === true ? { ...node, service_host: host.trimEnd() } : node;
@@ -241,7 +234,7 @@ function withoutPadding(node: BmNode): BmNode {
 
 const SOUND: readonly Finding[] = [];
 
-/** What is wrong with its interfaces; those of a deleted machine give no port, whatever they say. */
+/** Interface findings. A deleted machine gets no ports, so its interfaces do not matter. */
 function faultsOf(node: BmNode, rows: readonly ReadRow[]): readonly Finding[] {
   return node.deleted === true || rows.every(({ findings }) => findings.length === 0)
     ? SOUND

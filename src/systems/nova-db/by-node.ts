@@ -9,23 +9,18 @@ import { type Fields, type RowOf, read, sql } from "../database/read.ts";
 import { integer, number, string, text } from "../database/rows.ts";
 import { computeHosts } from "./hosts.ts";
 
-/** Rows by the node they name, lower case. */
 type ByNode<T> = (nodes: readonly string[]) => Promise<ReadonlyMap<string, readonly T[]>>;
 
-/** Which rows of a table name machines. */
 interface Naming {
   readonly table: "compute_nodes" | "instances";
   readonly column: "hypervisor_hostname" | "node";
-  /** Condition on the rows that count, for the table by its own name. */
+  /** Condition for relevant rows, with unqualified columns. */
   readonly live: string;
-  /** Where they are looked at again, up to their ids; absent: in that table, while they count. */
+  /** The FROM clause for reading rows by id. Default: the table with `live`. */
   readonly again?: string;
 }
 
-/**
- * Reads rows by the machine they name; neither column has an index of its own. Every row that was
- * found is looked at again by its id, as it is by then.
- */
+/** Finds rows by node, a column without an index, and reads them again by id. */
 async function openByNode<F extends Fields>(
   database: Database,
   { table, column, live, again }: Naming,
@@ -51,15 +46,13 @@ const COMPUTES: Naming = {
 };
 const COMPUTE = { id: number, hypervisor_hostname: string, hypervisor_type: text };
 
-/** Reads what Nova offers of machines: live compute nodes. */
 export function openComputes(database: Database): Promise<ByNode<ComputeSize>> {
   const size = { ...COMPUTE, vcpus: integer, memory_mb: integer, local_gb: integer };
   return openByNode(database, COMPUTES, size);
 }
 
 /**
- * Reads which compute nodes of machines were deleted after a second was over: those that an earlier plan
- * deleted in the one in which the next was made are none of them.
+ * Deleted after this second, because an earlier plan may have deleted rows in the same second.
  *
  * @param since naive UTC, as Nova writes it
  */
@@ -71,7 +64,6 @@ export async function openDeleted(database: Database, since: string): Promise<By
     new Map([...(await rowsOf(nodes))].map(([node, rows]) => [node, rows.map(({ id }) => id)]));
 }
 
-/** Reads where nova-computes with a driver for machines offer them: live rows. */
 export async function openPlaces(database: Database): Promise<ByNode<ComputePlace>> {
   const { host, from } = await computeHosts(database, "id");
   const live = "deleted = 0 AND hypervisor_type IN ('ironic', 'baremetal')";
@@ -80,7 +72,6 @@ export async function openPlaces(database: Database): Promise<ByNode<ComputePlac
   return openByNode(database, { ...COMPUTES, live, again }, fields);
 }
 
-/** Reads who owns live compute nodes, whatever drives them. */
 export async function openOwners(database: Database): Promise<ByNode<OwnedCompute>> {
   const { host, from, byHost } = await computeHosts(database, "id");
   const again = `${from} WHERE c.deleted = 0 AND c.id`;
@@ -95,7 +86,6 @@ export async function openOwners(database: Database): Promise<ByNode<OwnedComput
 
 const ON_NODES: Naming = { ...{ table: "instances", column: "node", live: "deleted = 0" } };
 
-/** Reads which live instances are on nodes, and what Nova is doing with them. */
 export function openTenants(database: Database): Promise<ByNode<Tenant>> {
   return openByNode(database, ON_NODES, {
     ...{ id: number, uuid: string, host: text, node: text, task_state: text, vm_state: text },
@@ -103,7 +93,6 @@ export function openTenants(database: Database): Promise<ByNode<Tenant>> {
   });
 }
 
-/** Reads which live instances name nodes. */
 export function openOnNodes(
   database: Database,
 ): Promise<ByNode<Pick<InstanceRow, "uuid" | "task_state">>> {

@@ -18,13 +18,7 @@ const INSTANCE = {
 
 type Nodes = BmFacts["nodes"];
 
-/**
- * What the readiness check wants of nova, but for the second look at heartbeats.
- *
- * @param nodes nova_bm's machines
- * @param held instances that Ironic's nodes have
- * @throws MigrationError N2I-E202, N2I-E203, N2I-E206
- */
+/** @param held instances of Ironic's nodes @throws MigrationError N2I-E202, N2I-E203, N2I-E206 */
 export async function checkNova(
   database: Database,
   nodes: Nodes,
@@ -51,7 +45,6 @@ export async function checkNova(
   };
 }
 
-/** Instances that machines claim, and those of Ironic's nodes, each once. */
 function* eachOnce(nodes: Nodes, held: Iterable<string | null>): Generator<string> {
   const met = createTextSet();
   for (const { instance_uuid } of nodes)
@@ -60,8 +53,8 @@ function* eachOnce(nodes: Nodes, held: Iterable<string | null>): Generator<strin
 }
 
 /**
- * Live ones that nobody names: on our machines first, then on their compute hosts, as one nova-compute
- * has one driver. Neither column has an index: the table is walked once.
+ * On our machines first, then on their compute hosts. One scan, because neither column has an
+ * index.
  */
 async function unnamed(
   database: Database,
@@ -95,7 +88,6 @@ function* uuidsOf(instances: NovaFacts["instances"]): Generator<string> {
   for (const { uuid } of instances) yield uuid;
 }
 
-/** Those of the instances that have volumes. */
 async function readVolumes(
   database: Database,
   instances: NovaFacts["instances"],
@@ -109,7 +101,7 @@ async function readVolumes(
   return [...found];
 }
 
-/** Null before Liberty, which brought the column: nova-compute asks no records there. */
+/** Null before Liberty, which introduced the column. nova-compute reads no such records there. */
 export async function readEvacuations(
   database: Database,
   instances: Iterable<string>,
@@ -124,7 +116,7 @@ export async function readEvacuations(
   return found;
 }
 
-/** Hosts in live aggregates: nova_api keeps no others. @source facts/nova-bm.md 5.1 */
+/** Hosts in live aggregates. nova_api stores no deleted ones. @source facts/nova-bm.md 5.1 */
 export async function readAggregates(
   database: Database,
   place: "nova" | "nova_api" = "nova",

@@ -8,21 +8,19 @@ import { writing } from "../database/write.ts";
 import { observe, rowStateOf } from "./find.ts";
 import { onlyChanged } from "./perform.ts";
 
-/** What a host that is to be fenced was seen to have reported, and when it counts as dead. */
+/** The last heartbeat of a host to fence. */
 interface DeadHost {
-  /** Of its service. */
   readonly id: number;
   readonly report_count: number;
-  /** Seconds. */
+  /** Seconds without a heartbeat that count as dead. */
   readonly down: number;
 }
 
 /**
- * Fences hosts: one statement each, on the row that the heartbeat writes, which changes nothing where it
- * came. What a fence replaces is compared in the same statement.
+ * Each statement compares the service's row, so a heartbeat in the meantime prevents the fence.
  *
- * @param dead by the step's row
- * @throws MigrationError N2I-E316 when a host is alive
+ * @param dead by id of the service
+ * @throws MigrationError N2I-E316 if a host is alive
  * @source facts/systems.md A4 rule (a); facts/systems-measured.md A2+
  */
 export async function performFence(
@@ -49,7 +47,7 @@ export async function performFence(
         for (const [column, value] of Object.entries(before))
           if (value === null) query.whereNull(column);
           else query.where(column, value as string | number | boolean);
-        // Ages are whole seconds: part of one is not behind us. So far ahead, its clock was wrong, as for isUp.
+        // Ages are rounded down. A heartbeat far in the future means a wrong clock, as in isUp.
         const [age, down] = [ageOf(database.engine, reported), Math.ceil(host.down)];
         const changed: number = await query
           .whereRaw(`(${age} > ? OR ${age} <= ?)`, [down, -Math.max(down, HEARTBEAT)])

@@ -18,15 +18,14 @@ import {
   text,
 } from "../database/rows.ts";
 
-/** A step and the row it speaks of; null when there is none. */
 export interface ObservedRow {
   readonly step: NovaStep;
   readonly row: RawRow | null;
-  /** Why it must not be written though it is as before; absent where it may. */
+  /** Why the row must not be changed although it is as planned. */
   readonly conflict?: string;
 }
 
-/** Reads the rows of steps, in the order of the steps of each table. */
+/** Rows in the order of the steps of each table. */
 export async function observe(
   database: Database,
   on: Knex,
@@ -78,17 +77,12 @@ async function rowOf(
   return (await ask(key))[0] ?? null;
 }
 
-/** Column that names the flavor of an extra spec, by table. */
 const FLAVOR: { readonly [table: string]: string } = {
   instance_type_extra_specs: "instance_type_id",
   flavor_extra_specs: "flavor_id",
 };
 
-/**
- * Extra specs that steps name by flavor and key, as those that are to come: of all flavors by one statement.
- *
- * @returns the rows of a step's key; null where the steps are not of that kind
- */
+/** Null if the steps are of another kind. */
 async function specsOf(
   database: Database,
   steps: readonly NovaStep[],
@@ -105,7 +99,6 @@ async function specsOf(
   return (key) => (byFlavor.get(Number(key[column])) ?? []).filter((row) => fits(row, key));
 }
 
-/** How the row of a step stands. */
 export function rowStateOf({ step, row, conflict }: ObservedRow): RowState {
   const { id, before, after } = step;
   const as = (is: RowState["is"], why = "", fields?: readonly string[]): RowState => ({
@@ -130,21 +123,19 @@ const NUMBERS: ReadonlySet<string> = new Set([
 ]);
 const BOOLEANS: ReadonlySet<string> = new Set(["disabled", "forced_down", "locked"]);
 
-/** A value as a plan holds it: the same from every engine, and the text that was there. */
+/** The value in a plan, which is the same for every engine. */
 function novaValue(column: string, value: unknown): Json {
   if (column === "deleted") return deletedNumber(value);
   if (NUMBERS.has(column)) return integer(value);
   return BOOLEANS.has(column) ? boolean(value) : plain(value);
 }
 
-/** Columns in which a row is not as it should be. */
 function differing(want: Row, raw: RawRow): readonly string[] {
   return Object.entries(want)
     .filter(([column, value]) => novaValue(column, raw[column]) !== value)
     .map(([column]) => column);
 }
 
-/** Every column some step of a table speaks of. */
 function columnsOf(steps: readonly NovaStep[]): readonly string[] {
   return [
     ...new Set(
@@ -161,8 +152,7 @@ const SPECS = "instance_type_extra_specs";
 const COMPUTES = "compute_nodes";
 
 /**
- * Compute nodes that would name a host and a node which a live row has by now: since Kilo a key of
- * the table forbids that, and one of them would take the whole batch down with it.
+ * A unique key since Kilo would fail the whole batch if another live row has the host and node.
  *
  * @source facts/nova-bm.md 5.1
  */
@@ -185,7 +175,7 @@ async function conflictingComputes(
   const placedIn = await keyed(database, COMPUTES, "host", "", on);
   const from = `${placedIn} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
   const live = await read(database, fields, from, [...hosts, ...nodes], on);
-  // Those that the same steps write have a say of their own.
+  // Rows of the same steps are checked separately.
   const own = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));
   const others = live.filter((row) => !own.has(row.id));
   for (const { id, host, node } of placed) {
@@ -198,9 +188,8 @@ async function conflictingComputes(
 }
 
 /**
- * Extra specs that would come back, and must not: where a live one has their key by now (Nova allows
- * one, and before Havana nothing enforces it), and where their flavor was deleted since, which took
- * its live ones along.
+ * A live row may have the key (Nova allows one, enforced since Havana), or the flavor was deleted,
+ * which deletes its live specs.
  *
  * @source facts/nova-bm.md 4.3
  */
@@ -240,7 +229,7 @@ function flavorOf({ before }: NovaStep): number {
   return Number(before?.instance_type_id);
 }
 
-/** Whether a unique key takes two texts for one: MySQL's know neither case nor blanks at the end. */
+/** MySQL's unique keys ignore case and trailing blanks. */
 function same({ engine }: Database, one: string | null, other: unknown): boolean {
   const plain = (text: string): string =>
     engine === "mysql" ? text.trimEnd().toLowerCase() : text;

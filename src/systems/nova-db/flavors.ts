@@ -7,12 +7,7 @@ import type { Database } from "../database/open.ts";
 import { quoted, read, sql } from "../database/read.ts";
 import { integer, marks, number, type RawRow, string, text } from "../database/rows.ts";
 
-/**
- * Adds the flavors these instances name, deleted ones included, to those known. A deployment has
- * few flavors, however many machines.
- *
- * @source facts/nova-bm.md 4.1, 4.3
- */
+/** Includes deleted flavors. A deployment has few. @source facts/nova-bm.md 4.1, 4.3 */
 export async function readFlavors(
   database: Database,
   trx: Knex,
@@ -50,7 +45,7 @@ export async function readFlavors(
 
 const IMAGES = "('baremetal:deploy_kernel_id', 'baremetal:deploy_ramdisk_id')";
 
-/** Where flavors are; nova_api keeps no deleted ones. */
+/** nova_api stores no deleted flavors. */
 const PLACES = {
   nova: { flavors: "instance_types", specs: "instance_type_extra_specs", of: "instance_type_id" },
   nova_api: { flavors: "flavors", specs: "flavor_extra_specs", of: "flavor_id" },
@@ -58,12 +53,7 @@ const PLACES = {
 
 type Place = keyof typeof PLACES;
 
-/**
- * Sizes of the live flavors that are for machines, by their ids: those that name deploy images, and
- * those of these ids.
- *
- * @source facts/nova-bm.md 4.1, 4.3
- */
+/** Flavors with deploy images or with one of these ids. @source facts/nova-bm.md 4.1, 4.3 */
 export async function readFlavorSizes(
   database: Database,
   ids: readonly number[],
@@ -87,7 +77,7 @@ export async function readFlavorSizes(
   );
 }
 
-/** Deploy images of live flavors, and of deleted ones that instances have: Nova reads those too. @source facts/nova-bm.md 4.1, 4.3 */
+/** Includes deleted flavors in use, which Nova also reads. @source facts/nova-bm.md 4.1, 4.3 */
 export async function readDeployImages(
   database: Database,
   place: Place = "nova",

@@ -7,14 +7,13 @@ import { REQUEST_TABLES } from "./requests.ts";
 const CHANGED: readonly string[] = ["compute_nodes", "instances", "services"];
 const READ = [...CHANGED, "migrations", ...REQUEST_TABLES];
 
-/** Tables that say who is in which aggregate: nova's own through Mitaka, nova_api's since. */
+/** Aggregates: in nova through Mitaka, in nova_api since. */
 export const AGGREGATES: readonly string[] = ["aggregates", "aggregate_hosts"];
 
 /**
- * Looks at all a move needs before it begins. MySQL hides a table that may not be read, and what is not
- * there stands against no machine.
+ * MySQL hides unreadable tables, and missing rows would permit a move.
  *
- * @throws MigrationError N2I-E206 with each GRANT that is missing
+ * @throws MigrationError N2I-E206 with the missing GRANTs
  */
 export function privileges(database: Database, readOnly: boolean): Promise<void> {
   const verbs = (table: string): readonly Verb[] =>
@@ -22,7 +21,7 @@ export function privileges(database: Database, readOnly: boolean): Promise<void>
   return needRights(database, new Map(READ.map((table) => [table, new Set(verbs(table))])));
 }
 
-/** The same of tables that are only read. @throws MigrationError N2I-E206 */
+/** @throws MigrationError N2I-E206 */
 export function mayRead(database: Database, tables: readonly string[]): Promise<void> {
   return needRights(
     database,
@@ -30,7 +29,7 @@ export function mayRead(database: Database, tables: readonly string[]): Promise<
   );
 }
 
-/** @throws MigrationError N2I-E206 with each GRANT that is missing */
+/** @throws MigrationError N2I-E206 with the missing GRANTs */
 export async function needRights(database: Database, wanted: Privileges): Promise<void> {
   const { statements, grants } = await lacking(database, wanted);
   if (grants.length === 0) return;

@@ -6,12 +6,7 @@ import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { number, string } from "../database/rows.ts";
 
-/**
- * How a row of compute_nodes names its host, in SQL: Kilo names it in the row itself; rows it did not
- * write yet still have their service alone.
- *
- * @param column of compute_nodes, by which rows are asked for
- */
+/** Kilo added the host to the row. Older rows have only a service. @param column to select by */
 export async function computeHosts(
   database: Database,
   column?: "id",
@@ -26,14 +21,12 @@ export async function computeHosts(
   };
 }
 
-/** Hosts whose nova-compute offered machines of nova-baremetal last. */
 export async function baremetalHosts(database: Database): Promise<readonly string[]> {
   const { host, from } = await computeHosts(database);
   const live = `${from} WHERE c.deleted = 0 AND c.hypervisor_type = 'baremetal' AND ${host} IS NOT NULL GROUP BY 1`;
   return (await read(database, { host: sql(host, string) }, live)).map((row) => row.host);
 }
 
-/** Live instances and compute nodes of hosts, whoever they belong to. */
 export async function useOf(
   database: Database,
   on: Knex,

@@ -6,7 +6,7 @@ import type { Database } from "../database/open.ts";
 import { read } from "../database/read.ts";
 import { integer, number, type Runner, spellings, string, text } from "../database/rows.ts";
 
-/** Instances by their uuid, lower case; deleted ones too. */
+/** By lower-case uuid, including deleted instances. */
 type InstancesOf = (uuids: readonly (string | null)[]) => Promise<ReadonlyMap<string, InstanceRow>>;
 
 const INSTANCE = {
@@ -14,7 +14,6 @@ const INSTANCE = {
   deleted: deletedNumber,
 };
 
-/** Reads which host and node instances name, as they are at each question. */
 export function openInstances(database: Database, on: Runner = database.knex): InstancesOf {
   return async (uuids) => {
     const from = `${await keyed(database, "instances", "uuid", "", on)} WHERE uuid IN (...)`;
@@ -23,11 +22,7 @@ export function openInstances(database: Database, on: Runner = database.knex): I
   };
 }
 
-/**
- * Which compute node an instance names by its id.
- *
- * @returns undefined where Nova has no such column, which came with 28.0.0
- */
+/** @returns undefined if Nova lacks the column (before 28.0.0) */
 export async function computeIdOf(
   database: Database,
   instance: string,

@@ -21,11 +21,7 @@ const PLACEMENT = {
   fix: "Compare --placement-db with the other databases.",
 };
 
-/**
- * @param instances uuids of those whose mappings are looked for
- * @throws MigrationError N2I-E202, N2I-E206
- * @source facts/rehearsal.md 4
- */
+/** @throws MigrationError N2I-E202, N2I-E206 @source facts/rehearsal.md 4 */
 export async function readApi(
   database: Database,
   instances: Iterable<string>,
@@ -38,7 +34,7 @@ export async function readApi(
     for (const { instance_uuid, cell_id } of await read(database, mapping, from, spellings(some)))
       (cell_id === null ? cellless : mapped).add(instance_uuid);
   const aggregates = await readAggregates(database, "nova_api");
-  // Mitaka made the tables, and Newton reads them.
+  // Mitaka created the tables, Newton uses them.
   if (!tables.has("flavor_extra_specs"))
     return { mapped, cellless, aggregates, flavors: null, flavorIds: new Set() };
   const flavors = await read(database, { id: number }, "flavors");
@@ -49,7 +45,6 @@ export async function readApi(
   };
 }
 
-/** Providers of some instances and machines, of which there are not many at once. */
 interface Providers {
   readonly allocated: ReadonlyMap<string, readonly (Provider & { readonly consumer: string })[]>;
   readonly providers: readonly Provider[];
@@ -75,7 +70,7 @@ export async function readPlacement(
   };
 }
 
-/** Machine, in lower case -> the custom class its provider has; one that has several is left out. */
+/** Custom resource class by lower-case machine. Machines with several classes are skipped. */
 export async function readClasses(database: Database): Promise<ReadonlyMap<string, string>> {
   const needed = ["inventories", "resource_providers", "resource_classes"];
   await needTables(database, PLACEMENT, needed);
@@ -97,8 +92,7 @@ export async function readClasses(database: Database): Promise<ReadonlyMap<strin
 }
 
 /**
- * Machine -> uuid of its live compute node; empty where Nova is older than the column (Mitaka), null
- * where its table may not be read.
+ * Uuid of the live compute node by machine. Empty before Mitaka, null if the table is unreadable.
  */
 export async function readComputeUuids(
   database: Database,
@@ -120,7 +114,7 @@ export async function readComputeUuids(
 }
 
 /**
- * Instances whose embedded flavor wants no resource class, by which their allocation would be made.
+ * Their allocation needs a resource class, which the embedded flavor does not request.
  *
  * @source facts/ironic.md 5.3
  */

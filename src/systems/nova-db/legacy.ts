@@ -10,11 +10,7 @@ import { boolean, integer, number, spellings, string, text } from "../database/r
 import { openOwners } from "./by-node.ts";
 import { computeHosts } from "./hosts.ts";
 
-/**
- * Sees that Nova has the columns that a move of machines of nova-baremetal needs besides.
- *
- * @throws MigrationError N2I-E203
- */
+/** @throws MigrationError N2I-E203 */
 export async function needLegacyColumns(database: Database): Promise<void> {
   const needed = ["locked", "kernel_id", "ramdisk_id"];
   await needColumns(database, "--nova-db", { instances: needed });
@@ -32,7 +28,7 @@ const TENANT = {
   deleted: (value: unknown) => softDeleted(value) === true,
 };
 
-/** Instances by their uuid, lower case; deleted ones too. */
+/** By lower-case uuid, including deleted instances. */
 export async function legacyTenants(
   database: Database,
   uuids: readonly string[],
@@ -41,7 +37,6 @@ export async function legacyTenants(
   return new Map(rows.map((row) => [row.uuid.toLowerCase(), row]));
 }
 
-/** Live instances that name a host. */
 export function instancesOn(
   database: Database,
   host: string,
@@ -52,11 +47,10 @@ export function instancesOn(
 }
 
 /**
- * Reads live compute nodes by the machine they name, those too that a nova-compute made since this was
- * opened: it does as soon as a machine is its own.
+ * Includes rows created since the opening, because a nova-compute creates one as soon as it owns a
+ * machine.
  *
- * @param some machines of which alone is asked: of those also what was deleted when this was opened, and is not
- *   any more
+ * @param some if set, only these machines, including rows that were deleted at the opening
  * @source systems.md A2 H5
  */
 export async function openFreshComputes(
@@ -97,7 +91,7 @@ export async function openFreshComputes(
   };
 }
 
-/** Ids of rows that ever named these machines: the one walk through the table, as the column has no index. */
+/** All rows of these machines in one scan, because the column has no index. */
 async function computesEver(
   database: Database,
   nodes: readonly string[],
@@ -106,11 +100,10 @@ async function computesEver(
   return (await read(database, { id: number }, named, spellings(nodes))).map(({ id }) => id);
 }
 
-/** What keeps an instance on the host it is on, by its uuid in lower case. */
+/** Reasons to keep an instance on its host, by lower-case uuid. */
 interface LegacyTies {
-  /** Attached volumes: the old host exports them. @source systems.md A2 H6 */
+  /** Attached volumes, which the old host exports. @source systems.md A2 H6 */
   readonly volumes: ReadonlyMap<string, readonly string[]>;
-  /** Architectures, where Nova names one. */
   readonly architectures: ReadonlyMap<string, string>;
 }
 
@@ -143,7 +136,6 @@ export async function legacyTies(
   };
 }
 
-/** Glance's ids of what boots a machine, and of what deployed it; null where Nova does not say. */
 interface LegacyImageIds {
   readonly kernel: string | null;
   readonly ramdisk: string | null;
@@ -151,14 +143,10 @@ interface LegacyImageIds {
   readonly deploy_ramdisk: string | null;
 }
 
-/** Where Nova keeps extra specs of flavors, up to Juno. */
+/** Extra specs of flavors through Juno. */
 export const SPECS = "instance_type_extra_specs";
 
-/**
- * Images of instances, by their uuid in lower case.
- *
- * @source nova@2014.2:nova/virt/baremetal/pxe.py get_tftp_image_info
- */
+/** @source nova@2014.2:nova/virt/baremetal/pxe.py get_tftp_image_info */
 export async function legacyImageIds(
   database: Database,
   uuids: readonly string[],
@@ -191,10 +179,9 @@ export async function legacyImageIds(
   );
 }
 
-/** Tables of nova-network that name hosts. */
 export const NETWORKS = ["networks", "fixed_ips", "floating_ips"] as const;
 
-/** Of these hosts those that nova-network names: addresses of instances hang on them. @source systems.md A2 H10 */
+/** Hosts used by nova-network, which have addresses of instances. @source systems.md A2 H10 */
 export async function networkHosts(
   database: Database,
   hosts: readonly string[],

@@ -12,12 +12,7 @@ import { readEvacuations } from "./check.ts";
 import { computeHosts } from "./hosts.ts";
 import { mustReadRequests, waitingRequests } from "./requests.ts";
 
-/**
- * Opens what Nova says of Ironic's machines. Rows are read as they are at each question; sixteen bytes a
- * live row stay in memory.
- *
- * @throws MigrationError N2I-E206 where requests may not be read
- */
+/** Keeps 16 bytes per live row. @throws MigrationError N2I-E206 if requests are unreadable */
 export async function openMachines(database: Database) {
   await mustReadRequests(database, database.knex);
   const [owners, tenants] = [await openOwners(database), await openTenants(database)];
@@ -29,9 +24,8 @@ export async function openMachines(database: Database) {
       ({ source }) => source,
     );
   return {
-    /** Names of nodes that a host owns, or that its instances name, in pages. */
+    /** Nodes that the host owns or its instances use, in pages. */
     owned: (host: string) => ownedBy(database, host),
-    /** These machines, in their order. */
     async of(nodes: readonly string[]): Promise<readonly OwnedMachine[]> {
       const [computes, instances] = [await owners(nodes), await tenants(nodes)];
       const all = [...instances.values()].flat();
@@ -50,10 +44,7 @@ export async function openMachines(database: Database) {
   };
 }
 
-/**
- * Every node once, however its uuid is spelt: those the host offers, then those its instances are on and it
- * does not.
- */
+/** Unique nodes, case-insensitive: first offered ones, then others in use by instances. */
 async function* ownedBy(database: Database, host: string): AsyncGenerator<readonly string[]> {
   const met = createTextSet();
   const { host: owner, from } = await computeHosts(database);
@@ -85,14 +76,13 @@ async function* ownedBy(database: Database, host: string): AsyncGenerator<readon
   }
 }
 
-/** How many live instances of a host Nova is working on. */
 export async function busyInstances(database: Database, host: string): Promise<number> {
   const busy = "instances WHERE deleted = 0 AND task_state IS NOT NULL AND host = ?";
   const [row] = await read(database, { count: sql("count(*)", number) }, busy, [host]);
   return row?.count ?? 0;
 }
 
-/** Live instances that name a host, on nodes that another one owns. */
+/** Live instances of a host on another host's nodes. */
 export async function servedElsewhere(
   database: Database,
   host: string,
@@ -105,8 +95,8 @@ export async function servedElsewhere(
 }
 
 /**
- * Every node that a nova-compute with the ironic driver offers, once and in pages, then those that only instances
- * name: a nova-compute of another driver may offer these. The ironic driver names each node by its uuid.
+ * Nodes that only instances name come last. They may be of another driver. The ironic driver names
+ * nodes by uuid.
  */
 export async function* everyNode(database: Database): AsyncGenerator<readonly string[]> {
   const met = createTextSet();
@@ -121,7 +111,6 @@ export async function* everyNode(database: Database): AsyncGenerator<readonly st
     yield nodes.filter((node) => isUuid(node) && met.add(node));
 }
 
-/** Rows a page at a time, by their ids. */
 async function* pages(
   ask: (after: number) => Promise<readonly { readonly id: number; readonly node: string }[]>,
 ): AsyncGenerator<readonly string[]> {
@@ -133,7 +122,6 @@ async function* pages(
   }
 }
 
-/** Hypervisor types of each host's live compute nodes. */
 export async function hypervisorTypes(
   database: Database,
 ): Promise<ReadonlyMap<string, readonly string[]>> {
@@ -150,7 +138,7 @@ export async function hypervisorTypes(
   );
 }
 
-/** Host -> the cell it is mapped to, of nova_api. */
+/** Cell by host, from nova_api. */
 export async function hostMappings(
   database: Database,
 ): Promise<ReadonlyMap<string, number | null>> {

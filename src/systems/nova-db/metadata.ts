@@ -4,27 +4,24 @@ import type { Database } from "../database/open.ts";
 import { inOrder, quoted, sql } from "../database/read.ts";
 import { garbled, lower, type RawRow, string, text } from "../database/rows.ts";
 
-/** Instances that machines have: bm_nodes.instance_uuid. */
+/** From bm_nodes.instance_uuid. */
 export interface Claimed extends TextSet {
   readonly count: number;
 }
 
-/** system_metadata keys worth keeping: admin passwords stand in others. */
+/** Without other keys, because some contain admin passwords. */
 const METADATA =
   "('image_base_image_ref','image_disk_format','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
 
-/** Condition on the rows worth keeping. */
 export function keptMetadata({ engine }: Pick<Database, "engine">): string {
   return `${quoted(engine, "key")} IN ${METADATA} AND deleted = 0`;
 }
 
-/** A row of instance_system_metadata. */
 export interface Described {
-  /** In lower case. */
+  /** Lower case. */
   readonly instance: string;
   readonly name: string;
   readonly value: string | null;
-  /** Its value is not UTF-8. */
   readonly garbled: boolean;
 }
 
@@ -36,8 +33,7 @@ export function toDescribed({ instance_uuid, name, value }: RawRow): Described {
 }
 
 /**
- * Reads instance_system_metadata once, in order: of each instance it has some twenty rows. Those of claimed instances
- * are kept.
+ * Reads instance_system_metadata (about 20 rows per instance) once and keeps the machines' rows.
  */
 export async function readMetadata(
   { engine, run }: Database,

@@ -16,11 +16,7 @@ const NEEDED = [
 ];
 
 /**
- * The version of a nova database, once it is known to be one.
- *
- * @param tables it must have
- * @throws MigrationError N2I-E202 when it is another database, N2I-E203 when its version is not 161 to
- *   422, nor one of the heads that are known
+ * @throws MigrationError N2I-E202 for another database, N2I-E203 for an unknown version or head
  * @source facts/nova-bm.md 1.1; facts/systems.md D R3
  */
 export async function novaVersion(

@@ -11,8 +11,7 @@ import { orBehind } from "../database/sequence.ts";
 import { type ObservedRow, observe, rowStateOf } from "./find.ts";
 
 /**
- * Performs steps inside a transaction: every row is locked and compared, then written by a statement
- * that names what it replaces, and the count of rows it changed is looked at.
+ * Locks and compares every row, then writes it with a statement that compares the old values.
  *
  * @throws MigrationError N2I-E300
  */
@@ -36,16 +35,14 @@ export async function performSteps(
   return { done: todo.map(({ step }) => step.id), found, left };
 }
 
-/** One statement: rows that change in the same way. */
 interface Change {
   readonly table: NovaTable;
   readonly from: Row | null;
   readonly to: Row | null;
-  /** Whether `deleted` is the row's own id, before and after. */
+  /** Whether `deleted` is the row's id, before and after. */
   readonly own: { readonly from: boolean; readonly to: boolean };
-  /** Ids of the rows, or what else finds the one row. */
+  /** Ids, or another key of one row. */
   readonly keys: readonly Row[];
-  /** Rows to insert, all of the same columns. */
   readonly added: readonly Row[];
 }
 
@@ -66,7 +63,7 @@ function changesOf(steps: readonly NovaStep[]): readonly Change[] {
       continue;
     }
     if (after === null && typeof before?.id === "number") {
-      // Locked and compared a moment ago, in this transaction.
+      // Locked and compared in this transaction.
       const change = { ...alike, table, from: {}, to: null, keys: [{ id: before.id }] };
       put(JSON.stringify([table, "delete"]), change);
       continue;
@@ -82,7 +79,7 @@ function changesOf(steps: readonly NovaStep[]): readonly Change[] {
   return [...changes.values()];
 }
 
-/** Nova marks a row as deleted by its own id: such rows are alike all the same. */
+/** Nova stores the row's own id in `deleted`. Such rows can still share a statement. */
 function isOwn(row: Row | undefined, id: Json | undefined): boolean {
   return row !== undefined && id !== 0 && row.deleted === id;
 }
@@ -91,7 +88,6 @@ function withoutDeleted({ deleted: _, ...row }: Row): Row {
   return row;
 }
 
-/** The columns in which a row is not as the other. */
 export function onlyChanged(row: Row, other: Row): Row {
   return Object.fromEntries(
     Object.entries(row).filter(([column, value]) => other[column] !== value),
@@ -103,9 +99,9 @@ async function write(
   trx: Knex,
   { table, from, to, own, keys, added }: Change,
 ): Promise<void> {
-  // DELETE takes no hint.
+  // DELETE accepts no index hint.
   const hinted = to === null ? table : trx.raw(await keyed(database, table, "id", "", trx));
-  // SQLite would rather read all instances of a host by its index than 500 by their ids.
+  // Keeps SQLite from using the host's index instead of 500 ids.
   const compared = database.engine === "sqlite" ? "+??" : "??";
   await database.run(`writing ${table}`, async () => {
     if (from === null) {
@@ -131,7 +127,7 @@ async function write(
   });
 }
 
-/** Columns of nova that steps speak of hold plain values only. */
+/** Steps contain only plain values. */
 function cells(row: Row): { readonly [column: string]: Exclude<Json, object> } {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => {

@@ -7,8 +7,7 @@ import { read, sql } from "../database/read.ts";
 import { number, string, text } from "../database/rows.ts";
 
 /**
- * Every flavor with its live extra specs, and the hosts of its live instances. Deleted flavors too:
- * instances go on using them.
+ * Includes deleted flavors, because instances may still use them.
  *
  * @source facts/nova-bm.md 4.1, 4.3
  */
@@ -38,12 +37,7 @@ export async function readFlavorRows(database: Database, on: Knex): Promise<Flav
   };
 }
 
-/**
- * Every flavor of nova_api with its extra specs; both are gone for good once they are deleted.
- *
- * @param hosts of live instances by flavor, as nova tells them
- * @source facts/nova-bm.md 4.3
- */
+/** nova_api removes deleted rows. @param hosts by flavor, from nova @source facts/nova-bm.md 4.3 */
 export async function readApiFlavors(
   database: Database,
   on: Knex,

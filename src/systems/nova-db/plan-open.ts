@@ -10,7 +10,7 @@ import { identify, needColumns, needTables, schemaVersion } from "../database/id
 import type { Database } from "../database/open.ts";
 import { novaVersion } from "./open.ts";
 
-/** Tables that are read or changed, and what must be in them. @source facts/nova-bm.md 4.3, 5.1 */
+/** Required tables and columns. @source facts/nova-bm.md 4.3, 5.1 */
 const NOVA: { readonly [table: string]: readonly string[] } = {
   instances: ["id", "uuid", "host", "node", "task_state", "deleted", "instance_type_id"],
   compute_nodes: ["id", "service_id", "hypervisor_hostname", "deleted", "deleted_at"],
@@ -21,7 +21,7 @@ const NOVA: { readonly [table: string]: readonly string[] } = {
   instance_type_extra_specs: ["id", "instance_type_id", "key", "value", "deleted", "deleted_at"],
 };
 
-/** What a move of machines between compute hosts reads and changes: no more rights are needed. */
+/** For moves between compute hosts, so that these need no further privileges. */
 export const MOVED_TABLES: typeof NOVA = {
   instances: ["id", "uuid", "host", "node", "task_state", "vm_state", "deleted"],
   compute_nodes: [
@@ -33,13 +33,10 @@ export const MOVED_TABLES: typeof NOVA = {
   ],
 };
 
-/** Tables of nova that a plan for it reads. */
 export const NOVA_TABLES: readonly string[] = Object.keys(NOVA);
 
 /**
- * Which nova database this is, once it is known to be one whose rows this tool may change.
- *
- * @throws MigrationError N2I-E202 when it is another database, N2I-E203 when its schema is another
+ * @throws MigrationError N2I-E202 for another database, N2I-E203 for another schema
  * @source facts/nova-bm.md 1.1; facts/systems.md D R3
  */
 export async function identifyNova(
@@ -51,28 +48,22 @@ export async function identifyNova(
   return { ...(await identify(database)), ...version };
 }
 
-/** The same of nova_api. @source facts/nova-bm.md 4.3 */
+/** @source facts/nova-bm.md 4.3 */
 const NOVA_API: typeof NOVA = {
   flavors: ["id", "name", "flavorid"],
   flavor_extra_specs: ["id", "flavor_id", "key", "value", "created_at", "updated_at"],
 };
 
-/** What a move of machines between compute hosts reads of nova_api. */
+/** Tables of nova_api for moves between compute hosts. */
 export const PLACES: typeof NOVA = {
   host_mappings: ["id", "host", "cell_id"],
   aggregates: ["id", "name"],
   aggregate_hosts: ["host", "aggregate_id"],
 };
 
-/** Tables of nova_api that a plan for its flavors reads. */
 export const NOVA_API_TABLES: readonly string[] = Object.keys(NOVA_API);
 
-/**
- * Which nova_api database this is, once it is known to be one whose flavors Nova reads.
- *
- * @param needed its tables that are read, and what must be in them
- * @throws MigrationError N2I-E202 when it is another database, N2I-E203 when its schema is another
- */
+/** @throws MigrationError N2I-E202 for another database, N2I-E203 for another schema */
 export async function identifyNovaApi(
   database: Database,
   needed: typeof NOVA = NOVA_API,

@@ -14,13 +14,12 @@ import { openInstances } from "./instances.ts";
 import { mustReadRequests, waitingRequests } from "./requests.ts";
 import { computeServices } from "./services.ts";
 
-/** Which rows belong to a machine. */
 interface AskedMachine {
   readonly uuid: string | null;
   readonly instance_uuid: string | null;
 }
 
-/** Reads what a change of hosts depends on, all of one moment. @source facts/nova-bm.md 5.1 */
+/** Opens a snapshot of the rows that a change of hosts depends on. @source facts/nova-bm.md 5.1 */
 export async function openHosts(database: Database, identity: NovaIdentity) {
   const on = await readTransaction(database);
   await mustReadRequests(database, on);
@@ -30,7 +29,6 @@ export async function openHosts(database: Database, identity: NovaIdentity) {
   const mapped = await keyed(database, "block_device_mapping", "instance_uuid", "", on);
   return {
     world,
-    /** The transaction, for other readers of the same moment. */
     on,
     close: async (): Promise<void> => {
       await on.rollback();
@@ -67,12 +65,12 @@ export async function openHosts(database: Database, identity: NovaIdentity) {
         };
       });
     },
-    /** Live instances and compute nodes of hosts, ours among them. */
+    /** Including our own. */
     use: (hosts: readonly string[]) => useOf(database, on, hosts),
   };
 }
 
-/** Live compute nodes by the node they name, lower case; none for no name. */
+/** Live compute nodes by lower-case node. */
 async function openOffering(database: Database, on: Knex) {
   const { byHost } = await computeHosts(database);
   const live = "deleted = 0 AND hypervisor_hostname IS NOT NULL";
@@ -90,7 +88,7 @@ async function openOffering(database: Database, on: Knex) {
   };
 }
 
-/** What the drivers for machines call themselves. @source facts/nova-bm.md 5.1 */
+/** Hypervisor types of drivers for machines. @source facts/nova-bm.md 5.1 */
 const MACHINES: ReadonlySet<string> = new Set(["baremetal", "ironic"]);
 
 async function readWorld(database: Database, on: Knex, identity: NovaIdentity): Promise<NovaWorld> {
@@ -102,7 +100,7 @@ async function readWorld(database: Database, on: Knex, identity: NovaIdentity): 
     [],
     on,
   );
-  // Later ones have aggregates in nova_api, and nothing reads what nova still holds (N2I-D241).
+  // Later releases have aggregates in nova_api, and nova's rows are unused (N2I-D241).
   const members = hasApiAggregates(identity.schema_version)
     ? []
     : await read(
@@ -145,7 +143,7 @@ async function readWorld(database: Database, on: Knex, identity: NovaIdentity): 
   };
 }
 
-/** Whether a node that an instance names is a compute node, and not the machine itself. */
+/** Whether the instance's node is another existing compute node. */
 function isElsewhere(
   node: string | null | undefined,
   machine: string | null,

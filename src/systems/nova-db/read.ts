@@ -36,16 +36,12 @@ import {
 import { computeServices } from "./services.ts";
 
 export interface NovaReader {
-  /** One answer for each machine asked about, in their order. */
+  /** One result per machine, in order. */
   readonly view: (machines: readonly AskedMachine[]) => Promise<readonly NovaView[]>;
   readonly close: () => Promise<void>;
 }
 
-/**
- * Reads what Nova knows of machines, batch by batch, all of one moment.
- *
- * @source facts/nova-bm.md 4.1, 4.3, 5.1
- */
+/** Reads one snapshot, in batches. @source facts/nova-bm.md 4.1, 4.3, 5.1 */
 export async function openNova(database: Database, claimed: Claimed): Promise<NovaReader> {
   const trx = await readTransaction(database);
   const hosts = await read(database, { host: string }, computeServices(database), [], trx);
@@ -100,10 +96,10 @@ export async function openNova(database: Database, claimed: Claimed): Promise<No
   };
 }
 
-/** States of an instance that never ran, or did not come to run. @source facts/nova-bm.md 2.3 */
+/** States of an instance that never ran. @source facts/nova-bm.md 2.3 */
 const UNBUILT: ReadonlySet<string | null> = new Set(["building", "error"]);
 
-/** Live instances on a node that bm_nodes does not name there. */
+/** Live instances on a node that bm_nodes does not have there. */
 function othersOf(
   there: readonly Instance[],
   named: string | null,
@@ -115,7 +111,6 @@ function othersOf(
   };
 }
 
-/** By uuid: what stands in `deleted` where it is neither. */
 function undecidedIn(rows: readonly RawRow[]): ReadonlyMap<string, string> {
   return new Map(
     rows
@@ -129,7 +124,6 @@ function undecidedIn(rows: readonly RawRow[]): ReadonlyMap<string, string> {
 
 type Spoilt = { readonly garbled?: readonly string[] };
 
-/** A column in which something about an instance is not UTF-8. */
 interface Place {
   readonly instance: string;
   readonly place: string;
@@ -149,7 +143,6 @@ function placesIn(
   );
 }
 
-/** Where text about an instance is not UTF-8; nothing, as a rule. */
 function spoiltIn(places: readonly Place[]): (instance: string | null) => Spoilt {
   const found = groupedBy(
     places,
@@ -162,7 +155,7 @@ function spoiltIn(places: readonly Place[]): (instance: string | null) => Spoilt
   };
 }
 
-/** What stands in other tables of instances, by their uuid in lower case, and flavors by their id. */
+/** Rows of other tables by the instance's lower-case uuid, and flavors by id. */
 interface Beside {
   readonly caches: ReadonlyMap<string, readonly RawRow[]>;
   readonly metadata: ReadonlyMap<string, readonly Described[]>;
@@ -205,8 +198,7 @@ function toInstance(row: RawRow, { caches, metadata, copies, flavors }: Beside):
 }
 
 /**
- * The VIFs of instance_info_caches.network_info: a JSON list whose items carry the Neutron port as
- * `id` and its MAC as `address`. Null when it is absent or is not such a list.
+ * A JSON list with a Neutron port's `id` and its MAC `address` per item. Null if malformed.
  *
  * @source facts/nova-bm.md 1.8
  */
@@ -225,7 +217,7 @@ function parseVifs(json: string | null): readonly Vif[] | null {
   return vifs;
 }
 
-/** Times the instances that machines have: MySQL reads the rows of so many more than these slower than it finds a few. */
+/** Ratio of all instances to the machines' instances above which MySQL is faster by key. */
 const MOST = 4;
 
 interface AskedMachine {
@@ -242,8 +234,6 @@ const INSTANCE = [
 ];
 
 /**
- * Nova's rows about a batch of machines, whatever indexes the server has.
- *
  * @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index
  */
 async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
@@ -259,7 +249,7 @@ async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
     indexByText(database, trx, table, column, live);
   const placed = await textIndex("instances", "node", "deleted = 0 AND node IS NOT NULL");
   const computes = await computeNodes(database, trx);
-  // A foreign key is an index on MySQL only.
+  // Only MySQL indexes a foreign key.
   const byKey =
     engine === "mysql" && (await countRows(database, "instances", trx)) > MOST * claimed.count;
   const described = byKey ? null : index(await readMetadata(database, trx, claimed), "instance");
@@ -273,7 +263,7 @@ async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
     return askIn(database, doing, `SELECT ${what} FROM ${from}`, values, trx);
   };
   return {
-    /** Instances bm_nodes names, deleted ones too, and live ones that name one of the nodes. */
+    /** Instances of bm_nodes, including deleted ones, and live ones on these nodes. */
     async instances(machines: readonly AskedMachine[]) {
       const named = spellings(machines.map(({ instance_uuid }) => instance_uuid));
       const direct = await raw(instance, `${byUuid} WHERE uuid IN (...) ORDER BY uuid`, named);
@@ -282,19 +272,19 @@ async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
       const more = await raw(instance, `${byId} WHERE id IN (...) ORDER BY uuid`, others);
       return [...direct, ...more];
     },
-    /** Live rows of a node, in order of their ids. */
+    /** Live rows of a node, by id. */
     computes,
     caches(instances: readonly string[]) {
       const what = columnList(database, ["instance_uuid", "network_info"]);
       return raw(what, `${inCaches} WHERE instance_uuid IN (...)`, instances);
     },
-    /** Flavors that instances carry with them, since Kilo. */
+    /** Flavors embedded in instances, since Kilo. */
     copies(instances: readonly string[]) {
       const from = `${inCopies} WHERE instance_uuid IN (...) AND deleted = 0`;
       const copy = { instance_uuid: lower, flavor: text };
       return read(database, copy, from, carries ? instances : [], trx);
     },
-    /** Of instances that no machine had when they were read it is asked for, and so of all by key. */
+    /** Instances outside the cached set are queried by key. */
     async metadata(instances: readonly string[]): Promise<readonly Described[]> {
       const held = (uuid: string): boolean => described !== null && claimed.has(uuid);
       const what = `${columnList(database, ["instance_uuid", "value"])}, ${quoted(engine, "key")} AS name`;
@@ -309,16 +299,12 @@ async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
   };
 }
 
-/** What a row of compute_nodes says of its node: the driver behind it. */
 interface Compute {
   readonly node: string;
   readonly type: string;
 }
 
-/**
- * Reads compute_nodes once, in order: of a row little more than its node's uuid stays in memory, and to ask for each
- * batch's rows by their ids took four times as long.
- */
+/** Keeps little more than a uuid per row. Queries by id per batch took four times as long. */
 async function computeNodes(database: Database, trx: Knex) {
   const rows: Compute[] = [];
   const fields = { node: sql("hypervisor_hostname", lower), type: sql("hypervisor_type", string) };
@@ -328,7 +314,6 @@ async function computeNodes(database: Database, trx: Knex) {
   return index(rows, "node");
 }
 
-/** The database as a transaction sees it. */
 function asSeen({ engine, run }: Database, knex: Knex) {
   return { engine, run, knex };
 }

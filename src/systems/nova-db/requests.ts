@@ -8,25 +8,24 @@ import { read, sql } from "../database/read.ts";
 import { ask, lower, number, spellings, string, time } from "../database/rows.ts";
 import { computeServices } from "./services.ts";
 
-/** Where requests stand. */
 export const REQUEST_TABLES = ["instance_actions", "instance_actions_events"] as const;
 
 /**
- * Events that a nova-compute told: a conductor, a scheduler and an API tell theirs of the same request before.
+ * Conductor, scheduler and API record earlier events of the same request.
  *
  * @source nova compute/utils.py wrap_instance_event; conductor/manager.py: schedule_instances, rebuild_server
  */
 const BEGUN = "e.event LIKE 'compute%'";
 
-/** An instance and the host whose queue its requests go to. */
+/** An instance and the host whose queue has its requests. */
 interface Addressed {
   readonly uuid: string;
   readonly host: string | null;
 }
 
 /**
- * Whoever relies on no request waiting must be able to read them. MySQL lists no table that its user
- * may not read: asked for by name, it tells a table that is forbidden from one that is not there.
+ * MySQL does not list unreadable tables. A query by name distinguishes a forbidden table from a
+ * missing one.
  *
  * @throws MigrationError N2I-E206 naming the table
  */
@@ -42,9 +41,8 @@ export async function mustReadRequests(database: Database, on: Knex): Promise<vo
 }
 
 /**
- * Requests that lie in the message queue of a nova-compute, by the instance's uuid in lower case. They
- * are executed when it returns, on whatever machine the instance had. Nothing is known of a database
- * without the tables.
+ * A nova-compute executes the requests in its queue when it starts, on the instance's former
+ * machine. Empty if the tables are missing.
  */
 export async function waitingRequests(
   database: Database,
@@ -92,7 +90,7 @@ export async function waitingRequests(
   return waiting;
 }
 
-/** When hosts reported last; nobody knows before Liberty. */
+/** The last heartbeat by host. Unknown before Liberty. */
 async function lastSeen(
   database: Database,
   on: Knex,

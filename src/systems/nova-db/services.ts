@@ -5,15 +5,15 @@ import type { Database } from "../database/open.ts";
 import { quoted, read, sql } from "../database/read.ts";
 import { ageOf, boolean, integer, number, string, text, time } from "../database/rows.ts";
 
-/** Live nova-compute services, as the beginning of a question. */
+/** The FROM clause for live nova-compute services. */
 export function computeServices({ engine }: Pick<Database, "engine">): string {
   return `services WHERE deleted = 0 AND ${quoted(engine, "binary")} = 'nova-compute'`;
 }
 
-/** What nova-compute services say of themselves now: of these hosts; without them of all. */
+/** Heartbeats of these hosts, or of all. */
 type AskBeats = (hosts?: readonly string[]) => Promise<readonly HostBeat[]>;
 
-/** Looks once which columns there are, for whoever asks again and again. */
+/** Reads the columns once for repeated queries. */
 export async function openBeats(database: Database): Promise<AskBeats> {
   const { seen, at } = await reports(database);
   const beat = beatFields(database, seen, at);
@@ -38,10 +38,9 @@ function beatFields({ engine }: Database, seen: boolean, at: string) {
   };
 }
 
-/** Asks for live nova-compute services, of one host or of all; a statement each time. */
 type AskServices = (host?: string) => Promise<readonly ComputeHost[]>;
 
-/** Looks once which columns there are, for whoever asks again and again. */
+/** Reads the columns once for repeated queries. */
 export async function openServices(database: Database): Promise<AskServices> {
   const { seen, at } = await reports(database);
   const forced = (await columnNames(database, "services")).includes("forced_down");
@@ -59,12 +58,11 @@ export async function openServices(database: Database): Promise<AskServices> {
       : read(database, fields, `${live} AND host = ? ORDER BY id`, [host]);
 }
 
-/** Every live nova-compute service, with what its operator said of it. */
 export async function readComputeHosts(database: Database): Promise<readonly ComputeHost[]> {
   return (await openServices(database))();
 }
 
-/** Where a row says when its service reported: `seen` since Liberty. */
+/** SQL for the time of the last heartbeat. `last_seen_up` exists since Liberty. */
 async function reports(database: Database) {
   const seen = (await columnNames(database, "services")).includes("last_seen_up");
   return { seen, at: seen ? "COALESCE(last_seen_up, updated_at)" : "updated_at" };

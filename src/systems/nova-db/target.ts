@@ -24,10 +24,10 @@ import { useOf } from "./hosts.ts";
 import { performSteps } from "./perform.ts";
 import { openBeats } from "./services.ts";
 
-/** Called around the commit of every batch; a test kills the process there. */
+/** Called around the commit of every batch. Tests kill the process there. */
 type Failpoint = (point: "nova.commit.before" | "nova.commit.after") => Promise<void>;
 
-/** Tables whose rows to insert get their ids from the server. */
+/** Tables in which the server assigns ids to new rows. */
 function numbered(seen: readonly ObservedRow[], states: readonly RowState[]): readonly NovaTable[] {
   return seen.flatMap(({ step: { table, before, after } }, at) =>
     states[at]?.is === "before" && before === null && after !== null && !("id" in after)
@@ -36,11 +36,7 @@ function numbered(seen: readonly ObservedRow[], states: readonly RowState[]): re
   );
 }
 
-/**
- * A nova database, changed row by row in transactions of its own.
- *
- * @param repository whose row of migrate_version tells its version, before Xena
- */
+/** @param repository its row of migrate_version, before Xena */
 export function createNovaTarget(
   database: Database,
   identity: NovaIdentity,
@@ -49,7 +45,7 @@ export function createNovaTarget(
 ): NovaTarget {
   const { knex } = database;
   let asksBeats: ReturnType<typeof openBeats> | undefined;
-  /** Which tables there are is asked for where an upgrade may have brought alembic since. */
+  /** Looks for alembic's table, because an upgrade may have added it. */
   const versionNow = async (trx: Knex): Promise<string | number | null> => {
     if (identity.head !== undefined) return alembicHead(database, trx);
     const { version, head } = await schemaVersion(database, repository, trx);
@@ -104,7 +100,7 @@ export function createNovaTarget(
             };
             const drop = async (): Promise<void> => {
               decide(null);
-              await kept.catch(() => undefined); // nothing of it was kept
+              await kept.catch(() => undefined); // nothing was committed
             };
             resolve({ keep, drop });
           });
@@ -112,7 +108,7 @@ export function createNovaTarget(
           await hooks.precondition();
           return [{ done: steps.map(({ id }) => id), found: [], left: [] }, hooks];
         });
-        // What comes later is the word of who decides.
+        // After this, the caller decides.
         kept.catch((cause: unknown) => (cause instanceof Dropped ? resolve(null) : reject(cause)));
       }),
   };
@@ -120,15 +116,14 @@ export function createNovaTarget(
 
 type Hooked = Parameters<NovaTarget["perform"]>[1];
 
-/** What was written is rolled back, and that is no failure. */
+/** Rolls back without an error. */
 class Dropped extends Error {}
 
-/** Rows of a table that change in the same way, compared and written by one statement. */
 interface Swap {
   readonly table: NovaTable;
-  /** What all of them have, and are to have: the same where it stays. */
+  /** Equal columns of all rows. An unchanged column has equal values. */
   readonly cells: readonly Cell[];
-  /** Columns of names that stay, and tell a row from another. */
+  /** Unchanged name columns that differ between rows. */
   readonly names: readonly string[];
   readonly rows: { readonly id: number; readonly names: readonly Json[] }[];
 }
@@ -139,10 +134,9 @@ interface Cell {
   readonly is: Json;
 }
 
-/** Ways to change that are told apart; of more, a statement each is no gain. */
+/** Number of different changes. Beyond it, shared statements do not pay off. */
 const WAYS = 16;
 
-/** @returns null where a step is not the change of a row that is known by its id, or too few are alike */
 function swapsOf(steps: readonly NovaStep[]): readonly Swap[] | null {
   const swaps: Swap[] = [];
   for (const { table, key, before, after } of steps) {
@@ -173,7 +167,6 @@ function isAlike(
   );
 }
 
-/** @returns null where nothing changes, or a column is said of one side alone */
 function cellsOf(before: Row, after: Row): Pick<Swap, "cells" | "names"> | null {
   const cells: Cell[] = [];
   const names: string[] = [];
@@ -187,17 +180,12 @@ function cellsOf(before: Row, after: Row): Pick<Swap, "cells" | "names"> | null 
   return isWhole && cells.some(({ was, is }) => was !== is) ? { cells, names } : null;
 }
 
-/** A condition, and the values it speaks of. */
 interface Said {
   readonly sql: string;
   readonly values: readonly Json[];
 }
 
-/**
- * The rows of a swap that are as they were planned, to the byte and to the last of them. MySQL compares
- * text by its own rules, and takes an index of such a pair for the better way, which it is not: there no
- * column but the id is asked for by itself.
- */
+/** MySQL compares text by collation and would choose slower indexes, hence the casts. */
 function asBefore(engine: Engine, { cells, names, rows }: Swap): Said {
   const isMysql = engine === "mysql";
   const ids = rows.map(({ id }) => id);
@@ -209,7 +197,7 @@ function asBefore(engine: Engine, { cells, names, rows }: Swap): Said {
   });
   const marked = marks(names);
   const all = ids.map((id) => `(${id},${marked})`).join();
-  // SQLite knows no list of pairs.
+  // SQLite needs VALUES.
   const pairs = engine === "sqlite" ? `VALUES ${all}` : all;
   const columns = [number("id"), ...names.map(text)].join();
   const named = names.length === 0 ? [] : [`(${columns}) IN (${pairs})`];
@@ -223,8 +211,8 @@ function asBefore(engine: Engine, { cells, names, rows }: Swap): Said {
 }
 
 /**
- * Rows by their ids, as numbers: a list of marks costs more than its rows. One without a gap is told by its ends,
- * which MariaDB takes a fifth less time for; besides it locks the next row at most, until the commit.
+ * Literals, because bindings cost more than the rows. MariaDB needs 20 % less time for a range,
+ * which also locks at most the next row until the commit.
  */
 function amongst(ids: readonly number[]): string {
   const sorted = ids.toSorted((one, other) => one - other);
@@ -233,12 +221,7 @@ function amongst(ids: readonly number[]): string {
   return isWhole ? `id BETWEEN ${first} AND ${last}` : `id IN (${ids.join()})`;
 }
 
-/**
- * Changes rows that are all as they were planned, each statement comparing what it replaces.
- *
- * @param trx to be rolled back unless this is true
- * @returns false where one is not so, or a step is of another kind
- */
+/** @param trx roll it back unless the result is true */
 async function swap(
   database: Pick<Database, "engine" | "run" | "knex">,
   trx: Knex,
@@ -258,7 +241,7 @@ async function swap(
         ...values,
       ]),
     );
-    // A value that must be unique: somebody has it by now.
+    // Another session has the unique value.
     if ((await orNull(changing, "N2I-E300")) !== rows.length) return false;
   }
   return true;

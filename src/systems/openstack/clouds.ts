@@ -15,10 +15,9 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const SUFFIXES = ["yaml", "yml", "json"] as const;
 
 /**
- * Settings of a cloud in clouds.yaml, with what secure.yaml adds to it; each file is looked for
- * where openstacksdk looks: OS_CLIENT_CONFIG_FILE, here, the user's folder, /etc/openstack.
+ * Searches like openstacksdk: variable, current folder, user's folder, /etc/openstack.
  *
- * @throws MigrationError N2I-E106 when no file has the cloud, or one cannot be read; never quoting it
+ * @throws MigrationError N2I-E106 if no file has the cloud or a file is invalid; quotes no content
  * @source openstacksdk, openstack/config/loader.py
  */
 export function cloudSettings(
@@ -78,7 +77,7 @@ function find(
   return places.find((place) => existsSync(place)) ?? null;
 }
 
-/** What is wrong with a file is reported by its name alone: a line of it may be a password. */
+/** Messages contain only the file's name, because any line may be a password. */
 function document(path: string): JsonObject {
   const refuse = (why: string): MigrationError =>
     new MigrationError("N2I-E106", `${path} ${why}`, { fix: "Correct the file." });
@@ -93,13 +92,13 @@ function document(path: string): JsonObject {
   return value;
 }
 
-/** Null for what is no YAML, or has aliases that do not end. */
+/** Null for invalid YAML or endless aliases. */
 function yamlOf(text: string): unknown {
   try {
-    // Loaded when there is something to read.
+    // Loaded on demand.
     const { parseDocument, visit } = require("yaml") as typeof import("yaml");
     const document = parseDocument(text, { logLevel: "silent" });
-    // A password of digits is a text, with its leading zeros.
+    // A numeric password is a text with its leading zeros.
     visit(document, {
       Scalar(_, scalar) {
         if (typeof scalar.value === "number" && scalar.source) scalar.value = scalar.source;
@@ -121,7 +120,7 @@ function merge(base: JsonObject, more: JsonObject): JsonObject {
 }
 
 /**
- * The settings of a cloud in one region: the wanted region, or the first.
+ * The settings for the requested region, or the first.
  *
  * @throws MigrationError N2I-E106 if the cloud has regions but not the wanted one
  * @source openstacksdk, config/loader.py; the openstack client reads OS_REGION_NAME for a named cloud
@@ -149,7 +148,7 @@ function inRegion(
   return merge({ ...cloud, region_name: name }, own);
 }
 
-/** Settings of `OS_*`: `OS_AUTH_URL` is `auth_url`. @throws MigrationError N2I-E106, as settingsOf */
+/** Reads `OS_*`: `OS_AUTH_URL` is `auth_url`. @throws MigrationError N2I-E106, as settingsOf */
 export function environmentSettings(environment: Environment): Settings {
   const said = Object.entries(environment).flatMap(([variable, value]) =>
     variable.startsWith("OS_") && value !== undefined
@@ -190,7 +189,7 @@ const REFUSED = new Set([
   ...SERVICES.flatMap((service) => [`${service}_service_name`, `${service}_service_type`]),
 ]);
 
-/** The name that openstacksdk gives a setting today. */
+/** openstacksdk's current name. */
 function modern(name: string): string {
   const plain = name
     .replaceAll("-", "_")
@@ -200,17 +199,13 @@ function modern(name: string): string {
   return OLDER.get(plain) ?? plain;
 }
 
-/**
- * The settings by the names that openstacksdk uses today.
- *
- * @throws MigrationError N2I-E106 if two spellings have different values. It contains no value
- */
+/** @throws MigrationError N2I-E106 if two spellings have different values. It contains no value */
 function spelled(said: JsonObject, from: string): JsonObject {
   const found = new Map<string, { readonly name: string; readonly value: Json }>();
   for (const [name, given] of Object.entries(said)) {
     const now = modern(name);
     if (given === null || given === "") continue;
-    // Older clients want publicURL.
+    // Older clients use publicURL.
     const isFace = now.endsWith("interface") && typeof given === "string";
     const value = isFace
       ? given.replace(/URL$/, "")
@@ -226,10 +221,9 @@ function spelled(said: JsonObject, from: string): JsonObject {
 }
 
 /**
- * The settings that this tool reads, by the names that openstacksdk uses today.
- *
- * @param said with the login options in `auth`. An unknown login option is an error
- * @throws MigrationError N2I-E106 names an unsupported setting that would change the endpoint or the login. It contains no value
+ * @param said with login options in `auth`, where unknown ones are errors
+ * @throws MigrationError N2I-E106 for an unsupported setting that affects endpoint or login;
+ *   contains no value
  */
 function settingsOf({ auth, ...said }: JsonObject, from: string): Settings {
   const login = isObject(auth) ? auth : {};
@@ -243,7 +237,7 @@ function settingsOf({ auth, ...said }: JsonObject, from: string): Settings {
       throw refuse(from, `${name} differs inside and outside of auth`, ONE);
     found.set(name, text);
   }
-  // For an unsupported plugin, the caller reports the plugin instead of its options.
+  // For an unsupported plugin, the caller reports the plugin instead.
   const unknown = Object.keys(login).find((name) => !READ.has(name));
   if (unknown !== undefined && pluginOf(found.get("auth_type") ?? "none") !== undefined)
     throw refuse(from, `auth has ${unknown}, which is not supported`, UNREAD);

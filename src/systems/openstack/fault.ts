@@ -4,20 +4,19 @@ import type { Answered } from "./http.ts";
 const LONGEST = 300;
 
 /**
- * What a service says of an error, on one line: Ironic wraps JSON in JSON, and differs by
- * release; Nova names the kind of fault around it.
+ * Ironic nests JSON and differs by release. Nova wraps the text in the kind of fault.
  *
- * @param secrets texts that must not be seen, whatever the service quotes
+ * @param secrets texts to remove
  * @source facts/ironic.md 4.4
  */
 export function faultOf(text: string, secrets: readonly string[] = []): string {
-  // Tags are cut out of what is clean already: a secret may look like one.
+  // Secrets are removed first, because one may look like a tag.
   const said =
     sentence(parsedJson(text)) ?? withoutSecrets(text, secrets).replaceAll(/<[^>]*>/g, " ");
   return withoutSecrets(said, secrets).replaceAll(/\s+/g, " ").trim().slice(0, LONGEST);
 }
 
-/** The error text of an answer. For a redirection, which the client does not follow: the Location, without login and query. */
+/** The error text, or a redirection's Location without login and query. */
 export function faultIn(answer: Answered, secrets: readonly string[]): string {
   const { status, headers, text } = answer;
   const to = status >= 300 && status < 400 ? headers.location : undefined;
@@ -27,8 +26,7 @@ export function faultIn(answer: Answered, secrets: readonly string[]): string {
 }
 
 /**
- * The text with every one of these replaced, as JSON writes them too; short ones are left, as they
- * would be everywhere.
+ * Also replaces JSON's escapes of secrets. Very short ones stay, because other words contain them.
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets
@@ -48,7 +46,7 @@ function sentence(body: unknown): string | null {
   const said = [body.faultstring, body.message, body.detail, body.description, body.title];
   const found = said.find((text): text is string => typeof text === "string" && text !== "");
   if (found !== undefined) return found;
-  // Nova's way: {"badRequest": {"message": .., "code": 400}}.
+  // Nova's format: {"badRequest": {"message": .., "code": 400}}.
   const [only, ...others] = Object.values(body);
   return others.length === 0 && isObject(only) ? sentence(only) : null;
 }

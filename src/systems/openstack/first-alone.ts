@@ -1,11 +1,7 @@
-/** Runs work. The first gets a function that lets the others begin before it ends; the others get null. */
+/** Runs work. The first work gets a function that starts the others, which get null. */
 export type Alone = <T>(work: (passed: (() => void) | null) => Promise<T>) => Promise<T>;
 
-/**
- * Runs the first work alone. The others begin when it calls `passed`, when it has ended or failed, or after `most`.
- *
- * @param most milliseconds that the others wait
- */
+/** The others start when the first calls `passed`, ends or fails, or after `most` milliseconds. */
 export function firstAlone(most: number): Alone {
   let first: Promise<unknown> | null = null;
   return async (work) => {
@@ -21,7 +17,7 @@ export function firstAlone(most: number): Alone {
     first = others;
     const late = setTimeout(begin, most);
     void others.then(() => clearTimeout(late));
-    // Whoever does it hears of an error.
+    // The caller handles the error.
     own.then(begin, begin);
     return own;
   };

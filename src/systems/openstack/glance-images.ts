@@ -7,7 +7,7 @@ import { IMAGE } from "./kinds.ts";
 import { askUntilAnswered, isPassing } from "./passing.ts";
 import { ask, openSession, refusedCall, type ServiceSession } from "./session.ts";
 
-/** Formats a deploy image may have: Amazon's names of old, or none. @source facts/systems.md R25 */
+/** Formats of deploy images: Amazon's old names, or raw. @source facts/systems.md R25 */
 const FORMATS = {
   "deploy kernel": ["aki", "raw"],
   "deploy ramdisk": ["ari", "raw"],
@@ -15,36 +15,32 @@ const FORMATS = {
 
 export type ImageUse = keyof typeof FORMATS;
 
-/** An image by its name or its id, and what it is for. */
 export interface AskedImage {
   readonly by: "name" | "id";
   readonly text: string;
   readonly use: ImageUse;
 }
 
-/** What Glance tells of an image. */
 interface Image extends ServerImage {
   readonly id: string;
   readonly disk_format: string;
   readonly digest: GlanceImage["digest"];
 }
 
-/** An image that is whole, by what its bytes are compared with. */
+/** An active image with the digest to verify its bytes. */
 export interface GlanceImage {
   readonly id: string;
   /** Bytes. */
   readonly size: number;
-  /** In hexadecimal digits; null where Glance keeps none. */
+  /** Lower-case hexadecimal, or null. */
   readonly digest: { readonly algorithm: string; readonly value: string } | null;
 }
 
 /**
- * Looks images up: there must be one each that is active and that this login may see, and it must
- * have a format that fits its use.
+ * Requires one active, visible image of a suitable format for each request.
  *
- * @param limit milliseconds a call may take
- * @returns ids in the order asked
- * @throws MigrationError N2I-E215 naming what is wrong; N2I-E106, N2I-E210 to N2I-E212
+ * @param limit milliseconds per call
+ * @throws MigrationError N2I-E215; N2I-E106, N2I-E210 to N2I-E212
  */
 export async function findImages(
   cloud: Cloud,
@@ -62,10 +58,9 @@ export async function findImages(
 }
 
 /**
- * What Glance says of images: `active`, another status, or empty text where it has none of that id.
- * What is no id (a path, an address) is not asked for, and left out.
+ * Empty for a missing image. Paths and addresses are skipped.
  *
- * @param limit milliseconds a call may take
+ * @param limit milliseconds per call
  * @throws MigrationError N2I-E106, N2I-E202, N2I-E210 to N2I-E212
  */
 export async function imageStatuses(
@@ -81,31 +76,23 @@ export async function imageStatuses(
   });
 }
 
-/** Glance, asked for as long as it is open. */
 export interface ImageService {
   /**
-   * What an `image_source` means: an id, a name that one active image alone has, or `glance://` before an id.
+   * Accepts an id, the name of exactly one active image, or `glance://` and an id.
    *
-   * @returns the image's id; null where Glance has no such image, or it is a path or an address
    * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
    */
   readonly find: (source: string) => Promise<string | null>;
-  /**
-   * An image by its id, whatever its status; null where Glance has none of that id.
-   *
-   * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
-   */
+  /** An image of any status, or null. @throws MigrationError N2I-E202, N2I-E210 to N2I-E212 */
   readonly image: (id: string) => Promise<ServerImage | null>;
   /**
-   * Images by their ids, as they are to be on a disk; of others why there is none: it is not active, or not there.
+   * The reason why an image is not available, instead of the image.
    *
    * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
    */
   readonly whole: (ids: ReadonlySet<string>) => Promise<ReadonlyMap<string, GlanceImage | string>>;
   /**
-   * Gives the bytes of an image, in portions.
-   *
-   * @param begin called before each try, of which the first portion is the image's first
+   * @param begin called before each try, which starts at the first byte
    * @throws MigrationError N2I-E210 to N2I-E212, and what `into` throws
    */
   readonly bytes: (
@@ -116,12 +103,7 @@ export interface ImageService {
   readonly close: () => void;
 }
 
-/**
- * Opens Glance's API.
- *
- * @param limit milliseconds a call may take
- * @throws MigrationError N2I-E106, N2I-E210 to N2I-E212
- */
+/** @param limit milliseconds per call @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
 export async function openImages(cloud: Cloud, limit: number): Promise<ImageService> {
   const session = await openSession(cloud, limit, IMAGE);
   return {
@@ -160,7 +142,7 @@ async function bytesOf(
     await begin();
     return session.call({ method: "GET", path, into, fields });
   };
-  // However long it lasts, it is no silence: the limit is between two portions.
+  // A download may take any time. The limit applies between two chunks.
   const answer = await askUntilAnswered(put, { silent: Number.POSITIVE_INFINITY });
   if (answer.status === 200) return;
   if (isPassing(answer))
@@ -177,7 +159,7 @@ async function found(session: ServiceSession, source: string): Promise<string | 
   return active.length === 1 ? (active[0]?.id ?? null) : null;
 }
 
-/** What Glance takes for an id. */
+/** Glance's format of an id. */
 const ID = /^[\w-]{1,255}$/;
 
 async function inGlance<T>(
@@ -214,7 +196,6 @@ function idOf(images: readonly Image[], { by, text, use }: AskedImage, url: stri
   return only.id;
 }
 
-/** Every image of exactly this name, page by page. */
 async function named(session: ServiceSession, name: string): Promise<readonly Image[]> {
   const found = new Map<string, Image>();
   for (let after: string | null = null; ; ) {
@@ -223,7 +204,7 @@ async function named(session: ServiceSession, name: string): Promise<readonly Im
     if (!isObject(body) || !Array.isArray(body.images))
       throw noImages(session, "it tells no images");
     const page = (body.images as readonly unknown[]).filter(isObject);
-    // A service that does not know the filter gives all.
+    // A service without this filter returns all images.
     for (const one of page)
       if (one.name === name && typeof one.id === "string") found.set(one.id, imageOf(one.id, one));
     const last = page.at(-1)?.id;
@@ -258,7 +239,7 @@ function imageOf(id: string, body: JsonObject): Image {
   };
 }
 
-/** What Glance knows its bytes by: MD5 since ever, and besides what its operator chose since Rocky. */
+/** The operator's algorithm (since Rocky), or MD5. */
 function digestOf({ checksum, os_hash_algo, os_hash_value }: JsonObject): GlanceImage["digest"] {
   if (typeof os_hash_algo === "string" && typeof os_hash_value === "string")
     if (/^sha(?:256|384|512)$/.test(os_hash_algo))

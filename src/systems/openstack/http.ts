@@ -14,12 +14,8 @@ export interface HttpCall {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: string;
   readonly headers: { readonly [name: string]: string };
-  /** Sent as JSON. */
   readonly body?: unknown;
-  /**
-   * Takes what an answer of 200 holds, of any length, in place of its text; `limit` is the time between two portions
-   * then. It throws MigrationErrors alone.
-   */
+  /** Receives a 200 response. `limit` applies between chunks. Throws only MigrationErrors. */
   readonly into?: (portion: Buffer) => Promise<void>;
 }
 
@@ -29,7 +25,7 @@ export interface Answered {
   readonly text: string;
 }
 
-/** What came instead of an answer: nobody knows whether the service did what was asked. */
+/** Without a response, the outcome of the call is unknown. */
 export interface Unanswered {
   readonly status: 0;
   /** `ECONNRESET`, or `no answer in 60 s`. */
@@ -37,43 +33,38 @@ export interface Unanswered {
 }
 
 export interface Http {
-  /** @throws MigrationError N2I-E213 when the other side's certificate is not to be trusted */
+  /** @throws MigrationError N2I-E213 if the certificate is not trusted */
   readonly send: (asked: HttpCall) => Promise<Answered | Unanswered>;
   readonly close: () => void;
 }
 
-/** What answers in place of the service of an origin. */
 export type AnswersHere = (asked: HttpCall) => Promise<Answered | Unanswered>;
 
 const here = new Map<string, AnswersHere>();
 
-/**
- * Has every call to this origin answered in this process, without a connection: for tests.
- *
- * @param answer null: a connection again
- */
+/** For tests. Null restores the connection. */
 export function answerHere(origin: string, answer: AnswersHere | null): void {
   if (answer === null) here.delete(origin);
   else here.set(origin, answer);
 }
 
-/** Bytes of one answer: a page of a thousand nodes in every detail has a sixth of it. */
+/** Bytes of a response. A detailed page of 1000 nodes has a sixth of it. */
 const MOST = 64 * 1024 * 1024;
 
-/** Milliseconds of Node's longest timer: a longer one ends at once. */
+/** Node's longest timer. A longer one fires at once. */
 const LONGEST = 2 ** 31 - 1;
 
 /**
- * HTTP/1.1 with kept connections. Node's fetch cannot be given a certificate authority without a
- * package of its own; its http and https can.
+ * Node's fetch cannot use a CA file without an extra package.
  *
- * @param limit milliseconds from a request to the last byte of its answer, or to the next that `into` is given
- * @throws MigrationError N2I-E220, from a request, when its answer is too long; N2I-E106 when a certificate file cannot be read, or holds none
+ * @param limit milliseconds from the request to the last byte, or between chunks for `into`
+ * @throws MigrationError N2I-E220 from a call with a response that is too long; N2I-E106 for an
+ *   invalid certificate file
  */
 export function openHttp(settings: Tls, limit: number): Http {
   const own = certificates(settings);
   const made = new Map<string, PlainAgent | TlsAgent>();
-  // Each once it is wanted: a context of TLS takes longer than a call without.
+  // Created on demand, because a TLS context takes longer than a plain call.
   const agents = (protocol: string): PlainAgent => {
     const agent =
       made.get(protocol) ??
@@ -100,7 +91,7 @@ function certificates({ cacert, cert, key, insecure }: Tls): AgentOptions {
   return { ...authorities, ...own, rejectUnauthorized: !insecure };
 }
 
-/** Read here already: what TLS makes of a wrong file would fail the first call. */
+/** Checked at once, because node:tls would fail only the first call. */
 function usable(otherwise: string, part: AgentOptions): void {
   const { ca } = part;
   if (Object.keys(part).length === 0) return;
@@ -144,7 +135,7 @@ async function send(
   };
   const isTls = at.protocol === "https:";
   const late = new AbortController();
-  // Unlike AbortSignal.timeout it keeps the process until the outcome is known.
+  // Unlike AbortSignal.timeout, it keeps the process alive.
   const timer = setTimeout(() => late.abort(), limit);
   const { signal } = late;
   const request = isTls
@@ -173,7 +164,7 @@ async function send(
     if (!(error instanceof Error) || error instanceof MigrationError) throw error;
     const fault = isTls ? certificateFault(error, at.origin) : null;
     if (fault !== null) throw fault;
-    // Codes only: a message may quote what was sent.
+    // Only codes, because messages may quote the request.
     const cut = response !== undefined && systemCode(error) === "ECONNRESET";
     return { status: 0, why: cut ? "the answer was cut off" : codeOf(error) };
   } finally {
@@ -181,11 +172,10 @@ async function send(
   }
 }
 
-/** Sends it; settles however it ends. What fails once there is a response, the response tells. */
 function responseTo(request: ClientRequest, body: Buffer | null): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.on("response", resolve).on("error", reject);
-    // Alone, where the service would change the protocol: Node destroys the connection then.
+    // The only event if the service switches protocols.
     request.on("close", () => reject(new Error("closed without a response")));
     request.end(body ?? undefined);
   });
@@ -200,7 +190,6 @@ function tooLong({ origin, pathname }: URL): MigrationError {
   return new MigrationError("N2I-E220", `${origin}${pathname} answered with more than ${most}`);
 }
 
-/** What an error of a connection means; the code comes first, then the message. */
 interface Fault {
   readonly known: RegExp;
   readonly why: string;
@@ -236,7 +225,7 @@ const FAULTS: readonly Fault[] = [
     fix: "Compare http:// and https:// and the port of the URL.",
   },
   {
-    // TLS 1.2 has no alert of its own for a certificate that was not shown.
+    // TLS 1.2 has no alert for a missing certificate.
     known: / alert handshake failure/,
     why: "it breaks the handshake off",
     fix: "Where it wants a certificate of this client, give `cert` and `key` (OS_CERT, OS_KEY); else compare the TLS settings of both.",
@@ -249,12 +238,7 @@ const FAULTS: readonly Fault[] = [
   },
 ];
 
-/**
- * What an error of a connection says of certificates and TLS; null when it is about something else.
- * No second try would change it. Its message is looked at and not quoted.
- *
- * @param where scheme, host and port of the service
- */
+/** A permanent certificate or TLS error, or null. The message is matched but never quoted. */
 function certificateFault(error: Error, where: string): MigrationError | null {
   const code = "code" in error ? String(error.code) : "";
   const fault = FAULTS.find(({ known }) => known.test(`${code} ${error.message}`));

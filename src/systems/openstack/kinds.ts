@@ -1,16 +1,14 @@
 import type { CloudService } from "./cloud.ts";
 
-/** What calls to one kind of service need to know of it. */
 export interface ServiceKind {
   readonly name: CloudService;
-  /** Names of the service in catalogs. */
   readonly types: ReadonlySet<string>;
-  /** A version at the end of its URL, which is replaced by the one that is spoken, if its paths have none here. */
+  /** The version at the end of the URL, replaced by `spoken`, or removed if paths include it. */
   readonly version: RegExp;
   readonly spoken?: string;
-  /** Headers that pin a call to a microversion. */
+  /** Headers for a microversion. */
   readonly pin: (microversion: string) => { readonly [name: string]: string };
-  /** Which member of a cloud says its URL. */
+  /** The cloud's setting with the URL. */
   readonly said: "endpoint" | "compute" | "placement" | "image" | "network";
   readonly fix: string;
 }
@@ -28,7 +26,7 @@ export const BAREMETAL: ServiceKind = {
 export const COMPUTE: ServiceKind = {
   name: "compute",
   types: new Set(["compute"]),
-  // What stands there as /v2 knows no microversions; a project may follow.
+  // /v2 has no microversions. A project may follow.
   version: /(?:\/v2(?:\.[01])?(\/[^/]+)?)?$/,
   spoken: "/v2.1$1",
   pin: (microversion) => ({
@@ -39,7 +37,7 @@ export const COMPUTE: ServiceKind = {
   fix: "Give compute_endpoint_override in clouds.yaml, or OS_COMPUTE_ENDPOINT_OVERRIDE.",
 };
 
-/** Inventories are what they were since the first microversion, which is what is spoken without a pin. */
+/** Inventories are the same since the first microversion, which applies without a header. */
 export const PLACEMENT: ServiceKind = {
   name: "placement",
   types: new Set(["placement"]),
@@ -67,5 +65,5 @@ export const NETWORK: ServiceKind = {
   fix: "Give network_endpoint_override in clouds.yaml, or OS_NETWORK_ENDPOINT_OVERRIDE.",
 };
 
-/** Which is spoken with as v3 wants it, and whose older address stands next to that one. */
+/** Calls use v3. Its URL may end in the older version. */
 export const KEYSTONE: Pick<ServiceKind, "version"> = { version: /\/v(3|2\.0)$/ };

@@ -4,13 +4,12 @@ import { put, whole } from "./neutron-port.ts";
 import type { ServiceSession } from "./session.ts";
 import { shown } from "./settled.ts";
 
-/** A port, with what has it. */
 export interface PlacedPort extends PortPlace {
   readonly id: string;
   readonly device_id: string;
 }
 
-/** @returns null for none, or one whose host this login may not see */
+/** @returns null without a port, or if this login may not see its host */
 export function placedOf(port: Json): PlacedPort | null {
   if (!isObject(port) || typeof port.id !== "string") return null;
   if (typeof port["binding:host_id"] !== "string") return null;
@@ -19,7 +18,7 @@ export function placedOf(port: Json): PlacedPort | null {
       .filter(isObject)
       .map((one) => [
         String(one.opt_name),
-        // An option may be given for IPv6 besides, which nova-baremetal never did.
+        // IPv6 options, which nova-baremetal never sets, are skipped.
         String(one.ip_version ?? 4) === "4" ? String(one.opt_value) : null,
       ]),
   );
@@ -30,7 +29,7 @@ export function placedOf(port: Json): PlacedPort | null {
   };
 }
 
-/** @source Neutron's API: an option whose value is null is taken away, one that is not named stays */
+/** @source Neutron's API: a null value removes an option, unnamed options stay */
 export function placed(
   session: ServiceSession,
   id: string,

@@ -2,7 +2,7 @@ import { MigrationError } from "../../lib/error.ts";
 import { isObject, type JsonObject, objectOf } from "../../lib/json.ts";
 import { type Answer, ask, type ServiceSession } from "./session.ts";
 
-/** A port as Neutron tells it whole; null: there is none. @throws MigrationError N2I-E210 to N2I-E212 */
+/** All fields of a port, or null. @throws MigrationError N2I-E210 to N2I-E212 */
 export async function whole(session: ServiceSession, id: string): Promise<JsonObject | null> {
   const body = await ask(session, `/v2.0/ports/${encodeURIComponent(id)}`);
   if (body === null) return null;
@@ -14,7 +14,7 @@ export async function whole(session: ServiceSession, id: string): Promise<JsonOb
   );
 }
 
-/** One PUT, which Neutron itself refuses where somebody else wrote since the look. */
+/** Neutron refuses the PUT if the port changed since it was read. */
 export async function put(
   session: ServiceSession,
   id: string,

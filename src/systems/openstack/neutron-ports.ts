@@ -10,15 +10,13 @@ import { put, whole } from "./neutron-port.ts";
 import { type Answer, ask, openSession, type ServiceSession } from "./session.ts";
 import { type Stand, shown } from "./settled.ts";
 
-/** Neutron, as far as ports go. */
 export interface NetworkService {
   readonly url: string;
-  /** Those of these ports that there are, by id. @throws MigrationError N2I-E202, N2I-E210 to N2I-E212 */
+  /** Existing ports by id. @throws MigrationError N2I-E202, N2I-E210 to N2I-E212 */
   readonly ports: (ids: PortIds) => Promise<NetworkPorts>;
   /**
-   * Gives a port to a device, only while one of these has it.
+   * Only if the device is one of `from`. Null, or the reason of the refusal.
    *
-   * @returns null, or why it is refused
    * @throws MigrationError N2I-E210, N2I-E211
    */
   readonly bind: (
@@ -26,36 +24,26 @@ export interface NetworkService {
     from: readonly PortDevice[],
     to: PortDevice,
   ) => Promise<NotWritten | null>;
-  /** A port as Neutron tells it whole; null: there is none. @throws MigrationError N2I-E210 to N2I-E212 */
+  /** All fields of a port, or null. @throws MigrationError N2I-E210 to N2I-E212 */
   readonly whole: (port: string) => Promise<JsonObject | null>;
-  /**
-   * Writes these fields of a port as they were, only while one of these devices has it.
-   *
-   * @returns null, or why it is refused
-   */
+  /** Only if the device is one of these. Null, or the reason of the refusal. */
   readonly restore: (
     port: string,
     fields: JsonObject,
     devices: readonly string[],
   ) => Promise<string | null>;
-  /** Which hosts boot the machines of these ports, by id. @throws MigrationError N2I-E202, N2I-E210 to N2I-E212 */
+  /** The hosts that boot the machines. @throws MigrationError N2I-E202, N2I-E210 to N2I-E212 */
   readonly placed: (ids: ReadonlySet<string>) => Promise<ReadonlyMap<string, PlacedPort>>;
   /**
-   * Lets another host boot it, only while this device has it; what else it has stays.
+   * Only if the device is unchanged. Null, or the reason of the refusal.
    *
-   * @returns null, or why it is refused
    * @throws MigrationError N2I-E210, N2I-E211
    */
   readonly place: (port: string, to: PortPlace, device: string) => Promise<string | null>;
   readonly close: () => void;
 }
 
-/**
- * Opens Neutron's API.
- *
- * @param limit milliseconds a call may take
- * @throws MigrationError N2I-E106, N2I-E210 to N2I-E212
- */
+/** @param limit milliseconds per call @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
 export async function openNetwork(cloud: Cloud, limit: number): Promise<NetworkService> {
   const session = await openSession(cloud, limit, NETWORK);
   const rights = rightsToPorts();
@@ -84,8 +72,7 @@ export async function openNetwork(cloud: Cloud, limit: number): Promise<NetworkS
 type Rights = ReturnType<typeof rightsToPorts>;
 
 /**
- * What the login was let do. That it may not change a port is that port's fault, which may be another project's; that it
- * may change none of the first few is its own.
+ * A 403 is for one port, which may be of another project, or for a login that may change no port.
  */
 function rightsToPorts() {
   let some = false;
@@ -100,7 +87,7 @@ function rightsToPorts() {
   };
 }
 
-/** Ports that are denied, and none that is not, before it is the login's fault. */
+/** Refused ports, without a success, that indicate the login. */
 const FEW = 10;
 
 async function restore(
@@ -134,16 +121,15 @@ async function restore(
 
 const FIELDS = fieldsOf("id", "mac_address", "device_id", "device_owner");
 const PLACE_FIELDS = fieldsOf("id", "device_id", "binding:host_id", "extra_dhcp_opts");
-/** Ports a page. */
 const PAGE = 1000;
-/** Ids that one line of a request has room for. */
+/** Ids that fit into a request line. */
 const MOST_IDS = 100;
 
 function fieldsOf(...names: readonly string[]): string {
   return names.map((field) => `&fields=${field}`).join("");
 }
 
-/** Few by their ids in one call, many by listing all: never a call a port. */
+/** Few ports by id in one call, many by listing all. */
 async function readPorts<T extends { readonly id: string }>(
   session: ServiceSession,
   ids: PortIds,

@@ -1,32 +1,27 @@
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** What became of a try; 0: nobody knows. */
 interface Tried {
   readonly status: number;
 }
 
-/** Milliseconds between the tries of a question. */
+/** Milliseconds between tries of a read. */
 const PAUSES = [250, 500, 1000, 2000, 4000, 4000];
 
-/** Nobody answered, or not with what was asked for: a question may be put again. */
+/** A temporary failure, after which a read can be repeated. */
 export function isPassing({ status }: Tried): boolean {
   return status === 0 || status >= 500 || status === 429;
 }
 
-/** Milliseconds from which a try says that a service is silent. */
+/** Duration of a try in milliseconds from which the service counts as silent. */
 const SILENT_MS = 30_000;
 
 interface Asking {
-  /** Milliseconds from which a try counts as one of a silent service: a download takes its time. */
+  /** Replaces the default, for downloads. */
   readonly silent?: number;
-  /** Milliseconds. */
   readonly now?: () => number;
 }
 
-/**
- * Puts a question until it is answered, for about twelve seconds and the calls' own time limits; to a service that is
- * silent, twice.
- */
+/** Repeats a read for about twelve seconds plus the calls' own limits, or once if it is silent. */
 export async function askUntilAnswered<T extends Tried>(
   put: () => Promise<T>,
   { silent = SILENT_MS, now = () => performance.now() }: Asking = {},
@@ -43,34 +38,32 @@ export async function askUntilAnswered<T extends Tried>(
   return put();
 }
 
-/** Tries of a call the service is not ready for: about half a minute in all. */
+/** About 30 seconds in all. */
 export const TRIES = 18;
 const FIRST_MS = 100;
 const LONGEST_MS = 2000;
 
 let pace = 1;
 
-/** For tests of what comes after a pause: all of them are this many times as long. */
+/** For tests: multiplies all pauses. */
 export function pauseShorter(factor: number): void {
   pace = factor;
 }
 
 /**
- * Waits before the next try; longer each time, up to what Ironic's own client waits. Whoever waits for the same lock
- * does not come back at the same moment.
+ * Waits longer before each try, up to the maximum of Ironic's client, with jitter against lockstep.
  */
 export async function pause(tries: number): Promise<void> {
   await rest(Math.min(LONGEST_MS, FIRST_MS * 1.6 ** tries) * (0.8 + 0.4 * Math.random()));
 }
 
-/** Waits so many milliseconds, which only a test shortens. */
+/** Waits. Tests shorten it. */
 export async function rest(milliseconds: number): Promise<void> {
   await sleep(pace * milliseconds);
 }
 
 /**
- * Whether a call may be made again once somebody looked: nobody knows if it was done, the server
- * failed, had no free worker (503), or something is in its way for now (409: locked).
+ * Unknown outcome, server failure, no free worker (503), or a temporary conflict (409: locked).
  *
  * @source facts/ironic.md 4.4
  */

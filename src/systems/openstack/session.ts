@@ -6,45 +6,37 @@ import { type Answered, type Http, type HttpCall, openHttp, type Unanswered } fr
 import { BAREMETAL, KEYSTONE, type ServiceKind } from "./kinds.ts";
 import { askUntilAnswered, isPassing } from "./passing.ts";
 
-/** What became of a call. */
 export interface Answer {
-  /** 0: nobody knows whether it was done. */
+  /** 0: the outcome is unknown. */
   readonly status: number;
-  /** Read as JSON when it is; null otherwise. */
   readonly body: unknown;
   readonly headers: Answered["headers"];
-  /** What the service says of an error, or why there is no answer; empty for a success. */
+  /** The service's error text or the connection error. Empty for a success. */
   readonly fault: string;
 }
 
 type Words = Omit<HttpCall, "url" | "headers"> & {
   readonly path: string;
-  /** Texts no fault may quote, besides those of the login. */
+  /** Further texts to remove from faults. */
   readonly hidden?: readonly string[];
-  /** Header fields of this call alone. */
+  /** Additional headers. */
   readonly fields?: HttpCall["headers"];
 };
 
-/** Calls to one service, with its login; nothing is repeated here but a call with an old token. */
+/** Calls to one service. Only a call with an expired token is repeated. */
 export interface ServiceSession {
-  /** URL of the service, without a slash or `/v1` at its end. */
+  /** Without trailing slash or `/v1`. */
   readonly url: string;
-  /** Uuid of the project that the login is of; null where nothing says. */
+  /** The login's project id, or null. */
   readonly project: string | null;
-  /** @throws MigrationError N2I-E210, N2I-E211 when Keystone gives no token, or the token is refused */
+  /** @throws MigrationError N2I-E210, or N2I-E211 if Keystone or the service refuses the login */
   readonly call: (words: Words) => Promise<Answer>;
-  /** The same at a microversion; until then none is sent. */
+  /** The session with a microversion. Without it none is sent. */
   readonly at: (microversion: string) => ServiceSession;
   readonly close: () => void;
 }
 
-/**
- * Opens a session: a token where one is needed, and the service's URL from the catalog where none
- * is given.
- *
- * @param limit milliseconds a call may take
- * @throws MigrationError N2I-E106, N2I-E210, N2I-E211, N2I-E212
- */
+/** @param limit milliseconds per call @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
 export async function openSession(
   cloud: Cloud,
   limit: number,
@@ -80,7 +72,7 @@ export async function openSession(
   }
 }
 
-/** Where nobody named a Keystone, the service's URL is not what is missing. @throws MigrationError N2I-E106 */
+/** Reports the missing login instead of the URL. @throws MigrationError N2I-E106 */
 function checkNamed({ auth, from }: Cloud): void {
   if (auth.kind !== "none" || auth.named) return;
   throw new MigrationError(
@@ -113,9 +105,8 @@ export function serviceUrl(
 interface LoggedIn {
   readonly endpoint: string | null;
   readonly project: string | null;
-  /** Headers of every call. */
   readonly headers: () => { readonly [name: string]: string };
-  /** A new token in place of one the service refused; false where there is none to renew. */
+  /** Replaces a token that the service refused. False without a login. */
   readonly renew: (refused: string | undefined) => Promise<boolean>;
   readonly secrets: () => readonly string[];
 }
@@ -136,7 +127,7 @@ async function logIn(http: Http, cloud: Cloud, kind: ServiceKind): Promise<Logge
     headers: () => ({ "X-Auth-Token": token.text() }),
     secrets: () => [token.text(), auth.secret()],
     async renew(refused) {
-      // Of many calls that meet the old token one asks for the new one.
+      // Concurrent calls with the old token share one renewal.
       if (refused !== token.text()) return true;
       renewing ??= newToken(http, auth, cloud, kind).finally(() => {
         renewing = null;
@@ -147,12 +138,7 @@ async function logIn(http: Http, cloud: Cloud, kind: ServiceKind): Promise<Logge
   };
 }
 
-/**
- * Calls to one service in a caller's name: with the token he came with, and nothing to renew it by. One
- * that the service refuses is an answer like any other.
- *
- * @param secrets what no fault may quote
- */
+/** The caller's token cannot be renewed. A refused token is a normal response. */
 export function callerSession(
   http: Http,
   at: { readonly url: string; readonly kind: ServiceKind },
@@ -204,30 +190,23 @@ function answered(answer: Answered | Unanswered, secrets: readonly string[]): An
 }
 
 /**
- * A login for a project where one for the system is wanted: services pass this error on as their own.
+ * A project-scoped login was used for a system-scoped call.
  *
  * @source oslo.policy: InvalidScope; seen on Ironic 2023.1 with enforce_scope
  */
 const OTHER_SCOPE = /requires a scope of \[/;
 
 /**
- * Puts a question until it is answered, for about twelve seconds and the calls' own time limits, or to a silent service
- * twice.
+ * Repeats like `askUntilAnswered`. Null for a missing object.
  *
- * @returns the body; null when the service says that there is no such thing
- * @throws MigrationError N2I-E210 when it is not answered, N2I-E211, N2I-E212 when it is refused
+ * @throws MigrationError N2I-E210 without a response, N2I-E211, N2I-E212 for a refusal
  */
 export async function ask(session: ServiceSession, path: string): Promise<unknown> {
   const answer = await answerTo(session, path, asJson);
   return answer.status === 200 ? answer.body : null;
 }
 
-/**
- * The same, with what stands around the body.
- *
- * @param read makes of an answer what it is worth: one of status 0 is asked for again
- * @returns an answer of status 200 or 404
- */
+/** @param read validates a response; status 0 is repeated @returns status 200 or 404 */
 export async function answerTo(
   session: ServiceSession,
   path: string,
@@ -245,13 +224,12 @@ export async function answerTo(
   throw refusedCall(session, `GET ${path.replace(/\?.*/, "")}`, answer);
 }
 
-/** Every answer of a service is JSON: a page some proxy puts in between is no answer. */
+/** A response without JSON is a proxy's page. */
 function asJson(answer: Answer): Answer {
   if (answer.status !== 200 || answer.body !== null) return answer;
   return { ...answer, status: 0, fault: "the answer is not JSON" };
 }
 
-/** A call the service will not do, whatever is tried. */
 export function refusedCall(
   session: Pick<ServiceSession, "url">,
   what: string,
@@ -264,18 +242,12 @@ export function refusedCall(
 }
 
 interface Token {
-  /** Of the service asked for, as catalog, interface and region have it; null when none is there. */
   readonly endpoint: string | null;
   readonly project: string | null;
   readonly text: () => string;
 }
 
-/**
- * A token of Keystone's v3, with a password or an application credential.
- *
- * @param kind the service whose endpoint is wanted
- * @throws MigrationError N2I-E210 when Keystone does not answer, N2I-E211 when it refuses
- */
+/** @throws MigrationError N2I-E210 without a response, N2I-E211 for a refusal */
 async function newToken(
   http: Http,
   { url, question, secret }: Extract<Auth, { readonly kind: "keystone" }>,
@@ -314,7 +286,7 @@ async function newToken(
   return { endpoint: endpointOf(body, catalog[name], types), project, text: () => token };
 }
 
-/** @param body of Keystone's answer, with the catalog */
+/** @param body Keystone's response with the catalog */
 export function endpointOf(
   body: unknown,
   sought: Sought,

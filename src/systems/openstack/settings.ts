@@ -9,7 +9,7 @@ const INTERFACES = ["public", "internal", "admin"] as const;
 
 type Plugin = "none" | "basic" | "password" | "application_credential";
 
-/** Names of keystoneauth's plugins, by what they are here. */
+/** keystoneauth's plugin names. */
 const PLUGINS: { readonly [name: string]: Plugin } = {
   none: "none",
   http_basic: "basic",
@@ -20,17 +20,13 @@ const PLUGINS: { readonly [name: string]: Plugin } = {
   None: "none",
 };
 
-/** What the plugin of this name is here; undefined: it is not supported. */
 export function pluginOf(name: string): Plugin | undefined {
   return Object.hasOwn(PLUGINS, name) ? PLUGINS[name] : undefined;
 }
 
 /**
- * Makes a cloud of its settings, whatever place they came from.
- *
- * @param from the place, for messages
- * @param home what `~` stands for in paths, as for openstacksdk
- * @throws MigrationError N2I-E106 naming what is missing or not known, never a value of a secret
+ * @param home replaces `~` in paths, as in openstacksdk
+ * @throws MigrationError N2I-E106 for a missing or unknown setting; contains no secret
  */
 export function cloudOf(settings: Settings, from: string, home = homedir()): Cloud {
   const refuse = (why: string): MigrationError => new MigrationError("N2I-E106", `${from}: ${why}`);
@@ -125,7 +121,7 @@ function authOf(settings: Settings, refuse: Refuse): Auth {
   }
 }
 
-/** Never quoted: it may hold a password. */
+/** Messages omit the URL, because it may contain a password. */
 function keystoneUrl(text: string, refuse: Refuse): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "")
@@ -133,15 +129,17 @@ function keystoneUrl(text: string, refuse: Refuse): string {
   return text;
 }
 
-/** As keystoneauth guesses: an application credential by its parts, else a password, else nothing. */
+/** Guesses like keystoneauth: application credential, password, or none. */
 function guessed(settings: Settings): Plugin {
   if (settings.has("application_credential_secret")) return "application_credential";
-  // A login whose Keystone is missing is not a wish to go without one.
+  // A login without auth_url is incomplete, not absent.
   const login = ["auth_url", "username", "user_id", "password"].some((name) => settings.has(name));
   return login ? "password" : "none";
 }
 
-/** How Keystone is asked for a thing: `NAME_id`, or `NAME_name` and its owner; null when there is neither. */
+/**
+ * A reference in a Keystone request: `NAME_id`, or `NAME_name` with its owner. Null without both.
+ */
 function partOf(
   settings: Settings,
   name: string,
@@ -154,7 +152,7 @@ function partOf(
 }
 
 function domain(settings: Settings, name: string): JsonObject {
-  // Beside a project, a domain is that of it and of the user. @source openstacksdk, _handle_domain_id
+  // With a project, `domain` applies to project and user. @source openstacksdk, _handle_domain_id
   const hasProject = partOf(settings, "project") !== null;
   const own = partOf(settings, name) ?? (hasProject ? partOf(settings, "domain") : null);
   if (own !== null) return own;
@@ -180,15 +178,13 @@ function scopeOf(settings: Settings, refuse: Refuse): JsonObject | null {
   return inside === null ? null : { domain: inside };
 }
 
-/** Name, password, ids, comment, home, shell. @source passwd(5) */
+/** Index in name, password, ids, comment, home, shell. @source passwd(5) */
 const HOME = 5;
 
 /**
- * A path with its `~` or `~user` replaced, as openstacksdk has python do it. Users are those of the
- * system's own file: of a directory service's this knows nothing.
+ * Replaces `~` or `~user` with users of /etc/passwd only. Null for an unknown user.
  *
- * @returns null when there is no such user
- * @source python, os.path.expanduser; there an unknown user's path stays as it is
+ * @source python, os.path.expanduser, which keeps an unknown user's path
  */
 export function expandUser(path: string, home: string, passwd = "/etc/passwd"): string | null {
   const [tilde, user] = /^~([^/]*)/.exec(path) ?? [];

@@ -2,17 +2,16 @@ import { MigrationError } from "../../lib/error.ts";
 import { mayPass, pause, TRIES } from "./passing.ts";
 import { type Answer, refusedCall, type ServiceSession } from "./session.ts";
 
-/** How a thing stands that a call is to change: made, still to be made, or neither, and why. */
+/** The state of a change: made, open, or the reason why it cannot be made. */
 export type Stand = "made" | "open" | { readonly why: string };
 
 /**
- * Makes a change by a call that must not be made twice: it is looked at before each try, so that one whose
- * answer was lost counts as made.
+ * Reads the state before each try, because the response may have been lost.
  *
- * @param isFinal answers after which no other try is made, besides those that no try would change; a 403 among them is
- *   no fault of the login
- * @returns null, or why it is refused
- * @throws MigrationError N2I-E211 when the login may not, N2I-E210 when nobody says what became of it
+ * @param isFinal further responses that must not be retried; a 403 among them is not a fault of the
+ *   login
+ * @returns null, or the reason of the refusal
+ * @throws MigrationError N2I-E211 if the login is refused, N2I-E210 if the outcome is unknown
  */
 export async function settled(
   session: Pick<ServiceSession, "url">,
@@ -44,13 +43,10 @@ export async function settled(
   }
 }
 
-/** Looks for the effect of a call that was accepted. */
+/** Reads to find the effect of an accepted call. */
 const LOOKS = 4;
 
-/**
- * The same for a call that takes effect at once: the effect is checked after the answer. The call is not repeated,
- * because another user may have reverted it.
- */
+/** For calls with immediate effect. Does not repeat the call: another user may have reverted it. */
 export async function shown(...words: Parameters<typeof settled>): Promise<string | null> {
   const [, what, look] = words;
   const why = await settled(...words);

@@ -17,7 +17,6 @@ import { atExit } from "../../lib/files/at-exit.ts";
 import { type BootStep, sameThing, type Thing } from "../../model/boot.ts";
 import { type HeldFolder, inFolderOf, portions, tempOf, thingAt } from "./safe-fs.ts";
 
-/** What a file is made of: a text, or another file. */
 export type Source = { readonly text: string } | { readonly file: string };
 
 export interface Owner {
@@ -26,10 +25,10 @@ export interface Owner {
   readonly gid: number;
 }
 
-/** A place where a test lets the process die: between the file under its own name and the name it gets. */
+/** Tests kill the process between the temporary and the final name. */
 type Pause = (point: string) => Promise<void>;
 
-/** Readable for the TFTP server, which is nobody; owned as the tree is, so that Ironic can change it. */
+/** The tree's owner, so that the TFTP server can read the files and Ironic can change them. */
 export async function ownerIn(root: string): Promise<Pick<Owner, "uid" | "gid">> {
   const { uid, gid } = await stat(root);
   return { uid, gid };
@@ -40,10 +39,9 @@ function same(left: Thing | null, right: Thing | null): boolean {
 }
 
 /**
- * Performs a step, unless the name no longer is as it was when the step was planned. A file has its
- * name only when it is whole, on disk, and of the digest planned.
+ * A file gets its name only when it is complete, on disk, and has the planned digest.
  *
- * @throws MigrationError N2I-E300 when the name or its source has changed, N2I-E120
+ * @throws MigrationError N2I-E300 if the name or its source has changed, N2I-E120
  */
 export async function perform(
   root: string,
@@ -64,7 +62,7 @@ export async function perform(
   });
 }
 
-/** What a name is to hold, and whose it is; folders and links have no source. */
+/** Folders and links have no source. */
 interface Content {
   readonly source: Source | null;
   readonly owner: Owner;
@@ -113,7 +111,7 @@ async function putAs(
       try {
         await write(temp, source, after.sha256, owner);
         await pause("boot.temp");
-        // A name that was free is taken only if it still is.
+        // link() fails if the name was created in the meantime.
         if (before === null) await link(temp, at);
         else await rename(temp, at);
       } finally {
@@ -142,20 +140,18 @@ async function write(path: string, source: Source, sha256: string, owner: Owner)
   }
 }
 
-/** Only root can give files away; anybody else's stay their own. */
+/** Only root can change the owner. */
 async function owned(handle: FileHandle, { mode, uid, gid }: Owner): Promise<void> {
   if (process.getuid?.() === 0) await handle.chown(uid, gid);
   await handle.chmod(mode);
 }
 
-/** What undoing a step came to. */
 type Undone = "undone" | "gone" | { readonly left: string };
 
 /**
- * Takes a step back, if the name still is as the step left it; one that is of another kind, or in
- * a folder that is none by now, is left like one that was changed.
+ * A changed name is skipped.
  *
- * @param text what a replaced file held
+ * @param text the content of a replaced file
  * @throws MigrationError N2I-E120
  */
 export async function undoStep(
@@ -176,18 +172,18 @@ export async function undoStep(
   } catch (cause) {
     const why = cause instanceof MigrationError ? insteadOf(cause) : null;
     if (why === null) throw cause;
-    // Its folder went with somebody else's hand: nothing of ours is there.
+    // Another user removed the folder, so the file is gone.
     return why === "gone" && before === null ? "gone" : { left: `${path} was changed since` };
   }
 }
 
-/** What stands where a step was, when that is why it cannot be looked at; null for any other reason. */
+/** What replaced the folder or name, or null for another error. */
 function insteadOf({ code, cause }: MigrationError): "gone" | "other" | null {
   if (code === "N2I-E300") return "other";
   switch (systemCode(cause)) {
     case "ENOENT":
       return "gone";
-    // Its folder is a file or a link by now.
+    // The folder is now a file or a link.
     case "ENOTDIR":
     case "ELOOP":
       return "other";

@@ -8,24 +8,17 @@ import type { Found, Thing } from "../../model/boot.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
-/**
- * Without /proc, a folder can be replaced by a link between its opening and a step inside it. Each
- * step still refuses a link that was there before.
- */
+/** Without /proc, a link can replace a folder between its opening and a step inside it. */
 const PROC = existsSync("/proc/self/fd");
 
-/** A folder of a tree held open: what happens in it happens there, whoever moves names meanwhile. */
+/** An open folder. Renames of the path do not affect steps inside it. */
 export interface HeldFolder {
-  /** `/proc/self/fd/N`: a path into the folder itself. The folder's name if there is no /proc. */
+  /** `/proc/self/fd/N`, or the folder's name without /proc. */
   readonly at: string;
   readonly handle: FileHandle;
 }
 
-/**
- * Works in the folder of `path`, which is at most one below the root and no link.
- *
- * @throws MigrationError N2I-E120 with the path and the system's words
- */
+/** The folder of `path` is the root or a real folder in it. @throws MigrationError N2I-E120 */
 export async function inFolderOf<T>(
   root: string,
   path: string,
@@ -49,7 +42,7 @@ export async function inFolderOf<T>(
   }
 }
 
-/** What stands under a name; nothing is followed, and nothing waited for. */
+/** Follows no link and waits for nothing. */
 export async function inspect(root: string, path: string): Promise<Found> {
   try {
     const at = join(root, path);
@@ -68,7 +61,6 @@ export async function inspect(root: string, path: string): Promise<Found> {
   }
 }
 
-/** What stands under a name of a held folder, with its digest; null when nothing does. */
 export async function thingAt({ at }: HeldFolder, name: string): Promise<Thing | null> {
   const found = await inspect(at, name);
   switch (found.kind) {
@@ -85,7 +77,6 @@ export async function thingAt({ at }: HeldFolder, name: string): Promise<Thing |
   }
 }
 
-/** sha256 of a regular file, read in portions. */
 export async function digestOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   await portions(path, (portion) => void hash.update(portion));
@@ -94,7 +85,7 @@ export async function digestOf(path: string): Promise<string> {
 
 const PORTION = 1024 * 1024;
 
-/** Gives a regular file's bytes; the portion is used again for the next. */
+/** Reads a regular file in chunks, which share one buffer. */
 export async function portions(
   path: string,
   each: (portion: Buffer) => Promise<void> | void,
@@ -112,12 +103,12 @@ export async function portions(
   }
 }
 
-/** The name a file has in its folder until it is whole: always the same, so that the next run finds it. */
+/** A constant temporary name, so that the next run can remove it. */
 export function tempOf(name: string): string {
   return `.n2i-${createHash("sha256").update(name).digest("hex").slice(0, 12)}.tmp`;
 }
 
-/** Removes what a crash left half made beside `path`. */
+/** Removes the temporary file of a crash. */
 export async function sweep(root: string, path: string): Promise<void> {
   const there = await inspect(root, dirname(path));
   if (there.kind !== "folder") return;

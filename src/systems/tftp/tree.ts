@@ -4,28 +4,24 @@ import { join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { hostSpec } from "../../lib/text.ts";
 
-/** A TFTP tree, or a copy of one. */
 export interface Tree {
-  /** bm_nodes.service_host it is of; "*" for every host without a tree of its own. */
+  /** bm_nodes.service_host, or "*" for hosts without their own tree. */
   readonly host: string;
-  /** Absolute, with no link in it. */
+  /** Absolute, without links. */
   readonly root: string;
 }
 
-/** What stands under a name of a tree. */
 type Content =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "missing" }
   | { readonly kind: "refused"; readonly why: string };
 
-/** Bytes; a configuration has well under one kilobyte. */
+/** Bytes. A configuration has less than 1 KiB. */
 const LARGEST = 64 * 1024;
 
 /**
- * The trees an operator names.
- *
- * @param specs `[HOST=]DIR`; without a host it is for every host that has none of its own
- * @throws MigrationError N2I-E100 for two trees of a host, N2I-E410 when it is no folder
+ * @param specs `[HOST=]DIR`; without a host, for all hosts without their own tree
+ * @throws MigrationError N2I-E100 for two trees of a host, N2I-E410 if it is not a folder
  */
 export async function openTrees(
   specs: readonly string[],
@@ -49,19 +45,13 @@ async function openTree(spec: string, option: string): Promise<Tree> {
   throw new MigrationError("N2I-E410", `${option} ${path} is not a folder`);
 }
 
-/** The tree of a host: its own, or the one for all. */
 export function treeOf(trees: readonly Tree[], host: string | null): Tree | null {
   return (
     trees.find((tree) => tree.host === host) ?? trees.find((tree) => tree.host === "*") ?? null
   );
 }
 
-/**
- * The text of a small file of the tree. No link may lead out of the tree, and a device, a pipe or
- * a file without end is refused, not waited for.
- *
- * @param path below the root, without `..`
- */
+/** Refuses links out of the tree, devices, pipes and large files. @param path without `..` */
 export async function readText({ root }: Tree, path: string): Promise<Content> {
   try {
     const real = await realpath(join(root, path));
@@ -88,7 +78,7 @@ export async function readText({ root }: Tree, path: string): Promise<Content> {
   }
 }
 
-/** Bytes of a regular file of the tree; null when there is none that could be served. */
+/** Null unless it is a regular file in the tree. */
 export async function sizeOf({ root }: Tree, path: string): Promise<number | null> {
   try {
     const real = await realpath(join(root, path));
@@ -99,7 +89,6 @@ export async function sizeOf({ root }: Tree, path: string): Promise<number | nul
   }
 }
 
-/** Where a link leads, as it is written; null when there is no link. */
 export async function readLink({ root }: Tree, path: string): Promise<string | null> {
   return await readlink(join(root, path)).catch(() => null);
 }

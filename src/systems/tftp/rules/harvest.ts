@@ -5,12 +5,10 @@ import type { FindingCode } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
 import { uuidOf } from "./pxe-config.ts";
 
-/** The uuids a path's folders have. */
 function uuidsIn(path: string | null | undefined): readonly string[] {
   return (path ?? "").toLowerCase().split("/").filter(isUuid);
 }
 
-/** Instances other than the machine's own that its boot file speaks of. */
 function strangers(
   boot: BootFile & { readonly kind: "read" },
   instance: string,
@@ -23,7 +21,7 @@ function strangers(
 
 type Fault = readonly [FindingCode, string];
 
-/** Why the file's root filesystem must not be relied on; null when it may. */
+/** The reason not to use the file's root filesystem. */
 function fault(boot: BootFile, instance: string): Fault | null {
   switch (boot.kind) {
     case "no-tree":
@@ -49,17 +47,12 @@ function says(root: string | null): string {
   return root === null ? "no root=" : `root=${root}`;
 }
 
-/** The uuid of the root filesystem, from a file nothing is wrong with; null otherwise. */
 export function rootUuid({ boot, node }: Machine): string | null {
   if (boot?.kind !== "read" || fault(boot, node.instance_uuid ?? "") !== null) return null;
   return uuidOf(boot.config.boot?.root ?? null);
 }
 
-/**
- * What is wrong with the boot file of a machine that runs its tenant, as found.
- *
- * @source facts/nova-bm.md 3.5
- */
+/** @source facts/nova-bm.md 3.5 */
 export function inspectBoot({ boot, node }: Machine): readonly Finding[] {
   if (boot === undefined || node.task_state !== "active") return [];
   const where = `bm_nodes.id=${node.id} pxe_config_path`;

@@ -2,38 +2,34 @@ import type { Found } from "../../../model/boot.ts";
 import { linkOf, linkTarget } from "./paths.ts";
 import { factsOf, parsePxe, uuidOf } from "./pxe-config.ts";
 
-/** Images in a machine's folder, in the order they are put there. */
+/** Images in a machine's folder, in the order of their creation. */
 export const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"] as const;
 export type ImageName = (typeof IMAGES)[number];
 
-/** A machine whose boot files a compute host of nova-baremetal is to have. */
+/** A machine whose boot files a nova-baremetal host needs. */
 export interface LegacyBoot {
   readonly instance: string;
-  /** Lower case. */
   readonly macs: readonly string[];
-  /** The tree's root as nova.conf of the host has it. */
   readonly served: string;
-  /** What its boot file is to hold. */
   readonly text: string;
 }
 
 type Seen = Found & { readonly text?: string };
 
 export interface KnownImage {
-  /** Why it cannot be had; null where it can. */
   readonly lack: string | null;
-  /** Bytes that Glance says it has; null where nobody asked. */
+  /** The size in Glance, or null if unknown. */
   readonly bytes: number | null;
 }
 
-/** A change that is wanted, before digests are known. */
+/** A change before digests are known. */
 export type LegacyChange =
   | { readonly path: string; readonly do: "folder" }
   | { readonly path: string; readonly do: "copy"; readonly image: ImageName }
   | { readonly path: string; readonly do: "write"; readonly text: string }
   | { readonly path: string; readonly do: "link"; readonly target: string };
 
-/** Everything of a machine that must be looked at. */
+/** All paths of a machine to inspect. */
 export function legacyPaths({
   instance,
   macs,
@@ -47,10 +43,8 @@ export function legacyPaths({
 }
 
 /**
- * What nova-baremetal's host lacks to boot a machine: its folder, four images, its boot file, and a link
- * for each MAC, which come last. What is there and is another's is never touched.
+ * Files of others stay unchanged. A link per MAC comes last.
  *
- * @param images what is known of each
  * @source facts/systems.md A5; facts/nova-bm.md 3.5
  */
 export function legacyStage(
@@ -115,13 +109,13 @@ function link({ instance, served }: LegacyBoot, path: string, found: Seen): Part
     : `${path} leads to ${found.target}`;
 }
 
-/** The root filesystem a boot file boots unasked, lower case; null where it does not, or not yet. */
+/** The default root filesystem of a boot file, lower case, or null. */
 export function bootsOf(text: string): string | null {
   const facts = factsOf(parsePxe(text));
   return facts.default === "boot" ? uuidOf(facts.boot?.root ?? null) : null;
 }
 
-/** A boot file of another host, with the paths of this one's tree; null where it is not the instance's. */
+/** Changes a boot file's paths to this tree. Null if the file is of another instance. */
 export function rehomed(text: string, instance: string, served: string): string | null {
   const kernel = factsOf(parsePxe(text)).boot?.kernel ?? "";
   const at = kernel.toLowerCase().lastIndexOf(`/${instance.toLowerCase()}/`);
@@ -134,19 +128,19 @@ interface LegacyPxe {
   readonly instance: string;
   readonly served: string;
   readonly root_uuid: string;
-  /** bm_nodes.id, and its deploy key. */
+  /** bm_nodes.id and its deploy key. */
   readonly deployment: number;
   readonly key: string;
   /** [baremetal]pxe_append_params. */
   readonly append: string;
 }
 
-/** nova-baremetal's own default. @source nova@2014.2:nova/virt/baremetal/pxe.py */
+/** nova-baremetal's default. @source nova@2014.2:nova/virt/baremetal/pxe.py */
 export const PXE_APPEND = "nofb nomodeset vga=normal";
 
 /**
- * The boot file as nova-baremetal writes it and its deploy helper switches it: byte by byte, one blank at
- * the end of the boot line and no newline after it.
+ * The file after the deploy helper switched it to booting, byte by byte, with a trailing blank and
+ * no newline.
  *
  * @source nova@2014.2:nova/virt/baremetal/pxe_config.template; facts/nova-bm.md 3.5
  */

@@ -1,7 +1,7 @@
 import { isUuid } from "../../../lib/uuid.ts";
 import type { PxeFacts, PxeLabel } from "../../../model/boot.ts";
 
-/** A pxelinux configuration, as far as nova-baremetal and Ironic write one. */
+/** The pxelinux settings that nova-baremetal and Ironic write. */
 interface PxeConfig {
   readonly default: string | null;
   readonly labels: readonly PxeLabel[];
@@ -11,8 +11,7 @@ const INITRD = /^initrd=(.*)$/;
 const ROOT = /^root=(.*)$/;
 
 /**
- * Reads a configuration as pxelinux does: keywords in any case, the last `default` counts, and of
- * two labels with one name the first.
+ * Keywords in any case, the last `default` and the first of equal labels count, as in pxelinux.
  *
  * @source facts/nova-bm.md 3.5; facts/ironic.md 2.3, 2.5
  */
@@ -45,20 +44,20 @@ export function parsePxe(text: string): PxeConfig {
   return { default: chosen, labels };
 }
 
-/** Placeholders of the root filesystem as templates write them, and each as one word. */
+/** Placeholders of the root filesystem in templates, with a form without blanks. */
 export const PLACEHOLDERS = [
   ["{{ ROOT }}", "{{ROOT}}"],
   ["(( ROOT ))", "((ROOT))"],
   [`$${"{ROOT}"}`, `$${"{ROOT}"}`],
 ] as const;
 
-/** By single steps: a hostile file must not take long. */
+/** Runs in linear time on hostile files. */
 function wordsOf(line: string): readonly string[] {
   const whole = PLACEHOLDERS.reduce((text, [form, word]) => text.replaceAll(form, word), line);
   return whole.split(/\s/).filter((word) => word !== "");
 }
 
-/** Of a name given twice the last counts, as for the kernel. */
+/** The last of repeated names counts, as in the kernel. */
 function appended(
   words: readonly string[],
   initrd: string | null,
@@ -73,7 +72,7 @@ export function labelOf({ labels }: PxeConfig, name: string): PxeLabel | null {
   return labels.find(({ label }) => label === name) ?? null;
 }
 
-/** What nova-baremetal's file says of the tenant; nothing of its one-time deploy key. */
+/** The facts without the one-time deploy key. */
 export function factsOf(config: PxeConfig): PxeFacts {
   const deploy = labelOf(config, "deploy");
   return {
@@ -83,7 +82,7 @@ export function factsOf(config: PxeConfig): PxeFacts {
   };
 }
 
-/** The uuid in `UUID=...`, lower case; Grizzly's helper wrote `UUID=None` for a device it missed. */
+/** The uuid in `UUID=...`, lower case. Grizzly's helper wrote `UUID=None` for a missing device. */
 export function uuidOf(root: string | null): string | null {
   const [, text = ""] = /^UUID=(.*)$/.exec(root ?? "") ?? [];
   return isUuid(text) ? text.toLowerCase() : null;

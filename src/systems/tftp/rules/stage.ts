@@ -2,7 +2,6 @@ import type { BootPlan, Found } from "../../../model/boot.ts";
 import { below, inFolder, linkOf, linkTarget } from "./paths.ts";
 import { labelOf, PLACEHOLDERS, parsePxe } from "./pxe-config.ts";
 
-/** A machine whose boot file is wanted. */
 export interface BootWanted {
   readonly node: string;
   readonly instance: string;
@@ -12,22 +11,20 @@ export interface BootWanted {
 
 export type Seen = Found & { readonly text?: string };
 
-/** What a tree holds, by path; and which of the tenant's files an old tree could give. */
 interface TreeState {
   readonly at: ReadonlyMap<string, Seen>;
   readonly source: { readonly kernel: boolean; readonly ramdisk: boolean };
-  /** The roots its links may be written with: as the TFTP server has it, and as it lies here. */
+  /** Possible roots in links: the TFTP server's, and the local one. */
   readonly roots: readonly string[];
 }
 
-/** A change that is wanted, before digests are known. */
+/** A change before digests are known. */
 export type TreeChange =
   | { readonly path: string; readonly do: "folder" }
   | { readonly path: string; readonly do: "copy"; readonly file: "kernel" | "ramdisk" }
   | { readonly path: string; readonly do: "write"; readonly text: string }
   | { readonly path: string; readonly do: "link"; readonly target: string };
 
-/** Changes in the order they are made; or why nothing of the machine is touched. */
 interface Staged {
   readonly changes: readonly TreeChange[];
   readonly why: string | null;
@@ -35,7 +32,6 @@ interface Staged {
 
 const ABSENT: Found = { kind: "absent" };
 
-/** Everything of a machine that must be looked at. */
 export function pathsOf({ node, macs }: BootWanted): readonly string[] {
   return [
     node,
@@ -46,11 +42,10 @@ export function pathsOf({ node, macs }: BootWanted): readonly string[] {
 }
 
 /**
- * What makes a machine's tenant boot from this tree: Ironic's own file switched from deploying to
- * booting, or one of ours where there is none; kernel and ramdisk; a link for each MAC. What was
- * put there by anybody else is never touched.
+ * Switches Ironic's boot file to booting, or writes a new one, copies kernel and ramdisk, and links
+ * each MAC. Files of others stay unchanged.
  *
- * @param served the tree's root as the TFTP server has it
+ * @param served the TFTP server's root
  * @source facts/systems.md D4; facts/ironic.md 2.3-2.5; facts/nova-bm.md 3.5, 5.5
  */
 export function stage(wanted: BootWanted, tree: TreeState, served: string): Staged {
@@ -69,7 +64,6 @@ export function stage(wanted: BootWanted, tree: TreeState, served: string): Stag
   return why.length > 0 ? { changes: [], why: why.join("; ") } : { changes, why: null };
 }
 
-/** A change, nothing to change, or what stands in the way. */
 type Part = TreeChange | null | string;
 
 function folder(path: string, found: Seen): Part {
@@ -112,7 +106,7 @@ function config(wanted: BootWanted, found: Seen, served: string): Part {
     : `${path} has not the form Ironic writes`;
 }
 
-/** As Ironic itself switches a file once it has deployed. */
+/** The same change that Ironic makes after a deployment. */
 function switched(text: string, { label, root_uuid }: BootWanted["boot"]): string {
   return PLACEHOLDERS.reduce(
     (whole, [placeholder]) => whole.replaceAll(placeholder, `UUID=${root_uuid}`),
@@ -132,7 +126,7 @@ function textOf({ node, boot }: BootWanted, served: string): string {
   ].join("\n");
 }
 
-/** nova-baremetal's link of the same machine is replaced; nobody else's is. */
+/** Replaces only nova-baremetal's link of this machine. */
 function link(wanted: BootWanted, path: string, found: Seen, roots: readonly string[]): Part {
   const target = `../${wanted.node}/config`;
   if (found.kind === "absent") return { path, do: "link", target };
@@ -158,19 +152,14 @@ function named(found: Seen): string {
   }
 }
 
-/** A tree read as a TFTP server would serve it. */
 interface Server {
   readonly link: (path: string) => Promise<string | null>;
-  /** Null when there is no small text file. */
+  /** Null unless it is a small text file. */
   readonly text: (path: string) => Promise<string | null>;
-  /** Bytes; null when there is no file. */
   readonly size: (path: string) => Promise<number | null>;
 }
 
-/**
- * What a machine that starts now would stumble over, read from the files alone as pxelinux goes
- * through them; nothing when its tenant boots.
- */
+/** Follows the files like pxelinux and returns the obstacles of the next boot. */
 export async function stumbles(
   { node, macs, boot }: BootWanted,
   server: Server,

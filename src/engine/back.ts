@@ -9,13 +9,13 @@ import { type Event, NOBODY, NOTHING, type Sofar, staysOf, type Walk, walkOf } f
 
 const COMMAND = "rollback";
 
-/** What to take back: everything, or what belongs to machines that are named. */
+/** Scope of a rollback: all machines, or named ones. */
 export interface Scope<L> {
   readonly all: boolean;
   readonly wants: (line: L) => boolean;
 }
 
-/** Changes that take lines back: those that are ours and were not taken back, last one first. */
+/** Inverse changes for lines, in reverse order. Only changes that we own and have not reverted. */
 function changesBack<C extends Change, L>(
   leg: Pick<Leg<C, L>, "changesOf">,
   lines: readonly L[],
@@ -25,11 +25,10 @@ function changesBack<C extends Change, L>(
 }
 
 /**
- * Takes back what was made by a leg, within a scope. What is no longer as it was made is left and listed,
- * and so is what others still need. Safe to run again: what is back is back.
- *
- * @param excluded machines that stay as they are
- * @throws MigrationError N2I-E301 when it stops midway, but where the last event has it
+ * Reverts a leg's changes in a scope. Skips and lists objects that were changed since or are in
+ * use. Safe to repeat.
+ * @param excluded machines to skip
+ * @throws MigrationError N2I-E301 if it stops midway, unless the last event has the error
  */
 export async function* back<C extends Change, L>(
   leg: Leg<C, L>,
@@ -75,10 +74,10 @@ export async function* back<C extends Change, L>(
 
 interface Chosen<C> {
   readonly changes: readonly C[];
-  /** Whether everything is to be taken back. */
+  /** Whether the scope is everything. */
   readonly all: boolean;
   readonly nodes: readonly string[] | "all";
-  /** Left by a rollback before. */
+  /** Skipped by an earlier rollback. */
   readonly before: ReadonlySet<string>;
 }
 
@@ -104,7 +103,7 @@ async function act<C extends Change, L>(
         observed: () => Promise.resolve(),
       },
     );
-    // From here on something is back, whatever becomes of the journal.
+    // Something is now reverted, even if the journal fails.
     done += outcome.done.length;
     const left: readonly Left[] = [
       ...outcome.left,
@@ -116,7 +115,7 @@ async function act<C extends Change, L>(
       removed: outcome.done.length,
       gone: outcome.found.length,
       settled: [...outcome.done, ...outcome.found].filter((id) => before.has(id)),
-      // Those of a rollback before are known: a journal must not grow by all of them each time.
+      // Without those of an earlier rollback, or the journal would grow by all of them each time.
       conflicts: left.flatMap(({ id }) => (before.has(id) ? [] : [id])),
     });
     return { ...outcome, left };
@@ -126,22 +125,18 @@ async function act<C extends Change, L>(
   }
 }
 
-/** What inspecting wants of a leg. */
 interface Inspectable<C extends Change, L> extends Pick<Leg<C, L>, "plan" | "lines" | "changesOf"> {
   readonly part: Omit<Leg<C, L>["part"], "perform" | "far">;
 }
 
-/** A change that is to be taken back, and how it stands. */
+/** A change to revert, and its state. */
 interface Inspected<C, L> {
   readonly line: L;
   readonly change: C;
   readonly state: State;
 }
 
-/**
- * The same walk, which only inspects: what taking a leg back would meet now, batch by batch, in the
- * order of the plan. Writes nothing, not in the journal either.
- */
+/** Preview of a rollback, batch by batch in plan order. Writes nothing, also not to the journal. */
 export async function* inspectBack<C extends Change, L>(
   leg: Inspectable<C, L>,
   entries: Entries,
@@ -181,7 +176,7 @@ async function inspect<C extends Change, L>(
   return inspected;
 }
 
-/** Machines of which a change is neither as it was made nor as it was before: nothing of them is taken back. */
+/** Machines with a change that is neither as made nor reverted. They are skipped completely. */
 export async function changedSince<C extends Change, L>(
   leg: Inspectable<C, L>,
   entries: Entries,
@@ -200,7 +195,7 @@ export interface Journalled<C extends Change, L>
   readonly part: Pick<Leg<C, L>["part"], "name" | "size">;
 }
 
-/** Lines of which something is ours and not taken back, by the journal alone, with those changes. */
+/** Lines with changes that we own and have not reverted, by the journal alone. */
 export async function* ownedLines<C extends Change, L>(
   { part, plan, lines, changesOf }: Journalled<C, L>,
   entries: Entries,
@@ -216,7 +211,7 @@ export async function* ownedLines<C extends Change, L>(
   }
 }
 
-/** How many changes of a leg are to be taken back, by the journal alone. */
+/** Number of changes to revert, by the journal alone. */
 export async function countBack<C extends Change, L>(
   leg: Journalled<C, L>,
   entries: Entries,

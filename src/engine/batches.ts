@@ -3,27 +3,24 @@ import type { Span } from "../model/journal.ts";
 
 let most = TOGETHER;
 
-/** Machines of Ironic, or rows of Nova, in one transaction of a database. */
+/** Machines of Ironic, or rows of Nova, in one database transaction. */
 export function inTransaction(): number {
   return most;
 }
 
-/** For tests of what happens between transactions: three of them need ten machines, not a thousand. */
+/** For tests, so that three transactions need ten machines instead of a thousand. */
 export function cutSmaller(size: number): void {
   most = size;
 }
 
-/** Lines of a plan that are performed together. */
 export interface Batch<L> {
   readonly span: Span;
   readonly lines: readonly L[];
 }
 
 /**
- * Cuts a plan's lines into batches. The journal knows a batch by its ends, so a plan is cut the same
- * way each time.
- *
- * @param size lines of a batch at most
+ * The journal knows a batch by its span, so each plan is cut the same way.
+ * @param size most lines
  */
 export async function* batches<L>(
   lines: AsyncIterable<readonly L[]>,

@@ -1,22 +1,21 @@
 import type { JsonObject } from "../lib/json.ts";
 import { type Entries, entriesOf } from "../model/journal.ts";
 
-/** A change that a journal says was begun, and not taken back since. */
+/** By the journal, a change that was started and not reverted. */
 export interface Begun {
-  /** What it was begun with, in order: a part reads it as it would any file. */
+  /** Data of its start entries, in order. A part validates it as it does any file. */
   readonly observed: readonly JsonObject[];
-  /** Its end, or that of its way back, was not recorded: a crash may have left it half made. */
+  /** Its end, or the end of its rollback, is missing: a crash may have left it incomplete. */
   readonly open: boolean;
-  /** Its way back was begun last, and is not at its end. */
+  /** Its rollback is in progress. */
   readonly back?: true;
 }
 
 const NONE: readonly JsonObject[] = [];
 
 /**
- * What a part that goes machine by machine began and did not take back since, in order, by id.
- *
- * @param below the part whose machines these are: what its rollbacks took away is gone with them
+ * Started and not reverted changes of a part that processes one machine at a time, in order, by id.
+ * @param below part of these machines, whose rollbacks also remove them here
  */
 export function begunIn(
   entries: Entries,

@@ -4,7 +4,7 @@ import { forward } from "./forward.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
 import { gather, together, type Walked } from "./runner.ts";
 
-/** Which way legs are walked, what of them is taken back, and which machines take no part. */
+/** Direction, rollback scope, and machines to skip. */
 type Course<L> =
   | { readonly direction: "forward"; readonly excluded?: Excluded | undefined }
   | {
@@ -14,10 +14,9 @@ type Course<L> =
     };
 
 /**
- * Walks legs one after the other, as one; none after one that did not come to its end.
- *
- * @param progress hears of the lines of a leg that are behind us
- * @throws MigrationError N2I-E301 when it stops midway, but where `broke` has it
+ * Runs legs in order, up to the first that does not complete.
+ * @param progress receives the number of completed lines of a leg
+ * @throws MigrationError N2I-E301 if it stops midway, unless the result has the error
  */
 export async function execute<C extends Change, L>(
   legs: readonly Leg<C, L>[],

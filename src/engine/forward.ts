@@ -20,12 +20,11 @@ import {
 const COMMAND = "apply";
 
 /**
- * Performs a leg, batch by batch: begin in the journal, perform, done in the journal. Safe to run again
- * at any time: what is as planned is found, not written.
- *
- * @param excluded machines that take no part
- * @throws MigrationError as the precondition does, before the first write; N2I-E301 when it stops midway,
- *   but where the last event has it
+ * Performs a leg in batches: `begin` in the journal, perform, `done` in the journal. Safe to
+ * repeat, because changes that exist as planned are found, not made.
+ * @param excluded machines to skip
+ * @throws MigrationError from the precondition, before the first write; N2I-E301 if it stops
+ *   midway, unless the last event has the error
  */
 export async function* forward<C extends Change, L>(
   leg: Leg<C, L>,
@@ -37,7 +36,7 @@ export async function* forward<C extends Change, L>(
   for await (const batch of ahead(wanted(walk))) {
     if (session.stopping()) return yield { kind: "stopped" };
     const chosen = await choose(walk, batch, excluded);
-    // Who was not asked before the stop did not answer: nothing is made on its word.
+    // A check that the stop interrupted has no result, so nothing is done after it.
     if (session.stopping()) return yield { kind: "stopped" };
     const outcome =
       chosen.changes.length === 0 ? NOTHING : await act(walk, batch.span, chosen, sofar);
@@ -54,14 +53,14 @@ export async function* forward<C extends Change, L>(
   }
 }
 
-/** A batch that was read, with what it would change: asked for once. */
+/** A batch with its changes, which are computed once. */
 interface Wanted<C, L> extends Batch<L> {
-  /** Lines that change anything. */
+  /** Lines with changes. */
   readonly acting: readonly L[];
   readonly all: readonly C[];
 }
 
-/** A leg's batches, each read while the one before it is performed. */
+/** Reads each batch while the previous one is performed. */
 async function* wanted<C extends Change, L>({ leg }: Walk<C, L>): AsyncGenerator<Wanted<C, L>> {
   for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
     const all: C[] = [];
@@ -74,11 +73,10 @@ async function* wanted<C extends Change, L>({ leg }: Walk<C, L>): AsyncGenerator
   }
 }
 
-/** What is performed of a batch, and what is left out of it. */
 interface Chosen<C, L> {
   readonly changes: readonly C[];
   readonly ours: ReadonlySet<string>;
-  /** Left out, and not ours: must never count as made by us. */
+  /** Skipped and not owned. Must never count as ours. */
   readonly out: readonly C[];
   readonly excluded: readonly Aside<L>[];
   readonly waiting: readonly Left[];
@@ -130,9 +128,9 @@ async function act<C extends Change, L>(
       if (keptNothing(cause) || unwritten) await abort(walk, span, cause);
       throw cause;
     });
-    // From here on something is kept, whatever becomes of the journal.
+    // Something is now committed, even if the journal fails.
     done += outcome.done.length;
-    // The end of a batch that broke is not recorded: the next run asks how far each machine came.
+    // A batch that broke has no end in the journal, so the next run inspects each machine.
     if (outcome.broke !== undefined) return outcome;
     const { found, failed } = outcome;
     await session.journal.append({
@@ -153,7 +151,7 @@ async function begin<C extends Change, L>(
   { out }: Chosen<C, L>,
 ): Promise<void> {
   const { append } = session.journal;
-  // Before the batch is begun: what is left out of it must never count as made by us.
+  // Before `begin`, because skipped rows must never count as ours.
   if (out.length > 0)
     await append({ do: "aborted", ...about(span), why: "left out", ...rowsOf(out) });
   const staged = leg.staged === true && { staged: true as const };
@@ -180,7 +178,7 @@ function hooksOf<C extends Change, L>(
       if (refused.length === 0) return;
       const theirs = chosen.changes.filter(({ id }) => refused.includes(id));
       const { rows: ids } = rowsOf(theirs);
-      // Of its machine the end of the batch says whether it failed.
+      // The end of the batch has the result of its machine.
       await append({ do: "aborted", ...about(span), why: "refused", rows: ids });
     },
   };
@@ -196,7 +194,7 @@ function rowsOf(changes: readonly Change[]): {
   };
 }
 
-/** Without a word, what another run made would be found as ours the next time. */
+/** Without this entry, rows of another run would count as ours next time. */
 async function abort<C extends Change, L>(
   { session, ownership, about }: Walk<C, L>,
   span: Span,
@@ -204,7 +202,7 @@ async function abort<C extends Change, L>(
 ): Promise<void> {
   if (wasBegun(ownership, span)) return;
   const entry = { do: "aborted", ...about(span), why } as const;
-  await session.journal.append(entry).catch(() => undefined); // the first failure is the one to report
+  await session.journal.append(entry).catch(() => undefined); // report the first failure
 }
 
 async function brokeOf<C extends Change, L>(
@@ -218,7 +216,7 @@ async function brokeOf<C extends Change, L>(
   return stoppedAfter(COMMAND, walk.leg.part.far({ lines: lines + behind, done }), cause);
 }
 
-/** Of those found, the ones that are neither ours nor known not to be. */
+/** Found changes that are neither owned nor known as foreign. */
 function strangers<C, L>(
   ids: readonly string[],
   { ours }: Chosen<C, L>,
@@ -227,7 +225,7 @@ function strangers<C, L>(
   return ids.filter((id) => !ours.has(id) && !preExisting.has(id));
 }
 
-/** Changes a run before made and did not live to record: those it finds there now. */
+/** Owned changes that an earlier run made without a journal entry, and that exist now. */
 function unrecorded(
   { found, left }: Outcome,
   ours: ReadonlySet<string>,

@@ -1,10 +1,7 @@
 import { MigrationError } from "../lib/error.ts";
 import type { RefusalCode } from "../lib/refusals.ts";
 
-/**
- * The line broke: the target may or may not have kept the batch; a service has kept what it did
- * before. All else is met before a commit.
- */
+/** Errors after which something may be committed: a lost connection, or a service. */
 const MAYBE_KEPT: ReadonlySet<RefusalCode> = new Set([
   "N2I-E200",
   "N2I-E210",
@@ -15,25 +12,25 @@ const MAYBE_KEPT: ReadonlySet<RefusalCode> = new Set([
   "N2I-E217",
 ]);
 
-/** A failure that was met before anything could be kept. */
+/** Whether the failure occurred before anything was committed. */
 export function keptNothing(cause: unknown): cause is MigrationError {
   return cause instanceof MigrationError && !MAYBE_KEPT.has(cause.code);
 }
 
-/** A failure after something was, or may have been, kept says so first. */
+/** If something was or may be committed, the error reports that first. */
 export function midway(command: string, far: string, some: boolean, cause: unknown): unknown {
   if (!(cause instanceof MigrationError) || (!some && keptNothing(cause))) return cause;
   return stoppedAfter(command, far, cause);
 }
 
-/** The login lacks a right: the call that met it changed nothing. */
+/** Missing privilege: the failed call changed nothing. */
 export function isDenied(cause: unknown): boolean {
   return cause instanceof MigrationError && DENIED.has(cause.code);
 }
 
 const DENIED: ReadonlySet<RefusalCode> = new Set(["N2I-E206", "N2I-E211"]);
 
-/** @param far how far it came: `3 machines` */
+/** @param far progress: `3 machines` */
 export function stoppedAfter(command: string, far: string, cause: MigrationError): MigrationError {
   const message = `${command} stopped after ${far}: ${cause.code} ${cause.message}`;
   return new MigrationError("N2I-E301", message, { cause });

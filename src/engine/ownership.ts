@@ -1,41 +1,41 @@
 import { type BatchEntry, batchesOf, type Entries, type Span } from "../model/journal.ts";
 
-/** Uuids of some machines of a batch, or all of them. */
+/** Machine uuids of a batch, or all machines. */
 type Machines = ReadonlySet<string> | "all";
 
-/** What a journal says of one part's plan: which of what is there is ours. */
+/** Ownership of a part's changes in a plan, by the journal. */
 export interface Ownership {
-  /** Batches begun, whether or not their end was recorded. */
+  /** Started batches, with or without an end. */
   readonly begun: readonly Span[];
-  /** Begun, and no end was recorded: only the target knows whether they were kept. */
+  /** Started batches without an end. Only the target shows whether they were committed. */
   readonly open: readonly Span[];
-  /** Changes that were there before us: never ours to undo. */
+  /** Existing before this run. Rollback never reverts them. */
   readonly preExisting: ReadonlySet<string>;
-  /** Refused to us or left out, and not taken up again since: not ours. */
+  /** Refused or skipped, and not made since. Not ours. */
   readonly refused: ReadonlySet<string>;
-  /** Batches rolled back and not begun again since, by key: which machines of them. */
+  /** Reverted batches, not started again since, and which of their machines. */
   readonly undone: ReadonlyMap<string, Machines>;
-  /** Changes a rollback took back and that were not begun again since. */
+  /** Number of reverted changes that were not started again since. */
   readonly back: number;
-  /** Changes a rollback left in place, as last reported. */
+  /** Changes that a rollback skipped, by its last report. */
   readonly left: LeftBack;
-  /** Changes made, as the ends of batches have it; one taken back and made again counts once. */
+  /** Number of changes made. A change that was reverted and made again counts once. */
   readonly created: number;
-  /** Changes of ours that are there, as recorded, by batch. */
+  /** Number of our existing changes by batch, as recorded. */
   readonly rows: ReadonlyMap<string, number>;
-  /** Of each batch that ended once, the machines that never got to their end. */
+  /** Machines of ended batches that never completed. */
   readonly failed: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** Changes left in place: there may be hundreds of thousands, so the journal is asked for those of a batch. */
+/** Queried by batch, because there may be hundreds of thousands. */
 interface LeftBack {
-  /** Of all batches: each is gone through. */
+  /** Of all batches, each of which is evaluated. */
   readonly size: () => number;
   readonly isEmpty: () => boolean;
   readonly of: (span: Span) => ReadonlySet<string>;
 }
 
-/** A batch as the maps of `Ownership` name it. */
+/** Key of a batch in the maps of `Ownership`. */
 export function keyOf({ from, to }: Span): string {
   return `${from}-${to}`;
 }
@@ -45,16 +45,16 @@ interface Known {
   begun: boolean;
   open: boolean;
   undone: Machines | undefined;
-  /** A rollback was begun and has no end: which machines it takes back. */
+  /** Machines of a rollback that has started and not ended. */
   undoing: readonly string[] | "all" | undefined;
-  /** Whether the rollback before that was begun and had no end. */
+  /** Whether an earlier rollback also has no end. */
   cut: boolean;
   back: number;
   rows: number;
   failed: ReadonlySet<string> | undefined;
-  /** Machines left out of what is begun next. */
+  /** Machines that the next start skips. */
   out: readonly string[];
-  /** What was so before it was begun last. */
+  /** State before the last start. */
   earlier: Pick<Known, "begun" | "undone" | "back"> | undefined;
 }
 
@@ -65,7 +65,7 @@ function unknown(span: Span): Known {
   };
 }
 
-/** Reads the journal forward, as it happened. */
+/** Reads the journal in order. */
 export function ownershipOf(entries: Entries, part: string, plan: string): Ownership {
   const batches = new Map<string, Known>();
   const preExisting = new Set<string>();
@@ -106,7 +106,7 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
 
 type UndoneEntry = Extract<BatchEntry, { readonly do: "undone" }>;
 
-/** @param undone in the order of the journal */
+/** @param undone in journal order */
 function leftBy(undone: readonly UndoneEntry[]): LeftBack {
   let last: { readonly span: Span; readonly ids: ReadonlySet<string> } | null = null;
   const of = (span: Span): ReadonlySet<string> => {
@@ -128,7 +128,7 @@ function leftBy(undone: readonly UndoneEntry[]): LeftBack {
   };
 }
 
-/** Spans as one where they overlap, as batches do that were cut otherwise. */
+/** Merges overlapping spans of batches with different cuts. */
 function apart(spans: readonly Span[]): readonly Span[] {
   const found: { from: number; to: number }[] = [];
   for (const { from, to } of spans.toSorted((one, other) => one.from - other.from)) {
@@ -139,7 +139,7 @@ function apart(spans: readonly Span[]): readonly Span[] {
   return found;
 }
 
-/** @returns by how much it changes what counts as created */
+/** @returns change of the `created` count */
 function read(known: Known, entry: BatchEntry): number {
   switch (entry.do) {
     case "begin":
@@ -165,7 +165,7 @@ function read(known: Known, entry: BatchEntry): number {
     case "undone":
       known.undone = together(known.undone, known.undoing ?? []);
       known.undoing = undefined;
-      // What a rollback found away after one that did not live to record it, that one took.
+      // Rows that are missing after a rollback without an end were reverted by that rollback.
       known.back += entry.removed + (known.cut ? entry.gone : 0);
       known.rows = Math.max(0, known.rows - entry.removed - entry.gone);
       return 0;
@@ -182,7 +182,7 @@ function begin(known: Known): number {
   return -back;
 }
 
-/** Nothing of what was begun last was kept: all is as it was before. */
+/** The last start committed nothing, so its previous state is restored. */
 function abort(known: Known): number {
   const { begun = false, undone, back = 0 } = known.earlier ?? {};
   known.open = false;
@@ -192,7 +192,7 @@ function abort(known: Known): number {
   return back;
 }
 
-/** What ended once stays ended, whatever becomes of it in a later run. */
+/** A machine that was completed stays completed, also if a later run fails. */
 function stillFailed(
   before: ReadonlySet<string> | undefined,
   failed: readonly string[],
@@ -206,7 +206,7 @@ function together(before: Machines | undefined, more: readonly string[] | "all")
   return new Set([...(before ?? []), ...more]);
 }
 
-/** Whether a rollback was recorded to have taken a change of a machine back. */
+/** Whether a rollback of this change is recorded. */
 export function wasUndone(
   { undone, left }: Ownership,
   span: Span,
@@ -218,10 +218,7 @@ export function wasUndone(
   return machines === "all" || machines.has(machine);
 }
 
-/**
- * Whether a change of a batch that is there now is our own work: the batch was begun, it was not found there before
- * us or refused to us, and no rollback of ours took it back since. What is there after one is another run's.
- */
+/** Started, new at that time, not refused, and not reverted since. */
 export function ownedIn(
   ownership: Ownership,
   span: Span,
@@ -235,20 +232,14 @@ export function ownedIn(
     !wasUndone(ownership, span, machine ?? "", id);
 }
 
-/**
- * Whether the batch was begun before, so that what is found there now is our own work. Once all of it
- * was taken back it no longer is: what is found then, another run made.
- */
+/** Existing rows are then ours. After a full rollback, they are those of another run. */
 export function wasBegun(ownership: Ownership, span: Span): boolean {
   return ownership.begun.some(
     (other) => other.from < span.to && span.from < other.to && !wasTakenBack(ownership, other),
   );
 }
 
-/**
- * The same for one position of the plan after the other: each batch is looked at once, however many positions are
- * asked about.
- */
+/** The same for single positions. Evaluates each batch once. */
 export function begunAt(ownership: Ownership): (position: number) => boolean {
   const ours = ownership.begun.filter((span) => !wasTakenBack(ownership, span));
   const begun = new Uint8Array(ours.reduce((end, { to }) => Math.max(end, to), 0));
@@ -260,7 +251,7 @@ function wasTakenBack({ undone, left }: Ownership, span: Span): boolean {
   return undone.get(keyOf(span)) === "all" && left.isEmpty();
 }
 
-/** Whether a machine's batch ended once, and the machine with it; a later run that was cut changes nothing of that. */
+/** Whether the machine was completed once, regardless of a later interrupted run. */
 export function hasEnded({ failed }: Ownership, span: Span, machine: string): boolean {
   return failed.get(keyOf(span))?.has(machine) === false;
 }

@@ -3,34 +3,31 @@ import type { BatchEntry, Entries, MachineEntry, NovaAfter } from "../model/jour
 
 export type Direction = "forward" | "back";
 
-/**
- * A system that can be changed. It knows its own rows or calls, and no journal, no lock, no batch, no
- * other part.
- */
+/** Knows its own rows or calls, but no journal, lock, batch or other part. */
 export interface Part<C extends Change = Change> {
-  /** Names it in the journal. */
+  /** Name in the journal. */
   readonly name: string;
-  /** Lines of its plan in one batch: a transaction, or what is finished after Ctrl-C. */
+  /** Plan lines per batch: a transaction, or the unit that is completed after Ctrl-C. */
   readonly size: number;
-  /** How far it came, for an error that ends it midway: `3 machines`. */
+  /** Progress for an error midway: `3 machines`. */
   readonly far: (sofar: { readonly lines: number; readonly done: number }) => string;
-  /** How changes stand; nothing is locked or written. */
+  /** States of changes, without locks and writes. */
   readonly inspect: (changes: readonly C[]) => Promise<readonly State[]>;
-  /** Changes that others still need as they are, and why; asked before a batch is begun. */
+  /** Changes whose objects are in use, and the reason. Called before a batch starts. */
   readonly waiting?: (
     changes: readonly C[],
     direction: Direction,
   ) => Promise<ReadonlyMap<string, string>>;
-  /** Of a walk that only inspects: counts these as made for what waits on them later. */
+  /** For a preview: treats these changes as made, for later calls of `waiting`. */
   readonly assume?: (changes: readonly C[]) => void;
-  /** Makes changes: all or none in a transaction, otherwise as far as it came, which it tells. */
+  /** Makes changes: atomically in a transaction, else as far as possible and reported. */
   readonly perform: (changes: readonly C[], hooks: Hooks) => Promise<Outcome>;
 }
 
-/** Why a machine takes no further part, by uuid: one channel between all legs of a walk. */
+/** Excluded machines by uuid with the reason, shared by all legs of a run. */
 export type Excluded = ReadonlyMap<string, string>;
 
-/** The changes of one part by one plan, and what is asked around them. */
+/** Changes of one part in one plan, with callbacks. */
 export interface Leg<C extends Change = Change, L = C> {
   readonly part: Part<C>;
   /** sha256 of the plan. */
@@ -38,21 +35,21 @@ export interface Leg<C extends Change = Change, L = C> {
   readonly lines: () => AsyncIterable<readonly L[]>;
   readonly changesOf: (line: L) => readonly C[];
   readonly machineOf: (line: L) => string | null;
-  /** A line without what nobody is told of a machine that was left out or failed: there may be many to keep. */
+  /** Removes data of a skipped or failed line that reports do not need, to save memory. */
   readonly brief?: (line: L) => L;
-  /** Runs before each batch is begun; what it throws keeps it from being begun. */
+  /** Runs before each batch. An error prevents its start. */
   readonly check: () => Promise<void>;
-  /** Runs once, before the first write; what it throws stops everything before that. */
+  /** Runs once, before the first write. An error stops the run. */
   readonly precondition: () => Promise<void>;
-  /** Runs once, before the first change is made that is not there already; of a part of rows alone. */
+  /** Runs once, before the first new change. Only for parts of rows. */
   readonly making?: () => Promise<void>;
-  /** Asks once more, right before their batch, which machines are left out, and why. */
+  /** Final check immediately before a batch: excluded machines with the reason. */
   readonly exclude?: (lines: readonly L[]) => Promise<Excluded>;
-  /** What is loaded is handed over later. */
+  /** The load is staged for a later hand-over. */
   readonly staged?: boolean;
-  /** Whether Nova's rows are changed behind these. */
+  /** Whether Nova's rows are changed afterwards. */
   readonly nova?: NovaAfter;
-  /** Changes that a leg before made, with which this one is reported as one: an error counts them too. */
+  /** Changes of a previous leg that is reported together with this one. */
   readonly already?: number;
 }
 
@@ -62,17 +59,17 @@ export interface Clock {
   readonly sleep: (milliseconds: number) => Promise<void>;
 }
 
-/** What everything that acts has of the world. */
+/** Environment of all commands that make changes. */
 export interface Session {
   readonly journal: {
     readonly entries: () => Entries;
-    /** Once this resolves, a power cut keeps the entry. */
+    /** When it resolves, the entry survives a power failure. */
     readonly append: (entry: BatchEntry | MachineEntry) => Promise<void>;
   };
   /** ISO 8601, UTC. */
   readonly now: () => string;
-  /** Who acts, for the journal: `root@host pid 12`. */
+  /** User and process, for the journal: `root@host pid 12`. */
   readonly by: string;
-  /** True once the operator asked to stop: the batch under way is finished, no other begun. */
+  /** Whether the operator requested a stop: the current batch is completed, and no other starts. */
   readonly stopping: () => boolean;
 }

@@ -4,7 +4,7 @@ import type { BatchEntry, Span } from "../model/journal.ts";
 import { type Ownership, ownershipOf } from "./ownership.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
 
-/** A line of a plan that was left out or failed, and why. */
+/** A skipped or failed line of a plan. */
 export interface Aside<L> {
   readonly line: L;
   readonly why: string;
@@ -13,29 +13,29 @@ export interface Aside<L> {
 export type Event<L> =
   | {
       readonly kind: "batch";
-      /** Lines behind us. */
+      /** Completed lines. */
       readonly lines: number;
       readonly outcome: Outcome;
-      /** Left out when they were asked once more. */
+      /** Excluded by the final check. */
       readonly excluded: readonly Aside<L>[];
-      /** Lines of machines that did not get to their end. */
+      /** Lines of machines that did not complete. */
       readonly failed: readonly Aside<L>[];
-      /** Changes of ours that machines share, out of the scope of a way back. */
+      /** Our changes shared by machines, outside the rollback's scope. */
       readonly shared: number;
-      /** Changes of ours of machines that are excluded from a way back. */
+      /** Our changes of machines that are excluded from rollback. */
       readonly kept: number;
-      /** Machines of which a change was left, and which one. */
+      /** Machines with a skipped change, and one such change. */
       readonly stays: Excluded;
     }
   /** On request, before its end. */
   | { readonly kind: "stopped" }
-  /** Ended amid a batch whose machines go one by one: the error to end with once the rest is reported. */
+  /** Ended within a batch that is not atomic. The error is thrown after the report. */
   | { readonly kind: "broke"; readonly error: MigrationError };
 
 export const NOBODY: Excluded = new Map();
 export const NOTHING: Outcome = { done: [], found: [], left: [] };
 
-/** The precondition, run once, and whether it passed: from then on something may be written. */
+/** A precondition that runs once. After it passed, something may be written. */
 function guardOf(precondition: () => Promise<void>) {
   let passed = false;
   return {
@@ -48,15 +48,15 @@ function guardOf(precondition: () => Promise<void>) {
   };
 }
 
-/** A leg on its way, with what the journal said of it when it set out. */
+/** A leg in progress, with its ownership at the start. */
 export interface Walk<C extends Change, L> {
   readonly leg: Leg<C, L>;
   readonly session: Session;
-  /** What is appended from here on speaks of batches behind us. */
+  /** Later journal entries are about completed batches. */
   readonly ownership: Ownership;
   readonly guard: ReturnType<typeof guardOf>;
   readonly making: ReturnType<typeof guardOf>;
-  /** What every entry of a batch begins with. */
+  /** Common fields of batch entries. */
   readonly about: (span: Span) => Pick<BatchEntry, "part" | "plan" | "from" | "to" | "at">;
 }
 
@@ -71,15 +71,13 @@ export function walkOf<C extends Change, L>(leg: Leg<C, L>, session: Session): W
   };
 }
 
-/** How far a walk has come. */
 export interface Sofar {
   readonly lines: number;
   readonly done: number;
 }
 
-/** A walk that has ended, in one. */
 export interface Walked<L> {
-  /** Changes made now, and those that were made already. */
+  /** Changes made now, and made earlier. */
   readonly done: number;
   readonly found: number;
   readonly left: readonly Left[];
@@ -90,11 +88,11 @@ export interface Walked<L> {
   readonly stays: Excluded;
   /** Stopped on request before the end. */
   readonly stopped: boolean;
-  /** Why it ended amid a batch: to be thrown once the rest is reported. */
+  /** Why it ended within a batch. Thrown after the report. */
   readonly broke: MigrationError | null;
 }
 
-/** @param progress hears of the lines behind us after each batch */
+/** @param progress receives the number of completed lines after each batch */
 export async function gather<L>(
   events: AsyncIterable<Event<L>>,
   progress: (lines: number) => void = () => undefined,
@@ -125,7 +123,6 @@ export async function gather<L>(
   return ended({});
 }
 
-/** Two walks, the second after the first, as one. */
 export function together<L>(one: Walked<L>, next: Walked<L>): Walked<L> {
   return {
     done: one.done + next.done,
@@ -141,7 +138,7 @@ export function together<L>(one: Walked<L>, next: Walked<L>): Walked<L> {
   };
 }
 
-/** Machines of the changes that were left, with one of them. */
+/** Machines with a skipped change, and one such change. */
 export function staysOf(changes: readonly Change[], left: readonly Left[]): Excluded {
   if (left.length === 0) return NOBODY;
   const whys = new Map(left.map(({ id, why }) => [id, why]));

@@ -4,7 +4,7 @@ import type { Begun } from "./begun.ts";
 import type { Direction, Session } from "./part.ts";
 import type { Position, WindowPart } from "./window-part.ts";
 
-/** What a walk does to machines, with its entries in the journal. */
+/** Changes machines, with journal entries. */
 export type Acts<C extends { readonly id: string }, P extends Position> = ReturnType<
   typeof actsOf<C, P>
 >;
@@ -15,7 +15,7 @@ export function actsOf<C extends { readonly id: string }, P extends Position>(
   direction: Direction,
   ours: ReadonlyMap<string, Begun>,
 ) {
-  /** By id, what each was begun with now. */
+  /** By id, the data of its start entry. */
   const begun = new Map<string, string>();
   const made = new Set<string>();
   const about = (id: string) => ({ part: part.name, id, at: now() });
@@ -30,7 +30,7 @@ export function actsOf<C extends { readonly id: string }, P extends Position>(
       ...(keeps && { observed }),
     });
   }
-  /** What is recorded of an end; null where the journal says so already, or nothing ended. */
+  /** Journal entry of an end. Null if it is recorded already, or nothing ended. */
   function entryOf(id: string, { is, left }: P): MachineEntry | null {
     if (direction === "back") {
       if (is === "after") return { do: "returned", ...about(id) };
@@ -49,15 +49,14 @@ export function actsOf<C extends { readonly id: string }, P extends Position>(
       made.add(id);
       return reached;
     },
-    /** Records the end; whether the machine was changed now. */
+    /** Records the end. @returns whether the machine was changed now */
     async ended({ id }: C, position: P): Promise<boolean> {
       const entry = entryOf(id, position);
       if (entry !== null) await journal.append(entry);
       return made.has(id);
     },
-    /** Whether any was begun: from then on something may be changed. */
+    /** Whether a machine was started, so that something may be changed. */
     begun: (): boolean => begun.size > 0,
-    /** How many were changed, as far as their part knows. */
     made: (): number => made.size,
   };
 }

@@ -7,41 +7,39 @@ import type { Clock, Direction, Session } from "./part.ts";
 import { type Acts, actsOf } from "./window-acts.ts";
 import type { Position, WindowLeg } from "./window-part.ts";
 
-/** A machine that came to its end, or of which nothing more is awaited. */
+/** A machine that completed, or that is no longer waited for. */
 export interface Ending<C, P> {
   readonly change: C;
   readonly position: P;
   /** Changed now. */
   readonly made: boolean;
-  /** So when it was first inspected. */
+  /** In this state at its first inspection. */
   readonly found: boolean;
-  /** Machines behind us. */
+  /** Completed machines. */
   readonly behind: number;
 }
 
 export interface WindowEnd {
-  /** Changed now, those under way too. */
+  /** Changed now, including machines in progress. */
   readonly made: number;
-  /** On request, with something left to do. */
+  /** On request, with machines left. */
   readonly stopped: boolean;
-  /** Machines begun, by this walk or another, that were not seen to end. */
+  /** Started machines without a known end. */
   readonly underWay: number;
-  /** Why it ended after a machine was begun: to be thrown once the rest is reported. */
+  /** Error after a machine was started. Thrown after the report. */
   readonly broke: MigrationError | null;
 }
 
-/** What everything that goes machine by machine has of the world. */
 export type WindowSession = Session & { readonly clock: Clock };
 
 /**
- * Takes machines forward in their order, never more at a time than the pace allows, and watches those
- * under way until they end. What waits is tried again once all others are behind us. Safe to run again
- * at any time: each is inspected before it is begun. It ends at the last machine, on request, or with so
- * many failures; those under way are watched to their end then, unless it was on request.
- *
- * @param ends hears of each machine as it ends
- * @throws MigrationError when something breaks before the first is begun, or the first change is denied,
- *   else as `broke`
+ * Changes machines in order within the pace, and watches them until they end. Waiting machines are
+ * retried after all others. Safe to repeat, because each machine is inspected first. Ends after the
+ * last machine, too many failures, or on request. Except on request, machines in progress are
+ * watched to their end.
+ * @param ends called when a machine ends
+ * @throws MigrationError before the first start, or if the first change is denied; later errors are
+ *   `broke`
  */
 export function windowForward<C extends { readonly id: string }, P extends Position>(
   leg: WindowLeg<C, P>,
@@ -55,10 +53,7 @@ export function windowForward<C extends { readonly id: string }, P extends Posit
   });
 }
 
-/**
- * Takes back what was begun, in the order it is given, as `windowForward` goes forward. What is no
- * longer as it was left is left and listed; it stays ours.
- */
+/** Reverts started changes in the given order. Skips and lists machines that were changed since. */
 export function windowBack<C extends { readonly id: string }, P extends Position>(
   leg: WindowLeg<C, P>,
   session: WindowSession,
@@ -106,7 +101,6 @@ async function walk<C extends { readonly id: string }, P extends Position>(
   return { made: acts.made(), stopped, underWay, broke };
 }
 
-/** Machines on their way to their end, of which some wait for others to let go. */
 function windowOf<C extends { readonly id: string }, P extends Position>(
   leg: WindowLeg<C, P>,
   session: WindowSession,
@@ -131,7 +125,7 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
     else if (position.is === "waiting") waiting.push([change, position]);
     else await end(change, position, found);
   }
-  /** @returns whether it was begun, or had not to be */
+  /** @returns whether it was started, or did not need a start */
   async function one(change: C, seen: P | undefined, stops: () => boolean): Promise<boolean> {
     if (seen === undefined) throw new Error(`${part.name} did not say where ${change.id} is`);
     if (seen.is === "before" && !(await flight.room(stops))) return false;
@@ -144,7 +138,7 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
     const seen = await part.inspect(changes, false);
     const rest = [...changes.entries()].values();
     let goesOn = true;
-    // Each begins the next as soon as its own is begun: nobody waits for the slowest of some.
+    // Each worker continues after its own start, so that no slow machine blocks the others.
     const worker = async (): Promise<void> => {
       for (const [at, change] of rest)
         try {
@@ -159,9 +153,9 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
     return goesOn;
   }
   return {
-    /** Begins those that may be; false when it ended before the last. */
+    /** Starts machines. False if it ended before the last. */
     go: (changes: readonly C[]): Promise<boolean> => go(changes, enough),
-    /** Tries those that wait, until none does or it took too long. */
+    /** Retries waiting machines until none waits or the time is over. */
     async retry(): Promise<void> {
       const since = clock.now();
       while (waiting.length > 0 && !enough() && clock.now() - since < pace.lockWait) {
@@ -172,7 +166,6 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
         await flight.drain();
       }
     },
-    /** Nobody waits any more. */
     giveUp(): void {
       for (const [change, position] of waiting)
         ends({ change, position, behind, made: false, found: false });
@@ -185,7 +178,7 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
 
 const RETRY_MS = 500;
 
-/** Of several that break, the one that leaves most in doubt. */
+/** Of several errors, throws the one with the least certain state. */
 async function all<T>(works: readonly Promise<T>[]): Promise<readonly T[]> {
   const settled = await Promise.allSettled(works);
   const reasons = settled.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
@@ -193,19 +186,18 @@ async function all<T>(works: readonly Promise<T>[]): Promise<readonly T[]> {
   return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
-/** Machines that were begun and are not at their end. */
 interface Flight<C> {
   readonly add: (change: C) => void;
   readonly size: () => number;
-  /** Waits until one more may be begun; false when none is to be, by then. */
+  /** Waits until another machine may start. False after a stop. */
   readonly room: (stops: () => boolean) => Promise<boolean>;
-  /** Watches them until each has ended, or somebody asks to stop. */
+  /** Watches machines until each has ended, or until a stop is requested. */
   readonly drain: () => Promise<void>;
 }
 
 const LOOKS_MS = [0, 1000] as const;
 
-/** Machines that were begun and are not at their end. @param end a machine has come to its end */
+/** @param end called when a machine ends */
 function flightOf<C extends { readonly id: string }, P extends Position>(
   { part, pace }: Pick<WindowLeg<C, P>, "part" | "pace">,
   { clock, stopping }: Pick<Session, "stopping"> & { readonly clock: Clock },
@@ -220,7 +212,7 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
   const isFull = (): boolean =>
     underWay.size + pace.together > (pace.inFlight ?? part.room?.() ?? pace.together);
 
-  /** One that is as before waited when it was begun: it is begun again. */
+  /** A machine that is unchanged was waiting for a lock at its start, so it is started again. */
   async function nextOf(change: C, seen: P, late: boolean): Promise<P> {
     if (seen.is === "after" || seen.is === "other") return seen;
     if (late) return part.overdue?.(change, seen) ?? seen;
@@ -248,7 +240,6 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
   return {
     add: (change: C): void => void underWay.set(change.id, { change, since: clock.now() }),
     size: (): number => underWay.size,
-    /** Waits until one more may be begun; false when none is to be, by then. */
     async room(stops: () => boolean): Promise<boolean> {
       while (isFull() && !stops()) {
         await watch();
@@ -261,7 +252,6 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
       next = Math.max(next, clock.now()) + pace.every;
       return !stops();
     },
-    /** Watches them until each has ended, or somebody asks to stop. */
     async drain(): Promise<void> {
       for (looked = 0; underWay.size > 0 && !stopping(); looked += 1) {
         const wait = looks[looked] ?? longest;

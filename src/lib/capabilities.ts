@@ -1,9 +1,8 @@
 import { isObject, type Json } from "./json.ts";
 
 /**
- * Capabilities by name, `true` and `false` in lower case.
- *
- * @param told `boot_mode:uefi,iscsi_boot:True`, or an object
+ * Capabilities by name. `true` and `false` become lower case. Input:
+ * `boot_mode:uefi,iscsi_boot:True`, or an object.
  * @source ironic: drivers/utils.py, capabilities_to_dict
  */
 export function capabilitiesOf(told: Json): ReadonlyMap<string, string> {

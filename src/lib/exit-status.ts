@@ -1,4 +1,4 @@
-/** The exit statuses, frozen: scripts rely on them. src/manual/scripts.md prints this table; a test compares. */
+/** Frozen, because scripts rely on them. A test compares the table in src/manual/scripts.md. */
 export const EXIT_STATUS = {
   done: { status: 0, meaning: "done, nothing to do, or equal" },
   failed: { status: 1, meaning: "failed. The target is unchanged or as before" },
@@ -35,18 +35,14 @@ export type ExitName = keyof typeof EXIT_STATUS;
 export interface Refusal {
   readonly exit: number;
   readonly title: string;
-  /** Why the tool stops here rather than going on. */
   readonly why: string;
-  /** What the operator does next: one sentence. */
   readonly fix: string;
 }
 
-/** Makes refusals that end with one status. */
 function ending(name: ExitName): (title: string, why: string, fix: string) => Refusal {
   return (title, why, fix) => ({ exit: EXIT_STATUS[name].status, title, why, fix });
 }
 
-/** Refusals by how a command ends that meets one. */
 export const bug = ending("bug");
 export const denied = ending("denied");
 export const failed = ending("failed");

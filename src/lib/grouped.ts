@@ -1,4 +1,4 @@
-/** What `of` makes of items, by a key of theirs, each list in their order. */
+/** Keeps the order of the items within each group. */
 export function groupedBy<T, K, V>(
   items: Iterable<T>,
   key: (item: T) => K,
@@ -14,7 +14,6 @@ export function groupedBy<T, K, V>(
   return groups;
 }
 
-/** Items by a key of theirs, each list in their order. */
 export function grouped<T, K>(
   items: Iterable<T>,
   key: (item: T) => K,

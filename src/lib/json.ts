@@ -1,4 +1,3 @@
-/** A value that JSON can hold. */
 export type Json =
   | null
   | boolean
@@ -12,20 +11,18 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** An empty object in place of anything else. */
 export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** A text; null in place of anything else. */
 export function textOrNull(value: unknown): string | null {
   return typeof value === "string" ? value : null;
 }
 
-/** What a text says in JSON; null when it is none. */
+/** Null for invalid JSON. */
 export function parsedJson(text: string): Json {
   try {
-    return JSON.parse(text) as Json; // what JSON.parse gives is that
+    return JSON.parse(text) as Json; // JSON.parse returns nothing else
   } catch {
     return null;
   }

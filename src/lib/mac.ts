@@ -1,7 +1,6 @@
 /**
- * A MAC as Ironic's API stores it: lower case, colons. Dashes, dots and bare hex are understood,
- * since Grizzly and Havana let any text in; null when it is no MAC.
- *
+ * A MAC address as Ironic's API stores it: lower case with colons. Also reads dashes, dots and bare
+ * hex, because Grizzly and Havana accept any text. Null if it is not a MAC.
  * @source facts/nova-bm.md 1.7; facts/ironic.md 1.3
  */
 export function normaliseMac(text: string): string | null {
@@ -15,7 +14,7 @@ export function normaliseMac(text: string): string | null {
   return hex === null ? null : (hex.match(/../g)?.join(":") ?? null);
 }
 
-/** Why no network card has this normalised MAC; null where one may. */
+/** Why no NIC can have this normalised MAC, else null. */
 export function noNic(mac: string): string | null {
   if (mac === "00:00:00:00:00:00") return "no address";
   return (Number.parseInt(mac.slice(0, 2), 16) & 1) === 1 ? "a multicast address" : null;

@@ -1,18 +1,18 @@
-/** Lines kept of one machine, and of all machines together. */
+/** Lines kept for each machine, and for all machines together. */
 const KEPT = 3;
 const LONGEST = 500;
-/** Different lines about all machines that are quoted at once. */
+/** Maximum number of different lines about all machines. */
 const AT_ONCE = 20;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 const BAD = / (WARNING|ERROR|CRITICAL) /;
 const DURING = /_sync_local_state|_do_takeover|take.?over|find the following (interface|driver)/i;
-/** A line of a trace after its first, which says it all. */
+/** Continuation of a trace. The first line of a trace has the whole message. */
 const TRACE = / ERROR \S+ (Traceback |\s|\^)/;
 
 /**
- * Lines of conductors' logs, kept for the machines that are watched. A failing take-over is one DEBUG line at best, and what ends the periodic task of all machines
- * names none of them: both kinds are kept, the last ones, without what repeats itself.
- *
+ * Conductor log lines about the watched machines. A failed take-over logs at most one DEBUG line,
+ * and a failed periodic task names no machine. So the last lines of both kinds are kept, without
+ * repeats.
  * @source facts/ironic.md 0.9, 2.2
  */
 export function createQuotes() {
@@ -20,7 +20,7 @@ export function createQuotes() {
   let all: readonly string[] = [];
   const shown = new Set<string>();
   return {
-    /** Notes what the logs gained; gives new lines that concern all machines. */
+    /** Adds log lines. Returns new lines that concern all machines. */
     add(lines: readonly string[], watched: { readonly has: (uuid: string) => boolean }) {
       const news: string[] = [];
       for (const line of lines) {
@@ -40,13 +40,12 @@ export function createQuotes() {
       }
       return news;
     },
-    /** The last lines that tell why a machine was not taken over; none: the logs say nothing. */
+    /** Last lines that explain why a machine was not taken over. Empty if the logs have none. */
     of(uuid: string): readonly string[] {
       const said = own.get(uuid) ?? [];
       const bad = said.filter((line) => BAD.test(line));
       return [...(bad.length > 0 ? bad : said), ...all];
     },
-    /** Its lines are needed no more. */
     forget: (uuid: string) => own.delete(uuid),
   };
 }
@@ -55,14 +54,14 @@ function kept(lines: readonly string[], line: string): readonly string[] {
   return [...lines.filter((other) => essence(other) !== essence(line)), line].slice(-KEPT);
 }
 
-/** What a line says, but for when and in which process and request. */
+/** The line without time, process and request. */
 function essence(line: string): string {
   return line.replace(/^[\d\s:.,-]+/, "").replace(/\[[^\]]*\]/, "");
 }
 
-/** A line as it may be shown: not too long, secrets masked. */
+/** The line for display: shortened, secrets masked. */
 export function quote(line: string): string {
-  // A mask looks back and forth: not over a line of megabytes.
+  // The patterns backtrack, so a line of megabytes would take too long.
   const masked = withoutSecrets(line.slice(0, 2 * LONGEST).trimEnd());
   return masked.length > LONGEST ? `${masked.slice(0, LONGEST)}...` : masked;
 }
@@ -71,15 +70,15 @@ const NAME = "[\\w.-]*(?:pass|pwd|secret|token|cred|community|_key)[\\w.-]*";
 const VALUE = `"(?:\\\\.|[^"\\\\])*"?|'(?:\\\\.|[^'\\\\])*'?|[^\\s,;&}\\])]+`;
 const ASSIGNED = new RegExp(`(${NAME}\\\\*["']?\\s*(?:[:=]|=>)\\s*u?)(?:${VALUE})`, "gi");
 const OPTION = /( -[PYK] |--(?:password|token|community)[ =])(?:"[^"]*"|'[^']*'|\S+)/g;
-/** A login as curl takes it; what stands before the colon is nobody's secret. */
+/** A login as curl accepts it. The part before the colon is not secret. */
 const LOGIN =
   /([\s"',](?:-\w*u|--(?:proxy-)?user)["',\s=]*?)("[^"]*:[^"]*"|'[^']*:[^']*'|[^\s"',:]+:[^\s"']+)/g;
-/** As a shell shows what it runs: the word may be quoted with its option. */
+/** As a shell prints a command. The password may be quoted together with its option. */
 const ATTACHED =
   /(\b(?:mysql|mariadb|sshpass)[\w-]*\b[^|;&]*? )(?:'-p[^']+'|"-p[^"]+"|-p(?:'[^']*'|"[^"]*"|\S)+)/g;
 const IN_URL = /(\w:\/\/[^\s:@/]*:)[^\s/]*@/g;
 
-/** The line with every value that looks like a secret's masked: by its name, option or place. */
+/** Masks each value whose name, option or position suggests a secret. */
 export function withoutSecrets(line: string): string {
   return line
     .replace(ASSIGNED, "$1***")
@@ -89,30 +88,27 @@ export function withoutSecrets(line: string): string {
     .replace(IN_URL, "$1***@");
 }
 
-/** Something a service's log complains of. */
 export interface LogFault {
   readonly line: number;
-  /** Secrets masked; of a trace its first and its last line. */
+  /** Secrets masked. For a trace: its first and last line. */
   readonly text: string;
 }
 
 interface Open {
   readonly line: number;
   readonly first: string;
-  /** What was raised, or as much as is known of it. */
   readonly last: string | null;
 }
 
 /** @source facts/systems.md D4, log rules */
 const FAULT =
   / (?:ERROR|CRITICAL) |Traceback \(most recent call last\)|Cannot validate|MissingParameterValue|Failed to set DHCP BOOT options|was previously registered/;
-/** A line of a trace: Juno's level for it, oslo's without the context other lines have, or undated. */
+/** A line of a trace: Juno's level TRACE, or oslo's level ERROR without a context, or no date. */
 const TRACED = /^\S+ \S+ \d+ (?:TRACE |ERROR \S+ (?!\[))|^(?!\d{4}-\d\d-\d\d|[A-Z][a-z]{2} +\d)/;
 
 /**
- * What is wrong in a log, in its order; a trace is one fault with what it belongs to.
- *
- * @param more what else is a fault in this kind of log
+ * Faults in a log, in order. A trace is one fault together with the line before it.
+ * @param more additional fault pattern for this kind of log
  */
 export async function* logFaults(
   lines: AsyncIterable<{ readonly line: number; readonly text: string }>,

@@ -2,12 +2,9 @@ import { bug, denied, failed, halfway, locked, refused, usage } from "./exit-sta
 import { LEASE_REFUSALS, MOVES } from "./refusals/moves.ts";
 import { REACHED } from "./refusals/reached.ts";
 
-/**
- * Every reason this tool stops for: what it is, why the tool stops, and what the operator does next.
- * `nova2ironic explain CODE` prints a row. Codes are never reused.
- */
+/** Every reason why nova2ironic stops: title, reason, fix. Codes are never reused. */
 export const REFUSALS = {
-  // The command line, and the files it names.
+  // Command line, and the files it names.
   "N2I-E100": usage(
     "invalid command line",
     "An option is unknown or missing, or has an invalid value.",
@@ -58,7 +55,7 @@ export const REFUSALS = {
     "An unknown rule could allow a user whom Nova refuses.",
     "Correct the rule at the line in the message, or check the file with oslopolicy-checker.",
   ),
-  // The run folder and its artefacts.
+  // Run folder and artefacts.
   "N2I-E110": usage(
     "unusable run folder",
     "A run is a private folder of one migration, takeover, switchover or set of managed machines.",
@@ -110,7 +107,7 @@ export const REFUSALS = {
     "Free space or choose another run folder, then repeat the command.",
   ),
   ...REACHED,
-  // Something that changes rows stops, or does not begin.
+  // Commands that change rows.
   "N2I-E300": refused(
     "the plan is stale",
     "The target changed after the plan was made.",
@@ -212,13 +209,13 @@ export const REFUSALS = {
     "Read its output in log.jsonl, then repeat the run command, which repeats the stage of a before- hook with its hooks. It does not repeat the after- hook of a completed stage: do that work by hand.",
   ),
   ...MOVES,
-  // The end of nova_bm.
+  // Retirement of nova_bm.
   "N2I-E340": refused(
     "nova_bm cannot be retired yet",
     "It is the only record of machines that are not in Ironic as planned.",
     "Resolve the named conditions, then repeat retire.",
   ),
-  // A rehearsal on copies of Ironic's and Nova's databases.
+  // Rehearsal on copies of the databases.
   "N2I-E351": refused(
     "the database is not a copy for a rehearsal",
     "A rehearsal writes, so it must not use the plan's own databases or a database in use.",
@@ -229,7 +226,7 @@ export const REFUSALS = {
     "A rehearsal runs the whole plan on copies of the databases before apply changes Ironic.",
     "Rehearse a plan for Ironic's database before apply, with --ironic-db for its copy.",
   ),
-  // This host, and what its operator gave it.
+  // This host.
   ...LEASE_REFUSALS,
   "N2I-E400": failed(
     "this host cannot read power states",

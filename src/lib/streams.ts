@@ -1,11 +1,7 @@
-/** Machines, or rows, that one statement asks about or one transaction changes. */
+/** Machines, or rows, for each statement or transaction. */
 export const TOGETHER = 500;
 
-/**
- * The same items in their order, `size` at a time; the last group may be smaller.
- *
- * @param weights a group ends too once its items weigh so much, however few they are
- */
+/** The last group may be smaller. @param weights a group also ends if its items weigh so much */
 export async function* regroup<T>(
   groups: AsyncIterable<readonly T[]>,
   size: number,
@@ -27,14 +23,14 @@ export async function* regroup<T>(
 }
 
 /**
- * The same items in the same order, the next one begun while the caller works on the last: reading
- * and waiting overlap. One item is ahead, never more; it is settled before this ends.
+ * The same items in order. Reads one item in advance while the caller works, so that reading and
+ * waiting overlap. The pending read settles before the generator ends.
  */
 export async function* ahead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   const source = items[Symbol.asyncIterator]();
   const begin = (): Promise<IteratorResult<T>> => {
     const next = source.next();
-    next.catch(() => undefined); // thrown when it is awaited
+    next.catch(() => undefined); // rethrown when awaited
     return next;
   };
   let next = begin();
@@ -51,15 +47,12 @@ export async function* ahead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   }
 }
 
-/** Items that are all there, as one group; none where there are none. */
+/** The items as one group. No group if there are none. */
 export async function* once<T>(items: readonly T[]): AsyncGenerator<readonly T[]> {
   if (items.length > 0) yield items;
 }
 
-/**
- * Awaits all of them. Where several fail it throws what the first in their order failed with, not the first in time:
- * what is said of a fault does not depend on who answers sooner.
- */
+/** Awaits all, so that of several errors always the first in list order is thrown. */
 export async function inOrder<T extends readonly unknown[] | []>(
   works: T,
 ): Promise<{ -readonly [at in keyof T]: Awaited<T[at]> }> {

@@ -1,4 +1,4 @@
-/** A hostile value for a message: quoted, escaped, at most 60 characters. */
+/** An untrusted value for a message: quoted, escaped, at most 60 characters. */
 export function show(value: string): string {
   const cut = value.length > 60 ? `${value.slice(0, 57)}...` : value;
   return JSON.stringify(cut);
@@ -8,13 +8,13 @@ export function showColumn(value: string | null): string {
   return value === null ? "NULL" : show(value);
 }
 
-/** Things that a message names; the others are counted. */
+/** Objects that a message names. The rest are counted. */
 export const NAMED = 5;
 
-/** Texts of which the first are named and the others counted: all of them, or those that are named. */
+/** All texts, or the first of them and their number. */
 export type Several = Pick<readonly string[], "length" | "slice">;
 
-/** Counts texts, and keeps as many as a message names. */
+/** Counts texts, but keeps only those that a message names. */
 export function createSeveral(): Several & { readonly add: (text: string) => void } {
   const first: string[] = [];
   let length = 0;
@@ -30,30 +30,27 @@ export function createSeveral(): Several & { readonly add: (text: string) => voi
   };
 }
 
-/** `1 machine`, `2 machines`. @param many the words if there is not one */
+/** `1 machine`, `2 machines`. @param many the plural, if irregular */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** The first of many, and how many there are besides: `a, b and 3 more`. */
+/** `a, b and 3 more`. */
 export function listed(items: Several, most: number, between = ", "): string {
   const more = items.length > most ? ` and ${items.length - most} more` : "";
   return `${items.slice(0, most).join(between)}${more}`;
 }
 
-/**
- * Characters that move a terminal's cursor, change its colours, or reverse the reading direction:
- * C0 and C1 controls, bidirectional marks, line separators and halves of surrogate pairs.
- */
+/** Characters that move a terminal's cursor, change its colours or reverse its direction. */
 export const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
 
 /**
- * A word as a POSIX shell takes it, for people to copy. One with characters that a terminal acts on
- * has them written out, and is on one line: pasted as they are they would be typed keys.
+ * Quotes a word for a POSIX shell. Control characters, which a pasted word would execute, become
+ * octal.
  */
 export function shellWord(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
-  // $() takes line breaks away from the end: they come behind it.
+  // $() removes trailing line breaks, so they are appended.
   const [, shown = "", breaks = ""] = /^(.*?)(\n*)$/s.exec(text) ?? [];
   if (shown.search(UNSEEN) === -1) return `'${quoted(text)}'`;
   const form = shown.replaceAll("\\", "\\\\").replaceAll("%", "%%").replaceAll(/^-|!/g, octal);
@@ -70,10 +67,7 @@ function octal(text: string): string {
   return bytes.map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
 }
 
-/**
- * `[HOST=]PATH`, "*" without a host. A host's name has no slash, so `./a=b` is a path; either part may
- * be empty, which nobody means.
- */
+/** `[HOST=]PATH`, "*" without a host. A host name has no slash, so `./a=b` is a path. */
 export function hostSpec(spec: string): { readonly host: string; readonly path: string } {
   const [, host, path] = /^([^=/]*)=(.*)$/s.exec(spec) ?? [];
   return path === undefined ? { host: "*", path: spec } : { host: host?.trim() ?? "", path };

@@ -5,24 +5,23 @@ import type { ConductorIpmitool } from "./power.ts";
 
 export type ArtefactKind =
   | ("snapshot" | "power" | "machines" | "nova" | "nova-findings")
-  /** Machines that go between compute hosts. */
+  /** Machines that move between compute hosts. */
   | "moves";
 
-/** Which server and database an artefact speaks of: enough to tell a swap, nothing secret. */
+/** Source server and database. Enough to detect a swap, without secrets. */
 export interface ServerIdentity {
   readonly engine: "mysql" | "postgresql" | "sqlite";
   /** `host:port` or the absolute path. */
   readonly address: string;
   readonly database: string;
   readonly version: string;
-  /** What the server itself calls itself (server_uuid, system identifier, inode). */
+  /** The server's own id (server_uuid, system identifier, inode). */
   readonly server: string;
 }
 
-/** How far Nova's own migrations got. */
 export interface NovaVersion {
   readonly schema_version: number;
-  /** Head of alembic; absent before Xena. */
+  /** Alembic head. Absent before Xena. */
   readonly head?: string;
 }
 
@@ -32,13 +31,13 @@ export interface SourceIdentity {
 }
 
 export interface TargetIdentity extends Omit<ServerIdentity, "engine"> {
-  /** `rest`: no database but the API of a service, at the URL that `address` is. */
+  /** `rest`: the API of a service at the URL in `address`. */
   readonly engine: ServerIdentity["engine"] | "rest";
-  /** Over REST the microversion that every call is pinned to. */
+  /** Over REST, the microversion of every call. */
   readonly alembic_head: string;
-  /** Mapping document that fits: `juno`, `kilo`, `2023.1`. */
+  /** `juno`, `kilo`, `2023.1`. */
   readonly release: string;
-  /** `utf8mb3` on databases that cannot hold four-byte characters. */
+  /** `utf8mb3` if the database cannot store four-byte characters. */
   readonly charset: string;
 }
 
@@ -48,14 +47,13 @@ export interface SnapshotHeader {
   /** ISO 8601, UTC. */
   readonly taken_at: string;
   readonly source: SourceIdentity;
-  /** Columns found, by table. */
   readonly columns: { readonly [table: string]: readonly string[] };
-  /** Columns this tool does not know, by table. */
+  /** Columns by table that nova2ironic does not know. */
   readonly unknown_columns: { readonly [table: string]: readonly string[] };
   readonly hosts: readonly HostConfig[];
-  /** Rows of tables Ironic has no use for. */
+  /** Row counts of tables that Ironic does not need. */
   readonly ignored_tables: { readonly [table: string]: number };
-  /** Four hex digits of the sealing key, so that a wrong key is named before it is used. */
+  /** First four hex digits of the sealing key, to detect a wrong key before use. */
   readonly key: string;
   readonly findings: readonly Finding[];
 }
@@ -64,7 +62,7 @@ export interface SnapshotCounts {
   readonly machines: number;
   readonly deleted: number;
   readonly interfaces: number;
-  /** Interfaces that belong to no machine. */
+  /** Interfaces without a machine. */
   readonly orphans: number;
   readonly instances: number;
 }
@@ -73,12 +71,12 @@ export interface PowerHeader {
   readonly format: "nova2ironic/power@1";
   readonly tool: string;
   readonly made_from: { readonly snapshot: string };
-  /** What was said of the conductors and by which site document; the next run goes on with it. */
+  /** Options of the power command, which the next run reuses. */
   readonly asked_for?: {
     readonly release: string;
-    /** `--conductor-ipmitool`, where it was given. */
+    /** `--conductor-ipmitool`, if given. */
     readonly ipmitool: string | null;
-    /** Path of the site document, absolute. */
+    /** Absolute path of the site document. */
     readonly site: string | null;
   };
 }
@@ -87,7 +85,7 @@ export interface PowerCounts {
   readonly machines: number;
   readonly bmcs: number;
   readonly verdicts: { readonly [verdict: string]: number };
-  /** ISO 8601, UTC: when the oldest reading was asked; null when nothing was. */
+  /** ISO 8601, UTC, of the oldest reading. Null without readings. */
   readonly oldest: string | null;
 }
 
@@ -97,11 +95,11 @@ export interface PlanHeader {
   readonly made_from: {
     /** sha256 of the snapshot. */
     readonly snapshot: string;
-    /** sha256 over the mapping documents used. */
+    /** sha256 over the mapping documents. */
     readonly mapping: string;
-    /** sha256 of the site document; null when there is none. */
+    /** sha256 of the site document. Null without one. */
     readonly site: string | null;
-    /** The readings taken into account; null when there were none. */
+    /** Null without readings. */
     readonly power: { readonly sha256: string; readonly oldest: string | null } | null;
   };
   readonly source: SourceIdentity;
@@ -110,25 +108,24 @@ export interface PlanHeader {
     readonly nova: number | null;
     readonly nova_bm: number;
     readonly ironic: string;
-    /** By the rule, or because `--allow-pairing` was given. */
+    /** By the rule, or by `--allow-pairing`. */
     readonly allowed: "rule" | "override";
     readonly why: string;
   };
   readonly key: string;
-  /** Findings that belong to no machine: orphan interfaces, ignored tables, Nova not read. */
+  /** Findings without a machine: orphan interfaces, ignored tables, Nova not read. */
   readonly findings: readonly Finding[];
-  /** Counts of the target when the plan was made; a difference makes apply look closer. */
+  /** Counts of the target at planning. If they differ, apply checks more closely. */
   readonly target_before: { readonly nodes: number; readonly ports: number };
-  /** The operator's word that the target holds nodes of others, and is the right one. */
+  /** The operator confirmed that the target may contain other nodes. */
   readonly allow_other_nodes?: true;
-  /** The operator's word about the conductors' ipmitool. */
+  /** The conductors' ipmitool, given by the operator. */
   readonly conductor_ipmitool?: ConductorIpmitool;
 }
 
-/** Of machines.jsonl. */
 export interface MachinesHeader {
   readonly format: "nova2ironic/machines@1";
-  /** What `origins` of the records point into: [field, origin]. */
+  /** [field, origin] pairs, which the `origins` of the records index. */
   readonly origins: readonly (readonly [string, string])[];
 }
 
@@ -137,40 +134,38 @@ export interface PlanCounts {
   readonly verdicts: { readonly [verdict in Verdict]: number };
   readonly nodes: number;
   readonly ports: number;
-  /** Finding code -> how often. */
+  /** Count by finding code. */
   readonly findings: { readonly [code: string]: number };
-  /** Machines that N2I-D612 blocks. Absent: none. */
+  /** Machines that N2I-D612 blocks. */
   readonly power_outdated?: number;
 }
 
-/** The last line of every artefact. */
+/** Last line of every artefact. */
 export interface Footer<Counts> {
   readonly footer: Counts;
-  /** sha256 of all bytes before the footer's line. */
+  /** sha256 of all bytes before the footer line. */
   readonly sha256: string;
 }
 
-/** What verify says of one row. */
 type RowState = "validated" | "mismatched" | "missing" | "extra" | "suspended" | "used";
 
 export interface RowVerdict {
-  /** `node`, `port`; of Nova the row, or what of a machine. */
+  /** `node`, `port`, or the Nova row. */
   readonly resource: string;
-  /** Of a row of Nova, its machine's. */
+  /** For a Nova row, the uuid of its machine. */
   readonly uuid: string | null;
   readonly bm_node_id: number | null;
   readonly state: RowState;
   readonly differs: readonly FieldChange[];
-  /** Of Nova: fields that differ, whose values are not shown. */
+  /** For Nova: differing fields whose values are not shown. */
   readonly fields?: readonly string[];
-  /** Nova or Ironic may be working on it just now. */
+  /** Nova or Ironic may be changing it now. */
   readonly moving?: boolean;
-  /** The machine was used since, which explains all other differences of it. */
+  /** The machine was used since, which explains all other differences. */
   readonly used?: boolean;
   readonly reason: string | null;
 }
 
-/** Describes a compared row in one line: `node UUID mismatched: owner, driver`. */
 export function nameOfRow({ resource, uuid, state, differs, fields = [] }: RowVerdict): string {
   const wrong = [...differs.map(({ field }) => field), ...fields].join(", ");
   return `${resource} ${uuid ?? ""} ${state}${wrong === "" ? "" : `: ${wrong}`}`;

@@ -6,10 +6,9 @@ import type { Conductor } from "./ironic/service.ts";
 import type { ScannedKey } from "./ironic/target.ts";
 import type { TextSet } from "./rows.ts";
 
-/** What is known by a text. */
 type Named<T> = Pick<ReadonlyMap<string, T>, "get">;
 
-/** Exit statuses of `check`, as nova-status has them; the worst row decides. src/manual/decide.md prints them. */
+/** Exit statuses as in nova-status. The worst row decides. src/manual/decide.md prints them. */
 export const CHECK_STATUS = {
   Success: { status: 0, meaning: "nothing found" },
   Warning: { status: 1, meaning: "a condition to look at, or a check that could not be made" },
@@ -19,29 +18,27 @@ export const CHECK_STATUS = {
 
 export type CheckVerdict = Exclude<keyof typeof CHECK_STATUS, "Error">;
 
-/** What one look found. */
 export interface CheckResult {
   readonly result: CheckVerdict;
-  /** Null: there is nothing to say. */
+  /** Null without details. */
   readonly details: string | null;
 }
 
-/** What a database would not let us know, in the words of the refusal. */
 export interface Refused {
   readonly refused: { readonly code: string; readonly message: string; readonly fix: string };
 }
 
-/** A server as it is met: by the option that names its database. */
+/** A database server, by the option that names it. */
 export interface ServerFacts {
   readonly option: string;
-  /** For people. */
+  /** Address for display. */
   readonly shown: string;
-  /** Spoken to without TLS, over a network. */
+  /** Network connection without TLS. */
   readonly clear: boolean;
   readonly identity: ServerIdentity;
-  /** Milliseconds its clock is ahead of ours; null where it has none of its own. */
+  /** Milliseconds its clock is ahead of ours. Null without a clock. */
   readonly ahead: number | null;
-  /** Galera's status variables; empty on a server that is in no cluster. */
+  /** Galera's status variables. Empty without a cluster. */
   readonly wsrep: { readonly [name: string]: string };
 }
 
@@ -59,7 +56,6 @@ export interface BmFacts {
   readonly nodes: readonly BmNodeFacts[];
 }
 
-/** What a service wrote of itself, as `HostBeat` has it. */
 interface Beat {
   readonly id: number;
   readonly host: string;
@@ -69,15 +65,14 @@ interface Beat {
 
 /** A live extra spec of a live flavor that names a deploy image. */
 export interface DeployImage {
-  /** Id of the step that would change it. */
+  /** Id of the plan's step that changes it. */
   readonly step: string;
-  /** Number of the flavor, which nova and nova_api share. */
+  /** Flavor id, the same in nova and nova_api. */
   readonly id: number;
   readonly flavor: string;
   readonly value: string | null;
 }
 
-/** A row of instances. */
 export interface InstanceFacts {
   readonly uuid: string;
   readonly host: string | null;
@@ -92,26 +87,23 @@ type HostAggregate = { readonly host: string; readonly id: number; readonly name
 
 export interface NovaFacts {
   readonly version: number;
-  /**
-   * Those on our machines and their compute hosts, or named by machines and by Ironic's nodes; deleted
-   * ones only when named.
-   */
+  /** On our machines and hosts, or named by machines or Ironic. Deleted ones only if named. */
   readonly instances: readonly InstanceFacts[];
   readonly flavors: readonly DeployImage[];
-  /** Requests that wait for a nova-compute, in words, of these instances. */
+  /** Queued requests for these instances. */
   readonly queued: readonly { readonly instance: string; readonly text: string }[];
-  /** Tables of requests that this user may not read, and who lets it; null: none. */
+  /** Request tables that this user may not read, and the grants to read them. Null if none. */
   readonly unqueued: {
     readonly tables: readonly string[];
     readonly grants: readonly string[];
   } | null;
-  /** Live aggregates, a line a host; null: there are no such tables, or they may not be read. */
+  /** Live aggregates, one entry per host. Null if the tables are missing or unreadable. */
   readonly aggregates: readonly HostAggregate[] | null;
-  /** Of what the run's plan for Nova and its rollback want. */
+  /** Missing privileges for the plan and its rollback. */
   readonly forbidden: Lacking;
-  /** Instances with volumes attached; null: the table that says so may not be read. */
+  /** Instances with volumes. Null if unreadable. */
   readonly volumes: readonly string[] | null;
-  /** Evacuations of our instances; null where this nova keeps no such records. */
+  /** Evacuations of our instances. Null if this nova has no such records. */
   readonly evacuations:
     | readonly { readonly instance_uuid: string; readonly source: string }[]
     | null;
@@ -120,66 +112,63 @@ export interface NovaFacts {
   readonly later: readonly Beat[];
 }
 
-/** A row of Ironic's nodes. */
 export interface NodeFacts {
   readonly uuid: string;
   readonly instance_uuid: string | null;
   readonly maintenance: boolean;
   readonly staged: boolean;
   readonly power_state: string | null;
-  /** Whether it bears the mark of a load. */
+  /** Whether it has the mark of a load. */
   readonly marked: boolean;
 }
 
 export interface IronicFacts {
   readonly release: string;
-  /** Whether machines can only boot from their disk. */
+  /** Whether machines can boot only from disk. */
   readonly local: boolean;
-  /** Whether Nova of this release takes deploy images from flavors. @source facts/nova-bm.md 4.2 */
+  /** Whether Nova of this release reads deploy images from flavors. @source facts/nova-bm.md 4.2 */
   readonly flavored: boolean;
-  /** Whether all its nova-computes have one host name: through Mitaka. @source facts/nova-bm.md 5.3 */
+  /** Whether all nova-computes share one host name: up to Mitaka. @source facts/nova-bm.md 5.3 */
   readonly clustered: boolean;
   /** Whether Nova of this release has cells and Placement: Ocata and later. */
   readonly cells: boolean;
-  /** Whether its rows can say why they are in maintenance. */
+  /** Whether nodes have a maintenance reason. */
   readonly stages: boolean;
-  /** Of what a load and its rollback want. */
+  /** Missing privileges for a load and its rollback. */
   readonly forbidden: Lacking;
   readonly conductors: readonly Conductor[];
-  /** What a rollback reads whole for each node. */
+  /** Tables that a rollback scans for each node. */
   readonly keys: readonly ScannedKey[];
   readonly nodes: readonly NodeFacts[];
 }
 
-/** What only nova_api says. */
 export interface ApiFacts {
-  /** Instances whose mapping names a cell, and those whose names none. */
+  /** Instances whose mapping has a cell, and those without a cell. */
   readonly mapped: TextSet;
   readonly cellless: TextSet;
-  /** As NovaFacts.aggregates, where Newton and later have them. */
+  /** As NovaFacts.aggregates, for Newton and later. */
   readonly aggregates: NovaFacts["aggregates"];
   /** As NovaFacts.forbidden. */
   readonly forbidden: Lacking;
-  /** Null: there is no such table, or it may not be read. */
+  /** Null if the table is missing or unreadable. */
   readonly flavors: readonly DeployImage[] | null;
-  /** Numbers of all its flavors: nova's of the same are what a data migration left behind. */
+  /** Ids of all flavors. Nova's flavors with these ids are leftovers of a data migration. */
   readonly flavorIds: ReadonlySet<number>;
 }
 
-/** A run's folder: not there, one that holds something else or nothing yet, or a run. */
+/** Folder of a run: missing, other content, or a run. */
 export interface RunPlace {
   readonly path: string;
   readonly is: "absent" | "other" | "run";
 }
 
-/** Everything the checks look at. */
 export interface CheckView {
-  /** Seconds between the two looks at heartbeats. */
+  /** Seconds between the two heartbeat readings. */
   readonly watched: number;
   readonly pairing: {
     readonly allowed: "rule" | "override";
     readonly why: string;
-    /** The operator's word for another pairing. */
+    /** The operator requested another pairing. */
     readonly wanted: boolean;
   } | null;
   readonly servers: readonly ServerFacts[];
@@ -187,22 +176,22 @@ export interface CheckView {
   /** Null: not given. */
   readonly nova: NovaFacts | Refused | null;
   readonly ironic: IronicFacts | Refused;
-  /** Null: there is none. */
+  /** Null: no plan. */
   readonly plan: PlanFacts | null;
-  /** Nodes this run loaded, by its journal. */
+  /** Nodes loaded by this run, by its journal. */
   readonly ours: TextSet;
   /** Null: not given. */
   readonly api: ApiFacts | Refused | null;
   readonly placement: PlacementFacts | Refused | null;
-  /** Image -> its status in Glance, empty where it has none; null: Glance is not to be asked. */
+  /** Image -> its status in Glance, empty if missing. Null without Glance. */
   readonly glance: ReadonlyMap<string, string> | Refused | null;
-  /** Machine, in lower case -> compute_nodes.uuid, where Nova has it; null: the table may not be read. */
+  /** Machine, in lower case -> compute_nodes.uuid. Null if unreadable. */
   readonly computes: Named<string> | null;
-  /** Instances whose own flavor wants no resource class. */
+  /** Instances whose own flavor requests no resource class. */
   readonly classless: TextSet;
-  /** How conductors take machines over, null where no ironic.conf is given, and how many handover releases at a time. */
+  /** Pace of take-over, null without ironic.conf, and the concurrency of the handover. */
   readonly takeOver: { readonly pace: TakeOverPace | null; readonly inFlight?: number };
-  /** The run's folder, or where it would be, and the bytes that are free there. */
+  /** Folder of the run, or its future path, and the free bytes there. */
   readonly run: RunPlace & { readonly free: number };
 }
 
@@ -212,85 +201,79 @@ export interface Provider {
   readonly name: string;
 }
 
-/** What Placement says of our instances and machines; all in lower case. */
+/** Placement data of our instances and machines, in lower case. */
 export interface PlacementFacts {
-  /** Instance -> the providers it is allocated on; a name is empty where there is no such provider. */
+  /** Instance -> providers of its allocations. The name is empty if the provider is missing. */
   readonly allocated: Named<readonly Provider[]>;
-  /** Providers named for our machines. */
+  /** Providers with names of our machines. */
   readonly providers: readonly Provider[];
 }
 
-/** What the run's plan says of a machine. */
 export interface LineFacts {
-  /** Of nova_bm. */
+  /** bm_nodes.id. */
   readonly id: number;
   readonly uuid: string;
-  /** Null: it keeps none. */
+  /** Null: it keeps no instance. */
   readonly instance_uuid: string | null;
-  /** The compute host that runs for it after the window. */
+  /** Compute host of the machine after the window. */
   readonly host: string | null;
   readonly blocked: boolean;
-  /** Findings by their code, with whether the operator accepted them. */
+  /** Finding code -> whether the operator accepted it. */
   readonly findings: ReadonlyMap<string, boolean>;
 }
 
-/** What the run's plan says; a line a machine that it does not skip. */
+/** Has a line for each machine that is not skipped. */
 export interface PlanFacts {
   readonly machines: readonly LineFacts[];
-  /** What stands in the way of loading it. */
   readonly applies: PlanApplies;
-  /** Whether another pairing than the rule's was wanted of it. */
+  /** Whether another pairing was requested. */
   readonly paired: boolean;
-  /** Machines that conductors take over. */
+  /** Number of machines that conductors take over. */
   readonly takeOvers: number;
-  /** Ports that it makes. */
   readonly ports: number;
-  /** Databases it and its snapshot were made of, by the options that name them. */
+  /** Databases of the plan and its snapshot, by option. */
   readonly madeFor: ReadonlyMap<string, ServerIdentity>;
-  /** Release of Ironic it was made for. */
+  /** Ironic release of the plan. */
   readonly release: string;
-  /** Whether nodes get traits, which are rows of a table of their own. */
+  /** Whether nodes get traits, which have their own table. */
   readonly traits: boolean;
-  /** Machines it skips, by their numbers in nova_bm. */
+  /** bm_nodes.id of skipped machines. */
   readonly skipped: ReadonlySet<number>;
-  /** Whether it is to be loaded beside nodes of others. */
+  /** Whether Ironic may contain other nodes. */
   readonly allowOtherNodes: boolean;
-  /** Deploy images that nodes or changed flavors name. */
+  /** Deploy images of nodes or changed flavors. */
   readonly images: ReadonlySet<string>;
-  /** What tenants were made of, as their nodes name it: image, kernel and ramdisk. */
+  /** Images, kernels and ramdisks of tenants, by their nodes. */
   readonly made: ReadonlySet<string>;
-  /** What it changes in Nova; null: Nova was not planned. */
+  /** Changes in Nova. Null if Nova was not planned. */
   readonly nova: {
-    /** Ids of its steps on flavors. */
     readonly flavors: ReadonlySet<string>;
-    /** Host of instances -> those they get, of which a group or a shard may make several. */
+    /** Old host of instances -> new hosts. A group or shard may result in several. */
     readonly moves: ReadonlyMap<string, ReadonlySet<string>>;
-    /** Where instances will be whose row it changes, by their uuid in lower case. */
+    /** Instance uuid in lower case -> new place, for each changed row. */
     readonly places: Named<{ readonly host: string | null; readonly node: string | null }>;
-    /** Compute hosts it makes machines' rows name, as --compute-host had them. */
+    /** Compute hosts from --compute-host. */
     readonly hosts: readonly string[];
-    /** Compute hosts whose nova-compute must not run while rows change. */
+    /** Compute hosts whose nova-compute must be stopped for the change. */
     readonly stopped: readonly string[];
-    /** Aggregates that hosts join. */
     readonly joins: readonly { readonly host: string; readonly id: number }[];
-    /** What nova's user must be allowed to do for it and for its rollback, and nova_api's. */
+    /** Privileges for the plan and its rollback, in nova and nova_api. */
     readonly statements: Privileges;
     readonly api: Privileges;
   } | null;
 }
 
-/** What apply looks at before it writes. */
 export interface PlanApplies {
-  /** Machines it wants in Ironic, and how many of them are there. */
+  /** Planned machines, and those that exist in Ironic. */
   readonly loads: number;
   readonly there: number;
-  /** Machines that are blocked, and that are in conflict, each with why. */
+  /** Blocked and conflicting machines with their reasons. */
   readonly blocked: Several;
   readonly conflicts: Several;
-  /** Whether apply is to leave both out (--skip-blocked): they are no failure then. */
+  /** Whether apply skips both (--skip-blocked), so that they are no failure. */
   readonly leaves: boolean;
-  /** Whether the run's snapshot is the one it was made from. */
+  /** Whether the run's snapshot is that of the plan. */
   readonly fresh: boolean;
-  /** Power readings it was made with: whether they are still the run's, and the oldest in minutes. */
+  /** Power readings of the plan: whether unchanged, and the age of the oldest in minutes. */
   readonly readings: { readonly same: boolean; readonly minutes: number } | null;
 }

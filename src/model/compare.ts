@@ -5,24 +5,21 @@ import type { Row } from "./machine.ts";
 import type { FieldChange } from "./plan.ts";
 import { isSameText, isSealed, type Seal, type Sealed } from "./secret.ts";
 
-/** Tells whether two sealed secrets are one, though they may be sealed for different places. */
+/** Compares sealed secrets, also if they are sealed for different places. */
 export type SameSecret = (left: Sealed, right: Sealed) => boolean;
 
-/** One secret may be sealed for two places: the snapshot's and the node's. */
+/** A secret may be sealed for two places: the snapshot and the node. */
 export function sameSecret(seal: Seal): SameSecret {
   return (left, right) => isSameText(left, right, seal);
 }
 
-/** Columns that number rows: the database's own, or named by a uuid beside them. */
+/** Row ids, which the database assigns. */
 export const NUMBERS: ReadonlySet<string> = new Set(["id", "node_id"]);
 
-/** Columns a staged load writes, until the machine is released. */
+/** Columns of a staged load, until the machine is released. */
 const STAGES: ReadonlySet<string> = new Set(["maintenance", "maintenance_reason"]);
 
-/**
- * Columns that hold less than a machine in use was loaded with: finish clears them at the end of the
- * window, or an operator did, and the machine is the same. More, or another reason, is somebody's own.
- */
+/** Protection that was cleared at the end of the window. Any other change is a difference. */
 function isUnguarded(column: string, planned: Row, found: Row): boolean {
   const isClear = found.protected !== true;
   if (column === "protected" || column === "protected_reason")
@@ -33,18 +30,14 @@ function isUnguarded(column: string, planned: Row, found: Row): boolean {
 }
 
 interface Compared {
-  /** Fields that are not as planned. */
   readonly differs: readonly FieldChange[];
-  /** Fields that are not as planned but are Ironic's to change, or tell that the row is staged or finished. */
+  /** Differences that Ironic may write, or that show a staged or finished row. */
   readonly own: readonly FieldChange[];
 }
 
 const AS_PLANNED: Compared = { differs: [], own: [] };
 
-/**
- * Compares what a plan says of a row with the row, column by column, key by key. A column the plan
- * says nothing of was left empty by the load: what stands there now is somebody else's work.
- */
+/** By column and key. A column outside the plan was empty after the load, so a value differs. */
 export function compareRow(planned: Row, found: Row, same: SameSecret): Compared {
   if (found === planned) return AS_PLANNED;
   const differs: FieldChange[] = [];
@@ -71,7 +64,7 @@ export function compareRow(planned: Row, found: Row, same: SameSecret): Compared
 
 type Change = Pick<FieldChange, "planned" | "found">;
 
-/** Whether a column is compared key by key. */
+/** Whether a column is compared by key. */
 function isKeyed(column: string, want: Json, got: Json): boolean {
   if (isPlain(want)) return isPlain(got) || got === null;
   return want === null && isPlain(got) && KEYED.has(column);
@@ -98,9 +91,9 @@ function compareKeys(
   });
 }
 
-/** Each once, those of the first before those that only the second has. */
+/** Names of both, each once, those of the first object first. */
 function eachName(one: JsonObject, other: JsonObject, look: (name: string) => void): void {
-  // Parsed JSON and rows made here: nothing is inherited.
+  // Parsed JSON and own rows: no inherited properties.
   for (const name in one) look(name);
   for (const name in other) if (!Object.hasOwn(one, name)) look(name);
 }

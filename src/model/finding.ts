@@ -1,31 +1,29 @@
 import { FINDINGS, type FindingCode, type Severity } from "./findings.ts";
 
-/** A problem in the data: reported, never thrown, and all of them collected. */
+/** A problem in the data. Findings are collected and reported, never thrown. */
 export interface Finding {
   readonly code: FindingCode;
   readonly severity: Severity;
   /** Table, row and column: `bm_nodes.id=9 pm_address`. */
   readonly place: string;
-  /** What was found there, without secrets. */
+  /** Without secrets. */
   readonly message: string;
-  /** The operator's reason from the site document, when the finding was accepted there. */
+  /** Reason from the site document, if accepted there. */
   readonly accepted?: string;
 }
 
-/** The operator's word in the site document. */
 export interface Acceptance {
   readonly finding: FindingCode;
   readonly reason: string;
 }
 
-/** A finding with the severity its code has. */
 export function finding(code: FindingCode, place: string, message: string): Finding {
   return { code, severity: FINDINGS[code].severity, place, message };
 }
 
 const NONE: readonly Finding[] = [];
 
-/** The finding where something is so; nothing otherwise. Asked of every machine, its words are better made only then. */
+/** For every machine: build the message only if the condition is true. */
 export function findingIf(
   isSo: boolean,
   code: FindingCode,
@@ -35,7 +33,7 @@ export function findingIf(
   return isSo ? [finding(code, place, message)] : NONE;
 }
 
-/** All of them in one list: nearly every one is empty. */
+/** Concatenates lists, most of which are empty. */
 export function together(lists: readonly (readonly Finding[])[]): readonly Finding[] {
   let all = NONE;
   for (const list of lists) {
@@ -45,7 +43,7 @@ export function together(lists: readonly (readonly Finding[])[]): readonly Findi
   return all;
 }
 
-/** Marks the findings the operator accepted, where the kind may be accepted at all. */
+/** Marks accepted findings, if their kind may be accepted. */
 export function accept(
   findings: readonly Finding[],
   acceptances: readonly Acceptance[],
@@ -60,7 +58,7 @@ export function accept(
   });
 }
 
-/** Whether a finding keeps its machine from being loaded. */
+/** Whether a finding prevents the load of its machine. */
 export function blocks(found: Finding): boolean {
   return found.severity === "blocks" && found.accepted === undefined;
 }

@@ -13,10 +13,8 @@ import { UPGRADE } from "./findings/upgrade.ts";
 export type { FindingKind, Severity } from "./findings/kind.ts";
 
 /**
- * Every problem the data can have; `nova2ironic explain CODE` prints a row. Codes are never reused.
- *
- * @source facts/nova-bm.md 1.5-1.11, 2.3-2.4, 3, 5.5; facts/ironic.md 0-3;
- *   facts/ipmi.md 6.8
+ * Every possible problem in the data. Codes are never reused.
+ * @source facts/nova-bm.md 1.5-1.11, 2.3-2.4, 3, 5.5; facts/ironic.md 0-3; facts/ipmi.md 6.8
  */
 export const FINDINGS = {
   ...ROWS,

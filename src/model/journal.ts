@@ -1,9 +1,9 @@
 import type { JsonObject } from "../lib/json.ts";
 
-/** Of journal.jsonl, which all parts of a run share. */
+/** Format of journal.jsonl, which all parts of a run share. */
 export const JOURNAL_FORMAT = "nova2ironic/journal@2";
 
-/** Lines of a part's plan: positions from 0, `to` exclusive. */
+/** Lines of a part's plan, from 0, `to` exclusive. */
 export interface Span {
   readonly from: number;
   readonly to: number;
@@ -12,9 +12,7 @@ export interface Span {
 /** `left`: by --leave-nova. */
 export type NovaAfter = "follows" | "left";
 
-/** What every entry of a batch says: whose it is, of which plan, and when it was written. */
 interface About extends Span {
-  /** Name of the part. */
   readonly part: string;
   /** sha256 of the plan. */
   readonly plan: string;
@@ -22,104 +20,103 @@ interface About extends Span {
   readonly at: string;
 }
 
-/** What became of a batch. Written before and after the act, so that a crash leaves no doubt. */
+/** Written before and after each batch, so that its result is known after a crash. */
 export type BatchEntry =
   | (About & {
       readonly do: "begin";
       readonly by: string;
-      /** The load is to be handed over later. */
+      /** The load is staged for a later hand-over. */
       readonly staged?: true;
-      /** Whether this load changes Nova's rows behind Ironic's; absent for Nova's own legs. */
+      /** Whether this load also changes Nova's rows. Absent in Nova's own entries. */
       readonly nova?: NovaAfter;
     })
   | (About & {
-      /** Written before the commit: whose rows are whose must be known should `done` not be reached. */
+      /** Written before the commit, so that ownership is known without `done`. */
       readonly do: "observed";
       /** As in `done`. */
       readonly found: readonly string[];
-      /** Found there once or refused, and made by us now: ours to undo. */
+      /** Previously found or refused, and now created by us, so rollback reverts them. */
       readonly taken: readonly string[];
     })
   | (About & {
       readonly do: "done";
       readonly created: number;
-      /** Changes that somebody else had made already: never ours to undo. */
+      /** Changes that existed before. Rollback never reverts them. */
       readonly found: readonly string[];
-      /** Machines that did not get to their end; only where each goes alone. */
+      /** Failed machines, if the part processes one machine at a time. */
       readonly failed?: readonly string[];
     })
   | (About & {
-      /** What was begun ended with nothing kept; of a whole batch, only if it held nothing of ours. */
+      /** Nothing was committed. For a whole batch: only if it has nothing of ours. */
       readonly do: "aborted";
-      /** Code of the refusal or failure, or that it was left out before it was begun. */
+      /** Code of the failure, or the reason to skip it. */
       readonly why: string;
-      /** These alone: none is there by our hand, and none is ours before an `observed` takes it. */
+      /** These rows only. None is ours until an `observed` takes it. */
       readonly rows?: readonly string[];
-      /** The machines of these. */
+      /** Machines of these rows. */
       readonly machines?: readonly string[];
     })
   | (About & {
       readonly do: "undo";
-      /** Uuids of the machines named, or the whole batch. */
+      /** Uuids of named machines, or the whole batch. */
       readonly nodes: readonly string[] | "all";
-      /** All was asked for, and machines that are not named had to stay. */
+      /** All machines were requested, but those not listed had to be skipped. */
       readonly all?: true;
       readonly by: string;
     })
   | (About & {
       readonly do: "undone";
-      /** Taken back now. */
+      /** Reverted now. */
       readonly removed: number;
-      /** Taken back already. */
+      /** Reverted before. */
       readonly gone: number;
-      /** Of those left by a rollback before, the ones that are back now. */
+      /** Reverted now after an earlier rollback skipped them. */
       readonly settled: readonly string[];
-      /** Left, as somebody changed them; those that a rollback before left may be missing. */
+      /** Skipped because of other changes. May omit those of an earlier rollback. */
       readonly conflicts: readonly string[];
     });
 
-/** What became of one change of a part that goes machine by machine. */
+/** Entries of a part that processes one machine at a time. */
 export type MachineEntry = {
-  /** Name of the part. */
   readonly part: string;
-  /** Of the change, unique in its part. */
+  /** Id of the change, unique in its part. */
   readonly id: string;
   /** ISO 8601, UTC. */
   readonly at: string;
 } & (
   | {
-      /** Written before the act. */
+      /** Written before the change. */
       readonly do: "start";
       readonly by: string;
-      /** What the way back needs to know; the part reads it as it would any file. */
+      /** Data for rollback. The part validates it as it does any file. */
       readonly observed?: JsonObject;
     }
   | { readonly do: "end" }
   | {
       readonly do: "return";
       readonly by: string;
-      /** What the rest of the way back needs to know besides. */
+      /** More data for the rest of the rollback. */
       readonly observed?: JsonObject;
     }
   | {
       readonly do: "returned";
-      /** What was left, as somebody changed it; as `observed`. */
+      /** Skipped because of other changes. See `observed`. */
       readonly left?: JsonObject;
     }
 );
 
-/** Of the run itself: every machine is there and behind us, or it goes on. */
+/** Entries of the run: completed, or resumed. */
 type RunEntry =
   | { readonly do: "close"; readonly plan: string; readonly at: string; readonly by: string }
   | { readonly do: "reopen"; readonly at: string; readonly by: string };
 
-/** A system is acted on for the first time: which it is. */
+/** First write to a system, with its identity. */
 interface TargetEntry {
   readonly do: "target";
   readonly system: string;
-  /** Its identity, as it gave it; never a secret. */
+  /** Identity without secrets. */
   readonly target: JsonObject;
-  /** Whether the load that begins is staged: it may be killed before its first batch. */
+  /** Whether the load is staged, in case it is killed before its first batch. */
   readonly staged?: true;
   readonly at: string;
 }
@@ -133,7 +130,6 @@ interface OpenEntry {
 /** A line of journal.jsonl. */
 export type Entry = (OpenEntry | TargetEntry | BatchEntry) | (MachineEntry | RunEntry);
 
-/** Entries of a journal, in order. */
 export type Entries = readonly Entry[];
 
 /** Entries of the run and of batches, in order. */
@@ -141,7 +137,7 @@ export function* besideMachines(entries: Entries): Generator<Exclude<Entry, Mach
   for (const entry of entries) if (!("id" in entry)) yield entry;
 }
 
-/** When a run acted on a system for the first time; absent where it did not. */
+/** First write of the run to a system. Undefined: none. */
 export function targetOf(entries: Entries, system: string): TargetEntry | undefined {
   for (const entry of besideMachines(entries))
     if (entry.do === "target" && entry.system === system) return entry;
@@ -156,22 +152,21 @@ export function* entriesOf(
   for (const entry of entries) if ("part" in entry && parts.includes(entry.part)) yield entry;
 }
 
-/** The part whose batches are Ironic's machines, whichever way they are loaded. */
+/** Part name of Ironic's machines, for all backends. */
 export const IRONIC = "ironic";
 
-/** Entries of a part's batches, in their order. */
+/** Entries of a part's batches, in order. */
 export function batchesOf(entries: Entries, ...parts: readonly string[]): BatchEntry[] {
   const found: BatchEntry[] = [];
   for (const entry of entriesOf(entries, ...parts)) if (!("id" in entry)) found.push(entry);
   return found;
 }
 
-/** Digests of all plans that a journal speaks of. */
 export function plansNamed(entries: Entries): ReadonlySet<string> {
   return new Set([...besideMachines(entries)].flatMap((one) => ("plan" in one ? [one.plan] : [])));
 }
 
-/** The plans of which these parts began something, newest first. */
+/** Plans that these parts started, newest first. */
 export function plansOf(entries: Entries, ...parts: readonly string[]): readonly string[] {
   const plans = batchesOf(entries, ...parts).flatMap((entry) =>
     entry.do === "begin" ? [entry.plan] : [],

@@ -5,61 +5,61 @@ import type { ReleaseHardware } from "./ironic/hardware.ts";
 import type { ConductorIpmitool } from "./power.ts";
 import type { Column } from "./tables.ts";
 
-/** One rule: where a field of the record comes from. mappings/schema/rules.schema.json has the form. */
+/** Source of a field of the record. Schema: mappings/schema/rules.schema.json */
 export interface Rule {
-  /** Column, or a path into a JSON column; `$key` is replaced by the target's name for it. */
+  /** Column, or a path in a JSON column. `$key` is the target's name of it. */
   readonly to: string;
-  /** `place.field`, perhaps `|converter`; several: the first that is there. */
+  /** `place.field`, with an optional `|converter`. Of several, the first that exists. */
   readonly from?: string | readonly string[];
-  /** A constant, where nothing is read. */
+  /** Constant, without a source. */
   readonly value?: Json;
-  /** Converter for whatever `from` gave. */
+  /** Converter for `from`. */
   readonly as?: string;
   /** Only for machines that keep their instance. */
   readonly when?: "instance";
-  /** Left out, without fuss, where the target has no such column. */
+  /** Ignored if the target has no such column. */
   readonly optional?: boolean;
-  /** The record has no such field where nothing gives it, rather than an empty one. */
+  /** Without a value, omit the field instead of setting it to null. */
   readonly sparse?: boolean;
-  /** The finding when nothing is there. */
+  /** Finding if there is no value. */
   readonly missing?: FindingCode;
   /**
-   * `takeover`: only where the target's take-over needs the instance's image; `deploy-images`: only
-   * where it needs those too; `netboot`: only where it makes a boot file of the root's uuid.
+   * `takeover`: only if take-over needs the instance's image. `deploy-images`: only if it also
+   * needs these. `netboot`: only if it writes a boot file with the root's uuid.
    */
   readonly missing_when?: "takeover" | "deploy-images" | "netboot";
-  /** Why a constant is what it is. */
+  /** Reason of the constant. */
   readonly why?: string;
 }
 
 export interface Rules {
   readonly node: readonly Rule[];
   readonly port: readonly Rule[];
-  /** Columns that code reads, and for what. */
+  /** Columns that code reads, and the purpose. */
   readonly reads: { readonly [column: string]: string };
-  /** Columns left behind, and why. */
+  /** Columns that are not migrated, and the reason. */
   readonly drops: { readonly [column: string]: string };
 }
 
 export interface DriverRow {
   readonly name: string;
-  /** Class path in nova.conf; null is the row for machines whose driver the site document sets. */
+  /** Class path in nova.conf. Null for machines with a driver in the site document. */
   readonly power_manager: string | null;
-  /** Why it can never be carried over. */
+  /** Reason why it can never be migrated. */
   readonly refused?: string;
   readonly rules: readonly Rule[];
-  /** bm_nodes columns nova-baremetal insisted on. */
+  /** bm_nodes columns that nova-baremetal required. */
   readonly credentials: readonly string[];
-  /** Keys of driver_info of which one is needed. */
+  /** driver_info keys of which one is required. */
   readonly one_of?: readonly string[];
   readonly drops: { readonly [column: string]: string };
 }
 
 export interface Drivers {
   readonly drivers: readonly DriverRow[];
-  /** Class path of the deploy driver whose machines Ironic deploys as nova-baremetal did. */
+  /** Class path of the deploy driver that Ironic replaces. */
   readonly deploy_driver: string;
-  /** Others -> why their machines cannot be carried over. */
+  /** Other deploy drivers -> reason why their machines cannot be migrated. */
   readonly deploy_drivers_refused: { readonly [classPath: string]: string };
 }
 
@@ -74,7 +74,7 @@ export type StateOutcome =
   | "dirty"
   | "block";
 
-/** A row of the state table; the first whose conditions all hold decides. */
+/** A row of the state table. The first row whose conditions are all true decides. */
 export interface StateRow {
   readonly id: string;
   readonly when: {
@@ -87,7 +87,7 @@ export interface StateRow {
   };
   readonly outcome: StateOutcome;
   readonly finding?: FindingCode;
-  /** The outcome once the operator accepts the finding. */
+  /** Outcome if the operator accepts the finding. */
   readonly accepted?: StateOutcome;
   readonly means: string;
 }
@@ -97,13 +97,12 @@ export interface States {
   readonly outcomes: { readonly [outcome in StateOutcome]: { readonly instance: boolean } };
 }
 
-/** One supported Ironic release. */
 export interface TargetDoc {
   readonly release: string;
   readonly alembic_head: string;
-  /** Newest microversion of its API, `1.82`; null where nothing can be adopted. */
+  /** Newest API microversion, `1.82`. Null without adoption. */
   readonly api: string | null;
-  /** Source versions of the same release; null: none, the pairing needs the operator's word. */
+  /** Source versions of the same release. Null: the pairing needs the operator's consent. */
   readonly pairing: {
     readonly nova: readonly number[];
     readonly nova_bm: readonly number[];
@@ -111,54 +110,54 @@ export interface TargetDoc {
   readonly versions: {
     readonly node: string | null;
     readonly port: string | null;
-    /** Absent where nodes have no traits. */
+    /** Absent if nodes have no traits. */
     readonly trait?: string;
   };
-  /** The release's own names; null where it has no such key. */
+  /** Key names of the release. Null if it lacks the key. */
   readonly keys: { readonly [key: string]: string | null };
-  /** properties.capabilities every machine gets. */
+  /** properties.capabilities of every machine. */
   readonly capabilities: { readonly [key: string]: string };
-  /** Keys of driver_info by which a conductor of this release logs in to a BMC another way. */
+  /** driver_info keys that change the login of a conductor to a BMC. */
   readonly power_keys: readonly string[];
-  /** The ipmitool that distributions had when the release came out. @source facts/ipmi.md 5.1 */
+  /** ipmitool in distributions at the time of the release. @source facts/ipmi.md 5.1 */
   readonly ipmitool: ConductorIpmitool;
-  /** What take-over needs: the instance's image, `deploy-images` those too. */
+  /** Needs of take-over: the instance's image, with `deploy-images` also those. */
   readonly takeover: "deploy-images" | "image" | "none";
   /**
-   * What adoption asks of a machine that boots from the network, besides a port: both deploy images,
-   * or those of the conductor's configuration where it has none itself; `none` of one that boots from disk.
+   * Needs of adoption for a machine that boots from the network, in addition to a port: deploy
+   * images of its own, or of the conductor's configuration. `none`: boots from disk.
    * @source facts/ironic.md 4.3
    */
   readonly adoption: "deploy-images" | "conductor-images" | "none";
   /**
-   * What take-over makes of a network-booting machine's boot file: `deploy` leaves it in deploy
-   * mode, `edit` needs it there and `netboot` makes it, both of the root filesystem's uuid, `local`
-   * removes it.
+   * Boot file after take-over of a machine that boots from the network: `deploy` leaves deploy
+   * mode, `edit` changes an existing file, `netboot` writes it, `local` removes it. `edit` and
+   * `netboot` use the root's uuid.
    * @source facts/ironic.md 2.3
    */
   readonly boot: "deploy" | "edit" | "netboot" | "local";
-  /** Label of the boot file by which the release boots a tenant; null where take-over removes it. */
+  /** Boot file label of a tenant. Null if take-over removes the file. */
   readonly boot_label: string | null;
-  /** boot_option of the capabilities of machines with an instance, where it must be said. */
+  /** boot_option capability of machines with an instance, if required. */
   readonly boot_option: string | null;
-  /** Of every node, where the release must have one. */
+  /** For every node, if the release requires one. */
   readonly network_interface: string | null;
-  /** Driver and interfaces by row of the driver table; null: the release has none for it. */
+  /** Driver and interfaces by row of the driver table. Null if the release has none for it. */
   readonly drivers: { readonly [name: string]: { readonly [field: string]: string } | null };
   readonly states: { readonly [outcome: string]: { readonly [field: string]: Json } };
-  /** Tables whose rows hang on a node: a conductor's go with it, an operator's keep it. */
+  /** Child tables of nodes. A node with rows of `operator` is not deleted. */
   readonly children: {
     readonly conductor: readonly string[];
     readonly operator: readonly string[];
   };
 }
 
-/** Fields that stand in records and in no column of their row: a port's node, a node's traits. */
+/** Record fields without a column in their row: a port's node, a node's traits. */
 export function besideColumns({ versions }: TargetDoc): readonly string[] {
   return ["node_uuid", ...(versions.trait === undefined ? [] : ["traits"])];
 }
 
-/** Alembic revisions, in the order they are applied. mappings/schema/heads.schema.json has the form. */
+/** Alembic revisions in order. Schema: mappings/schema/heads.schema.json */
 export interface Heads {
   /** A release that cannot be a target. */
   readonly older: {
@@ -166,15 +165,15 @@ export interface Heads {
     readonly why: string;
     readonly heads: readonly string[];
   };
-  /** By supported release: its revisions, of which the last is its head. */
+  /** Supported release -> its revisions. The last is its head. */
   readonly steps: { readonly [release: string]: readonly string[] };
   /** After the newest supported release. */
   readonly newer: readonly string[];
 }
 
-/** What the site document says of the machines it matches; later entries win. */
+/** Site document values for matching machines. Later entries win. */
 export interface SiteEntry {
-  /** Of a list one text has to fit. */
+  /** In a list, one text must match. */
   readonly match: { readonly [column: string]: string | readonly string[] };
   readonly set?: JsonObject;
   readonly skip?: string;
@@ -182,14 +181,13 @@ export interface SiteEntry {
 }
 
 export interface Site {
-  /** Where it came from, to name its faults. */
+  /** File name for messages. */
   readonly file?: string;
   readonly machines: readonly SiteEntry[];
   readonly rules: { readonly node: readonly Rule[]; readonly port: readonly Rule[] };
   readonly drops: { readonly [column: string]: string };
 }
 
-/** Everything transform needs besides the machine, checked and ready. */
 export interface Mapping {
   readonly rules: Rules;
   readonly drivers: Drivers;

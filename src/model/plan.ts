@@ -5,21 +5,21 @@ import type { Row } from "./machine.ts";
 
 export type Resource = "node" | "port";
 
-/** Where values come from: what `Desired.origins` points into. */
+/** Sources of values, indexed by `Desired.origins`. */
 export type Origins = readonly (readonly [field: string, origin: string])[];
 
-/** A row Ironic should hold. JSON columns are objects; secrets inside are sealed. */
+/** A row for Ironic. JSON columns are objects with sealed secrets. */
 export interface Desired {
   readonly resource: Resource;
   /** `node:UUID` or `port:UUID`. */
   readonly id: string;
-  /** Columns of the release's table; a port names its node as `node_uuid`. */
+  /** Columns of the release's table. A port has its node as `node_uuid`. */
   readonly row: Row;
-  /** Indexes into the plan's table of origins, one for each field a rule gave. */
+  /** Indexes in the plan's origins, one for each field from a rule. */
   readonly origins: readonly number[];
 }
 
-/** One field that is not as it should be. A secret shows as its mask. */
+/** A differing field. Secrets are masked. */
 export interface FieldChange {
   /** `driver_info.ipmi_address`. */
   readonly field: string;
@@ -27,10 +27,7 @@ export interface FieldChange {
   readonly found: Json;
 }
 
-/**
- * What becomes of one row: `create` it, it is there already (`none`), it is ours and somebody
- * changed it (`drift`), or something else stands in its place (`conflict`).
- */
+/** `none`: exists as planned. `drift`: ours, but changed. `conflict`: another row has its keys. */
 type RecordChange = "create" | "none" | "drift" | "conflict";
 
 export interface PlannedRecord extends Desired {
@@ -38,7 +35,7 @@ export interface PlannedRecord extends Desired {
   readonly differs?: readonly FieldChange[];
 }
 
-/** A change of one row, reversible: `before: null` creates it, `after: null` deletes it. */
+/** A reversible change of one row: `before: null` creates it, `after: null` deletes it. */
 export interface Step {
   readonly id: string;
   readonly resource: Resource;
@@ -50,33 +47,31 @@ export interface Step {
 
 export type Verdict = "create" | "unchanged" | "drift" | "conflict" | "blocked" | "skipped";
 
-/** One machine's line of a plan. */
 export interface PlannedMachine {
   readonly bm_node_id: number;
   readonly uuid: string | null;
   readonly service_host: string | null;
   readonly verdict: Verdict;
-  /** Why it is skipped or blocked, in words; null otherwise. */
+  /** Reason if skipped or blocked, else null. */
   readonly reason: string | null;
-  /** The row of the state table that decided, and what it decided. */
+  /** Deciding row of the state table, and its outcome. */
   readonly state: { readonly row: string; readonly outcome: string };
   readonly records: readonly PlannedRecord[];
   readonly findings: readonly Finding[];
-  /** How its tenant boots; absent when it keeps no instance, or its root filesystem is unknown. */
+  /** Absent without an instance or with an unknown root filesystem. */
   readonly boot?: BootPlan;
 }
 
-/** Whether Ironic has or will have the machine: the others keep their rows in Nova. */
+/** Whether the machine is or will be in Ironic. Others keep their Nova rows. */
 export function isLoaded({ verdict }: Pick<PlannedMachine, "verdict">): boolean {
   return verdict === "create" || verdict === "unchanged" || verdict === "drift";
 }
 
-/** The node among the records of a machine. */
 export function nodeOf(records: readonly Pick<Desired, "resource" | "row">[]): Row | undefined {
   return records.find(({ resource }) => resource === "node")?.row;
 }
 
-/** The steps that carry one machine over; its node comes before its ports. */
+/** Steps that create a machine: its node, then its ports. */
 export function stepsOf(machine: PlannedMachine): readonly Step[] {
   return machine.verdict === "create"
     ? machine.records

@@ -4,17 +4,14 @@ import type { FindingCode } from "./findings.ts";
 import { isSealed } from "./secret.ts";
 
 /**
- * What came of asking one BMC.
- *
- * `port-closed`: the host is there and says that nothing listens at this port.
- * `silent`: it answers at first, then no more; datagrams may be lost, so nothing is refused.
- * `deadline`: time was over before it said anything that lasts; nothing is known to be wrong with it.
- * `incomplete`: address, user or password is missing or cannot be used, so nothing was sent.
- * The last five are machines whose power IPMI cannot tell: never a silent pass.
- *
- * `finding` is what it means for the load: `ok` alone lets the reading be looked at further. `means` is for
- * whoever reads it at night: what it means, and what to do, in at most 50 characters.
- *
+ * Results for one BMC.
+ * - `port-closed`: the host answers that nothing listens on the port.
+ * - `silent`: it answered at first. Datagrams may be lost, so nothing was refused.
+ * - `deadline`: no lasting result before the deadline, and no known fault.
+ * - `incomplete`: address, user or password is missing or unusable, so nothing was sent.
+ * - The last five have no power state over IPMI, and never pass silently.
+ * `finding` is the consequence for the load. Only `ok` allows it. `means` is for the operator:
+ * meaning and action in at most 50 characters.
  * @source facts/ipmi.md 4.4; facts/nova-bm.md 3.2
  */
 export const VERDICTS = {
@@ -50,14 +47,13 @@ export type PowerVerdict = keyof typeof VERDICTS;
 export type PowerLevel = "ADMINISTRATOR" | "OPERATOR";
 
 /**
- * Behaviour of the conductor's ipmitool: up to 1.8.18 it takes cipher suite 3, later ones ask the BMC
- * for its list and take 17 where that is in it.
- *
+ * Behavior of the conductor's ipmitool: up to 1.8.18 it uses cipher suite 3, later ones request the
+ * BMC's list and use 17 if listed.
  * @source facts/ipmi.md 5.1
  */
 export type ConductorIpmitool = "1.8.18" | "1.8.19";
 
-/** How a version of ipmitool chooses its cipher suite; undefined where none is named. */
+/** Behavior of an ipmitool version. Undefined without a version. */
 export function ipmitoolOf(version: string | undefined): ConductorIpmitool | undefined {
   if (version === undefined) return undefined;
   const [, ...numbers] = /^(\d+)\.(\d+)\.(\d+)/.exec(version) ?? [];
@@ -66,12 +62,7 @@ export function ipmitoolOf(version: string | undefined): ConductorIpmitool | und
   return isNew >= 0 ? "1.8.19" : "1.8.18";
 }
 
-/**
- * The cipher suites to try, the one first that this ipmitool takes of its own accord; the other of 3
- * and 17 is asked for only when the first is refused.
- *
- * @param listed those the BMC lists; null when it does not say
- */
+/** The default of this ipmitool, then the other one. @param listed suites of the BMC, else null */
 export function suiteOrder(
   ipmitool: ConductorIpmitool,
   listed: readonly number[] | null,
@@ -79,44 +70,44 @@ export function suiteOrder(
   return ipmitool === "1.8.19" && listed?.includes(17) === true ? [17, 3] : [3, 17];
 }
 
-/** What a question was made of, so that a plan can tell whether it is still the right one. */
+/** Input of a reading, so that a plan can detect that it changed. */
 interface PowerAsked {
   /** Without secrets: `10.0.0.1 port 623 as "admin" at ADMINISTRATOR`. */
   readonly words: string;
-  /** The ipmitool whose choice of cipher suite was followed. */
+  /** The ipmitool whose cipher suite order was used. */
   readonly ipmitool: ConductorIpmitool;
-  /** Digest of words and sealed secrets, one for each of the reading's machines. */
+  /** Digest of words and sealed secrets, for each machine of the reading. */
   readonly machines: readonly string[];
 }
 
-/** Something to set on the Ironic node, or only to know; the gate drops keys a release does not read. */
+/** The power check drops keys that a release does not read. */
 export interface PowerAdvice {
-  /** The key of driver_info it is about; null when it is about the BMC itself. */
+  /** Key of driver_info. Null for advice about the BMC itself. */
   readonly key: "ipmi_cipher_suite" | "ipmi_priv_level" | "ipmi_hex_kg_key" | null;
-  /** The value for `key`; null when only the operator knows it. */
+  /** Value of `key`. Null if only the operator knows it. */
   readonly value: string | null;
-  /** In words: `set driver_info.ipmi_cipher_suite to 3`. */
+  /** `set driver_info.ipmi_cipher_suite to 3`. */
   readonly words: string;
 }
 
-/** One answer, a line of power.jsonl. Never a secret, a key, or bytes of a login in it. */
+/** A line of power.jsonl. Contains no secret, no key, and no login data. */
 export interface PowerReading {
-  /** bm_nodes.id of every machine that names this BMC with these credentials. */
+  /** bm_nodes.id of every machine with this BMC and these credentials. */
   readonly bm_node_ids: readonly number[];
-  /** As driver_info would have it; of a virtual machine its host's. */
+  /** As in driver_info. For a virtual machine, its host. */
   readonly address: string;
-  /** Absent in readings of versions that did not write it. */
+  /** Absent in readings of older versions. */
   readonly asked?: PowerAsked;
   readonly client: "native" | "virsh" | null;
   readonly power: "on" | "off" | null;
   readonly verdict: PowerVerdict;
-  /** What happened, one clause without secrets: `RAKP 2 says 0x0d: unknown user name`. */
+  /** One clause without secrets: `RAKP 2 says 0x0d: unknown user name`. */
   readonly detail: string;
-  /** The cipher suite the session was opened with. */
+  /** Cipher suite of the session. */
   readonly suite: number | null;
-  /** The suites the BMC lists; null when it does not say. */
+  /** Suites that the BMC lists. Null if it lists none. */
   readonly suites: readonly number[] | null;
-  /** Whether the BMC says that a Kg is set. */
+  /** Whether the BMC reports that a Kg is set. */
   readonly kg: boolean | null;
   readonly privilege: PowerLevel | null;
   /** Product number. */
@@ -125,15 +116,15 @@ export interface PowerReading {
   readonly manufacturer: number | null;
   /** `9.08` */
   readonly firmware: string | null;
-  /** Logins begun, of both passes. */
+  /** Logins in both passes. */
   readonly attempts: number;
-  /** 2 when the BMC was asked again after all others. */
+  /** 2 if the BMC was tried again after all others. */
   readonly pass: 1 | 2;
-  /** Milliseconds of the fastest exchange that needed no second sending. */
+  /** Milliseconds of the fastest exchange without a resend. */
   readonly rtt: number | null;
   /** Milliseconds from the first datagram to the verdict. */
   readonly elapsed: number;
-  /** ISO 8601, UTC: when asking began, so that a reading looks rather older than it is. */
+  /** ISO 8601, UTC, at the start, so that a reading never appears too recent. */
   readonly asked_at: string;
   readonly warnings: readonly FindingCode[];
   readonly advice: readonly PowerAdvice[];
@@ -142,10 +133,8 @@ export interface PowerReading {
 /** Readings by bm_nodes.id. */
 export type KnownReadings = Pick<ReadonlyMap<number, PowerReading>, "get">;
 
-/** What came of asking, in a word and in one clause without secrets. */
 export type PowerOutcome = Pick<PowerReading, "verdict" | "detail">;
 
-/** A reading of a BMC of which nothing is known but the verdict. */
 export function unasked(
   { bm_node_ids, address }: Pick<PowerQuestion, "bm_node_ids" | "address">,
   begun: { readonly date: Date; readonly client: PowerReading["client"] },
@@ -175,51 +164,49 @@ export function unasked(
   };
 }
 
-/** Where a simulated BMC of this address is; undefined for an address that is its own. */
+/** Real address of a simulated BMC, else undefined. */
 export type BmcAt = (
   address: string,
 ) => { readonly address: string; readonly port: number } | undefined;
 
-/** A BMC to ask. The secrets are functions, so that they are opened when they are needed. */
+/** A BMC to read. The secrets are functions, so that they are decrypted only on use. */
 export interface PowerQuestion {
   readonly bm_node_ids: readonly number[];
   /** An IPv4 or IPv6 address, or a host name. */
   readonly address: string;
-  /** 623 unless given; nova-baremetal knows no other. */
+  /** Default 623. nova-baremetal supports no other port. */
   readonly port?: number;
-  /** The only cipher suite to ask for, where driver_info names one. */
+  /** The cipher suite in driver_info, to try only this one. */
   readonly suite?: number;
-  /** ADMINISTRATOR unless driver_info names a lower one. */
+  /** Default ADMINISTRATOR, unless driver_info has a lower level. */
   readonly level?: PowerLevel;
   readonly user: string;
   readonly password: () => string;
-  /** The BMC's second key, when somebody gave one. */
+  /** The BMC key, if given. */
   readonly kg?: () => Uint8Array;
 }
 
 /**
- * Asks one BMC. Everything about the BMC is a reading, not an error.
- *
- * @param deadline milliseconds from now until the verdict, at most
- * @throws the signal's reason when it is aborted; MigrationError when this host cannot ask at all
+ * Reads one BMC. Every failure of the BMC is a reading, not an error.
+ * @param deadline maximum milliseconds from now
+ * @throws the signal's reason if aborted; MigrationError if this host cannot send requests
  */
 export type PowerProbe = (
   question: PowerQuestion,
   options: { readonly deadline: number; readonly signal: AbortSignal },
 ) => Promise<PowerReading>;
 
-/** Minutes a plan's oldest reading may have, unless `apply --power-max-age` says otherwise. */
+/** Maximum age of a plan's oldest reading in minutes. `apply --power-max-age` overrides it. */
 export const POWER_MAX_AGE = 15;
 
-/** Minutes a reading may be ahead of the clock: a clock that is a little behind another's is usual. */
+/** Minutes that a reading may be in the future, because clocks differ slightly. */
 export const POWER_AHEAD = 1;
 
-/** What people know a machine by. */
 export interface MachineOf {
   readonly uuid: string | null;
-  /** Of its instance, as Nova shows it. */
+  /** Name of its instance in Nova. */
   readonly name: string | null;
-  /** Of its BMC. */
+  /** BMC address. */
   readonly address: string | null;
   /** service_host of its nova-compute. */
   readonly host: string | null;
@@ -230,10 +217,9 @@ export interface MachineOf {
 export type MachinesOf = Pick<ReadonlyMap<number, MachineOf>, "get">;
 
 /**
- * Tells two questions apart without telling their secrets: equal only where everything is the same,
- * sealed passwords too. A sealed secret is bound to its machine, so machines cannot be compared by it.
- *
- * @param words what is asked, without secrets
+ * Digest of a request with its sealed secrets, to detect a change without the secrets. Sealed
+ * secrets differ by machine, so digests of machines are not comparable.
+ * @param words the request without secrets
  */
 export function askedDigest(words: string, secrets: readonly (Json | undefined)[]): string {
   const known = secrets.map((secret) => (isSealed(secret) ? secret.secret : (secret ?? null)));
@@ -242,18 +228,16 @@ export function askedDigest(words: string, secrets: readonly (Json | undefined)[
 }
 
 /**
- * How Ironic begins what it writes to `last_error` of a machine whose BMC did not answer or obey.
- *
+ * Beginning of `last_error` if a BMC failed.
  * @source ironic 21.4: conductor/manager.py handle_sync_power_state_max_retries_exceeded,
  *   conductor/utils.py node_power_action; icehouse and later have the first alike
  */
 const POWER = /^(?:During sync_power_state,|Failed to (?:change|set|get) (?:the )?power state)/;
 
 /**
- * Whether an error is of the power and over: Ironic reads the power again and clears the maintenance,
- * and leaves `last_error` as it was until somebody works with the machine.
- *
- * @param power_state what Ironic has recorded since
+ * Whether a power error is resolved. Ironic then reads the power and clears the maintenance, but
+ * keeps `last_error` until the next operation.
+ * @param power_state later value in Ironic
  */
 export function isOldPowerError(last_error: string, power_state: Json | undefined): boolean {
   return POWER.test(last_error) && typeof power_state === "string" && power_state !== "error";

@@ -1,57 +1,54 @@
 import type { RefusalCode } from "../lib/refusals.ts";
 
-/** One way of a rehearsal. */
 export interface RehearsedStage {
   readonly stage: string;
-  /** Of the whole command. */
+  /** Seconds of the whole command. */
   readonly seconds: number;
   readonly machines: number;
   /** Written, compared or removed. */
   readonly rows: number;
-  /** Of the writing alone, where something was written; null where nothing was, or in no time. */
+  /** Rows per second of the writes. Null without a measurable write. */
   readonly rate: number | null;
-  /** `done`, or what was not as it should be. */
+  /** `done`, or the fault. */
   readonly result: string;
 }
 
-/** What the command itself would stop for, on the target as it is. */
+/** Why the command would stop on the current target. */
 export interface RehearsedRefusal {
   readonly stage: string;
   readonly code: RefusalCode;
   readonly message: string;
   readonly fix: string;
-  /** What the rehearsal went on with; null: with nothing. */
+  /** How the rehearsal continued. Null if it ended. */
   readonly went_on: string | null;
 }
 
-/** The number of Nova rows of a plan that had no copy. */
 export type Unrehearsed = Pick<Rehearsal["nova"], "left">;
 
-/** `RUN/rehearsal.json`: what the last rehearsal of a run found. */
+/** `RUN/rehearsal.json`: the last rehearsal of a run. */
 export interface Rehearsal {
   readonly format: "nova2ironic/rehearsal@1";
   readonly tool: string;
   /** ISO 8601, UTC. */
   readonly at: string;
   readonly by: string;
-  /** sha256 of the plan that was rehearsed. */
+  /** sha256 of the plan. */
   readonly plan: string;
-  /** The addresses of the copies, for people. */
+  /** Addresses of the copies, for display. */
   readonly copies: readonly string[];
   readonly stages: readonly RehearsedStage[];
   readonly refusals: readonly RehearsedRefusal[];
-  /** What of the plan is in Nova. */
   readonly nova: {
-    /** Rows that are changed. */
+    /** Changed rows. */
     readonly rows: number;
     /** Rows that were not rehearsed: all or none. */
     readonly left: number;
     readonly why: string | null;
   };
-  /** Whether the rollback left the copy as it was before; null: it did not come that far. */
+  /** Whether the rollback restored the copy. Null if it did not run. */
   readonly as_before: boolean | null;
-  /** Rows the first apply wrote, and the seconds its batches took. */
+  /** Rows of the first apply, and seconds of its batches. */
   readonly loaded: { readonly count: number; readonly seconds: number } | null;
-  /** All that was rehearsed went as planned, and nothing would have been refused. */
+  /** The rehearsal went as planned, and no command would be refused. */
   readonly held: boolean;
 }

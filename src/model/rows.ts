@@ -1,4 +1,3 @@
-/** Finds rows by the value of a column. */
 type Index<T> = (value: string | number | null) => readonly T[];
 
 const INDEXES = new WeakMap<
@@ -7,12 +6,12 @@ const INDEXES = new WeakMap<
 >();
 const NONE: readonly never[] = [];
 
-/** Rows by a column, in their order, case-insensitively. Rows without a value are not found. Made once for each column. */
+/** Rows by a column, in order, not case-sensitive, without empty values. Cached by column. */
 export function index<T extends object>(rows: readonly T[], column: keyof T): Index<T> {
   const existing = INDEXES.get(rows) ?? new Map();
   INDEXES.set(rows, existing);
   const made = existing.get(column);
-  if (made?.length === rows.length) return made.of as Index<T>; // made below for the same column
+  if (made?.length === rows.length) return made.of as Index<T>; // created below for the same column
   const found = new Map<string, T[]>();
   for (const row of rows) {
     const key = keyOf(row[column]);
@@ -29,7 +28,7 @@ function keyOf(value: unknown): string {
   return value === null || value === undefined ? "" : String(value).toLowerCase();
 }
 
-/** A set of texts, case-insensitive. */
+/** A set of texts, not case-sensitive. */
 export interface TextSet {
   readonly has: (text: string) => boolean;
 }

@@ -1,34 +1,31 @@
 import { isObject, type Json, type JsonObject } from "../lib/json.ts";
 
 /**
- * A secret as artefacts hold it: AES-256-GCM with a nonce derived from key, place and text, so the
- * same secret at the same place gives the same bytes. Without the key it tells nothing: not its
- * length, which is filled up, nor whether another machine has the same.
+ * AES-256-GCM with a nonce derived from key, place and text, so the same secret at the same place
+ * has the same bytes. Without the key it reveals nothing: the length is padded, and equal secrets
+ * of two machines differ.
  */
 export type Sealed = {
   /** base64 of nonce (12 bytes), ciphertext and tag (16 bytes). */
   readonly secret: string;
-  /** The place it was sealed for; it does not open with another one. */
+  /** Place for which it was sealed. It cannot be opened for another one. */
   readonly of: string;
-  /** Said of the empty text alone, which findings name anyway. */
+  /** Only for the empty text, which findings report anyway. */
   readonly empty?: true;
 };
 
-/** Seals and opens the secrets of one run. Implemented by the disk edge, which holds the key. */
+/** Seals and opens the secrets of one run. The implementation with the key is in run/files. */
 export interface Seal {
-  /** @param place what the secret belongs to (a machine's uuid): it keeps equal secrets of two machines apart */
+  /** @param place owner of the secret (a machine's uuid): equal secrets of two machines differ */
   readonly seal: (clear: string, place: string) => Sealed;
-  /** @throws MigrationError N2I-E115 when it was sealed with another key, or for another place */
+  /** @throws MigrationError N2I-E115 if sealed with another key or for another place */
   readonly open: (sealed: Sealed) => string;
-  /**
-   * Whether it is this text, by its nonce and its length; false where it is another's, of another key or cut short. The
-   * ciphertext is not looked at: one that was spoilt at the same length is found by `open` alone.
-   */
+  /** By nonce and length. Only `open` detects a ciphertext corrupted at the same length. */
   readonly isOf: (sealed: Sealed, clear: string) => boolean;
 }
 
 export function isSealed(value: unknown): value is Sealed {
-  // Last of all `secret`: to look at one that was only read seals it.
+  // `secret` comes last, because its getter seals a secret that was only read.
   return (
     isObject(value) &&
     typeof value.of === "string" &&
@@ -36,12 +33,12 @@ export function isSealed(value: unknown): value is Sealed {
   );
 }
 
-/** In clear: what was read of a service to be compared, and is sealed as soon as anybody looks at it. */
+/** Clear text of secrets that were read for a comparison, and are sealed on first access. */
 const readOnly = new WeakMap<object, string>();
 
 /**
- * A secret that is read to be compared: its clear text is in memory alone, where `isSameText` finds it. Whoever
- * writes, prints or copies the object gets it sealed.
+ * A secret that was read for a comparison. Its clear text is only in memory, for `isSameText`. The
+ * object is sealed when it is written, printed or copied.
  */
 export function sealedLater(clear: string, place: string, { seal }: Pick<Seal, "seal">): Sealed {
   let made: Sealed | undefined;
@@ -57,7 +54,7 @@ export function sealedLater(clear: string, place: string, { seal }: Pick<Seal, "
   return later;
 }
 
-/** Whether two secrets are one text. Where one of them was only read, the other is hardly ever opened. */
+/** Compares secrets. If one was only read, the other is rarely decrypted. */
 export function isSameText(left: Sealed, right: Sealed, { open, isOf }: Seal): boolean {
   const [one, other] = [readOnly.get(left), readOnly.get(right)];
   if (one !== undefined && other === undefined && isOf(right, one)) return true;
@@ -67,11 +64,11 @@ export function isSameText(left: Sealed, right: Sealed, { open, isOf }: Seal): b
 
 const SECRET =
   /pass|pwd|secret|token|cred|community|configdrive|(^|_)key($|_contents|_value)|kg_key|deploy_key/i;
-/** What was said of a name: the same few stand in every row. */
+/** Cache, because rows have few different names. */
 const names = new Map<string, boolean>();
 const MOST_NAMES = 1000;
 
-/** Names of columns and keys whose value is a secret, here and in forks' columns we never saw. */
+/** Names of columns and keys with secret values, also in columns of forks. */
 export function isSecretName(name: string): boolean {
   const known = names.get(name);
   if (known !== undefined) return known;
@@ -81,21 +78,18 @@ export function isSecretName(name: string): boolean {
   return isSecret;
 }
 
-/**
- * Whether JSON text may hold a key that `isSecretName` knows. It errs towards yes, and spares most
- * texts a look at every key; an escape might hide any name.
- */
+/** To skip a full check. An escape may hide any name, so it counts as yes. */
 export function mayHoldSecret(json: string): boolean {
   return /pass|pwd|secret|token|cred|community|configdrive|key|\\/i.test(json);
 }
 
-/** The value with its secrets in clear: for the way to a service only. */
+/** Decrypts the secrets of a value, only for a request to a service. */
 export function unsealed(value: Json, seal: Pick<Seal, "open">): Json {
   if (isSealed(value)) return seal.open(value);
   return isObject(value) ? eachOf(value, (inner) => unsealed(inner, seal)) : value;
 }
 
-/** The object itself where nothing of it becomes another; a copy otherwise. */
+/** The object itself if nothing changes, else a copy. */
 function eachOf(value: JsonObject, become: (inner: Json, key: string) => Json): JsonObject {
   let copy: Record<string, Json> | null = null;
   for (const key of Object.keys(value)) {
@@ -109,11 +103,9 @@ function eachOf(value: JsonObject, become: (inner: Json, key: string) => Json): 
 }
 
 /**
- * Seals every secret inside a JSON value: what has a secret's name, whatever its type, as old
- * clients made a number of a password of digits, and as lists and objects may be below it. Without
- * any it is the very value that was given.
- *
- * @param known what stands for a value that is not to be sealed; null for all others
+ * Seals every value with a secret name in a JSON value, of any type, because old clients stored
+ * numeric passwords as numbers. Returns the same object if it has no secret.
+ * @param known replacement of a value that is not sealed, else null
  */
 export function sealed(
   value: Json,
@@ -137,18 +129,15 @@ export function sealed(
 
 const UNKNOWN = (): null => null;
 
-/** Stands for the place of a secret whose file no longer has it. */
+/** Place of a secret without an owner. */
 const UNBOUND = "no machine";
 
-/**
- * The place of the first secret in a value that was sealed for another place; null when all are where
- * they belong. What stands for a secret that nobody gave is of no place.
- */
+/** Null if there is none. A placeholder of a missing secret has no place. */
 export function strayed(value: Json, isHome: (place: string) => boolean): string | null {
   if (typeof value !== "object" || value === null) return null;
   if (isSealed(value))
     return value.secret === "" || isHome(value.of.toLowerCase()) ? null : value.of;
-  // Of a list the names are its places.
+  // The keys of a list are its indexes.
   const fields = value as JsonObject;
   if (typeof fields.secret === "string" && typeof fields.length === "number" && isObject(value))
     return UNBOUND;
@@ -164,10 +153,7 @@ export function strayed(value: Json, isHome: (place: string) => boolean): string
 const BEGIN = '{"secret":"';
 const OF = '","of":"';
 
-/**
- * Whether a line of an artefact, as JSON text, says plainly that each secret in it was sealed for a place like
- * that: a tenth of what `strayed` takes, which has to look where this says no.
- */
+/** Ten times faster than the full check, which follows if the result is no. */
 export function isPlainlyHome(json: string, isHome: (place: string) => boolean): boolean {
   // An escape could hide a name or a place.
   if (json.includes("\\u")) return false;
@@ -177,7 +163,7 @@ export function isPlainlyHome(json: string, isHome: (place: string) => boolean):
     const text = json.indexOf('"', begin + BEGIN.length);
     const place = text + OF.length;
     const end = json.indexOf('"', place);
-    // Nothing may follow that could be another place.
+    // Only the end of the object, which cannot contain another place.
     const closed = json.startsWith("}", end + 1) || json.startsWith(',"empty":true}', end + 1);
     if (text < 0 || end < 0 || !json.startsWith(OF, text) || !closed) return false;
     const of = json.slice(place, end);

@@ -1,50 +1,49 @@
-/** Header fields by their names in lower case, as Node has them. */
+/** Header fields by lower-case name, as in Node. */
 export type HeaderFields = { readonly [name: string]: string | readonly string[] | undefined };
 
-/** An HTTP request, read whole and within the listener's limits. */
+/** Complete, and within the listener's limits. */
 export interface AskedFor {
   readonly method: string;
-  /** As it was sent, without the query. */
+  /** As sent, without the query. */
   readonly path: string;
   readonly fields: HeaderFields;
   readonly body: Buffer;
-  /** `req-UUID`: names this request in the log and to whoever is asked for it. */
+  /** `req-UUID`: id of this request in the log and in upstream calls. */
   readonly id: string;
-  /** The caller's own name for it where it has the form of one; else `id`. */
+  /** The caller's own id if it is valid, else `id`. */
   readonly globalId: string;
-  /** Calls made for it so far, for the log. */
+  /** Number of upstream calls, for the log. */
   readonly upstream: { calls: number };
-  /** Whether the caller closed the connection, or its own side of it: these cannot be distinguished. */
+  /** Whether the caller closed the connection or only its own side. Both look the same. */
   readonly gone: () => boolean;
 }
 
-/** Of a request that would change something and whose caller is gone before the first write. */
+/** Message if the caller disconnects before the first write of a change. */
 export const GONE =
   "The connection was closed before the request was accepted. Nothing was changed. Keep the connection open until the answer arrives.";
 
-/** What is answered: at once, or piece by piece. One that throws midway breaks the connection. */
+/** A response, complete or streamed. An error in the stream closes the connection. */
 export interface Reply {
   readonly status: number;
   readonly fields: { readonly [name: string]: string | readonly string[] };
   readonly body: string | AsyncIterable<string>;
 }
 
-/** Whose token it is, as Keystone says. */
 export interface TokenOwner {
   readonly user_id: string;
   readonly project_id: string | null;
   readonly roles: readonly string[];
-  /** `all`, or null: the token is not for the system. */
+  /** `all`, or null for a token without system scope. */
   readonly system_scope: string | null;
   readonly user_domain_id?: string;
   readonly project_domain_id?: string;
-  /** Of a token for a domain. */
+  /** For a domain-scoped token. */
   readonly domain_id?: string;
-  /** Absent: Keystone does not say. */
+  /** Absent if Keystone omits it. */
   readonly is_admin_project?: boolean;
 }
 
-/** Which error an OpenStack service names by which word. @source nova, api/openstack/wsgi.py, Fault._fault_names */
+/** Error names of an OpenStack service. @source nova, api/openstack/wsgi.py, Fault._fault_names */
 const FAULTS: { readonly [status: number]: string } = {
   400: "badRequest",
   401: "unauthorized",
@@ -57,19 +56,18 @@ const FAULTS: { readonly [status: number]: string } = {
 const JSON_TYPE = "application/json";
 const JSON_BODY = { "Content-Type": JSON_TYPE } as const;
 
-/** Why a body is not read: its Content-Type is not JSON's, which is the default. */
+/** Why a body is refused: its Content-Type is not JSON, which is the default. */
 export function mediaFault({ "content-type": type = JSON_TYPE }: HeaderFields): string | null {
   return /^application\/json\s*(;|$)/i.test(String(type))
     ? null
     : `The body is ${String(type).split(";")[0]}, and has to be ${JSON_TYPE}`;
 }
 
-/** A body as JSON. */
 export function jsonReply(status: number, body: unknown, fields: Reply["fields"] = {}): Reply {
   return { status, fields: { ...JSON_BODY, ...fields }, body: JSON.stringify(body) };
 }
 
-/** An error as Nova words it. */
+/** An error in Nova's format. */
 export function faultReply(status: number, message: string, fields: Reply["fields"] = {}): Reply {
   return jsonReply(
     status,
@@ -78,7 +76,7 @@ export function faultReply(status: number, message: string, fields: Reply["field
   );
 }
 
-/** An error as Ironic words it: JSON in JSON. @source facts/systems.md B2 */
+/** An error in Ironic's format: JSON in JSON. @source facts/systems.md B2 */
 export function ironicFault(
   status: number,
   faultstring: string,

@@ -1,28 +1,28 @@
-/** Whose settings: nova-scheduler's and nova-compute's in nova.conf, ironic-conductor's in ironic.conf. */
+/** nova-scheduler and nova-compute in nova.conf, ironic-conductor in ironic.conf. */
 export type SettingsPart = "scheduler" | "compute" | "conductor";
 
-/** Releases by their order; both ends count. */
+/** Releases in their order, inclusive. */
 interface Span {
   readonly since?: string;
   readonly until?: string;
 }
 
-/** A setting that machines in Ironic need. mappings/schema/settings.schema.json has the form. */
+/** A setting that machines in Ironic need. Schema: mappings/schema/settings.schema.json */
 export interface Setting extends Span {
   readonly part: SettingsPart;
   readonly section: string;
   readonly key: string;
-  /** What it must be; absent: the site's own value, but something. */
+  /** Required value. Absent: any value of the site. */
   readonly value?: string;
   /** The value is a limit. `at-most` excludes 0, which turns a periodic task off. */
   readonly bound?: Bound;
-  /** In force if the file does not set it. */
+  /** Effective value if the file does not set it. */
   readonly default?: string;
-  /** Other spellings that are as right. */
+  /** Equivalent values. */
   readonly also?: readonly string[];
-  /** Another key of the section that does as well. */
+  /** Another key of the section with the same effect. */
   readonly or?: string;
-  /** The older name, which counts where the newer one is not set, as a deprecated name does in oslo. */
+  /** Deprecated name, which counts if the new one is not set, as in oslo. */
   readonly formerly?: { readonly section: string; readonly key: string };
   readonly secret?: true;
   readonly only?: "exact-filters";
@@ -33,17 +33,17 @@ export interface Setting extends Span {
 type Bound = "at-most" | "at-least";
 
 export interface SettingsDoc {
-  /** Newest release a source speaks of, of Nova. */
+  /** Newest Nova release in the sources. */
   readonly seen: string;
   readonly settings: readonly Setting[];
-  /** Of Nova, where they name no part. */
+  /** For Nova, unless they name a part. */
   readonly notes: readonly (Span & { readonly say: string; readonly part?: "conductor" })[];
 }
 
-/** What the patch puts where only the site knows the value, and what is no value to the checker. */
+/** Value in the patch if only the site knows it. The checker treats it as not set. */
 export const PLACEHOLDER = "CHANGE_ME";
 
-/** One host's files, as oslo.config reads them; `where` is `file:line`. */
+/** Files of one host, as oslo.config reads them. `where` is `file:line`. */
 export interface Configured {
   readonly get: (section: string, key: string) => string | null;
   readonly where: (section: string, key: string) => string | null;
@@ -55,19 +55,19 @@ export interface SettingRow {
   readonly key: string;
   /** Null: the site's own value. */
   readonly wanted: string | null;
-  /** What `wanted` is a limit of. */
+  /** Kind of limit of `wanted`. */
   readonly bound?: Bound;
-  /** Null: not set. A secret is never shown. */
+  /** Null: not set. Secrets are never shown. */
   readonly found: string | null;
-  /** In force where it is not set. */
+  /** Effective value if not set. */
   readonly default?: string;
   readonly state: "right" | "wrong" | "missing";
-  /** `file:line` of what is set. */
+  /** `file:line` of the value. */
   readonly where: string | null;
   readonly why: string;
 }
 
-/** A flavor in use by instances, or one that names machines like ours. */
+/** A flavor of instances, or one that matches our machines. */
 export interface FlavorSize {
   readonly name: string;
   readonly vcpus: number;
@@ -80,19 +80,17 @@ export interface FlavorSize {
   readonly swap_mb: number;
 }
 
-/** MiB of disk a flavor asks for. @source facts/systems.md D4 */
+/** MiB of disk of a flavor. @source facts/systems.md D4 */
 export function diskOf({ root_gb, ephemeral_gb, swap_mb }: FlavorSize): number {
   return 1024 * (root_gb + ephemeral_gb) + swap_mb;
 }
 
-/** A live flavor that is for machines, whether or not an instance has it. */
 export interface MachineFlavor {
   readonly name: string | null;
   readonly size: FlavorSize;
   readonly extra_specs: { readonly [key: string]: string | null };
 }
 
-/** A machine as the scheduler will see it. */
 export interface NodeSize {
   readonly cpus: number | null;
   /** MiB. */

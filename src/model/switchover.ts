@@ -1,13 +1,13 @@
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { RefusalCode } from "../lib/refusals.ts";
 
-/** A node of Ironic with what hangs on it, as a switchover looks at it. Members are named as Ironic names them. */
+/** An Ironic node with its children. Field names are Ironic's. */
 export interface WholeNode {
   readonly uuid: string;
   readonly name: string | null;
-  /** Every field of the node as Ironic tells it, `traits` too; Ironic masks the secrets of driver_info. */
+  /** Every field of the node, including `traits`. Ironic masks the secrets of driver_info. */
   readonly told: JsonObject;
-  /** With `in_portgroup`, which is ours: whether it has a portgroup_uuid. */
+  /** With our field `in_portgroup`: whether it has a portgroup_uuid. */
   readonly ports: readonly JsonObject[];
   readonly portgroups: readonly JsonObject[];
   readonly connectors: readonly VolumeConnector[];
@@ -21,16 +21,16 @@ export interface VolumeConnector {
   readonly connector_id: string;
 }
 
-/** Without its properties, which hold secrets. */
+/** Without its properties, which have secrets. */
 export interface VolumeTarget {
   readonly uuid: string;
-  /** `iscsi`, `fibre_channel`; whatever somebody wrote. */
+  /** `iscsi`, `fibre_channel`, or any other text. */
   readonly volume_type: string;
   readonly boot_index: number | null;
   readonly volume_id: string;
 }
 
-/** What must be equal of two nodes. @source mappings/schema/identical.schema.json */
+/** Fields that must be equal. @source mappings/schema/identical.schema.json */
 export interface IdenticalDoc {
   readonly fields: readonly IdenticalField[];
 }
@@ -39,34 +39,32 @@ export interface IdenticalField {
   /** A field, or a path into one. */
   readonly field: string;
   readonly as: "text" | "number" | "capabilities" | "set" | "list";
-  /** Of a list: the members of each thing that are compared. */
+  /** Compared members of a list's items. */
   readonly of?: readonly string[];
-  /** Of capabilities: those that are not compared. */
+  /** Capabilities to ignore. */
   readonly ignore?: readonly string[];
-  /** Only where both nodes have it; absent: always. */
+  /** Only if both nodes have it. Absent: always. */
   readonly when?: "both";
 }
 
-/** A field that two nodes do not have alike; values without secrets, null where there is none. */
+/** A differing field. Values without secrets, null if missing. */
 export interface HardwareDifference {
   readonly field: string;
   readonly source: Json;
   readonly destination: Json;
 }
 
-/** What stands against a node as source or as destination. */
 export interface SwitchFault {
   readonly code: RefusalCode;
   readonly why: string;
 }
 
-/** Machines that are identical, and the spares that one of them could go on in. */
+/** Identical machines and their spares. */
 export interface SpareClass {
-  /** The first of them. */
   readonly example: WholeNode;
   readonly machines: number;
-  /** In the order in which they are taken. */
+  /** In order of preference. */
   readonly candidates: readonly WholeNode[];
-  /** Of the spares that do not fit the one that differs least; null where there is none. */
+  /** The unsuitable spare that differs least, else null. */
   readonly nearest: { readonly spare: WholeNode; readonly why: string } | null;
 }

@@ -1,4 +1,4 @@
-/** What a column holds; one small vocabulary that every engine has a type for. */
+/** Column types that every engine supports. */
 type ColumnType =
   | "integer"
   | "bigint"
@@ -13,22 +13,22 @@ type ColumnType =
 export interface Column {
   readonly name: string;
   readonly type: ColumnType;
-  /** Characters, of a `string`. */
+  /** Characters, for a `string`. */
   readonly length?: number;
   readonly null: boolean;
-  /** The database's own default; SQLAlchemy's Python-side defaults are not in any database. */
+  /** Default of the database, not of SQLAlchemy in Python. */
   readonly default?: string | number | boolean;
   /** Numbered by the database: auto_increment, serial, rowid. */
   readonly auto?: true;
 }
 
-/** A column as somebody's database has it, whatever made it. */
+/** A column of an existing database. */
 export interface StoredColumn extends Omit<Column, "type"> {
   readonly type: ColumnType | "bytes" | "numeric" | "double";
 }
 
 export interface Key {
-  /** As upgrade migrations name it; without a name, as the engine itself would. */
+  /** Name in upgrade migrations. Absent: the engine's default name. */
   readonly name?: string;
   readonly columns: readonly string[];
 }
@@ -40,7 +40,7 @@ export interface ForeignKey {
 }
 
 export interface Table {
-  /** In the order the migrations left them in. */
+  /** In the order of the migrations. */
   readonly columns: readonly Column[];
   readonly primary: readonly string[];
   readonly unique: readonly Key[];
@@ -48,15 +48,14 @@ export interface Table {
   readonly index: readonly Key[];
 }
 
-/** A table to be made, of columns as somebody had them. */
+/** A new table with columns of an existing database. */
 export interface MadeTable extends Omit<Table, "columns"> {
   readonly columns: readonly StoredColumn[];
 }
 
-/** The tables of one database at one version. */
 export interface Tables {
   readonly tables: { readonly [name: string]: Table };
-  /** The row that tells the version: of migrate_version or alembic_version. */
+  /** Row of migrate_version or alembic_version. */
   readonly version: {
     readonly table: string;
     readonly row: { readonly [column: string]: string | number };

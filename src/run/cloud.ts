@@ -6,7 +6,7 @@ import { cloudOf } from "../systems/openstack/settings.ts";
 import { surroundings } from "./process-context.ts";
 import { waitingFor } from "./wait-message.ts";
 
-/** The options by which a command says how to reach a service. */
+/** Connection options of a service. */
 export interface RestOptions {
   readonly via?: "db" | "rest";
   readonly ironicUrl?: string;
@@ -20,9 +20,8 @@ export interface RestOptions {
 }
 
 /**
- * The cloud the options name: a cloud of clouds.yaml (`--os-cloud`, OS_CLOUD), else what OS_* say;
- * options say it louder. Beside a named cloud OS_REGION_NAME alone is read, as by openstacksdk.
- *
+ * The cloud of the options: an entry of clouds.yaml (`--os-cloud`, OS_CLOUD), else the OS_*
+ * variables. Options override both. With an entry, only OS_REGION_NAME is read, as in openstacksdk.
  * @throws MigrationError N2I-E106
  */
 export function cloudFor(options: RestOptions): Cloud {
@@ -39,13 +38,13 @@ export function cloudFor(options: RestOptions): Cloud {
   return cloudOf(new Map([...settings, ...louder(options)]), from);
 }
 
-/** Variables that say which endpoint is asked. */
+/** Variables that select an endpoint. */
 const WHO = new RegExp(
   `^OS_((${SERVICES.join("|")})_)?(interface|endpoint_type|endpoint_override)$`,
   "i",
 );
 
-/** Whether anybody said how to log in. */
+/** Whether any login is configured. */
 export function saysCloud({ osCloud }: RestOptions): boolean {
   const { OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN } = surroundings().env;
   const said = [OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN].some(Boolean);
@@ -60,18 +59,16 @@ function louder({ ironicUrl, osCacert, insecure }: RestOptions): Settings {
   ]);
 }
 
-/** What stands before the name of an image that Glance is to be asked for. */
+/** Prefix of an image name to look up in Glance. */
 export const BY_NAME = "name:";
 
-/** Seconds a call may take. */
+/** Default seconds per call. */
 const LIMIT = 60;
 
 /**
- * The images with their ids, looked up in Glance: by name always, by id where the options or OS_* say
- * how to reach it; else ids are taken as they are given.
- *
- * @throws MigrationError N2I-E215 when there is not exactly one that fits, N2I-E106 and N2I-E21. of
- *   the service
+ * Images with their Glance ids. Names are always looked up, ids only if the options or OS_* have a
+ * cloud.
+ * @throws MigrationError N2I-E215 without exactly one match, N2I-E106, and N2I-E21. of the service
  */
 export async function identified(images: Images, options: RestOptions): Promise<Images> {
   if (images.do !== "point") return images;
@@ -97,7 +94,7 @@ function askedOf(use: ImageUse, given: string): AskedImage {
     : { use, by: "id", text: given };
 }
 
-/** Whether anything says where a cloud is; half of a login is refused as that, and not passed over. */
+/** Whether any cloud is configured. An incomplete login is then an error. */
 function isSaid({ osCloud }: RestOptions): boolean {
   const { OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE } = surroundings().env;
   return [osCloud, OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE].some(Boolean);

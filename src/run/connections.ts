@@ -10,26 +10,25 @@ import { withoutSecret } from "./next.ts";
 import { absolute } from "./paths.ts";
 import type { Connection } from "./process-context.ts";
 
-/** As mappings/schema/connections.schema.json has it. */
+/** As in mappings/schema/connections.schema.json. */
 type Written = {
   readonly [key: string]: Connection | { readonly [host: string]: string };
 };
 
-/** What says of the document what it is. */
+/** Keys that describe the document. */
 const ABOUT: ReadonlySet<string> = new Set(["$schema", "format"]);
 
 /**
- * Where the databases, services and files of a migration are, by the options that say the same:
- * `nova_bm_db` is `nova-bm-db`; and decisions. Paths are in the document's folder.
- *
+ * Databases, services, files and decisions by option: `nova_bm_db` is `nova-bm-db`. Paths are
+ * relative to the document.
  * @param file absolute
- * @throws MigrationError N2I-E101 naming the key, never the address; N2I-E108 with every fault
+ * @throws MigrationError N2I-E101 with the key, never the address; N2I-E108 with every fault
  */
 export function readConnections(file: string): ReadonlyMap<string, Connection> {
   try {
     return connectionsIn(file);
   } catch (cause) {
-    // The same faults as a site document has, with another advice.
+    // The same faults as in a site document, with another fix.
     throw cause instanceof MigrationError && cause.code === "N2I-E103"
       ? new MigrationError("N2I-E108", cause.message, { cause })
       : cause;
@@ -37,15 +36,15 @@ export function readConnections(file: string): ReadonlyMap<string, Connection> {
 }
 
 function connectionsIn(path: string): ReadonlyMap<string, Connection> {
-  // A link's paths are those of what it links.
+  // Paths are relative to the target of a link.
   const file = existsSync(path) ? realpathSync(path) : path;
   const text = readDocument(file, { trusted: true });
   const document = parseDocument(text, file) ?? {};
   const schema = join(packageRoot(), "mappings", "schema", "connections.schema.json");
-  // A schema of this package; its tests check that it is one.
+  // Tests validate the schema.
   const form = JSON.parse(readFileSync(schema, "utf8")) as AnySchemaObject;
   checkDocument(createAjv().compile(form), document, file, placesIn(text));
-  // The schema has just been checked.
+  // The schema was checked above.
   const { decisions, ...places } = document as { readonly decisions?: Written };
   const all: Written = { ...places, ...decisions };
   const written = Object.entries(all).filter(([key]) => !ABOUT.has(key));
@@ -70,7 +69,7 @@ function wordsFrom(
     return absolute(option, said, folder);
   };
   if (typeof value === "string") return word(value);
-  // A host each, as `--nova-conf HOST=FILE` has it.
+  // One entry per host, as in `--nova-conf HOST=FILE`.
   const words = Array.isArray(value)
     ? (value as readonly string[])
     : Object.entries(value).map(([host, path]) => (host === "*" ? path : `${host}=${path}`));

@@ -5,7 +5,7 @@ import { patience } from "./patience.ts";
 import { surroundings } from "./process-context.ts";
 import { waitingFor } from "./wait-message.ts";
 
-/** The databases by their option; each has a credential of its own. */
+/** Databases by option, each with its own credentials. */
 export const ROLES = {
   "nova-bm-db": { option: "--nova-bm-db", section: "baremetal", key: "sql_connection" },
   "nova-db": { option: "--nova-db", section: "database", key: "connection" },
@@ -15,8 +15,7 @@ export const ROLES = {
 } as const;
 
 /**
- * Opens the database an option names. In a rehearsal, a database that does not replace one of the plan is not opened.
- *
+ * Opens the database of an option. A rehearsal opens only copies of the plan's databases.
  * @throws MigrationError N2I-E100 to N2I-E102, N2I-E200, N2I-E201, N2I-E202, N2I-E216
  */
 export async function openRole(
@@ -39,13 +38,10 @@ interface Closable {
   readonly close: () => Promise<void>;
 }
 
-/** Keeps what is open until the work has ended. */
+/** Registers a connection to be closed. */
 export type Keep = <T extends Closable>(opened: T) => T;
 
-/**
- * Does work that opens systems; what it keeps is closed however it ends, the last first. Of several
- * failures the first is thrown.
- */
+/** Closes the registered connections in reverse order. Of several failures, throws the first. */
 export async function closing<T>(work: (keep: Keep) => Promise<T>): Promise<T> {
   const kept: Closable[] = [];
   let result: T;
@@ -55,14 +51,14 @@ export async function closing<T>(work: (keep: Keep) => Promise<T>): Promise<T> {
       return opened;
     });
   } catch (cause) {
-    await closeAll(kept).catch(() => undefined); // why the work failed says more
+    await closeAll(kept).catch(() => undefined); // the error of the work is more useful
     throw cause;
   }
   await closeAll(kept);
   return result;
 }
 
-/** Closes each, also after one that could not be: the others hold locks and connections. */
+/** Continues after a failure, because the others hold locks and connections. */
 async function closeAll(kept: readonly Closable[]): Promise<void> {
   const failures: unknown[] = [];
   for (const opened of kept.toReversed())
@@ -71,13 +67,12 @@ async function closeAll(kept: readonly Closable[]): Promise<void> {
 }
 
 /**
- * For what only passes rows through, page by page: young objects take no more room from here on than by now.
- * V8 would give them 32 MiB in time; to list 50,000 nodes takes 84 MiB in place of 118, and no more of the processor.
- * To be called once a database is open: V8 refuses what was compiled of the drivers under other flags. Where none is,
- * at once, as what is young grows early; a clouds.yaml then compiles its parser anew.
+ * Limits V8's young generation, for commands that only stream rows: a list of 50,000 nodes takes 84
+ * MiB instead of 118. Call it after a database is open, because V8 rejects compiled driver code
+ * under other flags. Without a database, call it first.
  */
 export function keepYoungSmall(): void {
   setFlagsFromString("--semi-space-growth-factor=1");
-  // What is old may grow by 60 % between two marks, where other commands let it double: 104 MiB for 111.
+  // Limits growth of old memory to 60 %, so 104 MiB instead of 111.
   setFlagsFromString("--heap-growing-percent=60");
 }

@@ -2,14 +2,13 @@ import { cutSmaller } from "../engine/batches.ts";
 import type { Journal } from "./files/journal.ts";
 
 /**
- * A place where a test lets this process die or pause: NOVA2IRONIC_FAILPOINT=POINT:N:kill ends it
- * with SIGKILL the Nth time it passes POINT; `:pause` waits there, telling so on stderr, until it
- * is sent SIGUSR2. Without the variable nothing happens.
+ * For tests: NOVA2IRONIC_FAILPOINT=POINT:N:kill sends SIGKILL at the Nth pass of POINT. `:pause`
+ * reports it on stderr, and waits for SIGUSR2.
  */
 const [wanted, nth, action] = (process.env.NOVA2IRONIC_FAILPOINT ?? "").split(":");
 let passed = 0;
 
-// How many machines a transaction takes, for the same tests. Of a plan that was begun it must not change.
+// Machines per transaction, for the same tests. It must not change after a plan was started.
 const { NOVA2IRONIC_BATCH: batch } = process.env;
 if (batch !== undefined && /^[1-9]\d{0,2}$/.test(batch)) cutSmaller(Number(batch));
 
@@ -29,7 +28,7 @@ export async function failpoint(point: string): Promise<void> {
   await new Promise(() => {});
 }
 
-/** The journal with failpoints around every entry: `begin.before`, `nova.begin.after`, `switchover-power.end.before` ... */
+/** Around every journal entry: `begin.before`, `nova.begin.after`, `switchover-power.end.before` */
 export function withFailpoints(journal: Journal): Journal {
   if (!wanted) return journal;
   return {

@@ -5,25 +5,23 @@ import { surroundings } from "./process-context.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
-/** The site's own fence, and the host it is for. */
 interface FenceWords {
   readonly run: string;
   readonly from: string;
   readonly fenceCommand?: string;
-  /** Its environment, besides HOME, NOVA2IRONIC_RUN and NOVA2IRONIC_HOST. */
+  /** In addition to HOME, NOVA2IRONIC_RUN and NOVA2IRONIC_HOST. */
   readonly env?: { readonly [name: string]: string };
 }
 
-/** Journal's name of it. */
+/** Part name in the journal. */
 const COMMAND = "host-fence-command";
-/** Seconds it may take. */
+/** Maximum seconds. */
 const LONGEST = 600;
 
 /**
- * Runs the site's own fence, once for each plan: the journal says when it began, and that it ended with 0.
- *
- * @param plan its digest
- * @throws MigrationError N2I-E316 unless it ends with 0
+ * Runs the fence command once per plan. The journal records its start and its success.
+ * @param plan digest
+ * @throws MigrationError N2I-E316 unless it exits with 0
  */
 export async function runFence(
   { fenceCommand, from, run }: FenceWords,
@@ -42,7 +40,7 @@ export async function runFence(
   await journal.append({ do: "end", ...about, at: now() });
 }
 
-/** Runs it. @throws MigrationError N2I-E316 unless it ends with 0 */
+/** @throws MigrationError N2I-E316 unless it exits with 0 */
 export async function askFence(
   { fenceCommand, from, run, env }: FenceWords,
   signal: AbortSignal,

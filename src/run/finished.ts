@@ -7,29 +7,21 @@ import { fields } from "./files/journal-entries.ts";
 import { loadTables, releaseNames } from "./files/load-tables.ts";
 import type { RunFolder } from "./files/run-folder.ts";
 
-/**
- * Whether a release of Ironic knows a guard at all: before Stein none does. By its tables alone: to read
- * all mapping documents would be a fifth of what `status` takes.
- */
+/** Since Stein. Reads only tables, because all documents would take a fifth of `status`. */
 export function knowsGuards(release: string): boolean {
   const known = releaseNames().includes(release);
   const columns = known ? loadTables("ironic", release).tables.nodes?.columns : undefined;
   return (columns ?? []).some(({ name }) => name === "protected" || name === "automated_clean");
 }
 
-/** When finish ended this run; null when it did not, or the run went on since. */
+/** When finish ended this run. Null if it did not, or the run resumed since. */
 export async function endOfRun(
   run: Pick<RunFolder, "path">,
 ): Promise<{ readonly at: string; readonly by: string } | null> {
   return endOf((await readJournal(run)).entries);
 }
 
-/**
- * What works on machines that Nova manages by now wants a word of its own.
- *
- * @param what it would do
- * @throws MigrationError N2I-E321
- */
+/** @param what intended action on machines that Nova may manage @throws MigrationError N2I-E321 */
 export async function checkNotFinished(
   run: Pick<RunFolder, "path">,
   what: string,
@@ -41,8 +33,8 @@ export async function checkNotFinished(
 }
 
 /**
- * When finish ended the run, and nothing was loaded, all guarded again or all taken back since. Single
- * machines that are guarded again do not go on with it: Nova manages the others.
+ * When finish ended the run. Null after a new load, or after a full undo or rollback. Single
+ * machines do not resume the run, because Nova manages the others.
  */
 export function endOf(entries: Entries): { readonly at: string; readonly by: string } | null {
   const own = [...besideMachines(entries)];
@@ -58,7 +50,7 @@ function isLoad(entry: Entry): boolean {
   return entry.part === IRONIC && (entry.do === "begin" || entry.nodes === "all");
 }
 
-/** Nodes whose protection finish cleared, and that no rollback took back since. */
+/** Nodes whose protection finish cleared, and that were not rolled back since. */
 export function unprotected(entries: Entries): ReadonlySet<string> {
   const found = new Set<string>();
   for (const [id, begun] of begunIn(entries, FINISH, IRONIC))

@@ -8,16 +8,15 @@ import { surroundings } from "./process-context.ts";
 import type { Sink } from "./sink.ts";
 import type { RunStage } from "./stages.ts";
 
-/** Lines of a hook's output that are shown and logged, secrets masked; its end tells what went wrong. */
+/** Last output lines of a hook to show and log, with masked secrets. */
 const SHOWN = 200;
 
 /**
- * Runs `hooks/<when>-<stage>` of the run, where there is one, as the operator; without a shell and
- * without our environment, which may hold passwords.
- *
- * @param seconds it may take
- * @returns false when it was stopped on request
- * @throws MigrationError N2I-E329 when it fails, takes too long, or others may write to it
+ * Runs `hooks/<when>-<stage>` of the run, if it exists, as the operator, without a shell and
+ * without our environment, which may contain passwords.
+ * @param seconds maximum time
+ * @returns false if stopped on request
+ * @throws MigrationError N2I-E329 if it fails, exceeds its time, or is writable by others
  */
 export async function runHook(
   { path }: RunFolder,

@@ -5,7 +5,6 @@ import { HOST_PARTS, MOVES, type MoveManifest, type PlannedMove } from "../model
 import { findPlan, MANIFEST, openFileOf, openManifest, PLAN } from "./files/plan-folder.ts";
 import type { RunFolder } from "./files/run-folder.ts";
 
-/** A plan that moves machines between compute hosts. */
 export interface MovePlan {
   readonly manifest: MoveManifest;
   readonly sha256: string;
@@ -13,26 +12,24 @@ export interface MovePlan {
 }
 
 /**
- * Opens one, each line compared with the digests.
- *
- * @param path of the plan's folder, or a link to it
+ * Opens a plan and checks its digests.
+ * @param path folder of a plan, or a link to it
  * @throws MigrationError N2I-E110 to N2I-E114, N2I-E315 for a plan of another kind
  */
 export async function openMovePlan(path: string): Promise<MovePlan> {
   const opened = await openManifest(path, "moves");
-  const manifest = opened.manifest as object as MoveManifest; // its kind says so
+  const manifest = opened.manifest as object as MoveManifest; // by its kind
   if (!isOfHosts(manifest))
     throw new MigrationError("N2I-E315", `${path}/${MANIFEST} migrates machines to Ironic`);
   const { lines } = await openFileOf<JsonObject, PlannedMove>(opened, MOVES);
   return { manifest, sha256: opened.sha256, lines };
 }
 
-/** Whether a plan moves machines between compute hosts, by its manifest. */
 export function isOfHosts(manifest: object): boolean {
   return "kind" in manifest && manifest.kind === "hosts";
 }
 
-/** The plans of a run that changed something, by the journal, newest first. */
+/** Plans of a run that changed something, by the journal, newest first. */
 export async function movePlans(run: RunFolder, entries: Entries): Promise<readonly MovePlan[]> {
   const plans: MovePlan[] = [];
   for (const sha256 of plansOf(entries, ...HOST_PARTS))
@@ -40,12 +37,11 @@ export async function movePlans(run: RunFolder, entries: Entries): Promise<reado
   return plans;
 }
 
-/** The present plan. @throws MigrationError N2I-E110 where the run has none */
+/** @throws MigrationError N2I-E110 without a plan */
 export function presentMoves({ path }: RunFolder): Promise<MovePlan> {
   return openMovePlan(`${path}/${PLAN}`);
 }
 
-/** The machines of a plan, one by one. */
 export async function* movesOf(path: string): AsyncGenerator<PlannedMove> {
   for await (const batch of (await openMovePlan(path)).lines()) yield* batch;
 }

@@ -2,37 +2,37 @@ import { resolve } from "node:path";
 import { shellWord } from "../lib/text.ts";
 import { surroundings } from "./process-context.ts";
 
-/** Options that say where Ironic is and how to reach it. */
+/** Connection options of Ironic. */
 export const TARGET: readonly string[] = [
   ...["ironic-db", "via", "os-cloud", "ironic-url", "os-cacert", "insecure", "api-timeout"],
 ];
 export const BACKENDS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
-/** Options of Nova's side; a command that does not look at it is given none of them. */
+/** Databases of Nova. */
 export const BESIDE: readonly string[] = ["nova-db", "nova-api-db", "placement-db"];
 
-/** How flavors get their deploy images: given as a whole. */
+/** Options of deploy images in flavors, which are given together. */
 export const IMAGES: readonly string[] = ["flavor-images", "deploy-kernel", "deploy-ramdisk"];
-/** Options that a command without Nova's database does not take. */
+/** Options that need Nova's database. */
 export const WITH_NOVA: readonly string[] = [...BESIDE, "compute-host", ...IMAGES, "flavor"];
 
-/** Options with a location, as mappings/schema/connections.schema.json has them. */
+/** Options with a location, as in mappings/schema/connections.schema.json. */
 export const CONNECTIONS: readonly string[] = [
   ...["nova-bm-db", ...BESIDE, ...TARGET, "nova-conf", "tftp-root", "conductor-tftp-root"],
   ...["site", "key-file", "ironic-release", "conductor-ipmitool", "conductor-log"],
   ...["compute-log", "compute-host", "ironic-conf"],
 ];
-/** Databases and services: a command line that names another than the run's gets none of the run's with it. */
+/** Databases and services. A command line with another one inherits no options of the run. */
 export const PLACES: readonly string[] = ["nova-bm-db", ...BACKENDS, ...BESIDE];
-/** Options that it gets all the same. */
+/** Options that it inherits anyway. */
 export const FOR_ALL: readonly string[] = [
   ...["site", "key-file", "ironic-release", "conductor-ipmitool", ...TARGET, "nova-bm-db"],
 ];
-/** Commands that compare a database with the plan, or with what was loaded by it: another one is refused. */
+/** Commands that compare a database with the plan. They refuse another database. */
 export const PLANNED_FOR: readonly string[] = [
   ...["apply", "verify", "boot", "handover", "finish", "retire", "rollback"],
 ];
 
-/** Options that `run` takes for its stages. */
+/** Options of `run` for its stages. */
 export const FOR_STAGES = {
   power: ["rate"],
   plan: [
@@ -42,7 +42,7 @@ export const FOR_STAGES = {
   handover: ["per-minute"],
 } as const;
 
-/** Options of a command that a run saves as its decisions. */
+/** Options that a run saves as decisions, by command. */
 export const DECISIONS: { readonly [command: string]: readonly string[] | undefined } = {
   power: [...FOR_STAGES.power, "in-flight", "deadline"],
   plan: FOR_STAGES.plan,
@@ -55,9 +55,9 @@ export const ALL_DECISIONS: ReadonlySet<string> = new Set(
 );
 
 /**
- * A database or service that is another than the saved one; the options of Ironic's location are one.
- *
- * @param isOther whether the option is given and is another
+ * An option whose database or service differs from the saved one. The options of Ironic's location
+ * count as one.
+ * @param isOther whether the option is given and differs
  */
 export function otherPlace(
   saved: ReadonlyMap<string, unknown>,
@@ -68,17 +68,17 @@ export function otherPlace(
   return PLACES.find((name) => isSaved(name) && isOther(name)) ?? null;
 }
 
-/** Whether an option is a decision that this command does not take from the run. */
+/** Whether an option is a decision that this command does not read from the run. */
 export function isUnusedDecision(command: string, option: string): boolean {
   const isUsed =
     Object.hasOwn(FOR_STAGES, command) && DECISIONS[command]?.includes(option) === true;
   return ALL_DECISIONS.has(option) && !isUsed;
 }
 
-/** Options of boot that say which tree it is about: conductors may have one each. */
+/** Options of boot that select a tree, because conductors may have different trees. */
 export const TREE: readonly string[] = ["tftp-root", "from", "served-as", "node"];
 
-/** The options of a command that a file of connections has by another name. */
+/** Options with another name in a file of connections. */
 export const CALLED: {
   readonly [command: string]: { readonly [option: string]: string } | undefined;
 } = { boot: { "tftp-root": "conductor-tftp-root" } };
@@ -89,7 +89,7 @@ export type NextCommand =
 
 export interface NextStep {
   readonly command: NextCommand;
-  /** Options that choose what the command does. */
+  /** Options that change the action of the command. */
   readonly options?: {
     readonly yes?: true;
     readonly leaveNova?: true;
@@ -101,20 +101,18 @@ export interface NextStep {
     readonly node?: readonly string[];
     readonly novaDb?: "DB";
   };
-  /** Text for people in one line; it follows the command as a shell comment. */
+  /** One line for people, appended as a shell comment. */
   readonly note?: string;
-  /** Why its file, where there is one, is made again. */
+  /** Why an existing file must be written again. */
   readonly again?: string;
-  /** The step that follows if this one finds no difference. */
+  /** Next step if this one finds no difference. */
   readonly after?: NextStep;
 }
 
 /**
- * A command line for people to copy, quoted for a shell. The run has the locations and decisions: a line has only
- * the options that choose what the command does.
- *
- * @param choices these options, by yargs's names
- * @param action the word after the command's name, of a command with actions
+ * A command line to copy, quoted for a shell. It omits locations and decisions, which the run has.
+ * @param choices other options, by yargs's names
+ * @param action second word of the command
  */
 export function nextCommand(
   command: NextCommand,
@@ -125,14 +123,14 @@ export function nextCommand(
   const options = Object.entries<unknown>({ run, ...choices }).flatMap(([name, value]) =>
     value === undefined || value === false ? [] : optionWords(kebab(name), value),
   );
-  // No plan is made before this option is given once.
+  // No plan was made without this option.
   const target = command === "plan" && !isTargetKnown(run) ? ["--ironic-db DB"] : [];
   return ["nova2ironic", command, action, ...options, ...target]
     .filter((text) => text !== "")
     .join(" ");
 }
 
-/** Whether the run, or the file of connections, says where Ironic is. */
+/** Whether the run or a file of connections has the location of Ironic. */
 function isTargetKnown(run: string): boolean {
   const { saved, connections, cwd } = surroundings();
   const found = [connections, saved.get(resolve(cwd(), run))];
@@ -144,23 +142,23 @@ function optionWords(name: string, value: unknown): readonly string[] {
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   return values.map((one) => {
     const text = shellWord(withoutSecret(String(one)));
-    // A value that begins as an option does would be read as an option.
+    // A value with a leading dash would be read as an option.
     return String(one).startsWith("-") ? `--${name}=${text}` : `--${name} ${text}`;
   });
 }
 
-/** An address with a password is refused before any command runs; if one gets here, it is not printed. */
+/** Never prints an address with a password, which every command refuses. */
 export function withoutSecret(word: string): string {
   return /:\/\/(?:[^/@]*:[^@]*@|.*[?&][^=]*(?:pass|pwd))|\bhttps?:\/\/[^/@?#]+@/is.test(word)
     ? "DB"
     : word;
 }
 
-/** The options among these that have a value, by yargs's names. @param names of options */
+/** The given options with their values, by yargs's names. @param names of options */
 export function pick<T extends object>(args: T, names: readonly string[]): Partial<T> {
   const all = new Map<string, unknown>(Object.entries(args));
   const found = names.map((name) => [camel(name), all.get(camel(name))] as const);
-  // Some of its own entries.
+  // A subset of the entries of T.
   return Object.fromEntries(found.filter(([, value]) => value !== undefined)) as Partial<T>;
 }
 

@@ -16,11 +16,7 @@ const FILES: readonly string[] = [
 /** `[HOST=]PATH`. */
 const OF_HOSTS: readonly string[] = ["nova-conf", "tftp-root", "tftp-from"];
 
-/**
- * An option's word with its paths from the root: whoever reads it may stand in another folder.
- *
- * @param from the folder its paths are in
- */
+/** Absolute, because a reader may have another working directory. @param from base folder */
 export function absolute(option: string, word: string, from = surroundings().cwd()): string {
   if (FILES.includes(option)) return resolve(from, word);
   if (OF_HOSTS.includes(option)) {

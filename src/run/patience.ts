@@ -1,14 +1,14 @@
 import { PATIENCE, type Patience } from "../systems/database/limit.ts";
 import { surroundings } from "./process-context.ts";
 
-/** Milliseconds a statement may take without an answer. */
+/** Milliseconds for a statement without an answer. */
 let { limit } = PATIENCE;
 
 export function setDatabaseTimeout(seconds: number): void {
   limit = seconds * 1000;
 }
 
-/** How long every database is waited for. */
+/** Timeout of every database. */
 export function patience(): Patience {
   return { limit, tell: surroundings().tell };
 }

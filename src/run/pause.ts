@@ -3,11 +3,11 @@ import { duration } from "../lib/text.ts";
 import { now, rest } from "./process-context.ts";
 import type { Sink } from "./sink.ts";
 
-/** Milliseconds between two looks, and after which the pause is reported again. */
+/** Milliseconds between checks, and between reports. */
 const LOOK = 500;
 const REPORT = 5 * 60_000;
 
-/** Waits while the file exists. Nothing acts in the meantime, so a signal ends the process at once. */
+/** Waits while the file exists. A signal ends the process, because no change is in progress. */
 export async function paused(file: string | undefined, { say }: Pick<Sink, "say">): Promise<void> {
   if (file === undefined || !existsSync(file)) return;
   const [since, began] = [`${new Date().toISOString().slice(0, 19)}Z`, now()];

@@ -5,51 +5,48 @@ import type { Timers } from "../lib/ipmi/index.ts";
 import type { DatabasePlace } from "../model/database.ts";
 import type { BmcAt } from "../model/power.ts";
 
-/** Variables a stage may read. */
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** As an option wants it. */
+/** Value of an option. */
 export type Connection = string | number | boolean | readonly string[];
 
-/** A request to stop, from whoever may make one. */
+/** A request to stop. */
 export interface Interrupt {
   readonly stopping: () => boolean;
-  /** Aborted by the first request, at once. */
+  /** Aborted at the first request. */
   readonly signal: AbortSignal;
-  /** Nothing has to come to a good place any more. */
+  /** The next request stops the process immediately. */
   readonly end: () => void;
 }
 
-/** The databases of a rehearsal by their option: the database of the plan that each replaces. No other is opened. */
+/** Databases of a rehearsal by option, with those that they replace. No other is opened. */
 export type Copies = ReadonlyMap<string, DatabasePlace>;
 
 export interface Surroundings {
   readonly env: Environment;
   readonly cwd: () => string;
-  /** Where simulated BMCs are; absent: every BMC is where its address says. */
+  /** Addresses of simulated BMCs. Absent: real addresses. */
   readonly bmcAt?: BmcAt;
-  /** By which BMCs and reports of hosts are waited for and progress is measured; absent: the system's. */
+  /** Clock for BMCs, heartbeats and progress. Absent: the system's. */
   readonly clock?: Timers;
-  /** What the file of connections says, by option: no command line has to repeat it. */
+  /** Options of the connection file. */
   readonly connections: Map<string, Connection>;
-  /** What runs have saved of options, by their folders: `connections.yaml` as it is now. */
+  /** Saved options of runs by folder: `connections.yaml`. */
   readonly saved: Map<string, ReadonlyMap<string, Connection>>;
-  /** Why this command may write outside of its run's window; absent: it may not. */
+  /** Reason to write outside the window. Absent: not allowed. */
   readonly window: { outside?: string };
-  /** Of a rehearsal; absent outside of one. */
+  /** Only in a rehearsal. */
   readonly copies?: Copies;
-  /** Says a line that no stage's result has. */
+  /** Reports a line that is not part of a result. */
   readonly tell: (text: string) => void;
   readonly wait: (text: string) => void;
   /**
-   * From here on a request to stop waits until what acts has come to a good place.
-   *
-   * @param service what serves others says so in its own words, and SIGHUP does not stop it
+   * From now on, a request to stop waits until the current change is complete.
+   * @param service messages of a service, which SIGHUP does not stop
    */
   readonly onInterrupt: (service?: ServiceSignals) => Interrupt;
 }
 
-/** What signals mean to what serves others. */
 export interface ServiceSignals {
   readonly stopping: string;
   readonly reload: () => void;
@@ -57,20 +54,19 @@ export interface ServiceSignals {
 
 const scope = new AsyncLocalStorage<Surroundings>();
 
-/** Runs stages in these surroundings, whatever they start. */
 export function surrounded<T>(surroundings: Surroundings, work: () => T): T {
   return scope.run(surroundings, work);
 }
 
 /**
- * Gives them to the whole process, which runs one command: nothing has to be carried through every
- * promise, which on Node 20 and 22 takes a tenth of a command's time.
+ * Sets the context of the process, which runs one command. An AsyncLocalStorage in every promise
+ * would take a tenth of its time on Node 20 and 22.
  */
 export function settle(surroundings: Surroundings): void {
   own = surroundings;
 }
 
-/** Where nobody gave any: the process's variables, silence, and nobody who asks to stop. */
+/** Default: the process's variables, no output, no requests to stop. */
 export function surroundings(): Surroundings {
   return scope.getStore() ?? own;
 }
@@ -88,7 +84,7 @@ let own: Surroundings = {
   }),
 };
 
-/** Packages read it while they are loaded, and a command says afterwards that it is deleted. */
+/** Packages read the working directory when they are loaded, so an error comes later. */
 function workingDirectory(): () => string {
   try {
     process.cwd();
@@ -103,13 +99,13 @@ function workingDirectory(): () => string {
   }
 }
 
-/** Milliseconds since some moment; never goes back. */
+/** Monotonic milliseconds. */
 export function now(): number {
   const { clock = performance } = surroundings();
   return clock.now();
 }
 
-/** Waits so many milliseconds of the same clock. */
+/** Waits for milliseconds of the same clock. */
 export async function rest(milliseconds: number): Promise<void> {
   const { clock } = surroundings();
   if (clock === undefined) await sleep(milliseconds);

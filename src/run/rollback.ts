@@ -11,28 +11,26 @@ import { inRun } from "./run.ts";
 import { checkScope } from "./scope.ts";
 import type { Sink } from "./sink.ts";
 
-/** The options of a rollback of any kind of run. */
 export interface RollbackOptions {
   readonly run: string;
   readonly all: boolean;
-  /** Machines; their names depend on the kind of run. */
+  /** Machines, named by the kind of run. */
   readonly node?: readonly string[];
 }
 
-/** Is given the rows that stay as they are, because they were changed since. */
+/** Receives the skipped rows, which were changed since. */
 type Leave = (rows: readonly Left[]) => void;
 
-/** The end of a rollback. */
 interface Ended {
-  /** About rows and files that stay because they are not part of this rollback. */
+  /** About rows and files that are not part of this rollback. */
   readonly notes: readonly string[];
-  /** Rows of Nova stay, because its database is not given. */
+  /** Nova rows were skipped, because their database is not given. */
   readonly untold: boolean;
 }
 
 export const ENDED: Ended = { notes: [], untold: false };
 
-/** Rows of a preview by what would become of them; `nodes` are those of Ironic that would be removed. */
+/** Rows of a preview by action. `nodes` are the Ironic nodes to remove. */
 interface PreviewCounts {
   remove: number;
   restore: number;
@@ -40,41 +38,31 @@ interface PreviewCounts {
   nodes: number;
 }
 
-/**
- * The steps that take back a run of one kind. `Found` is read from the run's files; `Job` has the systems opened
- * as well.
- */
+/** `Found` comes from the run's files. `Job` also has the opened systems. */
 interface RollbackSteps<Found, Job> {
-  /** Null if there is nothing to take back. @throws MigrationError N2I-E306 for a machine that is not of the run */
+  /** Null if there is nothing to revert. @throws MigrationError N2I-E306 for an unknown machine */
   readonly find: (run: RunFolder, entries: Entries) => Promise<Found | null>;
-  /** The line printed then, after `Rollback: `. */
+  /** Text after `Rollback: ` in this case. */
   readonly nothing: string;
   readonly open: (found: Found, keep: Keep) => Promise<Job>;
   readonly question: (job: Job) => string | Promise<string>;
-  /** Null if it was stopped on request. */
+  /** Null if stopped on request. */
   readonly back: (job: Job, leave: Leave) => Promise<Ended | null>;
   readonly previews: (job: Job) => AsyncIterable<UndoPreview>;
   readonly summary?: (job: Job, counts: PreviewCounts) => void | Promise<void>;
 }
 
 export interface Rollback {
-  /** Lists the rows that the same options would take back; writes nothing. */
+  /** Lists the rows to revert, without writes. */
   readonly preview: (sink: Sink) => Promise<void>;
-  /** Null if there was nothing to take back, or it was stopped on request. */
+  /** Null if there was nothing to revert, or on a stop. */
   readonly back: (sink: Sink, leave: Leave) => Promise<Ended | null>;
 }
 
-/**
- * Kinds with a service, which holds the lock of its run for days: a preview takes no lock. They have no window: their
- * work comes after the migration.
- */
+/** Kinds without a window, whose service locks the run for days, so a preview takes no lock. */
 const SERVED: readonly RunAbout["kind"][] = ["manage", "switchover"];
 
-/**
- * The rollback of a run: the scope, what there is to take back, the window, the question, the walk; or its preview.
- *
- * @param stepsOf the steps of the run's kind; `preview`: nothing may be written
- */
+/** @param stepsOf steps of the run's kind; `preview`: without writes */
 export function rollbackOf<Found, Job>(
   about: RunAbout,
   { run: path, all, node = [] }: RollbackOptions,
@@ -110,7 +98,7 @@ export function rollbackOf<Found, Job>(
       const steps = stepsOf(sink, true);
       const work = async (run: RunFolder): Promise<void> => {
         const one = await found(run, steps, sink);
-        // An empty list, for programs that read it.
+        // An empty list, for programs.
         if (one === null) return sink.list("undos", (async function* () {})());
         await closing(async (keep) => {
           const job = await steps.open(one, keep);

@@ -34,15 +34,15 @@ export function openSnapshot(path: string) {
   );
 }
 
-/** A plan of machines, after every line of theirs was compared with the digests. */
+/** A plan of machines whose digests were checked. */
 interface OpenPlan {
   readonly header: PlanHeader & Pick<MachinesHeader, "origins">;
-  /** What is said of the whole plan: its digest is the manifest's. */
+  /** Counts and digest of the manifest. */
   readonly footer: Footer<PlanCounts>;
   readonly lines: () => AsyncIterable<PlannedMachine[]>;
 }
 
-/** @param path of a plan's folder */
+/** @param path folder of a plan */
 export function openPlan(path: string): Promise<OpenPlan> {
   return waitingFor("reading the plan", () => planAt(path));
 }
@@ -66,16 +66,15 @@ async function planAt(path: string): Promise<OpenPlan> {
   };
 }
 
-/** Refuses a line of `machines.jsonl` with another machine's secret. @throws MigrationError N2I-E115 */
+/** A secret of another machine is refused. @throws MigrationError N2I-E115 */
 export function checkHome(line: PlannedMachine, value: JsonObject, text: string): void {
   const { bm_node_id: id, uuid, service_host } = line;
   checkSecrets(value, text, { id, uuid, service_host });
 }
 
 /**
- * Every secret of a line is of its machine, or of the compute host whose nova.conf gives machines
- * one: a password that was moved to another machine would be sent to that one's BMC.
- *
+ * Secrets must belong to the line's machine, or to the compute host whose nova.conf has them.
+ * Otherwise a moved password would be sent to another machine's BMC.
  * @throws MigrationError N2I-E115
  */
 function checkSecrets(
@@ -100,9 +99,8 @@ function checkSecrets(
 }
 
 /**
- * The key of a run; a key the artefact was not sealed with is refused before it is used.
- *
- * @throws MigrationError N2I-E115 naming the key of this run that fits, where there is one
+ * Opens the key of a run, and refuses a key that does not match the artefact.
+ * @throws MigrationError N2I-E115 with the matching key of this run, if there is one
  */
 export async function sealOf(
   run: RunFolder,
@@ -119,7 +117,6 @@ export async function sealOf(
   );
 }
 
-/** The run's own key, or the one that it was given last, if it is this one. */
 async function fittingKey({ path }: RunFolder, sealedWith: string): Promise<string | null> {
   const given = surroundings().saved.get(path)?.get("key-file");
   for (const file of [join(path, KEY), ...(typeof given === "string" ? [given] : [])]) {
@@ -129,11 +126,7 @@ async function fittingKey({ path }: RunFolder, sealedWith: string): Promise<stri
   return null;
 }
 
-/**
- * The same of a plan that is to be loaded from its snapshot.
- *
- * @throws MigrationError N2I-E115, N2I-E114 where the plan is of another snapshot, which has another key
- */
+/** @throws MigrationError N2I-E115, N2I-E114 if the plan is of another snapshot with another key */
 export async function sealToLoad(
   run: RunFolder,
   keyFile: string | undefined,
@@ -155,10 +148,9 @@ export function isRehearsed(): boolean {
 }
 
 /**
- * Runs a command that writes into the run folder, alone.
- *
- * @param of the kind of run that the command works with; `create` makes such a run if there is none
- * @throws MigrationError N2I-E110, N2I-E113, N2I-E302, N2I-E315 in a run of another kind
+ * Runs a command that writes into the run folder, under its lock.
+ * @param about kind of run; `create` makes a new one
+ * @throws MigrationError N2I-E110, N2I-E113, N2I-E302, N2I-E315 for a run of another kind
  */
 export async function inRun<T>(
   path: string,
@@ -179,7 +171,7 @@ export async function inRun<T>(
 
 const commands = new WeakMap<RunFolder, string>();
 
-/** The command that holds a run, by `inRun`. */
+/** The command that holds the lock of a run. */
 export function commandIn(run: RunFolder): string {
   return commands.get(run) ?? "a command";
 }

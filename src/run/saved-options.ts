@@ -29,18 +29,17 @@ import {
 import { absolute } from "./paths.ts";
 import { type Connection, surroundings } from "./process-context.ts";
 
-/** Options of a run by their names. */
 type Saved = ReadonlyMap<string, Connection>;
 
 const FILE = "connections.yaml";
 const FORMAT = "nova2ironic/connections@1";
 const HEAD = `# Options of earlier commands of this run. The command line overrides them. Edit this file as nova2ironic.yaml.\nformat: ${FORMAT}\n`;
 const SECTION = "decisions:\n";
-/** The options that the run's plan was made with. */
+/** Options of the run's plan. */
 const PLANNED = "planned.json";
 const OF_PLAN: readonly string[] = [...FOR_STAGES.plan, "compute-host"];
 
-/** Values that need not be saved. */
+/** Defaults, which are not saved. */
 const USUAL: ReadonlyMap<string, Connection> = new Map([
   ...([
     ["rate", 400],
@@ -55,23 +54,22 @@ export function savedFile(run: string): string {
 }
 
 /**
- * What a run has saved of the options of its commands; empty if it has saved none, or if the folder is not this
- * user's alone, which opening it refuses by itself.
- *
+ * Saved options of a run. Empty if there are none, or if the folder is accessible to other users,
+ * which `openRun` refuses.
  * @param run absolute
- * @throws MigrationError N2I-E101, N2I-E108 for a file that a person edited wrongly
+ * @throws MigrationError N2I-E101, N2I-E108 for a wrongly edited file
  */
 export async function readSaved(run: string): Promise<Saved> {
   const file = savedFile(run);
   if (!isOurs(run) || !existsSync(file)) return new Map();
   const options = quickly(file);
   if (options !== null) return options;
-  // Loaded for a file that a person edited: the schema and its checker take longer than most commands.
+  // Loaded only for an edited file, because the schema checker takes longer than most commands.
   const { readConnections } = await import("./connections.ts");
   return readConnections(file);
 }
 
-/** Writes it whole, and makes it known to the lines that name a next command. @throws MigrationError N2I-E120 */
+/** Also updates the options of printed next commands. @throws MigrationError N2I-E120 */
 async function writeSaved({ path }: RunFolder, options: Saved): Promise<void> {
   const line = ([option, value]: readonly [string, Connection]): string =>
     `${option.replaceAll("-", "_")}: ${JSON.stringify(value)}\n`;
@@ -85,11 +83,10 @@ async function writeSaved({ path }: RunFolder, options: Saved): Promise<void> {
 }
 
 /**
- * Saves what a command was given, for every later command of the run. Called once every database and service that
- * was named is open: options that are refused before are not saved.
- *
+ * Saves the options of a command for later ones. Called when every named database and service is
+ * open, so that refused options are not saved.
  * @param args by yargs's names
- * @returns puts back what was saved before
+ * @returns a function that restores the previous options
  * @throws MigrationError N2I-E120
  */
 export async function saveOptions(
@@ -97,14 +94,14 @@ export async function saveOptions(
   command: NextCommand,
   args: object,
 ): Promise<() => Promise<void>> {
-  // The databases of a rehearsal are copies: no later command goes on from here.
+  // A rehearsal uses copies, which no later command may use.
   if (surroundings().copies !== undefined) return async () => undefined;
   const before = await readSaved(run.path);
   const { now, dropped } = givenTo(command, args);
   const isElsewhere = !PLANNED_FOR.includes(command) && isOtherPlace(now, before);
   const isSource = (option: string): boolean =>
     command !== "extract" && ["nova-conf", "tftp-root"].includes(option);
-  // A rollback of what is loaded needs Nova's databases, whatever database is read now.
+  // Rollback of a load needs Nova's databases, regardless of the current ones.
   const journal = await orNull(readJournal(run));
   const isBegun = journal === null || journal.entries.length > 0;
   const isNeededBack = (option: string): boolean => isBegun && BESIDE.includes(option);
@@ -119,7 +116,7 @@ export async function saveOptions(
   return () => writeSaved(run, before);
 }
 
-/** What nova2ironic.yaml says, which a copied line may not find; a run between hosts has its kind from its own command lines. */
+/** Options of nova2ironic.yaml. Runs of `host` and `node` use only their own command lines. */
 function fileFor(command: NextCommand, now: Saved): Saved {
   const { connections } = surroundings();
   const isOwn = command === "host" || command === "node";
@@ -127,18 +124,18 @@ function fileFor(command: NextCommand, now: Saved): Saved {
   return new Map([...connections].filter(([option]) => CONNECTIONS.includes(option)));
 }
 
-/** Ironic's location is replaced as a whole: nothing of another way to it remains. */
+/** Replaces Ironic's location as a whole. */
 function overlaid(under: Saved, over: Saved): Saved {
   const hasTarget = BACKENDS.some((option) => over.has(option));
   const stays = [...under].filter(([option]) => !(hasTarget && TARGET.includes(option)));
   return new Map([...stays, ...over]);
 }
 
-/** The options of a command line that a run saves, without any secret. */
+/** Options of a command line to save, without secrets. */
 function givenTo(command: NextCommand, args: object) {
   const values = new Map<string, unknown>(Object.entries(args));
   const now = new Map<string, Connection>();
-  // A plan without a database remains the run's; its decisions are those of the last command line.
+  // A location with --without stays in the run. A decision is removed.
   const without = [values.get("without") ?? []].flat().map(String);
   const dropped = without.filter((option) => !PLACES.includes(option));
   for (const option of new Set([...CONNECTIONS, ...(DECISIONS[command] ?? [])])) {
@@ -161,7 +158,7 @@ function isOtherPlace(now: Saved, before: Saved): boolean {
   return otherPlace(before, isOther) !== null;
 }
 
-/** Notes the options that the run's plan was made with. @throws MigrationError N2I-E120 */
+/** Saves the options of the run's plan. @throws MigrationError N2I-E120 */
 export async function savePlanned(run: RunFolder, args: object): Promise<void> {
   const { now } = givenTo("plan", args);
   const planned = [...now].filter(([name]) => OF_PLAN.includes(name));
@@ -169,10 +166,9 @@ export async function savePlanned(run: RunFolder, args: object): Promise<void> {
 }
 
 /**
- * Options, by name, with which a plan would be made now and with which the run's plan was not made.
- *
+ * Options whose current values differ from those of the run's plan.
  * @param args of plan
- * @param isAbsent whether an option that is absent in them was left out on purpose
+ * @param isAbsent whether an option was omitted intentionally
  */
 export async function changedOptions(
   run: RunFolder,
@@ -189,7 +185,7 @@ export async function changedOptions(
   );
 }
 
-/** These arguments, with what the run has saved of these options where they are silent. */
+/** Fills missing arguments from the saved options. */
 export async function withSaved<T extends object>(
   run: RunFolder,
   names: readonly string[],
@@ -204,7 +200,7 @@ export async function withSaved<T extends object>(
   return { ...args, ...Object.fromEntries([...found, ...given]) };
 }
 
-/** Whether the run's plan changes or watches Nova; a plan that cannot be read is left to the command that needs it. */
+/** Yes if the plan is unreadable, so that a later command reports it. */
 export async function plansNova(run: string): Promise<boolean> {
   const plan = parsedJson(await readFile(join(run, PLAN, MANIFEST), "utf8").catch(() => ""));
   return !isObject(plan) || plan.nova !== null || plan.kind === "hosts";
@@ -216,7 +212,7 @@ function isOurs(run: string): boolean {
   return found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o077) === 0;
 }
 
-/** Null for what the reader of every file of connections refuses by itself. */
+/** Null for a file that only the general reader can judge. */
 function quickly(file: string): Saved | null {
   try {
     return asWritten(readDocument(file, { trusted: true }));
@@ -226,7 +222,7 @@ function quickly(file: string): Saved | null {
   }
 }
 
-/** The options of a file as this tool writes it; null if a person wrote some of it. */
+/** Options of a file in our own format. Null if it was edited. */
 function asWritten(text: string): Saved | null {
   if (!text.startsWith(HEAD) || !text.endsWith("\n")) return null;
   const options = new Map<string, Connection>();

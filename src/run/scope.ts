@@ -5,11 +5,11 @@ type Lines = () => AsyncIterable<readonly PlannedMachine[]>;
 
 interface Named {
   readonly wants: (machine: PlannedMachine) => boolean;
-  /** Uuids of those that are named. */
+  /** Uuids of the named machines. */
   readonly uuids: ReadonlySet<string>;
 }
 
-/** @throws MigrationError N2I-E305 unless either all machines are meant, or some are named */
+/** @throws MigrationError N2I-E305 unless the scope is either all machines or named ones */
 export function checkScope(all: boolean, names: readonly string[]): void {
   if (all === names.length > 0)
     throw new MigrationError(
@@ -18,16 +18,12 @@ export function checkScope(all: boolean, names: readonly string[]): void {
     );
 }
 
-/**
- * Machines named by uuid or id; all when none is named.
- *
- * @throws MigrationError N2I-E306 for a name no machine of the plan has: nothing is done then
- */
+/** By uuid or id. All without names. @throws MigrationError N2I-E306 for an unknown name */
 export async function wantedOf(names: readonly string[], lines: Lines): Promise<Named["wants"]> {
   return (await namedIn(names, lines, "is not in the plan")).wants;
 }
 
-/** @throws MigrationError N2I-E306 telling `missing` of the names no machine has */
+/** @throws MigrationError N2I-E306 with the text `missing` for unknown names */
 export async function namedIn(
   names: readonly string[],
   lines: Lines,

@@ -2,32 +2,27 @@ import type { LogFault } from "../lib/quotes.ts";
 import { checkLog, linesOf } from "../systems/logs/scan.ts";
 import type { Sink } from "./sink.ts";
 
-/** A service's log. */
 interface Place {
   readonly path: string;
-  /** The first line that is looked at. */
+  /** First line to check. */
   readonly from: number;
 }
 
 type Lines = ReturnType<typeof linesOf>;
-/** Finds what is wrong in a log. @param from the first line whose faults count */
+/** Finds faults in a log. @param from first line whose faults count */
 type Judge = (lines: (from: number) => Lines, from: number) => AsyncIterable<LogFault>;
 
-/** Faults of a log that are listed; the others are counted. */
+/** Maximum listed faults per log. The rest are counted. */
 const LISTED = 20;
 
-/**
- * Logs as a command line names them: `FILE`, or `FILE:LINE` to begin there.
- *
- * @throws MigrationError N2I-E105 when one is no regular file, or may not be read
- */
+/** `FILE`, or `FILE:LINE` to start at a line. @throws MigrationError N2I-E105 if unreadable */
 export async function logsAt(named: readonly string[]): Promise<readonly Place[]> {
   const logs = named.map(placeOf);
   for (const { path } of logs) await checkLog(path);
   return logs;
 }
 
-/** Lists the faults of logs; gives how many there are. */
+/** @returns number of faults */
 export async function listFaults(
   logs: readonly Place[],
   judge: Judge,

@@ -14,19 +14,18 @@ import { type Interrupt, type ServiceSignals, surroundings } from "./process-con
 import { commandIn } from "./run.ts";
 import { VERSION, whoami } from "./version.ts";
 
-/** What every command that acts has: the run's journal, a clock, and a stop on Ctrl-C. */
+/** Journal, clock and Ctrl-C of a command that makes changes. */
 export interface RunSession extends WindowSession {
   readonly journal: {
     readonly entries: () => Entries;
     readonly append: (entry: Entry) => Promise<void>;
   };
-  /** Aborted once the operator asked to stop. */
+  /** Aborted when the operator requests a stop. */
   readonly signal: AbortSignal;
   /**
-   * From here on something acts. The first one opens the journal, and Ctrl-C no longer ends the process:
-   * what is refused before leaves nothing behind.
-   *
-   * @param system what it acts on, and its identity
+   * Must precede any change. The first call opens the journal, and Ctrl-C no longer ends the
+   * process. Earlier refusals leave nothing.
+   * @param system changed system, with its identity
    */
   readonly begin: (
     system: string,
@@ -38,7 +37,7 @@ export interface RunSession extends WindowSession {
 const REAL: Clock = { now: Date.now, sleep };
 let clock = REAL;
 
-/** For tests of what takes minutes: sessions of this process have this clock; null: the real one. */
+/** Clock of this process for slow tests. Null: the real one. */
 export function runBy(given: Clock | null): void {
   clock = given ?? REAL;
 }
@@ -49,10 +48,9 @@ interface SessionHow {
 }
 
 /**
- * Runs a command that acts: one journal, whatever parts take part.
- *
- * @param how.afterWindow what it does comes days after the window, and disturbs no tenant
- * @param how.service what signals mean to one that lasts
+ * Runs a command that makes changes, with one journal for all parts.
+ * @param how.afterWindow the changes come after the window, and disturb no tenant
+ * @param how.service signal handling of a service
  */
 export async function withSession<T>(
   run: RunFolder,
@@ -85,7 +83,7 @@ export async function withSession<T>(
           await journal.append({ do: "open", format: JOURNAL_FORMAT, tool: VERSION });
         if (targetOf(entries, system) !== undefined) return;
         const staged = how?.staged === true && { staged: true as const };
-        const identity = target as JsonObject; // an identity is texts and numbers
+        const identity = target as JsonObject; // an identity has texts and numbers
         await journal.append({ do: "target", system, target: identity, ...staged, at: now() });
       },
     });
@@ -100,7 +98,6 @@ export async function withSession<T>(
   }
 }
 
-/** Runs one part of a command that acts, under its target's lock. */
 export async function withLocked<T>(
   run: RunFolder,
   lock: Lock,

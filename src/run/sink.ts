@@ -3,13 +3,13 @@ import type { RowVerdict } from "../model/artefact.ts";
 import type { Trouble } from "../model/handover.ts";
 import type { GuardPreview, UndoPreview } from "../model/preview.ts";
 
-/** Machines that are done. @param rate machines a second, if the stage measures it; null if it is not known yet */
+/** @param rate machines per second, if measured. Null if not known yet */
 export type Progress = (machines: number, more?: string, rate?: number | null) => void;
 
-/** What there is to do, once it is known; machines an earlier run did say nothing of the rate. */
+/** Total of machines, and those of an earlier run, which do not count for the rate. */
 export type Expect = (total: number, before: number) => void;
 
-/** What stages list. */
+/** Lists of stages. */
 export interface Lists {
   readonly verdicts: RowVerdict;
   readonly states: Trouble;
@@ -20,38 +20,38 @@ export interface Lists {
 
 type Things = AsyncIterable<One> | Iterable<One>;
 
-/** One of several things that something became of. */
+/** One of several results. */
 export interface One {
   readonly text: string;
-  /** What it has in common with others. */
+  /** Cause to group by. */
   readonly cause: string;
-  /** Of its machine. */
+  /** bm_nodes.id of its machine. */
   readonly bm_node_id?: number;
 }
 
-/** What a stage says while it works; who runs it shows it as it likes, or not at all. */
+/** Output of a stage. The caller decides how to show it. */
 export interface Sink {
-  /** A line beside the result. */
+  /** A line that is not part of the result. */
   readonly say: (text: string) => void;
   /** A line of the result. */
   readonly result: (text: string) => void;
-  /** A line beside the result that nothing silences. */
+  /** A line that is not part of the result, and is never suppressed. */
   readonly note: (text: string) => void;
-  /** A run begins one of its stages. @param takes how long it takes, where that is known */
+  /** A run starts a stage. @param takes duration, if known */
   readonly stage: (stages: readonly string[], at: number, takes: string | null) => void;
   /** @throws MigrationError N2I-E303 if `confirm` could not ask */
   readonly askable: () => void;
-  /** Asks, and throws unless the answer is yes. */
+  /** Throws unless the answer is yes. */
   readonly confirm: (question: string) => Promise<void>;
-  /** Items of the result, as they come; a step that reads them ends in a few words. */
+  /** Streams items of the result, with a short summary of the step that reads them. */
   readonly list: <K extends keyof Lists>(
     of: K,
     items: AsyncIterable<Lists[K]>,
     step?: { readonly title: string; readonly machines: number; readonly summary: () => string },
   ) => Promise<void>;
-  /** Lines of the result, `Failed: ...` each; many are grouped by cause. */
+  /** Result lines, `Failed: ...` each. Many are grouped by cause. */
   readonly several: (what: string, things: Things, every?: string) => Promise<void>;
-  /** Runs a step whose progress is shown, and what came of it in a few words. */
+  /** Runs a step with a progress display and a short summary. */
   readonly during: <T>(
     title: string,
     machines: number | undefined,

@@ -1,6 +1,6 @@
 import type { NextStep } from "./next.ts";
 
-/** What a run goes through, in its order; `takeover` and `final` are what verify is asked in between. */
+/** Stages of a run in order. `takeover` and `final` are verify with options. */
 export const STAGES = [
   ...["extract", "power", "plan", "check", "apply", "verify", "handover", "takeover", "final"],
   "finish",
@@ -8,12 +8,11 @@ export const STAGES = [
 
 export type RunStage = (typeof STAGES)[number];
 
-/** Stages that are a look of verify, by its command. */
 export const LOOKS: { readonly [stage: string]: string } = {
   ...{ takeover: "verify --takeover", final: "verify --final" },
 };
 
-/** The stage of a step; null where it is none of the way forward. */
+/** Stage of a step. Null if it is not a stage. */
 export function stageOf({ command, options }: NextStep): RunStage | null {
   switch (command) {
     case "verify":
@@ -36,7 +35,7 @@ export function stageOf({ command, options }: NextStep): RunStage | null {
   }
 }
 
-/** What takes a stage back; null where it changes nothing. */
+/** Command that reverts a stage. Null if it changes nothing. */
 export const UNDONE_BY: {
   readonly [stage in RunStage]: "rollback" | "handover" | "finish" | null;
 } = {

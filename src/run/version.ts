@@ -4,13 +4,13 @@ import { version } from "./files/package-root.ts";
 /** `nova2ironic 0.1.0`, for artefacts. */
 export const VERSION: string = version();
 
-/** `root@host pid 123`, for journals and logs: who acts. */
+/** `root@host pid 123`, for journals and logs. */
 export function whoami(): string {
   let user = String(process.getuid?.() ?? "?");
   try {
     user = userInfo().username;
   } catch {
-    // A uid without a name is named by its number.
+    // Use the number of a uid without a name.
   }
   return `${user}@${hostname()} pid ${process.pid}`;
 }

@@ -1,10 +1,10 @@
 import { surroundings } from "./process-context.ts";
 
-/** Milliseconds of silence before it is said what is waited for, and then between two lines. */
+/** Milliseconds before the first message, and between messages. */
 const FIRST = 2000;
 const AGAIN = 30_000;
 
-/** Does work that shows no progress; when it takes longer than a moment, says what it is. */
+/** Reports work without progress that takes longer than a moment. */
 export async function waitingFor<T>(what: string, work: () => Promise<T>): Promise<T> {
   const { wait } = surroundings();
   const began = Date.now();

@@ -1,9 +1,9 @@
 const undos = new Set<() => void>();
 
 /**
- * Runs `undo` when this process ends by itself or by a signal it handles, unless the function that
- * is given back was called before: what stands on the disk or runs beside us must not outlive us.
- * It has to be done when it returns. After SIGKILL nothing runs.
+ * Runs `undo` when this process exits or handles a signal, to remove temporary files and child
+ * processes. The returned function cancels it. `undo` must be synchronous. It does not run after
+ * SIGKILL.
  */
 export function atExit(undo: () => void): () => void {
   if (undos.size === 0) process.once("exit", undoAll);
@@ -19,7 +19,7 @@ function undoAll(): void {
     try {
       undo();
     } catch {
-      // The next one still has its turn.
+      // Continue with the next one.
     }
   }
 }

@@ -1,14 +1,14 @@
 import type { FileHandle } from "node:fs/promises";
 import { MigrationError, systemCode } from "../error.ts";
 
-/** N2I-E120 with the file and the system's words; what is no answer of the system stays itself. */
+/** N2I-E120 with the file and the system's message. Returns any other error unchanged. */
 export function notWritten(path: string, cause: unknown): unknown {
   return isSystem(cause)
     ? new MigrationError("N2I-E120", `cannot write ${path}: ${words(cause)}`, { cause })
     : cause;
 }
 
-/** N2I-E110 with the file and the system's words; what is no answer of the system stays itself. */
+/** N2I-E110 with the file and the system's message. Returns any other error unchanged. */
 export function notRead(path: string, cause: unknown): unknown {
   return isSystem(cause)
     ? new MigrationError("N2I-E110", `cannot read ${path}: ${words(cause)}`, {
@@ -22,18 +22,17 @@ function isSystem(cause: unknown): cause is Error {
   return cause instanceof Error && "syscall" in cause && systemCode(cause) !== null;
 }
 
-/** `no space left on device (ENOSPC)`: without call and path, which the message names already. */
+/** `no space left on device (ENOSPC)`, without call and path, which the message already names. */
 function words(cause: Error): string {
   const [, what] = /^[A-Z0-9]+: (.*?), /.exec(cause.message) ?? [];
   return what === undefined ? cause.message : `${what} (${systemCode(cause) ?? ""})`;
 }
 
 /**
- * All that an open file holds.
- *
- * @param what it should be, for the message
+ * Content of an open file.
+ * @param what expected kind of file, for the message
  * @param most bytes
- * @throws MigrationError N2I-E113 when it is no regular file, or too large
+ * @throws MigrationError N2I-E113 if it is not a regular file or is too large
  */
 export async function contentOf(
   file: FileHandle,
@@ -45,7 +44,6 @@ export async function contentOf(
   return file.readFile();
 }
 
-/** The same of a file that is read in parts. */
 export async function checkFile(
   file: FileHandle,
   path: string,
@@ -59,10 +57,9 @@ export async function checkFile(
   throw new MigrationError("N2I-E113", `${path} ${fact}`);
 }
 
-/** Bytes that are read at a time. */
 const CHUNK = 512 * 1024;
 
-/** A file from its beginning; each chunk is good until the next is asked for. */
+/** Content of a file in chunks. The next read overwrites a chunk. */
 export async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   const buffer = Buffer.allocUnsafe(CHUNK);
   for (let from = 0; ; ) {

@@ -8,34 +8,30 @@ import { shellWord } from "../text.ts";
 import { atExit } from "./at-exit.ts";
 import { notWritten } from "./failure.ts";
 
-/** Who holds a lock, as the lock file tells it. */
 interface Holder {
   readonly pid: number;
   readonly host: string;
   readonly command: string;
   /** ISO 8601, UTC. */
   readonly since: string;
-  /** Boot and process namespace: only within the same ones does a pid tell anything. */
+  /** Boot id and pid namespace. A pid is comparable only within the same two. */
   readonly realm: string;
-  /** When the process began, in the kernel's ticks: a pid is given again, this is not. */
+  /** Start of the process in kernel ticks. Unlike a pid, it is not reused. */
   readonly began: string;
-  /** Names this taking of the lock. */
   readonly token: string;
 }
 
 const TEXTS = ["host", "command", "since", "realm", "began", "token"];
 
 /**
- * Takes the lock at `path` for this process, and gives what releases it.
- *
- * A holder that died on this machine is replaced. That is itself done under a lock, named for the
- * dead holder's token, so that of two who see the same dead holder only one replaces it.
- *
+ * Acquires the lock at `path`, and returns its release.
+ * It replaces the lock of a process that died on this machine. A second lock, named by the token of
+ * the dead holder, ensures that only one process replaces it.
  * @throws MigrationError N2I-E302 with the holder, N2I-E120
  */
 export async function takeLock(path: string, command: string): Promise<() => Promise<void>> {
   const me = await myself(command);
-  // Said before it is taken: a signal may come right behind.
+  // Registered before the lock is acquired, because a signal may follow immediately.
   const gone = atExit(() => {
     if (readFileSync(path, "utf8").includes(me.token)) rmSync(path, { force: true });
   });
@@ -43,7 +39,7 @@ export async function takeLock(path: string, command: string): Promise<() => Pro
     for (;;) {
       if (created(path, me)) break;
       const holder = await readHolder(path);
-      if (holder === null) continue; // released between the two
+      if (holder === null) continue; // released in between
       if (!(await dead(holder, me))) throw held(path, holder);
       if (await replaced(path, holder, me)) break;
     }
@@ -71,8 +67,8 @@ async function replaced(path: string, holder: Holder, me: Holder): Promise<boole
 }
 
 /**
- * Makes the file with its content in one step: a reader never finds it half written. In one turn of
- * the loop, too: a signal ends the process between two, and would leave the other name behind.
+ * Creates the file with its content in one step, so that no reader sees a partial file.
+ * Synchronous, because a signal between two turns of the event loop would leave the temporary file.
  */
 function created(path: string, me: Holder): boolean {
   const whole = written(path, me);
@@ -80,7 +76,7 @@ function created(path: string, me: Holder): boolean {
     linkSync(whole, path);
     return true;
   } catch (cause) {
-    // ENOENT: the holder swept leftovers and took ours for one.
+    // ENOENT: another process removed our temporary file as a leftover.
     if (systemCode(cause) === "EEXIST" || systemCode(cause) === "ENOENT") return false;
     throw cause;
   } finally {
@@ -93,7 +89,7 @@ function written(path: string, me: Holder): string {
   try {
     writeFileSync(whole, `${JSON.stringify(me)}\n`, { flag: "wx", mode: 0o600 });
   } catch (cause) {
-    // A full disk takes the name and not the content.
+    // A full disk can create the name without the content.
     rmSync(whole, { force: true });
     throw cause;
   }
@@ -113,7 +109,7 @@ async function readHolder(path: string): Promise<Holder | null> {
       fix: `Find out who made it, then: rm ${shellWord(path)}`,
     });
   }
-  const holder = found as unknown as Holder; // each of its fields was looked at
+  const holder = found as unknown as Holder; // every field was checked
   return { ...holder, token: holder.token.replace(/[^0-9a-f]/g, "") };
 }
 
@@ -131,7 +127,7 @@ async function myself(command: string): Promise<Holder> {
   };
 }
 
-/** True only when it is certain; a holder elsewhere may be alive. */
+/** Only if certain. A holder on another host may be alive. */
 async function dead(holder: Holder, me: Holder): Promise<boolean> {
   if (holder.host !== me.host) return false;
   const [boot, space] = holder.realm.split(" ");
@@ -140,15 +136,10 @@ async function dead(holder: Holder, me: Holder): Promise<boolean> {
   return space === mySpace && (await beginOf(holder.pid)) !== holder.began;
 }
 
-/**
- * Field 22 of /proc/PID/stat; `alive` where there is no /proc, and nothing for a dead process, one
- * that nobody has waited for (state Z) included.
- *
- * @source proc(5)
- */
+/** Field 22 of /proc/PID/stat, empty for a dead process or a zombie (state Z). @source proc(5) */
 async function beginOf(pid: number): Promise<string> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
-  // The name in parentheses may itself hold blanks and parentheses.
+  // The name in parentheses may contain blanks and parentheses.
   if (stat !== null) {
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" ? "" : (fields[19] ?? "");

@@ -3,36 +3,33 @@ import { MigrationError } from "../error.ts";
 import { grouped } from "../grouped.ts";
 import { readSmallFile } from "./text-file.ts";
 
-/** Bytes; nova's fully commented sample is a thirtieth of it. */
+/** Bytes. Nova's fully commented sample has a thirtieth of it. */
 export const OSLO_FILE_LIMIT = 4 * 1024 * 1024;
 
 export interface OsloFile {
-  /** Path, as messages name it. */
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** What a service's configuration files say, as oslo.config reads them. */
+/** Configuration files of a service, as oslo.config reads them. */
 export interface OsloConfig {
   /**
-   * The value in force (the last one given), `$name` substituted; null when no file sets it.
-   *
-   * @throws MigrationError N2I-E104 when a substitution never ends
+   * The effective (last) value with `$name` substituted. Null if no file sets it.
+   * @throws MigrationError N2I-E104 if a substitution never ends
    */
   readonly get: (section: string, key: string) => string | null;
-  /** Every value given, in order, as a MultiStrOpt has them. @throws as `get` */
+  /** Every value in order, as for a MultiStrOpt. @throws as `get` */
   readonly all: (section: string, key: string) => readonly string[];
-  /** Names of the options that are set in the section; null when no file has it, be it empty. */
+  /** Options set in the section, empty for an empty section. Null if no file has the section. */
   readonly keys: (section: string) => readonly string[] | null;
-  /** `file:line` of the value in force; null when no file sets it. */
+  /** `file:line` of the effective value. Null if no file sets it. */
   readonly where: (section: string, key: string) => string | null;
 }
 
 /**
- * Reads files as `--config-file A --config-file B` does: later ones override.
- *
+ * Reads files in the order of `--config-file A --config-file B`: later files override earlier ones.
  * @param defaults values of `$name` that no file sets: `{ state_path: "/var/lib/nova" }`
- * @throws MigrationError N2I-E104 naming file and line
+ * @throws MigrationError N2I-E104 with file and line
  */
 export async function readOsloFiles(
   paths: readonly string[],
@@ -45,8 +42,9 @@ export async function readOsloFiles(
 }
 
 /**
- * @throws MigrationError N2I-E104 naming file and line
- * @source oslo_config/iniparser.py and cfg.py, 1.2 to 9: sections are compared in lower case
+ * Section names are not case-sensitive.
+ * @throws MigrationError N2I-E104 with file and line
+ * @source oslo_config/iniparser.py and cfg.py, 1.2 to 9
  */
 export function osloConfig(
   files: readonly OsloFile[],
@@ -87,21 +85,18 @@ function identity(section: string, key = ""): string {
   return `${section === "DEFAULT" ? section : section.toLowerCase()}]${key}`;
 }
 
-/** Real files nest two or three deep; a chain beyond this was made to harm. */
+/** Real files nest two or three deep. A longer chain is an attack. */
 const DEPTH = 64;
-/** Characters a value may grow to. */
+/** Maximum characters of a substituted value. */
 const LENGTH = 1024 * 1024;
 
 const TEMPLATE = /\$(?:(\$)|([_a-z][_a-z0-9]*)|\{([_a-z][_a-z0-9]*)\})/gi;
 
 /**
- * Gives the function that replaces `$name` and `${name}` in a value by the value of that name, and
- * `$$` and `\$` by `$`. A name nobody knows stays as it stands. `%` means nothing.
- *
- * A value found is itself substituted, with names looked up from the section it stands in. Each is
- * worked out once, so no file makes this take long.
- *
- * @param refuse makes the error for a cycle, or for a value that grows without end
+ * Replaces `$name` and `${name}` in a value, and `$$` and `\$` by `$`. Unknown names stay. `%` is
+ * not special. Each found value is substituted with names of its own section, and cached so that no
+ * file makes this slow.
+ * @param refuse makes the error for a cycle or an endless value
  * @source oslo_config/cfg.py, ConfigOpts._substitute and StrSubWrapper
  */
 function substitution(
@@ -139,13 +134,12 @@ function substitution(
   return (assignment) => value(assignment, []);
 }
 
-/** One `key = value` of a file, not substituted yet. */
 interface Assignment {
   readonly section: string;
   readonly key: string;
-  /** Lines of a continued value are joined by a line feed. */
+  /** Continuation lines are joined by a line feed. */
   readonly raw: string;
-  /** `file:line` it begins at. */
+  /** `file:line`. */
   readonly place: string;
 }
 
@@ -155,11 +149,9 @@ interface Parsed {
 }
 
 /**
- * The sections and the assignments of one file, in order. Messages never quote a line: it may hold a password.
- *
- * Comments may be in any encoding (old files have them in Latin-1), everything else is UTF-8.
- *
- * @throws MigrationError N2I-E104 naming file and line
+ * Sections and assignments of one file, in order. Messages never quote a line, because it may
+ * contain a password. Comments may have any encoding (old files use Latin-1). All else is UTF-8.
+ * @throws MigrationError N2I-E104 with file and line
  * @source oslo_config/iniparser.py
  */
 function parseOslo(file: string, bytes: Uint8Array): Parsed {

@@ -3,25 +3,22 @@ import { once } from "node:events";
 import { MigrationError, systemCode } from "../error.ts";
 import { atExit } from "./at-exit.ts";
 
-/** How a run of a program ended. */
 export interface Run {
-  /** Null when it was killed. */
+  /** Null if it was killed. */
   readonly status: number | null;
   readonly stdout: string;
-  /** Its end: what went wrong comes last. */
+  /** The last characters only, because an error comes last. */
   readonly stderr: string;
-  /** Why we killed it, if we did. */
+  /** Why this process killed it. */
   readonly stopped: "late" | "flood" | null;
 }
 
-/** What is run, and how. */
 interface Program {
   readonly name: string;
   readonly program: string;
   readonly args: readonly string[];
-  /** Besides the PATH: nothing else of our environment goes along, there may be secrets in it. */
+  /** In addition to PATH. The rest of our environment may contain secrets. */
   readonly environment: { readonly [name: string]: string };
-  /** What to do where it is not there. */
   readonly fix: string;
 }
 
@@ -33,15 +30,15 @@ interface Limits {
 
 /** Bytes of output: a list of 10,000 virtual machines has 40 MiB. */
 const MOST = 64 * 1024 * 1024;
-/** Characters kept of what it says on stderr. */
+/** Characters of stderr. */
 const MOST_WORDS = 16_384;
-/** Milliseconds a killed program has until we stop listening to whoever holds its pipes. */
+/** Milliseconds after the kill until its pipes are closed, which a grandchild may keep open. */
 const LAST = 500;
 
 /**
- * Runs a program once, in a session of its own: no terminal to ask on, and what it starts dies with it.
- *
- * @throws the signal's reason when it is aborted; MigrationError N2I-E400 when it cannot be run
+ * Runs a program in its own session, so that it cannot prompt on the terminal and its children are
+ * killed with it.
+ * @throws the signal's reason if aborted; MigrationError N2I-E400 if the program cannot be run
  */
 export async function runProgram(
   { name, program, args, environment, fix }: Program,
@@ -95,7 +92,7 @@ function killAll(child: ChildProcess): void {
   try {
     process.kill(-child.pid, "SIGKILL");
   } catch {
-    // It has ended already.
+    // It has already ended.
   }
   setTimeout(() => {
     child.stdout?.destroy();

@@ -5,20 +5,19 @@ import { join } from "node:path";
 import { atExit } from "./at-exit.ts";
 import { notWritten } from "./failure.ts";
 
-/** A file under a name of its own until it is whole, so that no reader ever sees half of it. */
+/** A file with a temporary name until it is complete, so that no reader sees a partial file. */
 interface TempFile {
   readonly path: string;
   readonly handle: FileHandle;
-  /** Gives the file its name, for good: when this returns, a power cut keeps it. */
+  /** Renames it to its final name. When this returns, the file survives a power failure. */
   readonly commit: () => Promise<void>;
-  /** Removes it; what had the name before stands untouched. */
+  /** Removes it. A previous file with the final name stays unchanged. */
   readonly drop: () => Promise<void>;
 }
 
-/** Ends the names of what is not whole yet. */
 export const TEMPORARY = ".n2i-tmp";
 
-/** A name of its own for what gets the name `final` once it is whole. */
+/** Unique temporary name for the file `final`. */
 export function tempOf(final: string): string {
   return `${final}.${process.pid}-${randomBytes(4).toString("hex")}${TEMPORARY}`;
 }
@@ -27,7 +26,8 @@ export function tempOf(final: string): string {
 export async function createTemp(folder: string, name: string): Promise<TempFile> {
   const final = join(folder, name);
   const path = tempOf(final);
-  // Made and meant to go in one turn of the loop: a signal ends the process between two.
+  // Create the file and register its removal in one turn of the event loop, because a signal ends
+  // the process between two turns.
   try {
     closeSync(openSync(path, "wx", 0o600));
   } catch (cause) {
@@ -59,7 +59,7 @@ export async function createTemp(folder: string, name: string): Promise<TempFile
   return { path, handle, commit, drop };
 }
 
-/** Makes a file of a text, or leaves what was there. @throws MigrationError N2I-E120 */
+/** Writes the whole text, or leaves the previous file. @throws MigrationError N2I-E120 */
 export async function writeWhole(folder: string, name: string, text: string): Promise<void> {
   const temp = await createTemp(folder, name);
   try {
@@ -71,7 +71,7 @@ export async function writeWhole(folder: string, name: string, text: string): Pr
   await temp.commit();
 }
 
-/** Removes what stages that were killed left behind. Only the holder of the run's lock may. */
+/** Removes leftovers of killed stages. Requires the lock of the run. */
 export async function removeLeftovers(folder: string): Promise<readonly string[]> {
   try {
     const left = (await readdir(folder)).filter((name) => name.endsWith(TEMPORARY));
@@ -82,7 +82,7 @@ export async function removeLeftovers(folder: string): Promise<readonly string[]
   }
 }
 
-/** Makes names given or removed in a folder outlive a power cut. @throws MigrationError N2I-E120 */
+/** Makes renames in a folder survive a power failure. @throws MigrationError N2I-E120 */
 export async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, "r");

@@ -4,12 +4,10 @@ import { MigrationError, systemWords } from "../error.ts";
 import type { RefusalCode } from "../refusals.ts";
 
 /**
- * The bytes of a small regular file. A device, a pipe or a file that never ends is refused, not
- * waited for.
- *
+ * Content of a small regular file. Refuses a device or a pipe instead of waiting for it.
  * @param limit bytes
- * @param about put before the message: which option named the file
- * @throws MigrationError `code` when the file is missing, unreadable, no regular file or too large
+ * @param about prefix of the message, such as the option that named the file
+ * @throws MigrationError `code` if the file is missing, unreadable, not regular or too large
  */
 export async function readSmallFile(
   path: string,
@@ -28,7 +26,7 @@ export async function readSmallFile(
       const found = await file.stat();
       if (!found.isFile()) throw refuse("it is not a regular file");
       const bytes = found.size > limit ? null : await file.readFile();
-      // Files of /proc say size 0, so what was read is looked at too.
+      // Files in /proc report size 0, so the content is also checked.
       if (bytes === null || bytes.length > limit)
         throw refuse(`it is larger than ${limit / 1024} KiB`);
       return bytes;

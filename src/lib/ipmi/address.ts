@@ -6,21 +6,21 @@ import type { Limits } from "./talk.ts";
 
 export interface Endpoint {
   readonly family: 4 | 6;
-  /** In one form only, so that two spellings of one address are equal. */
+  /** Normalised, so that two spellings of one address are equal. */
   readonly address: string;
   readonly port: number;
 }
 
-/** Where a BMC listens. @source facts/ipmi.md 2 */
+/** UDP port of a BMC. @source facts/ipmi.md 2 */
 export const IPMI_PORT = 623;
 
-/** The endpoint of an address; null for a name. */
+/** Null for a host name. */
 function endpointAt(address: string, port: number): Endpoint | null {
   const literal = asLiteral(address);
   return literal === null ? null : { ...literal, port };
 }
 
-/** The endpoint behind an address or a name; null when the name is not known. */
+/** Resolves an address or a name. Null if the name is unknown. */
 export async function endpointOf(host: string, port: number): Promise<Endpoint | null> {
   const at = endpointAt(host, port);
   if (at !== null) return at;
@@ -29,16 +29,14 @@ export async function endpointOf(host: string, port: number): Promise<Endpoint |
     const found = asLiteral(address);
     return found === null ? null : { ...found, port };
   } catch {
-    // Whatever the resolver says, the name leads nowhere now.
+    // Any resolver error means that the name is unknown now.
     return null;
   }
 }
 
 /**
- * The same, or null when that takes too long: a resolver may take minutes, and cannot be made to
- * stop.
- *
- * @throws the signal's reason when it is aborted
+ * The same, or null at the deadline, because a resolver may take minutes and has no abort.
+ * @throws the signal's reason
  */
 export async function endpointWithin(
   host: string,
@@ -57,7 +55,7 @@ export async function endpointWithin(
   }
 }
 
-/** Addresses that are nobody's, or everybody's on a network: asking them tells nothing of a machine. */
+/** Unspecified, broadcast and multicast addresses. A reply would say nothing about one machine. */
 const NOBODY = new BlockList();
 NOBODY.addSubnet("0.0.0.0", 8, "ipv4");
 NOBODY.addSubnet("224.0.0.0", 4, "ipv4");
@@ -65,7 +63,7 @@ NOBODY.addAddress("255.255.255.255", "ipv4");
 NOBODY.addAddress("::", "ipv6");
 NOBODY.addSubnet("ff00::", 8, "ipv6");
 
-/** Why nothing is sent to such an address; null when it may be one machine's; every name may be. */
+/** Why nothing is sent to this address. Null for a usable address and for any name. */
 export function whyNotAddress(host: string): string | null {
   const literal = asLiteral(host);
   if (literal === null) return null;
@@ -79,7 +77,7 @@ export function endpointKey({ address, port }: Pick<Endpoint, "address" | "port"
   return `${address}|${port}`;
 }
 
-/** As the system writes the sender of a datagram: `FE80:0::1%eth0` is `fe80::1%eth0`. */
+/** In the form of a datagram's sender: `FE80:0::1%eth0` is `fe80::1%eth0`. */
 function asLiteral(text: string): Omit<Endpoint, "port"> | null {
   const [bare = "", zone] = text.split("%", 2);
   const family = isIP(bare);
@@ -88,12 +86,12 @@ function asLiteral(text: string): Omit<Endpoint, "port"> | null {
   const { address } = new SocketAddress({ address: bare, family: "ipv6" });
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1];
   if (mapped !== undefined) return { family: 4, address: mapped };
-  // Elsewhere a zone says nothing, and a sender is written without.
+  // Only link-local addresses need a zone. Other senders have none.
   const zoned = zone !== undefined && /^fe[89ab]/.test(address);
   return { family, address: zoned ? `${address}%${interfaceOf(zone)}` : address };
 }
 
-/** The name of an interface that is named by its number, as in `fe80::1%2`. */
+/** Name of an interface given by number, as in `fe80::1%2`. */
 function interfaceOf(zone: string): string {
   const all = Object.entries(networkInterfaces());
   const found = all.find(([, addresses]) =>

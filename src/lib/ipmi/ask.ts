@@ -24,67 +24,67 @@ import {
 } from "./talk.ts";
 import { type Mux, type OpenLine, openMux } from "./transport.ts";
 
-/** Who logs in. The secrets are functions, so that they are opened when they are needed. */
+/** BMC credentials. The secrets are functions, so that they are decrypted only on use. */
 export interface BmcLogin {
   /** At most 16 bytes. */
   readonly user: string;
-  /** Of it ipmitool reads 20 bytes, up to the first line end or TAB; so does this library. */
+  /** Only the first 20 bytes, up to the first line end or TAB, are used, as in ipmitool. */
   readonly password: () => string;
-  /** The BMC's second key, when it has one; its first 20 bytes count. */
+  /** The BMC key, if one is set. Its first 20 bytes are used. */
   readonly kg?: () => Uint8Array;
 }
 
-/** A BMC to ask. */
+/** A BMC and its credentials. */
 export interface BmcTarget extends BmcLogin {
   /** An IPv4 or IPv6 address, or a host name. */
   readonly address: string;
-  /** 623 unless given. */
+  /** Default 623. */
   readonly port?: number;
-  /** The only cipher suite to ask for. */
+  /** Try this cipher suite only. */
   readonly suite?: number;
-  /** The level to log in at first; ADMINISTRATOR unless given, then once OPERATOR. */
+  /** Default ADMINISTRATOR, then OPERATOR once. */
   readonly level?: Level;
 }
 
-/** What else was seen of a BMC, whatever the verdict. @source facts/ipmi.md 6 */
+/** Other facts about a BMC, for any verdict. @source facts/ipmi.md 6 */
 export type Observation =
-  /** It lists cipher suite 0, which logs in anybody. */
+  /** It lists cipher suite 0, which accepts any password. */
   | "suite-0"
-  /** It lists suites with SHA1 alone. */
+  /** It lists only suites with SHA1. */
   | "sha1-only"
-  /** Users without a name or password are on. */
+  /** Users without a name or password are enabled. */
   | "null-users"
-  /** It says that a Kg is set, and none was given. */
+  /** It reports that a Kg is set, and none was given. */
   | "kg-not-given"
   /** Its firmware is being updated. */
   | "updating"
   /** Overload, interlock, fault or control fault. */
   | "chassis-fault"
-  /** ipmitool reads less than the whole password, and so did we. */
+  /** The password is longer than ipmitool and this library use. */
   | "password-cut"
-  /** Its messages have wrong checksums; their signature was right. */
+  /** Its messages have wrong checksums, but correct signatures. */
   | "wrong-checksums"
-  /** It makes its keys with the level of Open Session, as only some clients do. Quirk Q3. */
+  /** It computes its keys with the level of Open Session, which few clients support. Quirk Q3. */
   | "open-session-level"
-  /** It does not tell its cipher suites outside a session. */
+  /** It does not list its cipher suites outside a session. */
   | "suites-not-listed"
-  /** It goes silent in a session before which it was asked for its cipher suites. */
+  /** Its session is silent after a request for its cipher suites. */
   | "silent-after-list";
 
-/** What came of asking one BMC. Never a secret, a key, or bytes of a login in it. */
+/** Result for one BMC. Contains no secret, no key, and no login data. */
 export interface BmcReading {
   readonly address: string;
   readonly power: "on" | "off" | null;
   readonly verdict: BmcVerdict;
-  /** What happened, one clause without secrets: `RAKP 2 says 0x0d: unknown user name`. */
+  /** One clause without secrets: `RAKP 2 says 0x0d: unknown user name`. */
   readonly detail: string;
-  /** What is to be looked at first, where the verdict does not name it. */
+  /** What to check first, if the verdict does not name it. */
   readonly likely?: "user";
-  /** The cipher suite of the session; null also if the BMC may only have had no free session for another. */
+  /** Suite of the session. Null also if a better one may only have lacked a free session. */
   readonly suite: number | null;
-  /** The suites the BMC lists; null when it does not say. */
+  /** Suites that the BMC lists. Null if it lists none. */
   readonly suites: readonly number[] | null;
-  /** Whether the BMC says that a Kg is set. */
+  /** Whether the BMC reports that a Kg is set. */
   readonly kg: boolean | null;
   readonly privilege: Level | null;
   /** Product number. */
@@ -93,26 +93,24 @@ export interface BmcReading {
   readonly manufacturer: number | null;
   /** `9.08` */
   readonly firmware: string | null;
-  /** Logins begun, of both passes. */
+  /** Logins in both passes. */
   readonly attempts: number;
-  /** 2 when the BMC was asked again after all others. */
+  /** 2 if the BMC was tried again after all others. */
   readonly pass: 1 | 2;
-  /** Milliseconds of the fastest exchange that needed no second sending. */
+  /** Milliseconds of the fastest exchange without a resend. */
   readonly rtt: number | null;
   /** Milliseconds from the first datagram to the verdict. */
   readonly elapsed: number;
-  /** ISO 8601, UTC: when asking began, so that a reading looks rather older than it is. */
+  /** ISO 8601, UTC, at the start, so that a reading never appears too recent. */
   readonly askedAt: string;
   readonly observations: readonly Observation[];
 }
 
-/** Asks BMCs for their power state, over a few sockets that all share. */
+/** Reads power states of BMCs through a few shared sockets. */
 export interface IpmiClient {
   /**
-   * Everything about the BMC is a reading, not an error. Secrets are wiped from the buffers they
-   * were read into when it has one.
-   *
-   * @throws the signal's reason when it is aborted; IpmiError when this host cannot ask at all
+   * Every failure of the BMC is a reading, not an error. Secrets are wiped from memory afterwards.
+   * @throws the signal's reason if aborted; IpmiError if this host cannot send requests
    */
   readonly ask: (target: BmcTarget, limits: Limits) => Promise<BmcReading>;
   readonly close: () => Promise<void>;
@@ -160,7 +158,7 @@ const NOTHING_KNOWN = {
   ...{ device: null, manufacturer: null, firmware: null, attempts: 0, rtt: null, observations: [] },
 } as const;
 
-/** What a target says of its own goes before what is said of all. */
+/** Options of the target override the general options. */
 export function optionsFor({ suite, level }: BmcTarget, options: SessionOptions): SessionOptions {
   return {
     ...options,
@@ -169,7 +167,7 @@ export function optionsFor({ suite, level }: BmcTarget, options: SessionOptions)
   };
 }
 
-/** A line to the BMC, and what to log in with, to be closed and wiped; or why nothing is sent. */
+/** Opens a line to the BMC. The caller closes it and wipes the credentials. */
 export async function reach(
   mux: Mux,
   { address, port = IPMI_PORT, user, password, kg, suite }: BmcTarget,
@@ -194,10 +192,9 @@ export async function reach(
   }
 }
 
-/** A reading but for what the caller knows. */
 export type PowerAnswer = Omit<BmcReading, "address" | "pass">;
 
-/** Asks one BMC for its power state, within the deadline, whatever the BMC does. */
+/** Reads the power state of one BMC within the deadline. */
 export async function askPower(
   line: Line,
   credentials: Credentials,
@@ -210,7 +207,7 @@ export async function askPower(
   const asking = establish(talk, line, credentials, options, readPower).then(async (reached) => {
     const end = { ...reached, suite: await surely(talk, credentials, reached.opened) };
     if (options.asksList || end.attempts === 0 || talk.expired()) return end;
-    // For the record: asked for before, it may change what the BMC says in a session.
+    // Only for the report: an earlier request may change the BMC's behavior in a session.
     return { ...end, suites: await listSuites(talk) };
   });
   const end = await asking.finally(talk.end);
@@ -237,7 +234,7 @@ export async function askPower(
   };
 }
 
-/** The suite of the session, or the one before it if the BMC takes that now; null if it does not answer. */
+/** The suite of the session, or a better one if the BMC now accepts it. Null without an answer. */
 async function surely(
   talk: Talk,
   credentials: Credentials,
@@ -254,7 +251,7 @@ interface PowerFound {
   readonly checksumsWrong: boolean;
 }
 
-/** Device ID is for the record only: not worth a long wait. Milliseconds. */
+/** Milliseconds. Short, because the device id is informative only. */
 const DEVICE_WAITS = [1000, 1500];
 
 const readPower: InSession<PowerFound> = async (channel) => {

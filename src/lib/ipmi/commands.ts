@@ -1,9 +1,4 @@
-/**
- * Every command this library can send. All of them read, or open and close a session; none switches
- * a machine, and nothing here can be made to send another one.
- *
- * @source facts/ipmi.md 2.8
- */
+/** All commands of this library. None changes the power state. @source facts/ipmi.md 2.8 */
 export const COMMANDS = {
   capabilities: { name: "Get Channel Authentication Capabilities", netFn: 6, cmd: 0x38 },
   suites: { name: "Get Channel Cipher Suites", netFn: 6, cmd: 0x54 },
@@ -13,41 +8,39 @@ export const COMMANDS = {
   close: { name: "Close Session", netFn: 6, cmd: 0x3c },
 } as const;
 
-/** One of the table: there is no other way to name a command. */
+/** Only commands of the table can be sent. */
 export type Command = (typeof COMMANDS)[keyof typeof COMMANDS];
 
 export interface Capabilities {
   readonly ipmi2: boolean;
-  /** Null where the BMC does not speak 2.0. */
+  /** Null if the BMC does not support 2.0. */
   readonly kg: boolean | null;
-  /** Anonymous login or users without a name are on. */
+  /** Anonymous login or users without a name are enabled. */
   readonly nullUsers: boolean;
 }
 
-/** Fields after the completion code. Null when they are cut short. */
+/** Fields after the completion code. Null if truncated. */
 export function parseCapabilities(data: Buffer): Capabilities | null {
   if (data.length < 4) return null;
   const [types, status] = [data.readUInt8(1), data.readUInt8(2)];
-  // As ipmitool, which goes by this bit and does not look at the one of the versions after it.
+  // As ipmitool: this bit decides, not the version bit after it.
   const ipmi2 = (types & 0x80) !== 0;
   return { ipmi2, kg: ipmi2 ? (status & 0x20) !== 0 : null, nullUsers: (status & 0x03) !== 0 };
 }
 
-/** Bytes of the list of suites that fit into one answer; fewer end it. */
+/** Bytes of the suite list in one answer. A shorter answer is the last. */
 export const SUITES_CHUNK = 16;
 
 /**
- * The suite numbers of a list; reads as far as it understands.
- *
- * A record begins with C0 and the number, or C1, the number and a vendor's three bytes; the
- * algorithms after it are below C0.
+ * Suite numbers of a list, as far as it is readable. A record is C0 and the number, or C1, the
+ * number and a vendor's three bytes. The algorithms that follow are below C0.
  */
 export function parseSuites(list: Buffer): readonly number[] {
   const ids = new Set<number>();
   for (let at = 0; at + 1 < list.length; at++) {
     const start = list.readUInt8(at);
     if (start !== 0xc0 && start !== 0xc1) continue;
-    // A vendor's own suite has its numbers for itself.
+    // Vendor suites have their own numbers.
     if (start === 0xc0) ids.add(list.readUInt8(at + 1));
     at += start === 0xc0 ? 1 : 4;
   }
@@ -63,7 +56,7 @@ export interface Device {
   readonly updating: boolean;
 }
 
-/** Null when it is shorter than the fields every BMC has. */
+/** Null if it lacks mandatory fields. */
 export function parseDevice(data: Buffer): Device | null {
   if (data.length < 6) return null;
   const [major, minor] = [data.readUInt8(2), data.readUInt8(3)];
@@ -81,14 +74,14 @@ export interface Chassis {
   readonly fault: boolean;
 }
 
-/** Bit 0 of the first byte and nothing else is the power state, as ipmitool has it. */
+/** As in ipmitool, only bit 0 of the first byte is the power state. */
 export function parseChassis(data: Buffer): Chassis | null {
   if (data.length < 1) return null;
   const state = data.readUInt8(0);
   return { power: (state & 1) === 1 ? "on" : "off", fault: (state & 0x1e) !== 0 };
 }
 
-/** Completion codes in words. @source facts/ipmi.md 2.8 */
+/** @source facts/ipmi.md 2.8 */
 const CODES: { readonly [code: number]: string } = {
   128: "level not available for this user",
   129: "level above the user's or channel's limit",
@@ -103,20 +96,20 @@ const CODES: { readonly [code: number]: string } = {
   255: "unspecified error",
 };
 
-/** Asked again in the same session, after a pause: the four that Ironic retries. */
+/** The codes that Ironic retries, to retry in the same session after a pause. */
 export function isTryAgain(code: number): boolean {
   return [0xc0, 0xc3, 0xc4, 0xd2].includes(code);
 }
 
-/** Not the BMC's last word: those, a firmware update, and what it cannot reach now. */
+/** Temporary codes: the above, a firmware update, and an unreachable destination. */
 export function isBusy(code: number): boolean {
   return isTryAgain(code) || code === 0xd1 || code === 0xd3;
 }
 
-/** A late answer to a resend: what we wait for may still come. */
+/** A late answer to a resend. The expected answer may follow. */
 export const DUPLICATE = 0xcf;
 
-/** Of Set Session Privilege Level: not for this user, above its limit; of any command: D4. */
+/** Set Session Privilege Level: not allowed for the user, above its limit. Any command: D4. */
 export function isLevelRefused(code: number): boolean {
   return code === 0x80 || code === 0x81 || code === 0xd4;
 }

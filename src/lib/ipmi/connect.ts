@@ -22,38 +22,36 @@ import {
 import { createTurns, type Mux, openMux } from "./transport.ts";
 
 export interface ConnectOptions {
-  /** 623 unless given. */
+  /** Default 623. */
   readonly port?: number;
-  /** The only cipher suite to ask for. */
+  /** Try this cipher suite only. */
   readonly suite?: number;
-  /** The level to log in at first; ADMINISTRATOR unless given, then once OPERATOR. */
+  /** Default ADMINISTRATOR, then OPERATOR once. */
   readonly level?: Level;
-  /** Milliseconds for the login, and for each command after it; a minute unless given. */
+  /** Milliseconds for the login, and for each later command. Default 60,000. */
   readonly deadline?: number;
   readonly signal?: AbortSignal;
   readonly clock?: Timers;
 }
 
-/** An open session. A BMC forgets one that says nothing for a minute. */
+/** An open session. A BMC closes it after a minute without commands. */
 export interface BmcSession {
-  /** The cipher suite it was opened with. */
+  /** Cipher suite of the session. */
   readonly suite: number;
   readonly level: Level;
-  /** @throws IpmiError when there is no answer or a refusal; the signal's reason when it is aborted */
+  /** @throws IpmiError without a valid answer, or the signal's reason if aborted */
   readonly chassisStatus: () => Promise<Chassis>;
   /** @throws as `chassisStatus` */
   readonly deviceId: () => Promise<Device>;
-  /** Frees the BMC's slot. Nothing can be asked after it. */
+  /** Frees the BMC's session slot. Later commands fail. */
   readonly close: () => Promise<void>;
 }
 
 const DEADLINE = 60_000;
 
 /**
- * Logs in to one BMC, over a socket of its own.
- *
- * @throws IpmiError with the verdict when there is no session to be had; the signal's reason when it
- *   is aborted
+ * Logs in to one BMC over a socket of its own.
+ * @throws IpmiError with the verdict if the login fails, or the signal's reason if aborted
  */
 export async function connect(
   address: string,
@@ -107,7 +105,7 @@ async function connectOver(
   }
 }
 
-/** The session is what was wanted, and stays open. */
+/** Keeps the session open. */
 const keep = async (channel: Channel): Promise<{ kind: "answered"; found: Channel }> => ({
   kind: "answered",
   found: channel,
@@ -121,7 +119,6 @@ function commandsOf(
 ): Pick<BmcSession, "chassisStatus" | "deviceId" | "close"> {
   const turn = createTurns();
   let closed = false;
-  /** One at a time: each waits for the answer to the one before it. */
   const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
     const endTurn = await turn("");
     try {

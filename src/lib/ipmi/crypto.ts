@@ -1,21 +1,21 @@
 import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from "node:crypto";
 import { ENCRYPTED, HEADER, PAYLOAD, type Packet, plain, putHeader, RMCP, SIGNED } from "./wire.ts";
 
-/** How a session is authenticated, signed and hidden. */
+/** Authentication, integrity and confidentiality algorithms. */
 export interface Suite {
   readonly id: number;
-  /** Hash of the login: RAKP-HMAC-SHA1 (1) or RAKP-HMAC-SHA256 (3). */
+  /** RAKP-HMAC-SHA1 (1) or RAKP-HMAC-SHA256 (3). */
   readonly hash: "sha1" | "sha256";
-  /** Bytes of a whole MAC, and of one cut as RAKP 4 and trailers have it. */
+  /** Bytes of a MAC, and of the truncated MAC in RAKP 4 and trailers. */
   readonly macLength: 20 | 32;
   readonly cutLength: 12 | 16;
   readonly signed: boolean;
   readonly encrypted: boolean;
-  /** The algorithm numbers as Open Session names them: authentication, integrity, confidentiality. */
+  /** Algorithm numbers in Open Session: authentication, integrity, confidentiality. */
   readonly algorithms: readonly [number, number, number];
 }
 
-/** @source facts/ipmi.md 2.6; suite 0 has no login at all and is never asked for */
+/** Suite 0 has no authentication and is never used. @source facts/ipmi.md 2.6 */
 const SUITES: readonly Suite[] = [
   sha1(1, false, false),
   sha1(2, true, false),
@@ -25,7 +25,7 @@ const SUITES: readonly Suite[] = [
   sha256(17, true, true),
 ];
 
-/** Null for a suite this client does not speak: 0, those with MD5 and those with xRC4. */
+/** Null for an unsupported suite: 0, MD5 and xRC4. */
 export function suiteOf(id: number): Suite | null {
   return SUITES.find((suite) => suite.id === id) ?? null;
 }
@@ -40,15 +40,15 @@ function sha256(id: number, signed: boolean, encrypted: boolean): Suite {
   return { id, hash: "sha256", macLength: 32, cutLength: 16, signed, encrypted, algorithms };
 }
 
-/** What both sides put into the hashes of one login. Session ids as on the wire, 4 bytes. */
+/** Input of the hashes of one login. Session ids are 4 bytes as on the wire. */
 export interface Rakp {
   readonly suite: Suite;
-  /** Privilege with 0x10 for "look the name up, whatever its privilege". */
+  /** Privilege, with 0x10 for a lookup by name only. */
   readonly role: number;
   readonly user: Buffer;
   /** At most 20 bytes. */
   readonly password: Buffer;
-  /** The BMC's second key, null when it is not known; it is in SIK only. */
+  /** BMC key, if known. Used for SIK only. */
   readonly kg: Buffer | null;
   readonly consoleSession: Buffer;
   readonly bmcSession: Buffer;
@@ -57,16 +57,16 @@ export interface Rakp {
   readonly guid: Buffer;
 }
 
-/** The keys of one session; `forget` fills them with zeros. */
+/** Session keys. `forget` overwrites them with zeros. */
 export interface Keys {
   readonly sik: Buffer;
-  /** Signs. */
+  /** Integrity key. */
   readonly k1: Buffer;
-  /** Its first 16 bytes encrypt. */
+  /** Its first 16 bytes are the encryption key. */
   readonly k2: Buffer;
 }
 
-/** The MAC a BMC that knows the password puts into RAKP 2. @source facts/ipmi.md 2.7, 4 */
+/** MAC of RAKP 2, which proves that the BMC knows the password. @source facts/ipmi.md 2.7, 4 */
 export function rakp2Mac(login: Rakp): Buffer {
   const { consoleSession, bmcSession, consoleRandom, bmcRandom, guid } = login;
   return hmac(login.suite, login.password, [
@@ -75,7 +75,7 @@ export function rakp2Mac(login: Rakp): Buffer {
   ]);
 }
 
-/** The MAC of RAKP 3, by which the BMC knows us. @source facts/ipmi.md 2.7, 6 */
+/** MAC of RAKP 3, which proves that we know it. @source facts/ipmi.md 2.7, 6 */
 export function rakp3Mac(login: Rakp): Buffer {
   const parts = [login.bmcRandom, login.consoleSession, ...identity(login)];
   return hmac(login.suite, login.password, parts);
@@ -84,7 +84,7 @@ export function rakp3Mac(login: Rakp): Buffer {
 const FOR_K1 = [Buffer.alloc(20, 1)];
 const FOR_K2 = [Buffer.alloc(20, 2)];
 
-/** @source facts/ipmi.md 2.7, 5: both constants have 20 bytes with SHA256 too */
+/** Both constants have 20 bytes, also with SHA256. @source facts/ipmi.md 2.7, 5 */
 export function sessionKeys(login: Rakp): Keys {
   const { suite, consoleRandom, bmcRandom } = login;
   const sik = hmac(suite, login.kg ?? login.password, [
@@ -95,13 +95,13 @@ export function sessionKeys(login: Rakp): Keys {
   return { sik, k1: hmac(suite, sik, FOR_K1), k2: hmac(suite, sik, FOR_K2) };
 }
 
-/** The check value of RAKP 4: differs when the BMC has another Kg. @source facts/ipmi.md 2.7, 7 */
+/** Integrity check value of RAKP 4. It differs if the Kg is wrong. @source facts/ipmi.md 2.7, 7 */
 export function rakp4Icv(login: Rakp, { sik }: Keys): Buffer {
   const parts = [login.consoleRandom, login.bmcSession, login.guid];
   return hmac(login.suite, sik, parts).subarray(0, login.suite.cutLength);
 }
 
-/** In constant time, over as many bytes as `wanted` has: some boards send more. Quirk Q7. */
+/** In constant time, over the expected length, because some boards send more. Quirk Q7. */
 export function startsWithMac(received: Buffer, wanted: Buffer): boolean {
   return (
     received.length >= wanted.length && timingSafeEqual(received.subarray(0, wanted.length), wanted)
@@ -124,7 +124,7 @@ function identity({ role, user }: Rakp): readonly Buffer[] {
 
 const BLOCK = 16;
 
-/** An IPMI message as the session's suite wants it. @param iv 16 random bytes */
+/** Signs and encrypts an IPMI message as the suite requires. @param iv 16 random bytes */
 export function seal(
   to: { readonly suite: Suite; readonly keys: Keys; readonly session: number },
   sequence: number,
@@ -148,10 +148,7 @@ export function seal(
   return packet;
 }
 
-/**
- * The message in a packet of a session: the signature is compared first, then it is decrypted.
- * Null when it is not signed or encrypted as the suite wants, or any of it does not fit.
- */
+/** Verifies the signature, then decrypts. Null if the packet does not match the suite. */
 export function open(suite: Suite, keys: Keys, packet: Packet): Buffer | null {
   if (packet.signed !== suite.signed || packet.encrypted !== suite.encrypted) return null;
   if (suite.signed && !isSigned(suite, keys, packet)) return null;
@@ -166,7 +163,7 @@ function isSigned(suite: Suite, keys: Keys, { body, payload }: Packet): boolean 
   return startsWithMac(body.subarray(end), mac.subarray(0, suite.cutLength));
 }
 
-/** Padding is 1, 2, 3 .. and its length, so that it is no PKCS#7. */
+/** Padding is 1, 2, 3 .. and its length, which is not PKCS#7. */
 function encrypt({ k2 }: Keys, message: Buffer, iv: Buffer): Buffer {
   const pad = -(message.length + 1) & (BLOCK - 1);
   const clear = Buffer.alloc(message.length + pad + 1);
@@ -174,7 +171,7 @@ function encrypt({ k2 }: Keys, message: Buffer, iv: Buffer): Buffer {
   for (let at = 0; at < pad; at++) clear[message.length + at] = at + 1;
   clear[clear.length - 1] = pad;
   const cipher = createCipheriv("aes-128-cbc", k2.subarray(0, BLOCK), iv).setAutoPadding(false);
-  // Whole blocks come out of update; without padding nothing is left for final.
+  // update() returns whole blocks. Without padding, final() returns nothing.
   return Buffer.concat([iv, cipher.update(clear)]);
 }
 

@@ -19,41 +19,41 @@ import {
   wrap15,
 } from "./wire.ts";
 
-/** Milliseconds after each sending, before jitter: a dead BMC is known after 8.1 s. */
+/** Milliseconds after each send, before jitter. A dead BMC is known after 8.1 s. */
 const WAITS = [1000, 1500, 2250, 3375];
-/** Whether it speaks 2.0 was asked twice before. */
+/** The 2.0 form, which was already sent twice. */
 const AGAIN_WAITS = [1000, 1500, 1500, 1500];
-/** 1.5's form to one that refuses 2.0's: it answered just now. */
+/** The 1.5 form, for a BMC that answered and refused the 2.0 form. */
 const OTHER_WAITS = [1000, 1500];
-/** Milliseconds between questions to one that is busy, or says an error. */
+/** Milliseconds between requests to a BMC that is busy or returns an error. */
 const PAUSES = [100, 200, 400];
-/** Optional, and some never answer it. Quirk Q12. */
+/** Optional. Some BMCs never answer it. Quirk Q12. */
 const SUITES_WAIT = [1000];
-/** The list has at most 64 pieces. */
+/** Maximum parts of the list. */
 const PIECES = 64;
 
 const THIS_CHANNEL = 0x0e;
-/** Asks for the 2.0 fields; BMCs of 1.5 refuse it or stay silent. */
+/** Requests the 2.0 fields. BMCs with 1.5 refuse it or do not answer. */
 const WANT_2_0 = 0x80;
 const ADMINISTRATOR = 4;
 
 type Discovery =
   | { readonly kind: "capabilities"; readonly capabilities: Capabilities }
-  /** It says so. */
+  /** It reports 1.5 only. */
   | { readonly kind: "only-1.5" }
-  /** It answers 1.5's form and was silent to 2.0's, which may have been lost. */
+  /** It answers the 1.5 form only. The answers to the 2.0 form may be lost. */
   | { readonly kind: "only-1.5-form" }
   | { readonly kind: "busy"; readonly code: number }
-  /** No form of the question has an answer that can be read: the code says why, 0 that it is cut short. */
+  /** No readable answer in either form. Code 0 means truncated. */
   | { readonly kind: "refused"; readonly code: number }
   | { readonly kind: "silent" }
-  /** It answers, and time was over before it said enough. */
+  /** It answers, but the deadline came before a clear result. */
   | { readonly kind: "cut" };
 
 /**
- * Whether the BMC is there, and what it speaks: Get Channel Authentication Capabilities, which may
- * be asked by anybody and any number of times. Wrong checksums are let pass, as ipmitool does: UDP
- * has its own. An error is no word on 2.0, and a conductor asks again after each: so it is here.
+ * Detects a BMC and its IPMI version with Get Channel Authentication Capabilities, which needs no
+ * login. Accepts wrong checksums, as ipmitool does, because UDP has its own. Retries after an error
+ * code, as a conductor does, because an error does not mean that 2.0 is unsupported.
  */
 export async function discover(talk: Talk): Promise<Discovery> {
   let last: Discovery | null = null;
@@ -61,10 +61,10 @@ export async function discover(talk: Talk): Promise<Discovery> {
     const { found, lasts } = await look(talk);
     if (lasts) return found;
     const isSilent = found.kind === "silent" || found.kind === "cut";
-    // Only that it is busy outlives the deadline: another question was still to be asked.
+    // After the deadline only "busy" is a result, because another request was pending.
     if (talk.expired() && found.kind !== "busy" && last?.kind !== "busy")
       return isSilent && last === null ? found : { kind: "cut" };
-    // Silence takes nothing back that was said before.
+    // Silence does not override an earlier answer.
     if (isSilent) return last ?? found;
     last = found;
     await talk.pause(pause);
@@ -72,7 +72,7 @@ export async function discover(talk: Talk): Promise<Discovery> {
   return last ?? { kind: "silent" };
 }
 
-/** What one look at it shows, and whether another one at once cannot show more. */
+/** Result of one attempt, and whether it is final. */
 interface Seen {
   readonly found: Discovery;
   readonly lasts: boolean;
@@ -80,22 +80,22 @@ interface Seen {
 
 async function look(talk: Talk): Promise<Seen> {
   const waits = WAITS.map((wait) => wait * (0.9 + 0.2 * talk.chance.fraction()));
-  // The third sending is in 1.5's form, for those who stay silent at 2.0's.
+  // The third send uses the 1.5 form, for BMCs that do not answer the 2.0 form.
   const first = await capabilities(talk, waits.slice(0, 1), () => true).then(async (answer) => {
     if (answer !== null) return answer;
-    // Only from a port of our own do we hear that the BMC's is closed.
+    // Only a connected socket reports that the BMC's port is closed.
     await talk.renew();
     return capabilities(talk, waits.slice(1), (sending) => sending !== 1);
   });
   if (first === null) return { found: { kind: "silent" }, lasts: false };
   const told = saysEnough(first);
   if (told !== null) return told;
-  // As ipmitool: who refuses one form is asked in the other. A busy one is asked the same later.
+  // As ipmitool: after a refusal, try the other form. If busy, repeat the same form later.
   const other = await capabilities(talk, first.for2 ? OTHER_WAITS : AGAIN_WAITS, () => !first.for2);
   const more = other === null ? null : saysEnough(other);
   if (more !== null) return more;
   const [two, old] = first.for2 ? [first, other] : [other, first];
-  // The answer to 1.5's form tells nothing of 2.0: the ones to 2.0's form may have been lost.
+  // An answer to the 1.5 form says nothing about 2.0, whose answers may be lost.
   if (two === null && old?.code === 0)
     return { found: { kind: talk.expired() ? "cut" : "only-1.5-form" }, lasts: !talk.expired() };
   const found: Discovery =
@@ -105,7 +105,7 @@ async function look(talk: Talk): Promise<Seen> {
   return { found, lasts: false };
 }
 
-/** What an answer says for good, whatever the other form would bring; null: the other form is to be asked. */
+/** Final result of one answer. Null if the other form is needed. */
 function saysEnough({ for2, code, capabilities }: Replied): Seen | null {
   if (isBusy(code)) return { found: { kind: "busy", code }, lasts: false };
   if (capabilities?.ipmi2 === true)
@@ -116,7 +116,7 @@ function saysEnough({ for2, code, capabilities }: Replied): Seen | null {
 interface Replied {
   readonly for2: boolean;
   readonly code: number;
-  /** Null with a code that is not 0, and when they are cut short. */
+  /** Null with a nonzero code, and if truncated. */
   readonly capabilities: Capabilities | null;
 }
 
@@ -126,7 +126,7 @@ function capabilities(
   for2: (sending: number) => boolean,
 ): Promise<Replied | null> {
   const sequence = (two: boolean): number => (two ? 0 : 1);
-  // The answer to another form, come twice, is no answer to what is asked now.
+  // Ignore a duplicate answer to the other form.
   const forms = new Set(waits.map((_, sending) => for2(sending)));
   return talk.exchange<Replied>(
     (sending) => {
@@ -147,7 +147,7 @@ function capabilities(
   );
 }
 
-/** The numbers of the BMC's suites; null when it does not tell them outside a session. */
+/** Suite numbers of the BMC. Null if it does not list them outside a session. */
 export async function listSuites(talk: Talk): Promise<readonly number[] | null> {
   const pieces: Buffer[] = [];
   for (let piece = 0; piece < PIECES; piece++) {
@@ -159,9 +159,9 @@ export async function listSuites(talk: Talk): Promise<readonly number[] | null> 
       (reply) => suitesAnswer(reply, piece),
     );
     if (response === null || response.code !== 0) return null;
-    // The channel comes first, then a piece of the list.
+    // The channel number, then a part of the list.
     const chunk = response.data.subarray(1, 1 + SUITES_CHUNK);
-    // Whoever says the same piece again does not look at its number, and would never end.
+    // A BMC that repeats a part ignores the index, and would never end.
     if (pieces.some((one) => one.equals(chunk))) break;
     pieces.push(chunk);
     if (chunk.length < SUITES_CHUNK) break;

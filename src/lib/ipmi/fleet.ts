@@ -13,16 +13,16 @@ import { SESSION_DEFAULTS } from "./session.ts";
 import { type Limits, SYSTEM_CLOCK, type Timers } from "./talk.ts";
 
 export interface Schedule {
-  /** BMCs asked at the same time; at most 512, as more overflow the neighbour table. */
+  /** Concurrent BMCs. At most 512, because more overflow the neighbour table. */
   readonly inFlight: number;
   readonly startsPerSecond: number;
   /** Milliseconds between two sessions with one BMC. */
   readonly gap: number;
-  /** Milliseconds for one BMC, both times it is asked together. */
+  /** Milliseconds for both passes of one BMC together. */
   readonly deadline: number;
-  /** Of the order. */
+  /** Seed of the random order. */
   readonly seed: number;
-  /** Targets held in memory, among which the order is shuffled. */
+  /** Targets in memory, which are shuffled. */
   readonly window: number;
 }
 
@@ -36,37 +36,36 @@ export const SCHEDULE: Schedule = {
   window: 65_536,
 };
 
-/** The fields of a reading that the schedule uses. */
+/** Fields of a reading that the scheduler uses. */
 export type Reading = Pick<BmcReading, "elapsed" | "attempts" | "pass"> & {
   readonly verdict: string;
 };
 
-/** One answer, and all the targets it is of: they name one BMC and one login. */
+/** One reading, and all targets with the same BMC and login. */
 export interface FleetAnswer<T, R> {
   readonly targets: Same<T>;
   readonly reading: R;
 }
 
-/** Asks one BMC. Rejects when this host cannot ask, or the signal is aborted. */
+/** Reads one BMC. Rejects if this host cannot send requests, or if the signal is aborted. */
 type Ask<T, R> = (target: T, limits: Limits) => Promise<R>;
 
 interface FleetOptions<T, R> {
-  /** Nothing more is begun when it is aborted. */
+  /** After an abort, no further BMC is started. */
   readonly signal?: AbortSignal;
   readonly schedule?: Partial<Schedule>;
-  /** Hears of each failure that will be looked at again. */
+  /** Called for each failure that will be retried. */
   readonly failed?: (answer: FleetAnswer<T, R>) => void;
   readonly clock?: Timers;
 }
 
 /**
- * Asks every BMC for its power state, in a shuffled order, and those that failed once more after all others had a turn.
- * Readings come as they are made. If the signal is aborted, it closes the sessions and ends.
- *
- * If a BMC does not answer, waiting targets on it get that answer. Targets with one BMC and login are asked once.
- *
- * @param options.ask asks one BMC otherwise than this library does
- * @throws what `ask` throws, when it is not by the signal; IpmiError when this host cannot ask
+ * Reads the power state of every BMC in random order. Failures are retried once after all others.
+ * Yields each reading as soon as it is known. An abort closes the open sessions.
+ * Waiting targets of a BMC that does not answer get the same reading. Targets with one BMC and
+ * login are read once.
+ * @param options.ask replaces the reader of one BMC
+ * @throws errors of `ask`, except after an abort; IpmiError if this host cannot send requests
  */
 export function askAll<T extends BmcTarget>(
   targets: AsyncIterable<T> | Iterable<T>,
@@ -99,7 +98,7 @@ async function* askEach<T extends BmcTarget, R extends Reading>(
     throw new RangeError("inFlight is from 1 to 512");
   const stop = new AbortController();
   const signal = given === undefined ? stop.signal : AbortSignal.any([given, stop.signal]);
-  // Each BMC in flight listens to it.
+  // One listener for each concurrent BMC.
   setMaxListeners(0, signal);
   const looks = createLooks<T, R>(targets, schedule, clock, failed);
   const bucket = createBucket(clock, schedule.startsPerSecond);
@@ -114,7 +113,7 @@ async function* askEach<T extends BmcTarget, R extends Reading>(
         looks.end(look);
       }
     });
-  /** @returns milliseconds until more may be begun */
+  /** @returns milliseconds until more may start */
   const begin = (): number => {
     while (!signal.aborted && flight.size() < schedule.inFlight) {
       const wait = bucket.delay();
@@ -147,13 +146,12 @@ async function* askEach<T extends BmcTarget, R extends Reading>(
   }
 }
 
-/** What is being asked now. */
 interface Flight {
   readonly start: (work: () => Promise<void>) => void;
   readonly size: () => number;
-  /** Resolves when something ended, all is to stop, or so many milliseconds are over. */
+  /** Resolves when a request ends, on abort, or after the delay in milliseconds. */
   readonly woken: (delay: number) => Promise<void>;
-  /** Whether something was thrown that is not because all is to stop. */
+  /** Whether a request failed, except by an abort. */
   readonly broke: () => boolean;
   readonly rethrow: () => void;
   readonly ended: () => Promise<unknown>;
@@ -193,35 +191,34 @@ function createFlight(clock: Timers, signal: AbortSignal): Flight {
   };
 }
 
-/** A BMC that is to be asked now. */
+/** A BMC to read now. */
 interface Look<T, R> {
   readonly targets: Same<T>;
-  /** What the first look at it said; null when this is the first. */
+  /** Reading of the first pass. Null in the first pass. */
   readonly first: R | null;
-  /** Milliseconds. */
   readonly deadline: number;
 }
 
-/** Who is asked next, and what comes of it. */
+/** Selects the next BMC, and collects the readings. */
 interface Looks<T, R> {
   readonly fill: () => Promise<void>;
-  /** One whose BMC may be asked now; undefined when there is none. */
+  /** A target whose BMC is free now. */
   readonly next: () => Look<T, R> | undefined;
-  /** Milliseconds until one that waits may be asked; Infinity when none does. */
+  /** Milliseconds until a waiting BMC is free, else Infinity. */
   readonly delay: () => number;
-  /** Whether its BMC was silent to somebody else; then that is its answer, too. */
+  /** Whether another target with this BMC had no answer, which then also counts for this one. */
   readonly isAnswered: (look: Look<T, R>) => boolean;
   readonly begin: (look: Look<T, R>) => void;
   readonly conclude: (look: Look<T, R>, reading: R) => void;
   readonly end: (look: Look<T, R>) => void;
   readonly isEmpty: () => boolean;
-  /** What is known and was not given out yet. */
+  /** Readings that were not yielded yet. */
   readonly take: () => readonly FleetAnswer<T, R>[];
-  /** Of those that never had a second answer, what the first look said. */
+  /** First readings of BMCs whose second pass did not run. */
   readonly owed: () => Iterable<FleetAnswer<T, R>>;
 }
 
-/** Verdicts on the address of a BMC, which do not depend on the credentials. */
+/** Verdicts about the address, which do not depend on the credentials. */
 const NOBODY_THERE: readonly string[] = ["unreachable", "port-closed"];
 
 function createLooks<T extends BmcTarget, R extends Reading>(
@@ -282,30 +279,30 @@ function createLooks<T extends BmcTarget, R extends Reading>(
   };
 }
 
-/** Failures that a second look can better; a refusal is never among them. */
+/** Failures that a second pass may resolve. Refused credentials are not among them. */
 const AGAIN: readonly string[] = [
   ...["unreachable", "port-closed", "no-slots", "busy", "protocol-error"],
 ];
-/** Milliseconds: with less of the deadline left a BMC is not asked again. */
+/** Minimum milliseconds of the deadline for a second pass. */
 const LEAST = 1000;
-/** These answer at once whenever they are asked: the second look holds nobody up for longer. */
+/** These BMCs answer immediately, so a short second pass is enough. */
 const OCCUPIED: readonly string[] = ["no-slots", "busy"];
 const OCCUPIED_LOOK = 7000;
 const SAYS_LITTLE: readonly string[] = ["unreachable", "deadline"];
 
-/** BMCs that failed in a way that time may better, each to be asked once more. */
+/** Failed BMCs for the second pass. */
 interface SecondLooks<T, R> {
-  /** @returns false when this failure is not looked at again */
+  /** @returns false if this failure is not retried */
   readonly add: (answer: FleetAnswer<T, R>) => boolean;
   readonly take: (delay: Delay) => Look<T, R> | undefined;
   readonly heldFor: (delay: Delay) => number;
   readonly isEmpty: () => boolean;
-  /** What both looks together say. */
+  /** Combined reading of both passes. */
   readonly conclude: (look: Look<T, R>, first: R, second: R) => R;
   readonly owed: () => Iterable<FleetAnswer<T, R>>;
 }
 
-/** @param deadline milliseconds for both looks together */
+/** @param deadline milliseconds for both passes together */
 function createSecondLooks<T extends BmcTarget, R extends Reading>(
   deadline: number,
 ): SecondLooks<T, R> {
@@ -334,7 +331,7 @@ function createSecondLooks<T extends BmcTarget, R extends Reading>(
     conclude({ targets }, first, second) {
       owed.delete(targets);
       const isLess = SAYS_LITTLE.includes(second.verdict) && !SAYS_LITTLE.includes(first.verdict);
-      // The second look has only the time that is left: that it saw nothing takes nothing back.
+      // A second pass is shorter, so its silence does not override the first reading.
       const answer = isLess ? first : second;
       return { ...answer, pass: 2, attempts: first.attempts + second.attempts };
     },

@@ -1,8 +1,6 @@
 /**
- * Reads power states over IPMI 2.0 (lanplus), of one BMC or of a fleet. It can read and not switch:
- * the commands it knows are a closed table.
- *
- * This is all that others may import of it; see README.md beside it.
+ * Reads power states over IPMI 2.0 (lanplus) from one BMC or a fleet. It cannot change them,
+ * because its table of commands is closed. This file is the whole public interface. See README.md.
  */
 export {
   type BmcLogin,

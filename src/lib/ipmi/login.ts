@@ -13,24 +13,23 @@ import { type Attempt, LEVELS, type LoginFailure, type LoginStage } from "./poli
 import type { Talk } from "./talk.ts";
 import { PAYLOAD, type Packet, parsePacket, plain } from "./wire.ts";
 
-/** Longer names do not fit into RAKP 1; ipmitool refuses them. */
+/** RAKP 1 has no space for more, and ipmitool refuses longer names. */
 const LONGEST_USER = 16;
-/** IPMI 2.0's longest password and Kg. */
+/** Maximum length of password and Kg in IPMI 2.0. */
 const LONGEST_KEY = 20;
 
-/** What a login is made of. `wipe` fills the secrets with zeros. */
+/** `wipe` overwrites the secrets with zeros. */
 export interface Credentials {
   readonly user: Buffer;
   readonly password: Buffer;
   readonly kg: Buffer | null;
-  /** Whether ipmitool reads less than the whole password. */
+  /** Whether ipmitool truncates the password. */
   readonly cut: boolean;
 }
 
 /**
- * The password as `ipmitool -f` reads it from a file: fgets of 20 bytes, so up to the first LF,
- * then cut at the first CR, LF or TAB unless that is the very first byte. A NUL ends it.
- *
+ * The password as `ipmitool -f` reads it: fgets of 20 bytes up to the first LF, then cut at the
+ * first CR, LF or TAB, unless that is the first byte. A NUL also ends it.
  * @source ipmitool lib/ipmi_main.c ipmi_password_file_read; facts/ipmi.md 5.5
  */
 export function readAsFile(password: Buffer): Buffer {
@@ -42,14 +41,14 @@ export function readAsFile(password: Buffer): Buffer {
   return Buffer.from(stop > 0 ? text.subarray(0, stop) : text);
 }
 
-/** Why a user name cannot be used; null when it can. */
+/** Null for a valid user name. */
 export function whyNotUser(user: string): string | null {
   return Buffer.byteLength(user) > LONGEST_USER || user.includes("\0")
     ? `the user name is longer than ${LONGEST_USER} bytes or holds a NUL`
     : null;
 }
 
-/** @param user one that can be used: see `whyNotUser` */
+/** @param user a valid name: see `whyNotUser` */
 export function credentials(user: string, password: string, kg: Uint8Array | null): Credentials {
   const whole = Buffer.from(password, "utf8");
   const read = readAsFile(whole);
@@ -64,7 +63,7 @@ export function wipe({ password, kg }: Credentials): void {
   kg?.fill(0);
 }
 
-/** An open session: requests carry the BMC's number, answers carry ours. */
+/** Requests have the BMC's session id, answers have ours. */
 export interface OpenSession {
   readonly kind: "open";
   readonly suite: Suite;
@@ -73,23 +72,20 @@ export interface OpenSession {
   readonly theirs: number;
 }
 
-/** RAKP 4 did not come, and the BMC may have opened the session all the same. */
+/** RAKP 4 is missing, but the BMC may have opened the session. */
 interface HalfOpen extends Omit<OpenSession, "kind"> {
   readonly kind: "half-open";
 }
 
-/** Look the name up whatever its privilege, as ipmitool does. */
+/** Look up by name with any privilege, as ipmitool does. */
 const NAME_ONLY = 0x10;
-/** "No cipher suite matches what was proposed." */
+/** "No cipher suite matches the proposal." */
 const NO_SUITE_MATCHES = 0x11;
 
 /**
- * Opens a session, or tells why not. When the BMC does not know the password, nothing is sent after
- * RAKP 2: so it counts no failed login.
- *
- * No message of a login is sent twice: a BMC refuses repeats. Quirk Q1.
- *
- * @param tag 0 to 255, new for each login: late answers to another one are known by it
+ * Opens a session. If RAKP 2 does not match the password, nothing more is sent, so the BMC counts
+ * no failed login. No message is resent, because BMCs refuse repeats. Quirk Q1.
+ * @param tag 0 to 255, new for each login, to detect late answers
  * @param wait milliseconds for each answer
  * @source facts/ipmi.md 2.7, 6.4
  */
@@ -137,7 +133,7 @@ export async function logIn(
   const login: Rakp = { ...shared, bmcSession, bmcRandom, guid };
   if (!startsWithMac(mac, rakp2Mac(login))) return { kind: "mismatch", of: "password" };
 
-  // From here on the BMC has a session, so its answer is waited for even when all is to stop.
+  // The BMC now has a session, so wait for its answer even after an abort.
   const third = await ask(rakp3(tag, bmcSession, rakp3Mac(login)), parseRakp4, true);
   const names = { suite, ours, theirs: bmcSession.readUInt32LE() };
   if (third === null) return { kind: "half-open", keys: sessionKeys(login), ...names };
@@ -157,14 +153,14 @@ function failed(stage: LoginStage, refused: Refused | null): LoginFailure {
     : { kind: "status", stage, status: refused.status };
 }
 
-/** The answers of a login: what they hold when the BMC agrees, or why it does not. */
+/** Content of the answers if the BMC accepts. */
 type Opened = { readonly bmcSession: Buffer; readonly algorithms: readonly number[] };
 type Rakp2 = { readonly bmcRandom: Buffer; readonly guid: Buffer; readonly mac: Buffer };
 type Rakp4 = { readonly icv: Buffer };
 /** RMCP+ status, never 0. */
 type Refused = { readonly status: number };
 
-/** @param level highest privilege wanted; 0 is "the highest these algorithms allow" */
+/** @param level highest privilege; 0 is the maximum for these algorithms */
 export function openRequest(tag: number, level: number, session: Buffer, suite: Suite): Buffer {
   const records = suite.algorithms.flatMap((algorithm, kind) => [
     ...[kind, 0, 0, 8],
@@ -176,7 +172,7 @@ export function openRequest(tag: number, level: number, session: Buffer, suite: 
   );
 }
 
-/** @source facts/ipmi.md 2.7, 3: role, then the name's length and the name, not padded */
+/** Role, then name length and name without padding. @source facts/ipmi.md 2.7, 3 */
 export function rakp1(
   tag: number,
   of: {
@@ -200,7 +196,7 @@ export function rakp3(tag: number, bmcSession: Buffer, mac: Buffer): Buffer {
   return plain(PAYLOAD.rakp3, Buffer.concat([Buffer.from([tag, 0, 0, 0]), bmcSession, mac]));
 }
 
-/** Null when it is not for this login (tag, session) or is cut short. */
+/** Null if it is truncated or not for this login (tag, session). */
 export function parseOpened(packet: Packet, tag: number, session: Buffer): Opened | Refused | null {
   const { payload } = packet;
   const refused = statusOf(packet, PAYLOAD.openResponse, tag, session);
@@ -228,10 +224,7 @@ function asRefusal(refused: Refused | "agrees" | null): Refused | null {
   return refused === "agrees" ? null : refused;
 }
 
-/**
- * A refusal may be cut to its tag and status (ipmi_sim), or have zeros where our session id
- * stands; an agreement names our session.
- */
+/** A refusal may end after its status (ipmi_sim), or have zeros as session id. */
 function statusOf(
   { type, signed, encrypted, payload }: Packet,
   wanted: number,

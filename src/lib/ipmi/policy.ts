@@ -1,20 +1,18 @@
 import { codeWords, hex, isBusy } from "./commands.ts";
 import type { Suite } from "./crypto.ts";
 
-/** Privilege to log in with. */
+/** Privilege level of a login. */
 export type Level = "ADMINISTRATOR" | "OPERATOR";
 
-/** The number of a level in commands. */
+/** Privilege levels in commands. */
 export const LEVELS = { OPERATOR: 3, ADMINISTRATOR: 4 } as const;
 
 /**
- * What came of asking one BMC.
- *
- * `port-closed`: the host is there and says that nothing listens at this port.
- * `silent`: it answers at first, then no more; datagrams may be lost, so nothing is refused.
- * `deadline`: time was over before it said anything that lasts; nothing is known to be wrong with it.
- * `incomplete`: the address or user cannot be used, so nothing was sent.
- *
+ * Result for one BMC.
+ * - `port-closed`: the host answers that nothing listens on the port.
+ * - `silent`: it answered at first. Datagrams may be lost, so nothing was refused.
+ * - `deadline`: no lasting result before the deadline, and no known fault.
+ * - `incomplete`: unusable address or user, so nothing was sent.
  * @source facts/ipmi.md 4.4
  */
 export type BmcVerdict =
@@ -38,14 +36,14 @@ export interface Diagnosis {
   readonly verdict: BmcVerdict;
   /** One clause, without secrets. */
   readonly detail: string;
-  /** What is to be looked at first, where the verdict does not name it. */
+  /** What to check first, if the verdict does not name it. */
   readonly likely?: "user";
 }
 
-/** Thrown where there is no session to be had, or no answer in one. */
+/** Thrown if a session cannot be opened or does not answer. */
 export class IpmiError extends Error {
   override readonly name = "IpmiError";
-  /** Why, of the BMC; null when this host itself cannot ask. */
+  /** Null if this host cannot send requests. */
   readonly verdict: BmcVerdict | null;
 
   constructor(verdict: BmcVerdict | null, detail: string, options: { cause?: unknown } = {}) {
@@ -54,29 +52,29 @@ export class IpmiError extends Error {
   }
 }
 
-/** How one login is made. */
+/** Parameters of one login. */
 export interface Attempt {
   readonly suite: Suite;
   readonly level: Level;
-  /** Whether Open Session names the level, too, rather than 0 for the highest. Quirk Q3. */
+  /** Whether Open Session has the level, instead of 0 for the highest. Quirk Q3. */
   readonly namesLevel: boolean;
 }
 
-/** The answer a login waits for. */
+/** The answer that a login waits for. */
 export type LoginStage = "Open Session" | "RAKP 2" | "RAKP 4" | "session";
 
-/** Why a login, or the commands after it, brought nothing. */
+/** Why a login, or a command after it, failed. */
 export type LoginFailure =
   | { readonly kind: "silent"; readonly stage: LoginStage }
   | { readonly kind: "status"; readonly stage: LoginStage; readonly status: number }
   | { readonly kind: "mismatch"; readonly of: "password" | "kg" }
-  /** The level is not to be had, as a command says. */
+  /** The level is refused. */
   | { readonly kind: "level"; readonly code: number }
   | { readonly kind: "busy"; readonly code: number }
   | { readonly kind: "code"; readonly command: string; readonly code: number }
   | { readonly kind: "odd"; readonly words: string };
 
-/** What a command's completion code, which is not 0, makes of its login. */
+/** Failure of a command with a nonzero completion code. */
 export function refusedBy(command: string, code: number): LoginFailure {
   if (code === 0xd4) return { kind: "level", code };
   return isBusy(code) ? { kind: "busy", code } : { kind: "code", command, code };
@@ -101,10 +99,10 @@ const STATUSES: { readonly [status: number]: readonly [string, BmcVerdict] } = {
   18: ["illegal parameter", "protocol-error"],
 };
 
-/** Some BMCs say these at RAKP 2 of a name they do not know; their session was opened before. */
+/** Some BMCs return these in RAKP 2 for an unknown user name. */
 const NAME_PERHAPS: readonly number[] = [0x01, 0x12];
 
-/** What a failure means, taken alone, when no further login can better it. */
+/** Verdict if no further login can help. */
 function diagnosisOf(failure: LoginFailure): Diagnosis {
   switch (failure.kind) {
     case "silent": {
@@ -141,25 +139,25 @@ export function busyWith(code: number): Diagnosis {
   return { verdict: "busy", detail: `says again and again ${codeWords(code)}` };
 }
 
-/** What earlier logins to this BMC have shown. */
+/** History of the logins to this BMC. */
 export interface Tried {
-  /** Logins that were answered with what makes no sense. */
+  /** Logins with an invalid answer. */
   readonly odd: number;
-  /** Rounds in which the BMC had no room for a session. */
+  /** Rounds without a free session. */
   readonly noRoom: number;
-  /** Suites refused at this level, with the status; each is asked for once. */
+  /** Suites refused at this level, with the status. Each is tried once. */
   readonly refused: ReadonlyMap<number, number>;
   readonly busy: number;
-  /** Whether the BMC said that it has no room for a session. */
+  /** Whether the BMC reported that it has no free session. */
   readonly full: boolean;
-  /** Logins that ended in silence, and those of them that did so after the user's name was sent. */
+  /** Logins without an answer, and those of them after the user name was sent. */
   readonly silences: number;
   readonly namesUnanswered: number;
-  /** Whether any RAKP 2 came back, so that silence is not about the name. */
+  /** Whether any RAKP 2 arrived, so that silence is not caused by the user name. */
   readonly nameAnswered: boolean;
-  /** How often RAKP 2 was made with another password, or with the level of Open Session. Quirk Q3. */
+  /** RAKP 2 with another password, or with the level of Open Session. Quirk Q3. */
   readonly mismatches: number;
-  /** How often RAKP 4 was made with another Kg. */
+  /** RAKP 4 with another Kg. */
   readonly kgMismatches: number;
 }
 
@@ -187,40 +185,40 @@ type NextStep =
   | { readonly do: "end"; readonly diagnosis: Diagnosis };
 
 const ODD_TRIES = 6;
-/** One wrong code may be a slip of the BMC's, and would be held against its credentials for good. */
+/** A single mismatch may be an error of the BMC, but the verdict would discard the credentials. */
 const MISMATCHES = 2;
 /**
- * Milliseconds to wait for an answer, by the logins that were lost before, and again from the start:
- * slow BMCs pass where ipmitool's 5 s let them, and where datagrams are lost most waits are short.
+ * Milliseconds for an answer, by the number of lost logins, in a cycle. Long waits suit slow BMCs,
+ * as ipmitool's 5 s. Short waits suit lossy networks.
  */
 const STAGE_WAITS = [2000, 2000, 3000, 2000, 4000, 2000, 5000, 2000] as const;
 const BUSY_SESSIONS = 3;
-/** Ten seconds: who is full for longer is looked at again later, and holds nobody up. */
+/** Ten seconds. A BMC that stays full is retried in the second pass. */
 const NO_ROOM_ROUNDS = 3;
-/** Milliseconds Ironic leaves between commands to one BMC, too. Quirks Q16 and Q17. */
+/** Milliseconds between commands to one BMC, as in Ironic. Quirks Q16 and Q17. */
 export const GAP = 5000;
-/** So much silence is worth a word of its own when time is over. */
+/** Silences after which the verdict at the deadline is "silent". */
 const SILENCES = 3;
-/** Silence after the name this often, and nowhere else, is not worth the rest of the time. */
+/** If only the user name is unanswered, stop after this many silences. */
 const SILENT_NAMES = 8;
 
-/** Status of a BMC without a free session. Some boards refuse a suite with it. Quirk Q10. */
+/** No free session. Some boards refuse a suite with this status. Quirk Q10. */
 export const NO_ROOM = 0x01;
 const NO_SLOT: readonly number[] = [NO_ROOM, 0x0b];
-/** A RAKP message was lost, and the BMC still thinks of the login before it. */
+/** A RAKP message was lost, and the BMC is still in the previous login. */
 const STALE: readonly number[] = [0x02, 0x08];
 const ROLE: readonly number[] = [0x09, 0x0a];
 const ALGORITHM: readonly number[] = [0x04, 0x05, 0x10, 0x11];
-/** Boards say all of these at Open Session when they mean the suite. Quirks Q9 and Q10. */
+/** Some boards return these at Open Session to refuse the suite. Quirks Q9 and Q10. */
 const SUITE_AT_OPEN: readonly number[] = [...ALGORITHM, ...ROLE, 0x01, 0x12];
 
-/** Seen as often as time allowed, and the same from the first time to the last. */
+/** Verdicts that are valid at the deadline, if they did not change. */
 const LASTING: readonly BmcVerdict[] = ["busy", "no-slots", "silent"];
 
 const FULL: Diagnosis = diagnosisOf({ kind: "status", stage: "Open Session", status: NO_ROOM });
 const MISMATCH: Diagnosis = diagnosisOf({ kind: "mismatch", of: "password" });
 
-/** A login that failed, with all that is known after it. */
+/** A failed login and the history including it. */
 interface Failed {
   readonly attempt: Attempt;
   readonly tried: Tried;
@@ -228,10 +226,9 @@ interface Failed {
 }
 
 /**
- * What to do after a login that brought nothing: log in again, otherwise or later, or end.
- * A name that was refused is never tried again, a password or Kg once. Silence refuses nothing, since a
- * datagram may be lost: it is met by another login for as long as there is time.
- *
+ * Next step after a failed login: log in again, with other parameters or later, or end. A refused
+ * name is never retried, a password or Kg once. Silence is no refusal, because a datagram may be
+ * lost, so another login follows until the deadline.
  * @param suites in order of preference, not empty
  * @param chance at least 0, below 1
  * @source facts/ipmi.md 2.9, 4.3, 5.5, 6.4
@@ -274,7 +271,7 @@ export function decide(
   }
 }
 
-/** Whether RAKP 2 does not fit the password at the level that was asked for, as far as can be known. */
+/** Whether RAKP 2 does not match the password at the requested level. */
 export function isMismatched({ mismatches }: Tried): boolean {
   return mismatches >= MISMATCHES;
 }
@@ -291,14 +288,14 @@ function again(
   return { do: "again", attempt: { ...attempt, ...change }, pause, tried };
 }
 
-/** As the conductor's ipmitool: ADMINISTRATOR asks for "the highest", OPERATOR by its number. */
+/** As the conductor's ipmitool: ADMINISTRATOR requests 0, OPERATOR its number. */
 function lower({ attempt, tried, diagnosis }: Failed): NextStep {
   if (attempt.level !== "ADMINISTRATOR") return end(isMismatched(tried) ? MISMATCH : diagnosis);
   const anew = { attempt, tried: { ...tried, refused: new Map() } };
   return again(anew, { level: "OPERATOR", namesLevel: true });
 }
 
-/** Asks for the next suite, or again for the one that may have been refused for want of room. */
+/** Tries the next suite, or retries one that may have lacked a free session. */
 function otherSuite(failed: Failed, status: number, suites: readonly Suite[]): NextStep {
   const { attempt, tried } = failed;
   const refused = new Map(tried.refused).set(attempt.suite.id, status);
@@ -314,7 +311,6 @@ function otherSuite(failed: Failed, status: number, suites: readonly Suite[]): N
   return isRole ? lower(failed) : end(failed.diagnosis);
 }
 
-/** Waits for a slot, a few times. */
 function later({ attempt, tried, diagnosis }: Failed, change: Partial<Attempt> = {}): NextStep {
   if (tried.noRoom + 1 >= NO_ROOM_ROUNDS)
     return end(diagnosis.verdict === "no-slots" ? diagnosis : FULL);
@@ -325,9 +321,9 @@ function onlyAtName({ silences, namesUnanswered, nameAnswered }: Tried): boolean
   return !nameAnswered && namesUnanswered >= SILENT_NAMES && namesUnanswered === silences;
 }
 
-/** What silence means after all that came before it; never that something is refused. */
+/** Verdict for silence. It is never a refusal. */
 function silence(failure: LoginFailure & { kind: "silent" }, before: Tried): Diagnosis {
-  // A loss at the end does not make it another fault than it was all the time.
+  // A lost datagram at the end does not change the fault.
   if (before.full) return FULL;
   if (before.nameAnswered || before.namesUnanswered < SILENCES) return diagnosisOf(failure);
   const detail = "goes silent when it hears the user's name: lost datagrams, or an unknown name";
@@ -335,16 +331,15 @@ function silence(failure: LoginFailure & { kind: "silent" }, before: Tried): Dia
 }
 
 /**
- * The verdict when time is over. What more time could have bettered at once is no verdict: another
- * suite or level was still to be asked for, or a datagram may have been lost.
- *
- * @param last failure of the last login that was not cut short; null when there was none
+ * The verdict at the deadline. A failure that another suite, level or login might resolve is not a
+ * verdict.
+ * @param last failure of the last complete login, else null
  */
 export function outOfTime(last: LoginFailure | null, before: Tried): Diagnosis {
   if (last === null)
     return { verdict: "deadline", detail: "answers, but too slowly for the deadline" };
   const lasting = last.kind === "silent" ? silence(last, before) : diagnosisOf(last);
-  // The first "no room" may have meant the suite, until the other one was asked for, too.
+  // The first "no free session" may refuse the suite, until the other suite was also tried.
   const known =
     lasting.verdict === "no-slots"
       ? before.noRoom > 0

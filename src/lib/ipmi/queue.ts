@@ -2,26 +2,26 @@ import { IPMI_PORT } from "./address.ts";
 import type { BmcTarget } from "./ask.ts";
 import type { Timers } from "./talk.ts";
 
-/** Milliseconds until a BMC may be asked; Infinity while it is being asked. */
+/** Milliseconds until a BMC may be read; Infinity while it is being read. */
 export type Delay = (bmc: string) => number;
 
-/** Targets that wait, in an order that is shuffled, so that no enclosure is asked all at once. */
+/** Waiting targets in random order, so that no enclosure gets all requests at once. */
 interface Queue<T> {
-  /** Reads on until the window is full or nothing is left to read. */
+  /** Reads until the window is full or the source ends. */
   readonly fill: () => Promise<void>;
-  /** Targets that are one BMC and login, which may be asked now; undefined when there are none. */
+  /** Targets with one BMC and login, which is free now. */
   readonly take: (delay: Delay) => Same<T> | undefined;
-  /** Milliseconds until one that was held back may be asked; Infinity when none is. */
+  /** Milliseconds until a postponed target is free, else Infinity. */
   readonly heldFor: (delay: Delay) => number;
   readonly isEmpty: () => boolean;
-  /** Whether nothing waits for its first turn, but what is held back. */
+  /** Whether only postponed targets remain. */
   readonly isDrawn: () => boolean;
 }
 
-/** Targets that are the same BMC and login: the first is asked for all. */
+/** Targets with the same BMC and login. The first is read for all. */
 export type Same<T> = readonly [T, ...T[]];
 
-/** @param window targets in memory at most @param random at least 0, below 1 */
+/** @param window maximum targets in memory @param random at least 0, below 1 */
 export function createQueue<T extends BmcTarget>(
   targets: AsyncIterable<T> | Iterable<T>,
   window: number,
@@ -30,7 +30,7 @@ export function createQueue<T extends BmcTarget>(
   const source =
     Symbol.asyncIterator in targets ? targets[Symbol.asyncIterator]() : targets[Symbol.iterator]();
   const waiting = createHeap<T>(random);
-  /** Drawn while another session with their BMC was open or just over. */
+  /** Drawn while their BMC had a session or was in its gap. */
   const held: Same<T>[] = [];
   let ended = false;
   return {
@@ -57,7 +57,7 @@ export function createQueue<T extends BmcTarget>(
   };
 }
 
-/** Targets to draw from at random; those that share BMC and login are put together. */
+/** Targets to draw at random, grouped by BMC and login. */
 function createHeap<T extends BmcTarget>(
   random: () => number,
 ): {
@@ -96,22 +96,22 @@ function createHeap<T extends BmcTarget>(
   };
 }
 
-/** All of a target's but its password: those that differ in it are asked apart. */
+/** Everything but the password, which is compared separately. */
 function loginOf(target: BmcTarget): string {
   const { user, suite = "", level = "", kg } = target;
   const second = kg === undefined ? "" : Buffer.from(kg()).toString("hex");
   return `${bmcOf(target)}|${suite}|${level}|${second}|${user}`;
 }
 
-/** What must not be asked twice at a time. */
+/** Key of a BMC, which must have only one session at a time. */
 export function bmcOf({ address, port = IPMI_PORT }: BmcTarget): string {
   return `${address}|${port}`;
 }
 
-/** Lets `rate` things a second begin, a tenth of a second's worth at once. */
+/** Token bucket with `rate` per second, and bursts of a tenth of a second. */
 interface Bucket {
   readonly take: () => boolean;
-  /** Milliseconds until `take` gives again. */
+  /** Milliseconds until `take` succeeds. */
   readonly delay: () => number;
 }
 
@@ -138,17 +138,17 @@ export function createBucket(clock: Timers, rate: number): Bucket {
   };
 }
 
-/** One session per BMC at a time, and some time between two. Quirk Q17. */
+/** One session per BMC at a time, with a gap between two. Quirk Q17. */
 interface Gaps {
   readonly begin: (bmc: string) => void;
   readonly end: (bmc: string) => void;
-  /** Milliseconds until it may be asked; Infinity while it is being asked. */
+  /** Milliseconds until it may be read; Infinity while it is being read. */
   readonly delay: (bmc: string) => number;
 }
 
 export function createGaps(clock: Timers, gap: number): Gaps {
   const asked = new Set<string>();
-  /** In the order in which they ended. */
+  /** In order of their end. */
   const ended = new Map<string, number>();
   return {
     begin: (bmc) => void asked.add(bmc),
@@ -169,7 +169,7 @@ export function createGaps(clock: Timers, gap: number): Gaps {
   };
 }
 
-/** Fractions from 0 to 1, the same for the same seed; no secret depends on them. (mulberry32) */
+/** Fractions from 0 to 1 by mulberry32. Not for secrets. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

@@ -39,7 +39,7 @@ import {
 
 /** Commands in an open session. */
 export interface Channel {
-  /** Null when no answer came; a busy BMC is asked again after a pause, a few times. */
+  /** Null without an answer. Retries a busy BMC a few times after a pause. */
   readonly ask: (
     command: Command,
     data?: readonly number[],
@@ -48,36 +48,33 @@ export interface Channel {
   /** Whether an answer had wrong checksums. */
   readonly checksumsWrong: () => boolean;
   /**
-   * Frees the slot and forgets the keys. It is sent at most twice, waits half a second each time, and ignores the answer.
-   * It is sent after a request to stop too, because an open session takes a slot from the conductor.
+   * Frees the slot and the keys. Sends at most twice, waits half a second each, and ignores the
+   * answer. It also runs after an abort, because an open session takes a slot from the conductor.
    */
   readonly close: () => Promise<void>;
-  /** The same without waiting, when no time is left or nobody knows whether it is open. */
+  /** The same without waiting, if no time is left or the session may not be open. */
   readonly leave: () => void;
 }
 
-/** What came of a login: what was found out in its session, or why it failed. */
+/** The result of a session, or why its login failed. */
 type LoginOutcome<T> = { readonly kind: "answered"; readonly found: T } | LoginFailure;
 
-/** Does its work in a session, and closes it when that is to end with it. */
+/** Work in a session. The session is closed afterwards unless it returns a result. */
 export type InSession<T> = (channel: Channel) => Promise<LoginOutcome<T>>;
 
-/** How to log in. */
+/** Login options. */
 export interface SessionOptions {
-  /** Cipher suites to ask for, in this order, given those the BMC lists; null when it lists none. */
+  /** Cipher suites to try in order, by those that the BMC lists. Null if it lists none. */
   readonly suites: (listed: readonly number[] | null) => readonly number[];
-  /** Ask for that list before the login, as ipmitool 1.8.19 and later, unless it is given a suite. */
+  /** Request the list before the login, as ipmitool 1.8.19 and later does without a given suite. */
   readonly asksList: boolean;
-  /** The level to log in at first; ADMINISTRATOR unless given. */
+  /** Level of the first login. Default ADMINISTRATOR. */
   readonly level?: Level;
-  /** Log in even where the BMC says that it does not speak 2.0. Quirk Q19. */
+  /** Log in even if the BMC reports no support of 2.0. Quirk Q19. */
   readonly force: boolean;
 }
 
-/**
- * As ipmitool 1.8.19 and later: 17 where the BMC lists it, else 3; the other one when that is
- * refused.
- */
+/** As ipmitool 1.8.19 and later: 17 if the BMC lists it, else 3, then the other one. */
 export const SESSION_DEFAULTS: SessionOptions = {
   suites: (listed) => (listed?.includes(17) === true ? [17, 3] : [3, 17]),
   asksList: true,
@@ -87,26 +84,26 @@ export const SESSION_DEFAULTS: SessionOptions = {
 export interface Established<T> {
   readonly diagnosis: Diagnosis;
   readonly attempts: number;
-  /** What the BMC lists; null when it does not say. */
+  /** Suites that the BMC lists. Null if it lists none. */
   readonly suites: readonly number[] | null;
   readonly capabilities: Capabilities | null;
-  /** Of the session that brought what was wanted. */
+  /** The session with the result. */
   readonly opened: Opened<T> | null;
 }
 
 interface Opened<T> {
   readonly suite: number;
-  /** The login with the suite that goes first, if it was refused only because no session was free. */
+  /** The login with the preferred suite, if that only lacked a free session. */
   readonly unsure: Attempt | null;
   readonly level: Level;
-  /** Whether RAKP 2 fitted only when Open Session named the level. Quirk Q3. */
+  /** Whether RAKP 2 matched only with the level in Open Session. Quirk Q3. */
   readonly openLevel: boolean;
-  /** Whether a session was silent after the list was asked for, and this one, without it, was not. */
+  /** Whether a session after the suite list was silent, and this one without it was not. */
   readonly unlisted: boolean;
   readonly found: T;
 }
 
-/** Logins to a BMC that was silent to every message of 2.0, and may know 1.5 alone. */
+/** Logins to a BMC that answers nothing of 2.0, and may support 1.5 only. */
 const MUTE_LOGINS = 6;
 const MUTE: Diagnosis = {
   verdict: "silent",
@@ -115,10 +112,9 @@ const MUTE: Diagnosis = {
 const TOO_OLD: Diagnosis = { verdict: "no-ipmi2", detail: "speaks IPMI 1.5 only" };
 
 /**
- * Finds out what the BMC speaks, and logs in as the conductor would, as ADMINISTRATOR, then once as
- * OPERATOR, until `use` has what it wants, there is a verdict, or no time left.
- *
- * @throws the signal's reason when it is aborted; an open session is closed then
+ * Detects the IPMI version and logs in as the conductor would, as ADMINISTRATOR, then once as
+ * OPERATOR, until there is a result, a verdict, or no time left.
+ * @throws the signal's reason if aborted, after closing an open session
  * @source facts/ipmi.md 2.7-2.9, 4.3, 5.5
  */
 export async function establish<T>(
@@ -150,7 +146,7 @@ export async function establish<T>(
   return { ...(await logInUntil(talk, credentials, wanted, use)), suites, capabilities };
 }
 
-/** What the BMC, asked what it speaks, says by its silence. */
+/** Verdict if the BMC did not answer the version request. */
 function silence(talk: Talk, line: Line): Diagnosis {
   if (talk.unexpected() > 0)
     return { verdict: "protocol-error", detail: "answers, but not as IPMI does" };
@@ -170,14 +166,14 @@ function refusedAtFirst(code: number): Diagnosis {
 
 interface Wanted {
   readonly suites: readonly Suite[];
-  /** Those of a login before which the list is not asked for; null: it never was. */
+  /** Suites for a login without a list request. Null if the list was never requested. */
   readonly unlisted: readonly Suite[] | null;
   readonly level: Level;
-  /** Logins without any answer at most. */
+  /** Maximum logins without an answer. */
   readonly patience: number;
 }
 
-/** Logs in until there is an answer, a verdict, or no time left. */
+/** Logs in until there is a result, a verdict, or no time left. */
 async function logInUntil<T>(
   talk: Talk,
   credentials: Credentials,
@@ -188,7 +184,7 @@ async function logInUntil<T>(
   const [first] = suites;
   if (first === undefined) throw new RangeError("no cipher suite that this client speaks");
   const firstTag = talk.chance.bytes(1).readUInt8();
-  // As the conductor's ipmitool, which names every level but the highest.
+  // As the conductor's ipmitool, which sends every level but the highest.
   let attempt: Attempt = { suite: first, level, namesLevel: level !== "ADMINISTRATOR" };
   let tried = NOTHING_YET;
   let last: LoginFailure | null = null;
@@ -209,7 +205,7 @@ async function logInUntil<T>(
       const diagnosis: Diagnosis = { verdict: "ok", detail: "the session is open" };
       return { diagnosis, attempts, opened: { ...opened, found: outcome.found } };
     }
-    // A wait that was cut short is no silence.
+    // A wait that the deadline cut is not silence.
     if (outcome.kind === "silent" && talk.expired())
       return { diagnosis: outOfTime(last, tried), attempts, opened: null };
     if (outcome.kind === "status" && outcome.stage === "Open Session")
@@ -227,8 +223,8 @@ async function logInUntil<T>(
     silentSessions += 1;
     const [other] = unlisted ?? [];
     if (unlisted === null || other === undefined || silentSessions > 1) continue;
-    // Some go silent in a session once they were asked for their list. As when ipmitool is run with a
-    // suite: what the BMC speaks is asked, its list is not.
+    // Some BMCs are silent in a session after a request for their suites. So request the version
+    // only, as ipmitool does with a given suite.
     await discover(talk);
     suites = unlisted;
     attempt = { ...attempt, suite: other };
@@ -236,7 +232,7 @@ async function logInUntil<T>(
   }
 }
 
-/** Whether the BMC opens a session with this suite once others had time to end; null if it does not answer. */
+/** Whether the BMC now accepts this suite, after other sessions ended. Null without an answer. */
 export async function isTaken(
   talk: Talk,
   credentials: Credentials,
@@ -255,9 +251,8 @@ export async function isTaken(
 }
 
 /**
- * One login and what is done in its session, which is closed again unless that has what it wants.
- *
- * @throws the signal's reason when it is aborted; a login that is past RAKP 3 is ended first
+ * One login and the work in its session. The session is closed unless it returns a result.
+ * @throws the signal's reason if aborted. After RAKP 3, closes the session first
  */
 async function logInOnce<T>(
   talk: Talk,
@@ -282,7 +277,7 @@ async function logInOnce<T>(
   return outcome;
 }
 
-/** A session begins at USER; asking for our level shows what the conductor will meet. */
+/** A session starts at USER. Requesting the level shows whether the conductor will get it. */
 async function raise(channel: Channel, level: number): Promise<LoginFailure | null> {
   const raised = await channel.ask(COMMANDS.privilege, [level]);
   if (raised === null) return { kind: "silent", stage: "session" };
@@ -290,7 +285,7 @@ async function raise(channel: Channel, level: number): Promise<LoginFailure | nu
   return raised.code === 0 ? null : refusedBy(COMMANDS.privilege.name, raised.code);
 }
 
-/** Milliseconds after each sending. A session is dear: it is given up after more losses than a login. */
+/** Milliseconds after each send. A session is expensive, so it allows more losses than a login. */
 const WAITS = [1000, 1500, 2250, 2250, 2250, 3375];
 const BUSY_PAUSES = [100, 200, 400];
 const CLOSE_WAITS = [500, 500];
@@ -303,7 +298,7 @@ function openChannel(talk: Talk, session: Omit<OpenSession, "kind">): Channel {
   let closed = false;
 
   const sealed = (message: Buffer): Buffer => {
-    // Counts every sending, resends included; 0 stands for "no session" and is skipped.
+    // Counts every send including resends. 0 means "no session" and is skipped.
     sequence = sequence === 0xffffffff ? 1 : sequence + 1;
     const iv = suite.encrypted ? talk.chance.bytes(16) : Buffer.alloc(0);
     return seal({ suite, keys, session: theirs }, sequence, message, iv);
@@ -340,7 +335,8 @@ function openChannel(talk: Talk, session: Omit<OpenSession, "kind">): Channel {
       if (closed) return;
       if (talk.expired()) return leave();
       closed = true;
-      // What it says changes nothing, so it is not opened: whoever sends it can end this wait only.
+      // The answer is not decrypted, because it changes nothing: a forged one can only end this
+      // wait.
       const accept = (reply: Buffer): true | null => sessionNamed(reply) === ours || null;
       await talk.exchange(closing, CLOSE_WAITS, accept, true);
       forget(keys);
@@ -348,7 +344,7 @@ function openChannel(talk: Talk, session: Omit<OpenSession, "kind">): Channel {
   };
 }
 
-/** The answer to a command of this session in a datagram, null when it is none. */
+/** Null if the datagram is not the answer to this command. */
 function answerIn(
   datagram: Buffer,
   { suite, keys, ours }: Omit<OpenSession, "kind">,
@@ -363,7 +359,7 @@ function answerIn(
   return response.code === DUPLICATE ? null : response;
 }
 
-/** Asks again, after a pause, while the BMC says that it is busy. */
+/** Retries after a pause while the BMC is busy. */
 async function untilFree(
   talk: Talk,
   once: () => Promise<Response | null>,
@@ -371,7 +367,7 @@ async function untilFree(
   let busy: Response | null = null;
   for (const pause of [...BUSY_PAUSES, null]) {
     const response = await once();
-    // A wait that the deadline cuts short takes nothing back that was said before.
+    // Silence at the deadline does not override an earlier answer.
     if (response === null) return talk.expired() ? busy : null;
     if (pause === null || !isTryAgain(response.code)) return response;
     busy = response;

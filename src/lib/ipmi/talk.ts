@@ -1,32 +1,29 @@
 import { randomFillSync, randomInt } from "node:crypto";
 import { performance } from "node:perf_hooks";
 
-/** The wire to one BMC, as the sockets give it, or as a test plays it. */
+/** Datagrams to and from one BMC. */
 export interface Line {
-  /** Sends a datagram. It may be lost; that it could not even be sent, `fault` tells. */
+  /** A datagram may be lost. `fault` reports a failed send. */
   readonly send: (datagram: Buffer) => void;
-  /** What comes from the BMC goes to `handler` from now on; null: nowhere. */
+  /** Sets the handler of received datagrams. Null for none. */
   readonly receive: (handler: ((datagram: Buffer) => void) | null) => void;
-  /**
-   * Goes on from another local port, as some BMCs hear no second login from the one of the first;
-   * from the same where there is none to be had.
-   */
+  /** Changes the local port if possible. Some BMCs ignore a second login from the first port. */
   readonly renew: () => Promise<void>;
-  /** A number for a login, not 0, that no other session of this process has now. */
+  /** A new session id, not 0, unique in this process. */
   readonly newSession: () => number;
   /**
-   * Why the system would not send (`ENETUNREACH`), or what the other side's system said of it
-   * (`ECONNREFUSED`: the port is closed), which is heard after `renew` only; null: neither.
+   * Error of the system (`ENETUNREACH`), or of the peer's system (`ECONNREFUSED`: the port is
+   * closed), which is known only after `renew`.
    */
   readonly fault: () => string | null;
 }
 
 export interface Timers {
-  /** Milliseconds since some moment; never goes back. */
+  /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** What the calendar says, for people. */
+  /** Wall-clock time, for display. */
   readonly date: () => Date;
-  /** Calls `run` once, `delay` milliseconds from now. @returns what takes it back */
+  /** Calls `run` once after `delay` milliseconds. @returns a function that cancels it */
   readonly after: (delay: number, run: () => void) => () => void;
 }
 
@@ -36,30 +33,28 @@ export interface Chance {
   readonly fraction: () => number;
 }
 
-/** How long it may take, and what ends it before. */
+/** Time limit and abort signal. */
 export interface Limits {
-  /** Milliseconds from now; every wait ends then. */
+  /** Milliseconds from now, for all waits together. */
   readonly deadline: number;
   readonly signal: AbortSignal;
 }
 
-/** What to send, how long to wait each time, and how the answer is known. */
 interface Exchange<T> {
   readonly make: (sending: number) => Buffer;
   readonly waits: readonly number[];
   readonly accept: (datagram: Buffer) => T | null;
 }
 
-/** Questions and answers with one BMC, within its deadline. One at a time. */
+/** Exchanges with one BMC within its deadline. One at a time. */
 export interface Talk {
   /**
-   * Sends what `make` gives, once for each of `waits`, until `accept` finds an answer in a datagram.
-   *
-   * @param waits milliseconds to wait after each sending
-   * @param accept null for a datagram that is not the answer: late, foreign, or garbage
-   * @param ending it has to be known, or done, even when all is to stop: it goes on for two seconds
-   * @returns null when nothing came in time
-   * @throws the signal's reason when it is aborted, unless `ending`
+   * Sends the datagram of `make` once for each of `waits`, until `accept` returns an answer.
+   * @param waits milliseconds after each send
+   * @param accept null for a late, foreign or invalid datagram
+   * @param ending continue for two seconds after an abort, to close a session
+   * @returns null without an answer in time
+   * @throws the signal's reason if aborted, unless `ending`
    */
   readonly exchange: <T>(
     make: Exchange<T>["make"],
@@ -67,27 +62,26 @@ export interface Talk {
     accept: Exchange<T>["accept"],
     ending?: boolean,
   ) => Promise<T | null>;
-  /** Sends and does not wait. */
+  /** Sends without waiting. */
   readonly tell: (datagram: Buffer) => void;
   readonly pause: (delay: number) => Promise<void>;
-  /** Whether the deadline is over. */
+  /** Whether the deadline has passed. */
   readonly expired: () => boolean;
-  /** Sets another deadline, so many milliseconds from now. */
+  /** Sets a new deadline in milliseconds from now. */
   readonly allow: (deadline: number) => void;
-  /** Milliseconds of the fastest exchange that needed one sending only. */
+  /** Milliseconds of the fastest exchange without a resend. */
   readonly rtt: () => number | null;
   readonly elapsed: () => number;
-  /** Datagrams that were no answer. */
+  /** Number of datagrams that were not an answer. */
   readonly unexpected: () => number;
   readonly newSession: () => number;
-  /** The next datagrams leave from another local port. */
   readonly renew: () => Promise<void>;
-  /** Listens to the signal no more; nothing may be asked after it. */
+  /** Removes the listener of the signal. No exchange may follow. */
   readonly end: () => void;
   readonly chance: Chance;
 }
 
-/** Milliseconds from when all is to stop until the last answer is waited for. */
+/** Milliseconds for the last answer after an abort. */
 const ENDING = 2000;
 
 const nothing = (): void => undefined;
@@ -105,13 +99,13 @@ export function startTalk(
   const stray = (): void => {
     unexpected += 1;
   };
-  /** Ends the wait that is going on. */
+  /** Ends the current wait. */
   let stop = nothing;
   const abort = (): void => stop();
-  // One listener for all waits: ten thousand BMCs wait ten times each.
+  // One listener for all waits, because ten thousand BMCs wait ten times each.
   signal.addEventListener("abort", abort);
   return {
-    // One promise and one timer at a time: this is where a fleet's time and memory go.
+    // One promise and one timer at a time, because a fleet spends its time and memory here.
     exchange: (make, waits, accept, ending = false) =>
       new Promise((resolve, reject) => {
         if (signal.aborted && !ending) return reject(signal.reason);
@@ -164,7 +158,7 @@ interface Limit {
 function createLimit(clock: Timers, deadline: number): Limit {
   let until = clock.now() + deadline;
   return {
-    /** Whole milliseconds count: a timer may end a little early. */
+    /** Whole milliseconds, because a timer may end early. */
     left: () => {
       const more = until - clock.now();
       return more < 1 ? 0 : more;
@@ -176,11 +170,10 @@ function createLimit(clock: Timers, deadline: number): Limit {
 }
 
 /**
- * Carries one exchange over the line.
- *
- * @param over is called once: with the answer and, after a single sending, the milliseconds it took;
- *   with null when nothing came
- * @returns gives it up, as if nothing had come
+ * Runs one exchange.
+ * @param over called once with the answer and, without a resend, its milliseconds. Null without an
+ *   answer
+ * @returns a function that ends it without an answer
  */
 function carry<T>(
   line: Line,
@@ -215,7 +208,7 @@ function carry<T>(
   return () => end(null, null);
 }
 
-/** Node keeps a list of timers for each length, and sorts the lists: a fleet shares a few. */
+/** Node keeps a sorted list of timers for each duration, so a fleet shares a few durations. */
 function coarse(delay: number): number {
   return delay < COARSE ? delay : Math.ceil(delay / COARSE) * COARSE;
 }
@@ -233,10 +226,9 @@ export const SYSTEM_CLOCK: Timers = {
 const POOL = 4096;
 
 /**
- * The system's random bytes, a page of them at a time: a session wants 16 bytes five times, and
- * each call of the system's costs as much as one for all. What was given away is wiped here.
- *
- * @returns gives `length` bytes, at most 4096
+ * Random bytes from a pool of one page. A session needs 16 bytes five times, and a system call
+ * costs the same for a page. Used bytes are wiped.
+ * @returns a source of up to 4096 bytes
  */
 export function createRandom(): (length: number) => Buffer {
   const pool = Buffer.alloc(POOL);

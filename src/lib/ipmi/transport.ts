@@ -7,28 +7,25 @@ import type { Chance, Line } from "./talk.ts";
 import { sessionNamed } from "./wire.ts";
 
 export interface OpenLine extends Line {
-  /** Gives the line up; the next one to the same BMC may begin. */
+  /** Releases the BMC for the next line. */
   readonly close: () => void;
 }
 
-/** Many BMCs over a few sockets; those in trouble get one of their own. */
+/** Many BMCs over a few shared sockets. A BMC with problems gets its own socket. */
 export interface Mux {
-  /**
-   * A line to a BMC. Waits while another one to the same BMC is open.
-   * @throws IpmiError when no socket can be opened
-   */
+  /** Waits while the BMC has another line. @throws IpmiError if no socket can be opened */
   readonly line: (endpoint: Endpoint) => Promise<OpenLine>;
   readonly sockets: () => number;
-  /** Datagrams from senders we did not ask, or for sessions that are over. */
+  /** Number of datagrams from unknown senders, or for closed sessions. */
   readonly unexpected: () => number;
-  /** Lines that are still open hear nothing more. */
+  /** Open lines receive nothing more. */
   readonly close: () => Promise<void>;
 }
 
 type Failed = (code: string) => void;
 type Received = (datagram: Buffer, from: RemoteInfo) => void;
 
-/** @param chance gives the first session number; the others follow it */
+/** @param chance source of the first session id. Later ids follow it */
 export function openMux(chance: Chance): Mux {
   const routes = createRoutes(chance);
   const turn = createTurns();
@@ -94,17 +91,14 @@ interface Entry {
   session: number;
 }
 
-/** Who a datagram is for. */
+/** Assigns datagrams to lines. */
 function createRoutes(chance: Chance) {
   const bySource = new Map<string, Entry>();
   const bySession = new Map<number, Entry>();
   let lastSession = chance.bytes(4).readUInt32LE();
   let unexpected = 0;
   return {
-    /**
-     * By our session's number where the datagram names one, and then only from that session's BMC;
-     * else by its sender, to whom only one session is open at a time.
-     */
+    /** By session id, if it matches its BMC, else by sender, which has only one open session. */
     received(datagram: Buffer, from: RemoteInfo): void {
       const session = sessionNamed(datagram);
       const entry = session === null ? bySource.get(endpointKey(from)) : bySession.get(session);
@@ -138,7 +132,7 @@ function createRoutes(chance: Chance) {
   };
 }
 
-/** One at a time for each key. Resolves when it is this caller's turn; what it gives ends the turn. */
+/** One caller at a time per key. The result ends the turn. */
 export function createTurns(): (key: string) => Promise<() => void> {
   const turns = new Map<string, Promise<void>>();
   return async (key) => {
@@ -156,16 +150,15 @@ export function createTurns(): (key: string) => Promise<() => void> {
   };
 }
 
-/** A socket as a line uses it. */
 interface Outlet {
   readonly send: (datagram: Buffer, port: number, address: string, failed: Failed) => void;
   /** Gives the place back. */
   readonly release: () => void;
 }
 
-/** With 64 in flight the smallest receive buffer of Linux loses nothing. @source facts/ipmi.md 4.2 */
+/** With 64 BMCs, the smallest receive buffer of Linux loses nothing. @source facts/ipmi.md 4.2 */
 const PER_SOCKET = 64;
-/** Bytes; the system gives what it allows. */
+/** Bytes. The system may allow less. */
 const RECEIVE_BUFFER = 4 * 1024 * 1024;
 
 interface Shared {
@@ -175,7 +168,7 @@ interface Shared {
   users: number;
 }
 
-/** Sockets that several BMCs share: opened as they are needed, and kept. */
+/** Sockets for several BMCs, opened on demand. */
 function createSharedSockets(received: Received) {
   const all: Shared[] = [];
   const create = (family: 4 | 6): Shared => {
@@ -221,10 +214,7 @@ function createSharedSockets(received: Received) {
   };
 }
 
-/**
- * Sockets for one BMC alone, with a port of its own: the system tells such a one that the port over
- * there is closed. `release` closes it; null when there is none to be had.
- */
+/** Connected sockets for one BMC each: the system reports a closed port only to these. */
 function createOwnSockets(received: Received) {
   const owned = new Set<Socket>();
   return {
@@ -268,14 +258,14 @@ function socketOf(family: 4 | 6, received: Received): Socket {
   return createSocket(options, received);
 }
 
-/** Only addresses are sent to, so nothing is looked up, and a datagram leaves at once. */
+/** Destinations are addresses. Without a lookup, a datagram is sent immediately. */
 const lookup: NonNullable<SocketOptions["lookup"]> = (address, _, found) => {
   found(null, address, isIPv6(address) ? 6 : 4);
 };
 
 async function bound(socket: Socket): Promise<void> {
   try {
-    // As nothing is looked up, it may listen before bind returns.
+    // Without a lookup, it may listen before bind() returns.
     const listening = once(socket, "listening");
     socket.bind(0);
     await listening;
@@ -284,16 +274,16 @@ async function bound(socket: Socket): Promise<void> {
     const words = `no UDP socket can be opened (${codeOf(cause)})`;
     throw new IpmiError(null, words, { cause });
   }
-  // Later errors of the socket are losses; the sender of each datagram hears of its own.
+  // Later errors are lost datagrams, and each send reports its own.
   socket.on("error", () => undefined);
   try {
     socket.setRecvBufferSize(RECEIVE_BUFFER);
   } catch {
-    // The buffer stays as it is: 64 BMCs on a socket fit into it.
+    // The default buffer is enough for 64 BMCs.
   }
 }
 
-/** The system's code only: it names no datagram. */
+/** Only the code, because the message may contain the datagram. */
 function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "no code";
 }

@@ -1,17 +1,17 @@
 import type { Command } from "./commands.ts";
 
-/** Version 6, reserved, no acknowledgement wanted, class IPMI. @source facts/ipmi.md 2.1 */
+/** Version 6, reserved, no acknowledgement, class IPMI. @source facts/ipmi.md 2.1 */
 export const RMCP = Buffer.from([0x06, 0x00, 0xff, 0x07]);
 
-/** Longer datagrams are no answer to anything we ask, and are not looked at. */
+/** No answer is longer. Longer datagrams are ignored. */
 const LONGEST = 1024;
 
-/** authType of a 2.0 packet; 0 to 5 are of 1.5. */
+/** authType of a 2.0 packet. 0 to 5 are 1.5. */
 const AUTH_RMCPPLUS = 0x06;
 
 /**
- * authType of an IPMI datagram, or null when it is none: another class (ASF), an acknowledgement,
- * cut off, or longer than any answer. The sequence byte is not looked at.
+ * authType of an IPMI datagram. Null for another class (ASF), an acknowledgement, and a truncated
+ * or too long datagram. The sequence byte is ignored.
  */
 export function authTypeOf(datagram: Buffer): number | null {
   if (datagram.length < 5 || datagram.length > LONGEST) return null;
@@ -22,7 +22,7 @@ export function authTypeOf(datagram: Buffer): number | null {
 /** RMCP 4, authType 1, sequence 4, session 4, length 1. */
 const HEADER_15 = 14;
 
-/** A message outside any session in IPMI 1.5's form. @source facts/ipmi.md 2.4 */
+/** A message outside a session in the 1.5 form. @source facts/ipmi.md 2.4 */
 export function wrap15(message: Uint8Array): Buffer {
   const datagram = Buffer.alloc(HEADER_15 + message.length);
   datagram.set(RMCP);
@@ -31,7 +31,7 @@ export function wrap15(message: Uint8Array): Buffer {
   return datagram;
 }
 
-/** The message of a 1.5 packet outside any session; bytes after it are legacy padding. */
+/** The message of a 1.5 packet outside a session. Bytes after it are legacy padding. */
 export function unwrap15(datagram: Buffer): Buffer | null {
   if (authTypeOf(datagram) !== 0 || datagram.length < HEADER_15) return null;
   if (datagram.readUInt32LE(9) !== 0) return null;
@@ -57,7 +57,7 @@ export interface Packet {
   readonly encrypted: boolean;
   readonly session: number;
   readonly payload: Buffer;
-  /** From authType on, trailer included: what a signature stands over. */
+  /** From authType to the trailer: the signed part. */
   readonly body: Buffer;
 }
 
@@ -67,7 +67,7 @@ const OEM_EXPLICIT = 0x02;
 export const SIGNED = 0x40;
 export const ENCRYPTED = 0x80;
 
-/** A packet that is neither signed nor encrypted; outside sessions `session` and `sequence` are 0. */
+/** A packet without signature and encryption. Outside sessions, `session` and `sequence` are 0. */
 export function plain(type: number, payload: Uint8Array, session = 0, sequence = 0): Buffer {
   const packet = Buffer.alloc(HEADER + payload.length);
   putHeader(packet, type, payload.length, session, sequence);
@@ -91,14 +91,14 @@ export function putHeader(
   packet.writeUInt16LE(length, 14);
 }
 
-/** Whether a datagram is a whole 2.0 packet of a type that is read here. */
+/** Whether a datagram is a complete 2.0 packet of a supported type. */
 function isPacket(datagram: Buffer): boolean {
   if (authTypeOf(datagram) !== AUTH_RMCPPLUS || datagram.length < HEADER) return false;
   const type = datagram.readUInt8(5) & 0x3f;
   return type !== OEM_EXPLICIT && datagram.length >= HEADER + datagram.readUInt16LE(14);
 }
 
-/** The parts of a 2.0 datagram, or null when it is none. Nothing in it is proven yet. */
+/** Null if it is not a 2.0 packet. Nothing is verified yet. */
 export function parsePacket(datagram: Buffer): Packet | null {
   if (!isPacket(datagram)) return null;
   const kind = datagram.readUInt8(5);
@@ -116,9 +116,8 @@ export function parsePacket(datagram: Buffer): Packet | null {
 const NAMES_SESSION: readonly number[] = [PAYLOAD.openResponse, PAYLOAD.rakp2, PAYLOAD.rakp4];
 
 /**
- * The number of ours that a datagram names: in its header within a session, in the payload while
- * one is opened. Null for messages outside sessions and for refusals cut short, which only their
- * sender tells apart.
+ * Our session id in a datagram: in its header within a session, in the payload during a login. Null
+ * outside sessions and for truncated refusals, which only their sender identifies.
  */
 export function sessionNamed(datagram: Buffer): number | null {
   if (!isPacket(datagram)) return null;
@@ -131,25 +130,22 @@ export function sessionNamed(datagram: Buffer): number | null {
 }
 
 export interface Response {
-  /** Of the answer: the request's plus one. */
+  /** The request's netFn plus one. */
   readonly netFn: number;
   readonly cmd: number;
   /** 0 to 63. */
   readonly rqSeq: number;
-  /** Completion code; 0 is done. */
+  /** Completion code. 0 is success. */
   readonly code: number;
   readonly data: Buffer;
-  /** False on some boards that are otherwise sound. */
+  /** False on some boards that otherwise work. */
   readonly checksumsGood: boolean;
 }
 
 const BMC = 0x20;
 const CONSOLE = 0x81;
 
-/**
- * Two's complement of the sum of `bytes` from `start` to before `end`: sum and checksum together
- * give 0.
- */
+/** Two's complement of the sum of `bytes` from `start` to before `end`. */
 export function checksum(bytes: Uint8Array, start = 0, end = bytes.length): number {
   let sum = 0;
   for (let at = start; at < end; at++) sum += bytes[at] ?? 0;
@@ -175,7 +171,7 @@ export function request(
   return message;
 }
 
-/** Null when it is too short or is no response. Wrong checksums are reported, not refused. */
+/** Null if it is too short or not a response. Wrong checksums are reported, not refused. */
 export function parseResponse(message: Buffer): Response | null {
   if (message.length < 8) return null;
   const netFn = message.readUInt8(1) >> 2;

@@ -1,6 +1,6 @@
 import { failed, halfway, locked, refused } from "../exit-status.ts";
 
-/** Why the instance of one node is not moved to another, or not whole. */
+/** Switchovers. */
 const SWITCHOVER = {
   "N2I-E380": locked(
     "a node of the switchover is locked or changes state",
@@ -69,7 +69,7 @@ const SWITCHOVER = {
   ),
 };
 
-/** Why machines are not moved from one compute host to another, nor given a server record, nor left for a spare, and what waits for them. */
+/** Moves between compute hosts, server records, and switchovers. */
 export const MOVES = {
   "N2I-E314": refused(
     "queued requests for a nova-compute",
@@ -104,7 +104,7 @@ export const MOVES = {
   ...SWITCHOVER,
 };
 
-/** Of leases and locks in nova_bm. */
+/** Leases and locks in nova_bm. */
 export const LEASE_REFUSALS = {
   "N2I-E360": refused(
     "nova_bm is not extended for leases",

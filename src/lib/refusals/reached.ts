@@ -1,6 +1,6 @@
 import { denied, failed, halfway, refused } from "../exit-status.ts";
 
-/** Of a database or a service: silent, not the right one, or it refuses. */
+/** Databases and services: no answer, wrong target, or refusal. */
 export const REACHED = {
   "N2I-E200": failed(
     "a database does not answer",

@@ -4,7 +4,6 @@ const { red, yellow, green } = picocolors.createColors(true);
 
 type Paint = typeof red;
 
-/** Verdicts, by how they are meant. The word itself says it; the colour is for who looks over many. */
 const WORDS: ReadonlyMap<string, Paint> = new Map(
   [
     ...["blocked", "conflict", "blocks", "Failure", "failed", "mismatched", "missing", "stumbles"],
@@ -30,10 +29,8 @@ const WORDS: ReadonlyMap<string, Paint> = new Map(
     ),
 );
 
-/** Columns whose cells are verdicts. */
 const VERDICTS: readonly string[] = ["Verdict", "Result", "State", "Kind", "Holds", "Action"];
 
-/** A cell of a table, padded already, in the colour of its verdict. */
 export function paintCell(column: string, padded: string): string {
   if (!VERDICTS.includes(column)) return padded;
   const word = padded.trim();
@@ -41,11 +38,10 @@ export function paintCell(column: string, padded: string): string {
   return paint === undefined ? padded : padded.replace(word, paint(word));
 }
 
-/** What stands before the verdict of a line: a sign and a machine, a count, a code, or a check's title. */
+/** Text before the verdict of a line: a sign and a machine, a count, a code, or a title. */
 const BEFORE =
   /^( +[!+=~-] +(?:\S*[-=]\S* +)?(?:\d+ )?| +\d+ {2}| {2}N2I-D\d{3} |\| Result: )([\w-]+)/;
 
-/** A line of text with its verdict in colour. */
 export function paintLine(line: string): string {
   return line.replace(BEFORE, (whole, before: string, word: string) => {
     const paint = WORDS.get(word);
@@ -53,7 +49,6 @@ export function paintLine(line: string): string {
   });
 }
 
-/** The same of each line of a text. */
 export function paintText(text: string): string {
   return text.split("\n").map(paintLine).join("\n");
 }

@@ -7,7 +7,7 @@ const require = createRequire(import.meta.url);
 
 type Rows = AsyncIterable<readonly Json[]>;
 
-/** A JSON array, one object a row; its bytes are those of Python's `json.dump(rows, indent=2)`. */
+/** A JSON array with one object per row, in the bytes of Python's `json.dump(rows, indent=2)`. */
 export async function* asJson(
   columns: readonly string[],
   rows: Rows,
@@ -32,7 +32,7 @@ function jsonRow(object: JsonObject, indent: boolean): string {
   return indent ? asciiJson(object, 2).replace(/^/gm, "  ") : pythonJson(object);
 }
 
-/** A YAML list of objects, readable by YAML 1.1 parsers too: `yes` as text is quoted. */
+/** A YAML list of objects. YAML 1.1 parsers can also read it: the text `yes` is quoted. */
 export async function* asYaml(columns: readonly string[], rows: Rows): AsyncIterable<string> {
   let any = false;
   for await (const row of rows) {
@@ -43,12 +43,12 @@ export async function* asYaml(columns: readonly string[], rows: Rows): AsyncIter
 }
 
 export function yamlText(value: Json): string {
-  // Loaded when it is asked for, as few runs do.
+  // Loaded on demand, because few runs print YAML.
   const { stringify } = require("yaml") as typeof import("yaml");
   return stringify(value, { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false });
 }
 
-/** One line a row, values parted by blanks; line breaks inside a value are written out. */
+/** One line per row, values separated by blanks. Line breaks in a value are escaped. */
 export async function* asValues(rows: Rows): AsyncIterable<string> {
   for await (const row of rows) yield `${row.map((value) => visible(cellText(value))).join(" ")}\n`;
 }
@@ -58,8 +58,9 @@ export function objectOf(columns: readonly string[], row: readonly Json[]): Json
 }
 
 /**
- * A value as cliff's table, csv and value forms write it: None, True and False are Python's words,
- * which scripts around OpenStack expect. Lists and objects are JSON, as Python's form is no format.
+ * A value as cliff's table, csv and value formats print it. None, True and False are Python's
+ * words, which scripts around OpenStack expect. Lists and objects are JSON, because Python's form
+ * is not parseable.
  */
 export function cellText(value: Json): string {
   if (value === null) return "None";
@@ -68,7 +69,7 @@ export function cellText(value: Json): string {
   return typeof value === "object" ? pythonJson(value) : String(value);
 }
 
-/** JSON on one line with the blanks and the ASCII escapes of Python's `json.dumps`. */
+/** One line of JSON with the blanks and ASCII escapes of Python's `json.dumps`. */
 function pythonJson(value: Json): string {
   if (isList(value)) return `[${value.map(pythonJson).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
@@ -80,7 +81,7 @@ function pythonJson(value: Json): string {
   return asciiJson(value);
 }
 
-/** `JSON.stringify` in ASCII only, so that no terminal and no locale can spoil it. */
+/** `JSON.stringify` in ASCII only, which every terminal and locale can show. */
 function asciiJson(value: Json, indent = 0): string {
   return JSON.stringify(value, null, indent).replace(
     /[\x7f-\uffff]/g,
@@ -93,9 +94,8 @@ function isList(value: Json): value is readonly Json[] {
 }
 
 /**
- * Rows as Python's csv.writer writes them for cliff: a quote is doubled, a backslash is escaped
- * with another, None is empty. Characters stay as they are, but on a terminal, which they could repaint.
- *
+ * Rows as Python's csv.writer writes them for cliff: quotes and backslashes are doubled, None is
+ * empty. On a terminal, control characters are escaped.
  * @source openstack/cliff, cliff/formatters/commaseparated.py; CPython 3.11, Modules/_csv.c
  */
 export async function* asCsv(

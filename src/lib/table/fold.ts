@@ -1,11 +1,11 @@
 import { displayWidth } from "./text.ts";
 
-/** What is copied to a command line stays in one piece: a terminal that breaks it copies it whole. */
+/** Lines to be copied are not folded. A terminal that wraps a line copies it as one. */
 const COPIED = /nova2ironic \w|^umask |^(Next|then|Undo|All|Saved|Connections|Fix): /;
 
 /**
- * A line in lines of at most `width` columns, broken at blanks; later ones stand two columns further in. A
- * word longer than a line stays whole, and so does a line that holds a command.
+ * Breaks a line at blanks into lines of at most `width` columns. Later lines have two more columns
+ * of indentation. A longer word and a line with a command stay in one piece.
  */
 export function fold(line: string, width: number): readonly string[] {
   if (displayWidth(line) <= width || COPIED.test(line)) return [line];
@@ -13,7 +13,7 @@ export function fold(line: string, width: number): readonly string[] {
   const lines: string[] = [];
   let current = indent;
   let empty = true;
-  // Blanks between columns stay as they are, unless a line ends there.
+  // Blanks between columns are kept, unless a line ends there.
   for (const [, blanks = "", word = ""] of line.slice(indent.length).matchAll(/( *)([^ ]+)/g)) {
     const next = current + (empty ? "" : blanks) + word;
     if (!empty && displayWidth(next) > width) {
@@ -25,7 +25,7 @@ export function fold(line: string, width: number): readonly string[] {
   return [...lines, current];
 }
 
-/** The same of each line of a text; unchanged where no width is known. */
+/** Unchanged if the width is unknown. */
 export function foldText(text: string, width: number | undefined): string {
   if (width === undefined) return text;
   return text

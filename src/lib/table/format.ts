@@ -3,7 +3,7 @@ export const QUOTES = ["all", "minimal", "none", "nonnumeric"] as const;
 type Format = (typeof FORMATS)[number];
 export type Quote = (typeof QUOTES)[number];
 
-/** What `formatOptions` parses to; the arguments of a command can be given as they are. */
+/** Output options of a command, as the argument parser returns them. */
 export interface FormatOptions {
   readonly format: Format;
   readonly column?: readonly string[] | undefined;
@@ -13,28 +13,22 @@ export interface FormatOptions {
   readonly maxWidth?: number | undefined;
   readonly fitWidth?: boolean | undefined;
   readonly printEmpty?: boolean | undefined;
-  /** `COLUMN=VALUE`: only rows that fit. */
+  /** `COLUMN=VALUE`: show matching rows only. */
   readonly match?: readonly string[] | undefined;
-  /** Every row of a long table, which is told by causes otherwise. */
+  /** Show every row of a long table, which is otherwise grouped by cause. */
   readonly allRows?: boolean | undefined;
-  /** The command that lists them all: one that only reads. */
+  /** A read-only command that lists all rows. */
   readonly every?: string | undefined;
 }
 
-/** Where a table is to be read. */
 export interface Screen {
-  /** Verdicts are in colour. */
   readonly colour?: boolean;
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly env: { readonly [name: string]: string | undefined };
 }
 
-/**
- * Whether verdicts are in colour: on a terminal that is not dumb, or by FORCE_COLOR; never with NO_COLOR.
- *
- * @source no-color.org, force-color.org
- */
+/** @source no-color.org, force-color.org */
 export function isColoured({ isTTY, env }: Screen): boolean {
   if ((env.NO_COLOR ?? "") !== "") return false;
   const { FORCE_COLOR: forced = "" } = env;
@@ -42,7 +36,7 @@ export function isColoured({ isTTY, env }: Screen): boolean {
   return isTTY === true && env.TERM !== "dumb";
 }
 
-/** Columns of the screen a table may use; undefined when it may be as wide as it likes. */
+/** Maximum width of a table in columns. Undefined for no limit. */
 export function tableLimit(
   options: FormatOptions,
   { isTTY, columns, env }: Screen,

@@ -2,26 +2,25 @@ import type { Json } from "../json.ts";
 import { cellText } from "./data.ts";
 import { displayWidth, visibleLines, wrap } from "./text.ts";
 
-/** Rows looked at before the first is printed. Later ones are wrapped into the widths found then. */
+/** Rows measured before the first is printed. Later rows are wrapped into the same widths. */
 const ROWS_MEASURED = 5000;
 
 interface GridShape {
-  /** Columns of the screen; undefined for no limit. */
+  /** Columns of the screen. Undefined for no limit. */
   readonly limit: number | undefined;
-  /** A column is not made narrower than this; the table rather overflows. */
+  /** Minimum width of a column. A table with many columns exceeds the limit. */
   readonly narrowest: number;
   readonly printEmpty: boolean;
-  /** Numbers stand right, as the first row has them; otherwise everything stands left. */
+  /** Align a column right if its first row has a number. */
   readonly alignNumbers: boolean;
-  /** Colours a cell that is padded already. */
   readonly paint?: (column: string, padded: string) => string;
 }
 
 /**
- * A table as PrettyTable draws it for OpenStack's clients. Lines inside a cell become lines of the
- * row. Without rows it is one empty line, unless the header was asked for.
- *
- * @source openstack/cliff, cliff/formatters/table.py; prettytable 3, _compute_widths, _stringify_row
+ * A table as PrettyTable draws it for OpenStack's clients. Line breaks in a cell start new lines of
+ * the row. Without rows it prints one empty line, unless the header is requested.
+ * @source openstack/cliff, cliff/formatters/table.py; prettytable 3, _compute_widths,
+ *   _stringify_row
  */
 export async function* asGrid(
   columns: readonly string[],
@@ -57,10 +56,9 @@ interface Draw {
   readonly row: (cells: readonly Cell[]) => string;
 }
 
-/** Characters of a cell; a table pads every other row to the longest of them. */
+/** Maximum characters of a cell. A table pads every other row to the longest cell. */
 const LONGEST = 4000;
 
-/** A value of megabytes would be a screen's, and a file's, many times over. */
 function short(text: string): string {
   if (text.length <= LONGEST) return text;
   return `${text.slice(0, LONGEST)}... (${text.length} characters; -f json has all)`;
@@ -70,7 +68,6 @@ function begin({ rule, row }: Draw, head: readonly string[], rows: readonly (rea
   return rule + row(head.map((name) => [name])) + rule + rows.map(row).join("");
 }
 
-/** Colours a cell by where it stands. */
 type Colour = (at: number, padded: string) => string;
 
 function colours(head: readonly string[], { paint }: GridShape): Colour {
@@ -102,7 +99,7 @@ function pad(text: string, width: number, right: boolean): string {
   return right ? blanks + text : text + blanks;
 }
 
-/** As wide as the widest cell; when that is too much, the wide columns share what the others leave. */
+/** Width of the widest cell. Above the limit, wide columns share the remaining space. */
 function widthsOf(
   head: readonly string[],
   rows: readonly (readonly Cell[])[],

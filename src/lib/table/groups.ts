@@ -2,16 +2,16 @@ import { displayWidth, visible } from "./text.ts";
 
 export const EXAMPLES = 3;
 
-/** Rows of a list that fit on a screen; more are told by causes. */
+/** Maximum rows of a complete list. A longer list is grouped by cause. */
 export const SCREENFUL = 20;
 
-/** Lines that groups take at most: with what stands around them they fit on a page of 60. */
+/** Maximum lines of all groups, so that they fit on a page of 60 with their surroundings. */
 const MOST = 40;
 
-/** Causes that are told apart; what is met after so many is counted with the rest. */
+/** Maximum number of different causes. Further causes are counted as "other". */
 const CAUSES = 1000;
 
-/** Columns by which people know a machine: those that a list has of them. */
+/** Columns that identify a machine. A list shows those that it has. */
 export const IDENTITY: readonly string[] = [
   ...["UUID", "Name", "BMC", "Address", "Service Host", "Host", "Instance"],
 ];
@@ -27,7 +27,7 @@ interface Gathered {
   readonly rest: () => number;
 }
 
-/** Things gathered by cause, each with its first examples: memory does not grow with the fleet. */
+/** Keeps only the first examples of each cause, so memory does not grow with the fleet. */
 export function gatherGroups() {
   const groups = new Map<string, Group>();
   let rest = 0;
@@ -52,11 +52,8 @@ export function gatherGroups() {
 }
 
 /**
- * Groups as lines: a count and a cause, below it three examples in aligned columns. Where that were more
- * than a page, fewer examples, and what is left is counted: the counts are those of all. Columns that do not fit on the screen are left out, the last first.
- *
- * @param width columns of the screen; undefined for no limit
- * @param most lines they may take
+ * A count and a cause, then up to three examples in aligned columns. More than a page shows fewer
+ * examples, and columns beyond the screen width are omitted.
  */
 export function groupLines(
   gathered: Gathered,
@@ -86,10 +83,9 @@ export function groupLines(
   return more === 0 ? lines : [...lines, `  ${String(more).padStart(digits)}  of other causes`];
 }
 
-/** Little: with it uuid, name, address and host fit on 80 columns. */
+/** Narrow, so that uuid, name, address and host fit on 80 columns. */
 const INDENT = "    ";
 
-/** Draws examples below each other, in columns as wide as the widest of them all. */
 export function drawer(
   all: readonly (readonly string[])[],
   width: number | undefined,

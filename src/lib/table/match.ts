@@ -3,15 +3,13 @@ import type { Json } from "../json.ts";
 import { cellText } from "./data.ts";
 import { didYouMean, nearest } from "./nearest.ts";
 
-/** A column's name and the words of `--match` that its cells are held against. */
 type Wanted = ReadonlyMap<number, readonly RegExp[]>;
 
 /**
- * Which rows are wanted. Words of one column are alternatives; those of several columns all have to match.
- * A cell of several words, such as codes of findings, matches if one word does.
- *
- * @param words `COLUMN=VALUE`: case does not matter, `*` is any text, and `D600` means N2I-D600
- * @throws MigrationError N2I-E100 for a column that is not there; its fix names the nearest
+ * Filters rows. Patterns of one column are alternatives, and all columns must match. A cell with
+ * several words, such as finding codes, matches if one word does.
+ * @param words `COLUMN=VALUE`: not case-sensitive, `*` is any text, `D600` is N2I-D600
+ * @throws MigrationError N2I-E100 for an unknown column, with the nearest name
  */
 export function matching(
   columns: readonly string[],
@@ -41,7 +39,7 @@ function wantedOf(columns: readonly string[], words: readonly string[]): Wanted 
   return wanted;
 }
 
-/** A column by its name, or by a word of it that no other column has: `host` is `Service Host`. */
+/** A column by its name, or by a word that only one column has: `host` is `Service Host`. */
 function columnOf(columns: readonly string[], name: string): number {
   const lower = columns.map((column) => column.toLowerCase());
   const wanted = name.toLowerCase();

@@ -8,11 +8,10 @@ export function nearest(wanted: string, names: readonly string[]): readonly stri
     .map(({ name }) => name);
 }
 
-/** Names as a question, to begin an advice with; empty without any. */
+/** A question to put before a fix. Empty without names. */
 export const didYouMean = (near: readonly string[]): string =>
   near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
 
-/** Levenshtein distance. */
 function distance(left: string, right: string): number {
   let above = Array.from({ length: right.length + 1 }, (_, at) => at);
   for (const [row, one] of [...left].entries()) {

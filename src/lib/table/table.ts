@@ -17,23 +17,21 @@ import { asGrid } from "./grid.ts";
 import { gatherGroups, groupLines, IDENTITY, SCREENFUL } from "./groups.ts";
 import { matching } from "./match.ts";
 
-/** A result as rows under their columns; the options of format say what is shown of it. */
 export interface View {
   readonly columns: readonly string[];
   readonly rows: AsyncIterable<readonly Json[]> | Iterable<readonly Json[]>;
-  /** Columns that a table has unless it is asked for others; all of them where this is absent. */
+  /** Default columns of a table. All columns if absent. */
   readonly brief?: readonly string[];
-  /** Columns that a table has instead where the screen is too narrow for those. */
+  /** On a narrow screen. */
   readonly narrow?: readonly string[];
-  /** Columns that programs get unless they ask for others; all of them where this is absent. */
+  /** Default columns of json, yaml, csv and value. All columns if absent. */
   readonly data?: readonly string[];
-  /** Columns that together are a cause: a long table is told by causes, with examples of each. */
+  /** Columns that together are a cause, by which a long table is grouped. */
   readonly causes?: readonly string[];
 }
 
 export type Columns<T> = { readonly [title: string]: (thing: T) => Json };
 
-/** A row for each thing, of these columns. */
 export function rowsOf<T>(
   columns: readonly string[],
   things: AsyncIterable<T> | Iterable<T>,
@@ -45,17 +43,14 @@ export function rowsOf<T>(
   return { columns, rows: rows() };
 }
 
-/** A row for each thing, cell by cell as its column says. */
 export function viewOf<T>(columns: Columns<T>, things: AsyncIterable<T> | Iterable<T>): View {
   const cells = Object.values(columns);
   return rowsOf(Object.keys(columns), things, (thing) => cells.map((cell) => cell(thing)));
 }
 
 /**
- * Rows as they come; only a table looks at the first 5,000 before it begins, and only sorting holds
- * them all.
- *
- * @throws MigrationError N2I-E100 when a column of the options does not exist, before any row is read
+ * Streams the rows. A table measures the first 5,000 rows, and only sorting loads all of them.
+ * @throws MigrationError N2I-E100 for an unknown column, before any row is read
  */
 export function renderRows(
   view: View,
@@ -101,10 +96,9 @@ function asTable(
   });
 }
 
-/** Columns of a screen on which a table of machines with their names, BMCs and instances is readable. */
+/** Minimum screen width for a readable table of machines with names, BMCs and instances. */
 const WIDE = 160;
 
-/** The columns of a table that was asked for none. */
 function briefOf(
   { brief, narrow }: View,
   options: FormatOptions,
@@ -113,7 +107,7 @@ function briefOf(
   return (tableLimit(options, screen) ?? WIDE) < WIDE ? (narrow ?? brief) : brief;
 }
 
-/** The rows that `--match` wants. @throws MigrationError N2I-E100, before any row is read */
+/** Rows that match `--match`. @throws MigrationError N2I-E100, before any row is read */
 function matched(
   { columns, rows }: View,
   match: readonly string[],
@@ -126,7 +120,7 @@ function matched(
   return fitting();
 }
 
-/** A table of a screenful whole, a longer one by causes with examples; the total comes last. */
+/** Prints a short table completely, and a longer one grouped by cause, with the total last. */
 async function* shortly(
   view: View,
   causes: readonly string[],
@@ -158,7 +152,7 @@ async function* shortly(
   if (options.every !== undefined) yield `All: ${options.every}\n`;
 }
 
-/** Columns of an example: those by which people know a machine, or the first few. */
+/** Columns of an example: those that identify a machine, or the first three. */
 function exampleOf(columns: readonly string[]): readonly number[] {
   const known = IDENTITY.filter((title) => columns.includes(title));
   return known.length > 0
@@ -170,11 +164,7 @@ function textOf(cell: Json): string {
   return cell === null ? "" : cellText(cell);
 }
 
-/**
- * One object as OpenStack's `show` commands print it: a table of Field and Value.
- *
- * @throws MigrationError N2I-E100 when a field of the options does not exist
- */
+/** As OpenStack's `show` commands print it. @throws MigrationError N2I-E100 for an unknown field */
 export function renderObject(
   object: JsonObject,
   options: FormatOptions,
@@ -212,11 +202,7 @@ async function* oneByOne<T>(items: Iterable<T>): AsyncIterable<T> {
   yield* items;
 }
 
-/**
- * The rows sorted and cut down as the options ask. A column to sort by need not be shown.
- *
- * @throws MigrationError N2I-E100 when a column does not exist
- */
+/** A sort column need not be shown. @throws MigrationError N2I-E100 for an unknown column */
 function select(
   columns: readonly string[],
   rows: AsyncIterable<readonly Json[]>,
@@ -229,7 +215,6 @@ function select(
   return { columns: chosen.map((at) => columns[at] ?? ""), rows: pick(chosen, sorted) };
 }
 
-/** Where the wanted columns stand, each once. */
 export function positions(
   columns: readonly string[],
   wanted: readonly string[],
@@ -250,7 +235,7 @@ async function* pick(
   for await (const row of rows) yield chosen.map((at) => row[at] ?? null);
 }
 
-/** Holds every row: the one way of printing whose memory grows with their number. */
+/** Loads every row, so its memory grows with their number. */
 async function* sortedBy(
   keys: readonly number[],
   rows: AsyncIterable<readonly Json[]>,
@@ -267,7 +252,7 @@ async function* sortedBy(
   yield* held;
 }
 
-/** Numbers by size, then text by code unit; nothing at all comes last, as in cliff. */
+/** Order as in cliff: numbers by value, then text by code unit, then null. */
 function compare(left: Json, right: Json): number {
   if (rank(left) !== rank(right)) return rank(left) - rank(right);
   if (typeof left === "number" && typeof right === "number") return left - right;

@@ -1,6 +1,6 @@
 import { UNSEEN } from "../text.ts";
 
-/** Two columns of a terminal: East Asian wide and full-width blocks. @source Unicode EastAsianWidth */
+/** East Asian wide and full-width characters. @source Unicode EastAsianWidth */
 const WIDE: readonly (readonly [number, number])[] = [
   [0x1100, 0x115f],
   [0x2e80, 0x303e],
@@ -16,7 +16,7 @@ const WIDE: readonly (readonly [number, number])[] = [
   [0x20000, 0x3fffd],
 ];
 
-/** How many columns of a terminal the text takes. Escapes are expected to be written out already. */
+/** Width of a text in terminal columns. Control characters must be escaped already. */
 export function displayWidth(text: string): number {
   if (/^[ -~]*$/.test(text)) return text.length;
   let width = 0;
@@ -24,7 +24,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** The longest beginning of the text that fits. */
+/** The longest prefix that fits. */
 export function takeWidth(text: string, width: number): string {
   let taken = "";
   let used = 0;
@@ -45,14 +45,13 @@ function characterWidth(character: string): 0 | 1 | 2 {
 }
 
 /**
- * A line's unbreakable pieces: blanks, words, and the halves of hyphenated words.
- *
- * @source CPython 3.11, Lib/textwrap.py, TextWrapper.wordsep_re, which PrettyTable wraps with
+ * Unbreakable pieces of a line: blanks, words, and halves of hyphenated words.
+ * @source CPython 3.11, Lib/textwrap.py, TextWrapper.wordsep_re, which PrettyTable uses
  */
 const PIECE =
   /\s+|(?<=[\p{L}\p{N}_!"'&.,?])-{2,}(?=[\p{L}\p{N}_])|\S+?(?:-(?:(?<=[\p{L}_]{2}-)|(?<=[\p{L}_]-[\p{L}_]-))(?=[\p{L}_]-?[\p{L}_])|(?=\s|$)|(?<=[\p{L}\p{N}_!"'&.,?])(?=-{2,}[\p{L}\p{N}_]))/gu;
 
-/** The line in lines of at most `width` columns, broken where PrettyTable breaks it; at least one. */
+/** Breaks a line into lines of at most `width` columns, at the places of PrettyTable. */
 export function wrap(line: string, width: number): readonly string[] {
   if (displayWidth(line) <= width) return [line];
   const pieces = (line.match(PIECE) ?? []).reverse();
@@ -66,7 +65,7 @@ export function wrap(line: string, width: number): readonly string[] {
   return lines.length === 0 ? [""] : lines;
 }
 
-/** Takes the next line's pieces off the end of `pieces`, which stands in reverse. */
+/** Removes the pieces of the next line from the end of `pieces`, which is in reverse order. */
 function takeLine(pieces: string[], width: number): string[] {
   const taken: string[] = [];
   let used = 0;
@@ -80,7 +79,7 @@ function takeLine(pieces: string[], width: number): string[] {
   const next = pieces.at(-1);
   if (next !== undefined && displayWidth(next) > width) {
     const part = partOf(next, width - used);
-    // A character wider than the whole line is taken all the same: the loop must end.
+    // Take a character that is wider than the line anyway, because the loop must end.
     const some = part === "" && used === 0 ? takeWidth(next, 2) : part;
     if (some !== "") taken.push(some);
     pieces[pieces.length - 1] = next.slice(some.length);
@@ -88,7 +87,7 @@ function takeLine(pieces: string[], width: number): string[] {
   return taken;
 }
 
-/** A word longer than a line is cut after its last hyphen that fits, or else where the line ends. */
+/** Splits a word longer than a line after its last hyphen that fits, or at the end of the line. */
 function partOf(word: string, space: number): string {
   const part = takeWidth(word, space);
   const hyphen = part.lastIndexOf("-");
@@ -101,15 +100,12 @@ function isBlank(piece: string | undefined): boolean {
 
 const NAMED: { readonly [character: string]: string } = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/**
- * The text with every such character written out (`\x1b`, `\u202e`), so that a row of a database
- * cannot repaint the operator's screen. A backslash that was there already stays as it is.
- */
+/** Escapes control characters, so that a database row cannot change the operator's screen. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, (character) => NAMED[character] ?? escaped(character));
 }
 
-/** As `visible`, but line breaks stay line breaks; `\r\n` is one, a lone `\r` a blank, as in cliff. */
+/** As above, but keeps line breaks. `\r\n` is one line break, a lone `\r` a blank, as in cliff. */
 export function visibleLines(text: string): readonly string[] {
   return text.replaceAll("\r\n", "\n").replaceAll("\r", " ").split("\n").map(visible);
 }

@@ -3,7 +3,7 @@ import { warning } from "./kind.ts";
 const FIX =
   "Repeat the copy of the tree, or set root_uuid in the site document to the root filesystem's uuid (blkid).";
 
-/** N2I-D7..: problems of the compute hosts' boot files. @source facts/nova-bm.md 3.5 */
+/** N2I-D7..: boot files of compute hosts. @source facts/nova-bm.md 3.5 */
 export const BOOT = {
   "N2I-D700": warning(
     "missing boot file",

@@ -1,6 +1,6 @@
 import { acceptable, blocking, warning } from "./kind.ts";
 
-/** N2I-D3..: problems of drivers and configuration. */
+/** N2I-D3..: drivers and configuration. */
 export const CONFIG = {
   "N2I-D300": blocking(
     "no nova.conf for this host",

@@ -1,6 +1,6 @@
 import { acceptable, blocking, note, warning } from "./kind.ts";
 
-/** N2I-D5..: problems of what stands in Ironic already. */
+/** N2I-D5..: existing rows in Ironic. */
 export const IRONIC = {
   "N2I-D500": blocking(
     "uuid already in Ironic",
@@ -19,7 +19,7 @@ export const IRONIC = {
     "Ironic's row differs from the plan",
     "The row or its source changed after the load. It is left unchanged. Check the listed fields.",
   ),
-  // N2I-D75.: what adoption over REST cannot carry. @source facts/ironic.md 4.2, 4.3, 4.7
+  // N2I-D75.: limits of adoption over REST. @source facts/ironic.md 4.2, 4.3, 4.7
   "N2I-D750": note(
     "fields that REST cannot write",
     "Ironic writes its own times and internal fields. To keep the old values, load into the database (--ironic-db).",

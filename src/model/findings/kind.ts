@@ -1,12 +1,12 @@
-/** `blocks`: the machine is not loaded. `warning`: loaded, look at it. `note`: for the record. */
+/** `blocks`: not loaded. `warning`: loaded, but to be checked. `note`: for information. */
 export type Severity = "blocks" | "warning" | "note";
 
 export interface FindingKind {
   readonly severity: Severity;
   readonly title: string;
-  /** What goes wrong when nobody looks, and what to do: for `explain` and reports. */
+  /** Consequence and fix, for `explain` and reports. */
   readonly advice: string;
-  /** A blocking finding the site document can accept: there is a safe way to load the machine. */
+  /** The site document may accept it, because there is a safe way to load the machine. */
   readonly acceptable?: boolean;
 }
 
@@ -22,7 +22,6 @@ export function blocking(title: string, advice: string): FindingKind {
   return { severity: "blocks", title, advice };
 }
 
-/** A blocking one that may be accepted. */
 export function acceptable(title: string, advice: string): FindingKind {
   return { severity: "blocks", title, advice, acceptable: true };
 }

@@ -1,6 +1,6 @@
 import { blocking, note, warning } from "./kind.ts";
 
-/** N2I-D280 to D299: what stands against moving machines of nova-baremetal. @source facts/systems.md A2, A5 */
+/** N2I-D280 to D299: moves of nova-baremetal machines. @source facts/systems.md A2, A5 */
 export const LEGACY_MOVES = {
   "N2I-D280": blocking(
     "the machine's state does not allow a move",

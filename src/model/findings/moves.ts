@@ -1,6 +1,6 @@
 import { acceptable, blocking, note, warning } from "./kind.ts";
 
-/** N2I-D250 to D279: what stands against moving machines between compute hosts. @source facts/systems.md A, facts/systems-measured.md A1+, A2+ */
+/** N2I-D250 to D279: moves. @source facts/systems.md A, facts/systems-measured.md A1+, A2+ */
 export const MOVES = {
   "N2I-D250": blocking(
     "the source service is not forced down",

@@ -1,6 +1,6 @@
 import { acceptable, warning } from "./kind.ts";
 
-/** N2I-D2..: problems of what Nova says. */
+/** N2I-D2..: Nova's data. */
 export const NOVA = {
   "N2I-D200": warning(
     "Nova's data is unknown",

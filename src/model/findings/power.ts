@@ -1,6 +1,6 @@
 import { acceptable, blocking, note, warning } from "./kind.ts";
 
-/** N2I-D6..: what BMCs say. N2I-D600 to 619 are kept for the gate. @source facts/ipmi.md 6.8 */
+/** N2I-D6..: BMCs. N2I-D600 to 619 are for the power check. @source facts/ipmi.md 6.8 */
 export const POWER = {
   "N2I-D620": warning(
     "BMC offers cipher suite 0",
@@ -46,7 +46,7 @@ export const POWER = {
     "BMC stops responding in a session after a cipher suite request",
     "Some Cisco UCS servers do. ipmitool 1.8.19 and later sends that request before each session, unless its suite is fixed. Set driver_info.ipmi_cipher_suite (Victoria and later).",
   ),
-  // N2I-D600 to D619, and D630: what the power check says against loading a machine. @source facts/ipmi.md 4.4, 5.5
+  // N2I-D600 to D619, and D630: power check. @source facts/ipmi.md 4.4, 5.5
   "N2I-D600": acceptable(
     "BMC does not answer",
     "The conductor would not reach it either. Fix it and run power --only failed, accept it, or allow a number of them with plan --max-unreachable.",

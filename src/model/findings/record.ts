@@ -1,6 +1,6 @@
 import { acceptable, blocking, note, warning } from "./kind.ts";
 
-/** N2I-D4..: problems of the record for Ironic. */
+/** N2I-D4..: the record for Ironic. */
 export const RECORD = {
   "N2I-D400": blocking(
     "missing value that this Ironic needs",

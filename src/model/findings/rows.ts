@@ -1,6 +1,6 @@
 import { acceptable, blocking, note, warning } from "./kind.ts";
 
-/** N2I-D0..: problems of the rows as they stand. */
+/** N2I-D0..: source rows. */
 export const ROWS = {
   "N2I-D001": blocking(
     "node without a uuid",

@@ -1,6 +1,6 @@
 import { acceptable, blocking, note, warning } from "./kind.ts";
 
-/** N2I-D1..: problems of the machine and its tenant. */
+/** N2I-D1..: the machine and its tenant. */
 export const TENANT = {
   "N2I-D100": acceptable(
     "deployment in progress",

@@ -1,6 +1,6 @@
 import { acceptable, blocking, note, warning } from "./kind.ts";
 
-/** N2I-D220 to D249: what stands in the way of Nova's own side. @source facts/nova-bm.md 4, 5.3 */
+/** N2I-D220 to D249: upgrade of Nova's rows. @source facts/nova-bm.md 4, 5.3 */
 export const UPGRADE = {
   "N2I-D220": acceptable(
     "volumes are attached to the instance",

@@ -1,35 +1,34 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 
-/** A network card of a node, or a bond of several. */
+/** A NIC of a node, or a bond of several. */
 export interface Nic {
   readonly is: "port" | "portgroup";
   readonly uuid: string;
-  /** MAC as Ironic has it: lower case, colons; null for a bond without one. */
+  /** In lower case with colons. Null for a bond without a MAC. */
   readonly address: string | null;
-  /** Uuid of the Neutron port of its tenant; null where it has none. */
+  /** Uuid of the tenant's Neutron port, else null. */
   readonly vif: string | null;
 }
 
-/** Ids of Neutron ports, case-insensitive. */
+/** Ids of Neutron ports, not case-sensitive. */
 export interface PortIds {
   readonly size: number;
   readonly has: (id: string) => boolean;
   readonly values: () => Iterable<string>;
 }
 
-/** The cards of all nodes. */
 export interface KnownNics {
-  /** The cards of a node, by its uuid. */
+  /** NICs of a node, by its uuid. */
   readonly of: (node: string) => readonly Nic[];
-  /** Neutron ports that nics name, and those that more than one names. */
+  /** Neutron ports of NICs, and those of more than one NIC. */
   readonly vifs: PortIds;
   readonly twice: ReadonlySet<string>;
 }
 
-/** @returns what is known of the cards that were put there */
+/** @returns the NICs that were added */
 export function gatherNics(): KnownNics & { readonly put: (node: string, nic: Nic) => void } {
   const byNode = new Map<string, Nic[]>();
-  /** As written, by their lower case. */
+  /** Original spelling by lower case. */
   const vifs = new Map<string, string>();
   const twice = new Set<string>();
   return {
@@ -53,11 +52,7 @@ export function gatherNics(): KnownNics & { readonly put: (node: string, nic: Ni
   };
 }
 
-/**
- * The tenant's Neutron port of a card: the first is written by an attach, the second by hand.
- *
- * @source ironic: common/network.py
- */
+/** An attach writes the first field, an operator the second. @source ironic: common/network.py */
 export function vifOf(internal_info: Json | undefined, extra: Json | undefined): string | null {
   const named = (info: Json | undefined, key: string): string | null => {
     const value = objectOf(info)[key];
@@ -66,7 +61,7 @@ export function vifOf(internal_info: Json | undefined, extra: Json | undefined):
   return named(internal_info, "tenant_vif_port_id") ?? named(extra, "vif_port_id");
 }
 
-/** A node of Ironic as those who give it a server record look at it. Fields are named as Ironic names them. */
+/** An Ironic node for `node manage`. Field names are Ironic's. */
 export interface RunningNode {
   readonly uuid: string;
   readonly name: string | null;
@@ -86,7 +81,7 @@ export interface RunningNode {
   readonly nics: readonly Nic[];
 }
 
-/** What a node is compared by before and after it has its record; conductors write the rest at any time. */
+/** Compared before and after a record is created. Conductors write the other fields at any time. */
 export type ComparedNode = Pick<
   RunningNode,
   | "instance_uuid"
@@ -97,20 +92,19 @@ export type ComparedNode = Pick<
   | "maintenance_reason"
 >;
 
-/** A port of Neutron. Fields are named as Neutron names them. */
+/** Field names are Neutron's. */
 export interface NetworkPort {
   readonly id: string;
-  /** Lower case, colons. */
+  /** In lower case with colons. */
   readonly mac_address: string;
-  /** Empty where no server has it. */
+  /** Empty without a server. */
   readonly device_id: string;
   readonly device_owner: string;
 }
 
-/** Ports of Neutron by their id. */
 export type NetworkPorts = Pick<ReadonlyMap<string, NetworkPort>, "get" | "has">;
 
-/** A node of the list: what stands against managing it, empty where nothing does. */
+/** A node of the list, and why it cannot be managed. Empty if it can. */
 export interface AdoptableRow {
   readonly node: RunningNode;
   readonly whyNot: readonly string[];

@@ -1,15 +1,12 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { NodeChange } from "./rest.ts";
 
-/** The hardware type that does nothing, whatever it is asked. @source ironic: drivers/fake_hardware.py */
+/** Hardware type whose operations do nothing. @source ironic: drivers/fake_hardware.py */
 export const FAKE = "fake-hardware";
 
 const HARMLESS = /^(fake|noop|no-[a-z]+)$/;
 
-/**
- * Why what is done with a node could reach its machine; empty where nothing of it can: its driver and each of
- * its interfaces does nothing.
- */
+/** Why an operation could reach the machine. Empty if driver and interfaces are fake. */
 export function notFake(node: JsonObject): readonly string[] {
   const interfaces = interfacesOf(node);
   return [
@@ -21,13 +18,13 @@ export function notFake(node: JsonObject): readonly string[] {
   ];
 }
 
-/** The same for a node whose server is deleted by Nova, or by Ironic: nothing is cleaned either. */
+/** The same for a node whose server will be deleted. It must also not be cleaned. */
 export function unsafe(node: JsonObject): readonly string[] {
   const cleans = node.automated_clean === false ? [] : ["automated_clean is not false"];
   return [...notFake(node), ...cleans];
 }
 
-/** Why Nova may not be given it; null: it is free, and whatever is deployed on it reaches no machine. */
+/** Why Nova must not get the node. Null if it is free, and no deployment reaches a machine. */
 export function notFree(node: JsonObject): string | null {
   const { provision_state: state, instance_uuid: instance = null } = node;
   const why = [
@@ -38,23 +35,21 @@ export function notFree(node: JsonObject): string | null {
   return why.length === 0 ? null : `it is not free on fake hardware: ${why.join(", ")}`;
 }
 
-/** `boot_interface` and all its like, as this service has them. */
+/** `boot_interface` and the other interfaces of this service. */
 function interfacesOf(node: JsonObject): readonly (readonly [string, Json])[] {
   return Object.entries(node).filter(([name]) => name.endsWith("_interface"));
 }
 
 /**
- * What else is lost while it gets its server, where this Ironic has it: who is protected is not deleted, and a lessee
- * that Ironic chose goes with what he leased.
- *
+ * Other fields that a deployment may clear: a protected node is not torn down, and an automatic
+ * lessee is removed.
  * @source ironic 21.4: conductor/manager.py, _do_node_tear_down
  */
 const LOST = ["protected", "protected_reason", "lessee"];
 
 /**
- * Which of that is somebody's word since, and not to be written over: Ironic protects none by itself, and a lessee that it
- * chose it tells.
- *
+ * Fields that an operator set since, and that must not be overwritten. Ironic never protects a node
+ * itself, and marks an automatic lessee.
  * @source ironic 21.4: conductor/deployments.py, automatic_lessee
  */
 function saidSince(before: JsonObject, now: JsonObject): readonly string[] {
@@ -68,7 +63,7 @@ function lostOf(before: JsonObject, now: JsonObject): readonly string[] {
   return LOST.filter((name) => name in before && (now[name] ?? null) !== (before[name] ?? null));
 }
 
-/** What of a node is replaced while it gets its server, as it was. */
+/** Values of the fields that are replaced while the node gets its server. */
 export function imageOf(node: JsonObject): JsonObject {
   const lost = LOST.filter((name) => name in node);
   const fields = ["driver", "automated_clean", "power_state", "instance_info", ...lost];
@@ -78,7 +73,7 @@ export function imageOf(node: JsonObject): JsonObject {
   };
 }
 
-/** Makes a node do nothing: what the conductors' defaults may make real is named. */
+/** Also sets the interfaces whose defaults may be real. */
 export function fakeChanges(now: JsonObject): readonly NodeChange[] {
   return [
     to("driver", FAKE),
@@ -90,10 +85,9 @@ export function fakeChanges(now: JsonObject): readonly NodeChange[] {
 }
 
 /**
- * Gives a node its driver and each interface back, and what stood in `instance_info`; what somebody said since of its
- * protection or its lessee stays.
- *
- * @param exact what came to `instance_info` since goes; else it stays beside what was
+ * Restores driver, interfaces and `instance_info`. Protection and lessee that an operator set since
+ * are kept.
+ * @param exact also remove new keys of `instance_info`
  */
 export function swapChanges(before: JsonObject, now: JsonObject, exact: boolean): NodeChange[] {
   const [was, is] = [objectOf(before.instance_info), objectOf(now.instance_info)];
@@ -113,7 +107,7 @@ export function swapChanges(before: JsonObject, now: JsonObject, exact: boolean)
   ];
 }
 
-/** What of driver, interfaces, power and protection is not as it was, but for what somebody said since and may stay. */
+/** Differences in driver, interfaces, power and protection, except later values of an operator. */
 export function notAsBefore(before: JsonObject, now: JsonObject): readonly string[] {
   const said = saidSince(before, now);
   return differing(before, now, [
@@ -123,7 +117,7 @@ export function notAsBefore(before: JsonObject, now: JsonObject): readonly strin
   ]);
 }
 
-/** The same with that, of one that is to lose it. */
+/** The same including these values. */
 export function changedSince(before: JsonObject, now: JsonObject): readonly string[] {
   return [...notAsBefore(before, now), ...differing(before, now, saidSince(before, now))];
 }
@@ -139,7 +133,7 @@ function differing(
   });
 }
 
-/** Why its protection is not to be taken off: somebody gave it since, or for another reason; null: nothing is. */
+/** Why protection must not be removed: it was set or changed since. Else null. */
 export function protectedSince(before: JsonObject, now: JsonObject): string | null {
   const names = ["protected", "protected_reason"];
   return now.protected === true && differing(before, now, names).length > 0

@@ -1,22 +1,22 @@
-/** Of a release on, or from one to another: `ocata`, `juno..queens`. */
+/** Since a release, or between two: `ocata`, `juno..queens`. */
 type Releases = string;
 
 type ByName = { readonly [name: string]: Releases };
 
-/** Keys of driver_info that an interface, or a classic driver, does not work without. */
+/** Required driver_info keys of an interface or a classic driver. */
 interface Needs {
   readonly required: ByName;
-  /** Not asked for by Ironic, and almost every BMC's. */
+  /** Optional in Ironic, but needed by almost every BMC. */
   readonly login?: readonly string[];
 }
 
-/** The drivers of Ironic's own tree. mappings/schema/hardware.schema.json has the form. */
+/** Drivers in Ironic's own tree. Schema: mappings/schema/hardware.schema.json */
 export interface Hardware {
-  /** Drivers that have their interfaces in them, and the name of what they need. */
+  /** Classic drivers have fixed interfaces. `needs` is a key below. */
   readonly classic: {
     readonly [name: string]: { readonly releases: Releases; readonly needs?: string };
   };
-  /** Hardware types; interfaces by kind: `power`. */
+  /** Hardware types, with interfaces by kind: `power`. */
   readonly types: {
     readonly [name: string]: {
       readonly releases: Releases;
@@ -26,11 +26,10 @@ export interface Hardware {
   readonly needs: { readonly [name: string]: Needs };
 }
 
-/** A driver as one release has it. */
 export interface Driver {
-  /** Names of interfaces by kind; null for a classic driver, which has them in it. */
+  /** Interface names by kind. Null for a classic driver. */
   readonly interfaces: ReadonlyMap<string, readonly string[]> | null;
-  /** What a classic driver needs; of a hardware type each interface says it. */
+  /** Needs of a classic driver. A hardware type has them by interface. */
   readonly needs: ReleaseNeeds | null;
 }
 
@@ -39,23 +38,22 @@ export interface ReleaseNeeds {
   readonly login: readonly string[];
 }
 
-/** The drivers of one release. */
 export interface ReleaseHardware {
   readonly drivers: ReadonlyMap<string, Driver>;
-  /** By interface of power and management. */
+  /** By power or management interface. */
   readonly needs: ReadonlyMap<string, ReleaseNeeds>;
-  /** Drivers of other releases, and of which: `juno..ocata`. */
+  /** Drivers of other releases, with these: `juno..ocata`. */
   readonly elsewhere: ReadonlyMap<string, Releases>;
 }
 
-/** What one of these releases, oldest first, has. */
+/** Hardware of one release. @param releases oldest first */
 export function hardwareOf(
   { classic, types, needs }: Hardware,
   release: string,
   releases: readonly string[],
 ): ReleaseHardware {
   const at = releases.indexOf(release);
-  // Of hundreds of names, each with its span, a handful of spans differ.
+  // Hundreds of names share a few spans.
   const spans = new Map<Releases, boolean>();
   const has = (span: Releases): boolean => {
     const known = spans.get(span);
@@ -91,7 +89,6 @@ export function hardwareOf(
   return { drivers, needs: needed, elsewhere };
 }
 
-/** Names of releases a document speaks of. */
 export function releasesIn({ classic, types, needs }: Hardware): readonly string[] {
   const spans = [
     ...Object.values(classic).map(({ releases }) => releases),

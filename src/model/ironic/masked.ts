@@ -1,19 +1,15 @@
 import { isObject, type Json } from "../../lib/json.ts";
 import { isSecretName } from "../secret.ts";
 
-/** What stands in place of a secret, as Ironic has it. */
+/** Ironic's placeholder for a secret. */
 export const MASKED = "******";
 
 const LOGIN = /(\w:\/\/)[^\s/?#]*@/g;
 const PARAMETER = /([?&;]([\w.-]+)=)[^&;#\s"]+/g;
-/** A signed address is its own password, whoever signs it: Swift, S3, Azure. */
+/** The signature of a signed URL is a credential: Swift, S3, Azure. */
 const SIGNED = /(^|[_.-])sig(nature)?$/i;
 
-/**
- * A value without what logs in somewhere, or fetches something in secret, however deep it stands.
- *
- * @param name what it is called
- */
+/** Masks credentials at any depth of a value. @param name field name of the value */
 export function masked(value: Json, name = ""): Json {
   if (isSecretName(name) && value !== null && typeof value !== "boolean") return MASKED;
   if (typeof value === "string") return maskedText(value);
@@ -22,7 +18,7 @@ export function masked(value: Json, name = ""): Json {
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, masked(one, key)]));
 }
 
-/** An address without its login and signature; any other text as it is. */
+/** Masks login and signature of a URL. Other texts are unchanged. */
 export function maskedText(text: string): string {
   return text
     .replace(LOGIN, `$1${MASKED}@`)

@@ -1,53 +1,46 @@
 import { isObject, type Json } from "../../lib/json.ts";
 import type { Row } from "../machine.ts";
 
-/** What stood in a field by the plan, and what stands there now. */
 interface Changed {
   readonly planned: Json;
   readonly found: Json;
-  /** The last part of the field's name. */
+  /** Last part of the field name. */
   readonly key: string;
 }
 
-/** The two rows a changed field is of: what else they say tells who changed it. */
+/** Both rows, whose other fields show who made the change. */
 interface Rows {
   readonly planned: Row;
   readonly found: Row;
 }
 
-/** A field that Ironic, or Nova's driver for it, writes on a machine nobody touched. */
+/** A field that Ironic, or Nova's driver for it, writes on an idle machine. */
 interface OwnField {
-  /** `power_state`, `instance_info.image_type`; `*_interface` and `driver_internal_info.*` stand for many. */
+  /** `power_state`, `instance_info.image_type`, `*_interface`, `driver_internal_info.*`. */
   readonly field: string;
-  /** Whatever the plan says of it, or only where the plan leaves it empty. */
+  /** Always, or only if the plan leaves the field empty. */
   readonly when: "always" | "empty";
   readonly by: "adoption" | "every save" | "nova-compute" | "power sync" | "take-over";
-  /** First and last release of Ironic; of Nova for `nova-compute`. */
+  /** First and last release of Ironic, or of Nova for `nova-compute`. */
   readonly since: string;
   readonly until?: string;
   readonly source: string;
-  /** What it writes there, and when; anything else is somebody's doing. Without it: whatever it is. */
+  /** Condition on the written value. Another value was written by a user. Absent: any value. */
   readonly only?: (change: Changed, rows: Rows) => boolean;
 }
 
-/** What it says of a machine whose power it could not read: in words since Juno, by `fault` since Rocky. */
+/** Error of a failed power reading: a text since Juno, `fault` since Rocky. */
 const GAVE_UP = "During sync_power_state, max retries exceeded for node ";
 const POWER_FAILURE = "power failure";
 
-/**
- * Whether a conductor itself put the machine into maintenance. Juno's rows have no reason of it;
- * where there is one, an older error proves nothing.
- */
+/** Whether a conductor set the maintenance. Juno has no reason, so its error decides. */
 function gaveUp(_: Changed, { found }: Rows): boolean {
   if (found.fault === POWER_FAILURE) return true;
   const { maintenance_reason: reason, last_error } = found;
   return String(reason === undefined ? last_error : reason).startsWith(GAVE_UP);
 }
 
-/**
- * What only a deployment, cleaning, service or a ramdisk that boots leaves in
- * `driver_internal_info`: somebody used the machine, or it booted what it should not.
- */
+/** Keys in `driver_internal_info` of a deployment, cleaning, service or ramdisk: it was used. */
 const USED: ReadonlySet<string> = new Set([
   ...["agent_last_heartbeat", "agent_secret_token", "agent_url", "agent_version"],
   ...["agent_cached_clean_steps", "agent_cached_deploy_steps", "clean_steps", "deploy_steps"],
@@ -58,7 +51,7 @@ function isIdle({ key, found }: Changed): boolean {
   return found === null || !USED.has(key);
 }
 
-/** Rows are saved in the version a rolling upgrade is pinned to: an older one. */
+/** During a rolling upgrade, rows are saved in the pinned older version. */
 function isOlder({ planned, found }: Changed): boolean {
   const [major, minor = 0] = String(planned).split(".").map(Number);
   const [of, at = Number.NaN] = String(found).split(".").map(Number);
@@ -70,7 +63,7 @@ function inside(row: Row, column: string, key: string): Json | undefined {
   return isObject(object) ? object[key] : undefined;
 }
 
-/** From an image that is in Glance. */
+/** For an image in Glance. */
 function hasImage(_: Changed, { planned }: Rows): boolean {
   return inside(planned, "instance_info", "image_source") !== undefined;
 }
@@ -79,14 +72,14 @@ function isTypeOfImage({ found }: Changed): boolean {
   return found === "partition" || found === "whole-disk";
 }
 
-/** The ramdisk interface puts the image it was given under another name. */
+/** The ramdisk interface stores the given image under another name. */
 function isRenamed(_: Changed, { planned, found }: Rows): boolean {
   const named = inside(planned, "instance_info", "image_source");
   const kept = inside(found, "instance_info", "original_image_source");
   return named !== undefined && kept === named;
 }
 
-/** Nova plugs what is plugged already: the VIF of which the port tells in another place. */
+/** Nova plugs an attached VIF again, which the port has in another field. */
 function isSameVif({ found }: Changed, { planned }: Rows): boolean {
   const marked = inside(planned, "extra", "nova_bm") ?? null;
   const aside = isObject(marked) ? marked.vif_port_id : undefined;
@@ -121,9 +114,8 @@ function empty(...row: Parameters<typeof always>): OwnField {
 }
 
 /**
- * What conductors and Nova's driver write on a machine nobody touches, as read in the tags of every
- * release from Juno to 2026.1; that of 2023.1 was seen on a real one.
- *
+ * Fields that conductors and Nova's driver write on an idle machine, from the source of every
+ * release from Juno to 2026.1. 2023.1 was also tested.
  * @source facts/ironic.md 1.6, 2.2, 2.3
  */
 export const OWN_FIELDS: readonly OwnField[] = [
@@ -131,7 +123,7 @@ export const OWN_FIELDS: readonly OwnField[] = [
   always("target_power_state", "power sync", "juno", `${UTILS}: node_power_action`),
   always("conductor_affinity", "take-over", "juno", `${MANAGER}: _do_takeover`),
   always("reservation", "every save", "juno", "ironic/conductor/task_manager.py"),
-  // A take-over that failed: verify --takeover tells of it.
+  // A failed take-over, which verify --takeover reports.
   always("last_error", "take-over", "juno", "ironic/conductor/task_manager.py"),
   always("updated_at", "every save", "juno", "ironic/db/sqlalchemy/models.py"),
   always("version", "every save", "pike", OBJECTS, { only: isOlder }),
@@ -141,16 +133,16 @@ export const OWN_FIELDS: readonly OwnField[] = [
   always("boot_mode", "power sync", "xena", CACHED),
   always("secure_boot", "power sync", "xena", CACHED),
   always("health", "power sync", "2026.1", `${UTILS}: node_cache_health`),
-  // One without a name becomes the default one.
+  // A missing interface is set to the default.
   empty("*_interface", "every save", "newton", INTERFACES),
   empty("properties.vendor", "power sync", "train", `${UTILS}: node_cache_vendor`),
-  // Nobody can write there over the API.
+  // Not writable through the API.
   empty("driver_internal_info.*", "take-over", "kilo", `${UTILS} and drivers`, { only: isIdle }),
   empty("instance_info.deploy_key", "take-over", "juno", ISCSI, { until: "kilo" }),
-  // As Glance says of the image, for a machine that boots from the network.
+  // From the image in Glance, for a machine that boots from the network.
   empty("instance_info.kernel", "take-over", "juno", PXE, { only: hasImage }),
   empty("instance_info.ramdisk", "take-over", "juno", PXE, { only: hasImage }),
-  // When Glance answers, or kernel and ramdisk are given.
+  // If Glance answers, or kernel and ramdisk are set.
   empty("instance_info.image_type", "adoption", "yoga", `${UTILS}: update_image_type`, {
     only: isTypeOfImage,
   }),
@@ -178,7 +170,7 @@ for (const own of OWN_FIELDS) {
   else those.push(own);
 }
 
-/** JSON columns of which it writes single keys. */
+/** JSON columns with such keys. */
 export const KEYED: ReadonlySet<string> = new Set(
   OWN_FIELDS.flatMap(({ field }) =>
     field.includes(".") ? [field.slice(0, field.indexOf("."))] : [],
@@ -186,9 +178,8 @@ export const KEYED: ReadonlySet<string> = new Set(
 );
 
 /**
- * Whether a field differs from the plan by the service's own doing: then it makes the row no other
- * row, in its database and over its API.
- *
+ * Whether the service itself wrote the difference, so that the row still matches the plan, in the
+ * database and over REST.
  * @param field `power_state`, `instance_info.image_type`
  */
 export function isOwn(field: string, change: Omit<Changed, "key">, rows: Rows): boolean {
@@ -208,7 +199,7 @@ export function isOwn(field: string, change: Omit<Changed, "key">, rows: Rows): 
     );
 }
 
-/** NULL and an empty object are the same to Ironic. @source facts/ironic.md 1.5 */
+/** Ironic treats NULL and an empty object as equal. @source facts/ironic.md 1.5 */
 export function isNothing(value: Json): boolean {
   return value === null || (typeof value === "object" && Object.keys(value).length === 0);
 }

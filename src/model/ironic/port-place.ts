@@ -1,22 +1,20 @@
-/** The options that nova-baremetal gives a port. @source nova@2014.2:nova/virt/baremetal/pxe.py dhcp_options_for_instance */
+/** @source nova@2014.2:nova/virt/baremetal/pxe.py dhcp_options_for_instance */
 export const BOOT_OPTIONS = ["bootfile-name", "server-ip-address", "tftp-server"] as const;
 
-/** What a port of Neutron says of the host that boots its machine. */
+/** Boot host of a Neutron port. */
 export interface PortPlace {
   /** `binding:host_id`. */
   readonly host: string;
-  /** Of BOOT_OPTIONS, by name; null where it has none. */
+  /** BOOT_OPTIONS by name. Null if not set. */
   readonly options: { readonly [name: string]: string | null };
 }
 
-/** A port that was let name another host. */
 export interface MovedPort {
   readonly port: string;
   readonly before: PortPlace;
   readonly after: PortPlace;
 }
 
-/** Whether two say the same. */
 export function samePlace(one: PortPlace, other: PortPlace): boolean {
   return (
     one.host === other.host &&
@@ -24,7 +22,7 @@ export function samePlace(one: PortPlace, other: PortPlace): boolean {
   );
 }
 
-/** What a machine's port is to say once a host boots it. @param my_ip the host's own, as its nova.conf has it */
+/** Port values for a boot host. @param my_ip from the host's nova.conf */
 export function placeOn(host: string, my_ip: string): PortPlace {
   const options = {
     "bootfile-name": "pxelinux.0",

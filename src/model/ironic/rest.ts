@@ -2,52 +2,51 @@ import type { Json } from "../../lib/json.ts";
 import type { Row } from "../machine.ts";
 import type { Resource } from "../plan.ts";
 
-/** Field -> the minor microversion that brought it. */
+/** Field -> its first minor microversion. */
 type Minors = { readonly [field: string]: number };
 
 interface RestFields {
-  /** Accepted when the resource is made. */
+  /** Accepted at creation. */
   readonly create: Minors;
-  /** Reported, and written by a call of its own once the resource is there. */
+  /** Reported, and written by a separate call after creation. */
   readonly later: Minors;
-  /** Reported, and Ironic's own to write. */
+  /** Reported, and written only by Ironic. */
   readonly reported: Minors;
 }
 
-/** What Ironic's API can carry. mappings/schema/rest.schema.json has the form. */
+/** Capabilities of Ironic's API. Schema: mappings/schema/rest.schema.json */
 export interface RestDoc extends Readonly<Record<Resource, RestFields>> {
   /** First minor with the verb `adopt`. */
   readonly adopt: number;
-  /** First minor by which a node itself refuses automated cleaning, so that `provide` wipes nothing. */
+  /** First minor at which a node can disable automated cleaning, so `provide` wipes nothing. */
   readonly provide: number;
   /** Last minor whose release reads `extra.vif_port_id` of ports. @source facts/ironic.md 0.6 */
   readonly vif_in_extra_until: number;
-  /** Planned provision_state -> the one this backend can reach. */
+  /** Planned provision_state -> reachable state. */
   readonly goals: { readonly [state: string]: "active" | "available" | "manageable" };
-  /** Fields left behind without a finding, and why. */
+  /** Fields omitted without a finding, and the reason. */
   readonly silent: { readonly [field: string]: string };
 }
 
-/** The new value of a node's field, or of a key of it. undefined removes it; automated_clean then has the conductor's default. */
+/** undefined removes the value, and resets automated_clean to the conductor's default. */
 export interface NodeChange {
   readonly path: readonly [field: string, key?: string];
   readonly after: Json | undefined;
   readonly op?: "replace";
 }
 
-/** The minor of a microversion `1.N`: 1.9 is older than 1.101. */
+/** The N of `1.N`: 1.9 is older than 1.101. */
 export function minorOf(microversion: string): number {
   return Number(microversion.slice(microversion.indexOf(".") + 1));
 }
 
-/** Fields of a kind that a microversion has. */
 function fieldsAt(fields: Minors, minor: number): ReadonlySet<string> {
   return new Set(
     Object.entries(fields).flatMap(([field, since]) => (since <= minor ? [field] : [])),
   );
 }
 
-/** Fields a microversion tells of a resource, whoever writes them. */
+/** Fields that a microversion reports for a resource. */
 export function carriedFields(
   doc: RestDoc,
   resource: Resource,
@@ -57,7 +56,7 @@ export function carriedFields(
   return fieldsAt({ ...create, ...later, ...reported }, minor);
 }
 
-/** The row a service is asked to make: what it accepts at once, without what is NULL anyway. */
+/** The body of a create request: accepted fields without NULL. */
 export function createdRow(doc: RestDoc, resource: Resource, row: Row, minor: number): Row {
   const fields = fieldsAt(doc[resource].create, minor);
   return Object.fromEntries(

@@ -6,14 +6,13 @@ import type { Step } from "../plan.ts";
 import type { Column } from "../tables.ts";
 import type { Service } from "./service.ts";
 
-/** A release this tool knows, with its tables. */
 export interface Release {
   readonly doc: TargetDoc;
   readonly node: readonly Column[];
   readonly port: readonly Column[];
 }
 
-/** What to look for in Ironic: everything a batch of machines would claim. */
+/** Keys of a batch that must be free in Ironic. */
 export interface Claims {
   readonly uuids: readonly string[];
   readonly instance_uuids: readonly string[];
@@ -22,70 +21,66 @@ export interface Claims {
   readonly addresses: readonly string[];
 }
 
-/** Rows of Ironic that stand where a batch wants to stand; secrets sealed. */
+/** Existing rows with these keys. Secrets are sealed. */
 export interface Current {
   readonly nodes: readonly Row[];
-  /** With `node_uuid` in place of node_id. */
+  /** With `node_uuid` instead of node_id. */
   readonly ports: readonly Row[];
 }
 
-/** What would become of rows to delete. */
 export interface RemovalForecast extends Pick<Outcome, "found" | "left"> {
-  /** Deleted as soon as a conductor lets go of them; left when it does not in time. */
+  /** Deleted when a conductor releases them in time, else skipped. */
   readonly waiting: readonly Left[];
 }
 
-/** A foreign key to nodes without an index: for each node that is deleted the server reads its table whole. */
+/** A foreign key to nodes without an index. The server scans its table for each deleted node. */
 export interface ScannedKey {
   readonly table: string;
   readonly column: string;
   readonly rows: number;
 }
 
-/** Where steps are performed: rows of a database, or machines adopted over REST. */
+/** Backend of a load: the database, or adoption over REST. */
 export interface Target {
   readonly identity: TargetIdentity;
   readonly counts: () => Promise<{ readonly nodes: number; readonly ports: number }>;
   readonly current: (wanted: Claims) => Promise<Current>;
-  /** The conductors behind it. */
   readonly service: () => Promise<Service>;
   /**
-   * Performs a batch: all of it or nothing in a database; machine by machine over REST. Rows to
-   * create are compared first, and what is there already is `found`. Rows to delete are deleted only
-   * while they still are as loaded; a machine that is not is `left` whole.
-   *
-   * @throws MigrationError N2I-E300 when a row to create is there and differs, and is not ours
+   * Performs a batch: atomically in a database, by machine over REST. Rows that exist as planned
+   * are `found`. A machine is deleted only if all its rows are as loaded.
+   * @throws MigrationError N2I-E300 if an existing row differs and is not ours
    */
   readonly perform: (steps: readonly Step[], hooks: Hooks) => Promise<Outcome>;
-  /** What `perform` would do now with rows to delete, without a lock; nothing is written. */
+  /** Preview of `perform` for deletions, without locks and writes. */
   readonly judge: (steps: readonly Step[]) => Promise<RemovalForecast>;
-  /** @throws MigrationError N2I-E302 when somebody else holds it */
+  /** @throws MigrationError N2I-E302 if another process holds it */
   readonly lock: () => Promise<Lock>;
 }
 
-/** Held while writing; dies with its connection. */
+/** Held for writes. Ends with its connection. */
 export interface Lock {
-  /** @throws MigrationError N2I-E302 when the lock is lost */
+  /** @throws MigrationError N2I-E302 if the lock is lost */
   readonly check: () => Promise<void>;
   readonly release: () => Promise<void>;
 }
 
-/** Reads Ironic for verify, by queries of its own. */
+/** Reads Ironic for verify with its own queries. */
 export interface Verifier {
-  /** @param planned a row by its uuid: one that is there just so may be given as that very object */
+  /** @param planned row by uuid, which may be returned itself for an equal row */
   readonly rows: (
     nodeUuids: readonly string[],
     planned: (uuid: string) => Row | undefined,
   ) => Promise<{
     readonly nodes: ReadonlyMap<string, Row>;
-    /** Node uuid -> its ports. */
+    /** Ports by node uuid. */
     readonly ports: ReadonlyMap<string, readonly Row[]>;
-    /** Rows that cannot be read as what they should be: uuid -> reason. */
+    /** Unreadable rows: uuid -> reason. */
     readonly unreadable: ReadonlyMap<string, string>;
   }>;
-  /** Nodes that carry this tool's mark. */
+  /** Number of nodes with our mark. */
   readonly marked: () => Promise<number>;
-  /** Secrets met so far that the service masks: they are not compared. */
+  /** Number of masked secrets, which are not compared. */
   readonly uncompared?: () => number;
   readonly markedUuids: () => AsyncIterable<readonly string[]>;
 }

@@ -2,15 +2,14 @@ import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import { MigrationError } from "../../lib/error.ts";
 import { isSecretName } from "../secret.ts";
 
-/** Faults reported at once; of a document with thousands the others are counted. */
+/** Reported faults per document. The rest are counted. */
 const AT_ONCE = 50;
 
 /**
- * Checks a document against its schema, all faults at once.
- *
- * @param name file the document came from
- * @param where where its paths stand in it
- * @throws MigrationError N2I-E103 with every fault, up to fifty: path and what is wrong
+ * Checks a document against its schema.
+ * @param name file of the document, for messages
+ * @param where position of a path in the file
+ * @throws MigrationError N2I-E103 with path and fault of up to fifty faults
  */
 export function checkDocument(
   validate: ValidateFunction,
@@ -21,37 +20,36 @@ export function checkDocument(
   refuse([listedFaults(name, placed(schemaFaults(validate, document), where))]);
 }
 
-/** @throws MigrationError N2I-E103 with a line for each document that has faults */
+/** @throws MigrationError N2I-E103 with a line for each document with faults */
 export function refuse(documents: readonly string[]): void {
   const lines = documents.filter((line) => line !== "");
   if (lines.length > 0) throw new MigrationError("N2I-E103", lines.join("\n"));
 }
 
-/** A document's faults on one line, the first fifty; empty text when it has none. */
+/** Faults of a document on one line. Empty without faults. */
 export function listedFaults(name: string, faults: readonly string[]): string {
   const more = faults.length > AT_ONCE ? [`and ${faults.length - AT_ONCE} more`] : [];
   return faults.length === 0 ? "" : `${name}: ${[...faults.slice(0, AT_ONCE), ...more].join("; ")}`;
 }
 
-/** Where in its file a path of a document stands, `line 4, column 9: `; nothing where nobody knows. */
+/** Position of a path in its file, `line 4, column 9: `, else empty. */
 export type Where = (path: string) => string;
 
-/** Faults, which begin with a path, with where that is. */
+/** Adds the position to each fault, which starts with a path. */
 export function placed(faults: readonly string[], where: Where): readonly string[] {
   return faults.map((fault) => fault.replace(/^\/\S*/, (path) => `${where(path)}${path}`));
 }
 
-/** What of a document its schema does not allow: path and what is wrong. */
 export function schemaFaults(validate: ValidateFunction, document: unknown): readonly string[] {
   if (validate(document)) return [];
   const faults = (validate.errors ?? [])
-    // The branches of a failed choice say less than the choice itself, a key's form more than that it is wrong.
+    // Omit faults inside a failed choice and of key forms, because their parents explain more.
     .filter(({ keyword }) => keyword !== "if" && keyword !== "propertyNames")
     .map((error) => `${pathOf(error) || "/"} ${wordsOf(error)}`);
   return [...new Set(faults)];
 }
 
-/** What a type of JSON is to who writes YAML. */
+/** JSON types in the words of YAML. */
 const TYPES: { readonly [type: string]: string } = {
   object: "a mapping of keys",
   array: "a list",
@@ -62,7 +60,7 @@ const TYPES: { readonly [type: string]: string } = {
   null: "null",
 };
 
-/** A fault in our words; never a value, which may be a secret. */
+/** Fault without the value, which may be a secret. */
 function wordsOf({ keyword, params, message }: ErrorObject): string {
   switch (keyword) {
     case "required":
@@ -93,7 +91,7 @@ function typeWords(type: unknown): string {
   return TYPES[String(type)] ?? String(type);
 }
 
-/** Down to the key that is wrong, unless its name may be a secret. */
+/** Path to the invalid key, unless its name may be a secret. */
 function pathOf({ instancePath, params, propertyName }: ErrorObject): string {
   const key: unknown = params.additionalProperty ?? propertyName;
   if (typeof key !== "string" || isUnnamed(key)) return instancePath;

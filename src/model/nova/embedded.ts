@@ -2,9 +2,8 @@ import { isObject, objectOf, textOrNull } from "../../lib/json.ts";
 import type { Flavor } from "../machine.ts";
 
 /**
- * The flavor an instance carries with it since Kilo; null for what is none.
- *
- * @param text instance_extra.flavor: a serialised object each under `cur`, `old` and `new`
+ * The flavor copy of an instance since Kilo, else null.
+ * @param text instance_extra.flavor: serialised objects `cur`, `old` and `new`
  * @source facts/nova-bm.md 4.3
  */
 export function embeddedFlavor(text: string | null): Flavor | null {

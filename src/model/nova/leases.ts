@@ -1,26 +1,22 @@
 import type { Column, Table } from "../tables.ts";
 
-/** A host's lease, as its row has it. */
 export interface Lease {
   readonly host: string;
   readonly epoch: number;
-  /** Its last heartbeat as its row has it: milliseconds since 1970, by the server's clock. */
+  /** Last heartbeat in milliseconds since 1970, by the server's clock. */
   readonly heartbeat: number;
-  /** Milliseconds since then by the same clock; less than none where it is ahead. */
+  /** Milliseconds since then by the same clock. Negative if the heartbeat is in the future. */
   readonly age: number;
   /** Milliseconds. */
   readonly ttl: number;
-  /** Whether its agent takes over the machines of dead hosts. */
+  /** Whether its agent takes over machines of dead hosts. */
   readonly takes: boolean | null;
   readonly fenced_by: string | null;
-  /** Milliseconds since it was fenced; null where it is not. */
+  /** Milliseconds since it was fenced, else null. */
   readonly fenced: number | null;
 }
 
-/**
- * Whether a lease lasts. One whose heartbeat is further ahead of the clock than it lasts was written by another clock:
- * it would hide the death of its host until this clock is there.
- */
+/** A heartbeat too far in the future is from another clock, and would hide a dead host. */
 export function lasts({ age, ttl }: Pick<Lease, "age" | "ttl">): boolean {
   return Math.abs(age) <= ttl;
 }
@@ -33,22 +29,19 @@ function milliseconds(name: string, empty: boolean): Column {
   return { name, type: "bigint", null: empty };
 }
 
-/**
- * What `host schema extend` adds to bm_nodes, in this order. Each may be left out of an INSERT:
- * nova-baremetal names its columns and never sees them.
- */
+/** Columns that `host schema extend` adds to bm_nodes. An INSERT of nova-baremetal omits them. */
 export const LEASE_COLUMNS: readonly Column[] = [
-  // UTC, for people.
+  // UTC, for display.
   { name: "service_heartbeat_at", type: "datetime", null: true },
-  // The same moment since 1970 by the server's clock, the only one that is compared.
+  // The same in milliseconds since 1970 by the server's clock. Only this is compared.
   milliseconds("service_heartbeat_ms", true),
-  // One more at each change of the owner; it never goes back.
+  // Incremented at each change of the owner.
   { name: "service_epoch", type: "bigint", null: false, default: 0 },
-  // What task_state was before `migrating`.
+  // task_state before `migrating`.
   named("prev_task_state", 255),
 ];
 
-/** The tables it adds. Times are milliseconds since 1970 by the server's clock. */
+/** Additional tables. Times are milliseconds since 1970 by the server's clock. */
 export const LEASE_TABLES: { readonly [name: string]: Table } = {
   bm_service_leases: table([
     named("host", 255, false),
@@ -69,7 +62,7 @@ export const LEASE_TABLES: { readonly [name: string]: Table } = {
     { name: "token", type: "bigint", null: false, default: 0 },
     { name: "expires_ms", type: "bigint", null: false, default: 0 },
   ]),
-  // What a dead host's disk tells nobody.
+  // Boot data that is otherwise only on the disk of the host.
   bm_boot_records: table([
     named("instance_uuid", 36, false),
     named("host", 255, false),
@@ -80,16 +73,12 @@ export const LEASE_TABLES: { readonly [name: string]: Table } = {
   ]),
 };
 
-/** Its first column is its key. */
+/** The first column is the primary key. */
 function table(columns: readonly [Column, ...Column[]]): Table {
   return { columns, primary: [columns[0].name], unique: [], foreign: [], index: [] };
 }
 
-/**
- * Whether nova_bm was extended: all is there. A part of it may be a fork's of the same name.
- *
- * @param columns of bm_nodes
- */
+/** A single table or column may be a fork's. @param columns of bm_nodes */
 export function isExtended(tables: ReadonlySet<string>, columns: readonly string[]): boolean {
   return (
     Object.keys(LEASE_TABLES).every((name) => tables.has(name)) &&
@@ -99,12 +88,12 @@ export function isExtended(tables: ReadonlySet<string>, columns: readonly string
 
 const ADDED: ReadonlySet<string> = new Set(LEASE_COLUMNS.map(({ name }) => name));
 
-/** The columns that nova-baremetal or a fork made. */
+/** Columns of nova-baremetal or a fork. */
 export function withoutLeases(columns: readonly string[]): readonly string[] {
   return columns.filter((name) => !ADDED.has(name));
 }
 
-/** Whether a table of that name is the one that leases use, and not a fork's. */
+/** Whether a table is our lease table, not a fork's of the same name. */
 export function isLeaseTable(name: string, columns: readonly string[]): boolean {
   const own = LEASE_TABLES[name]?.columns.map((column) => column.name) ?? [];
   return own.length > 0 && [...own].sort().join() === [...columns].sort().join();

@@ -1,7 +1,6 @@
-/** What `bm_nodes.task_state` and `instances.task_state` say of a machine that is under way. @source systems.md A5 */
+/** `bm_nodes.task_state` and `instances.task_state` during a move. @source systems.md A5 */
 export const MIGRATING = "migrating";
 
-/** A row of an extended bm_nodes, as far as a move looks at it. */
 export interface LegacyNode {
   readonly id: number;
   readonly uuid: string;
@@ -12,7 +11,6 @@ export interface LegacyNode {
   readonly instance_uuid: string | null;
 }
 
-/** The instance on it, live or deleted. */
 export interface LegacyTenant {
   readonly id: number;
   readonly uuid: string;
@@ -21,41 +19,41 @@ export interface LegacyTenant {
   readonly vm_state: string | null;
   readonly task_state: string | null;
   readonly locked: boolean;
-  /** Null where nobody locked it: a move locks and leaves this as it was. */
+  /** Null if unlocked. A move locks the instance without changing this. */
   readonly locked_by: string | null;
   readonly deleted: boolean;
 }
 
-/** A machine of nova-baremetal that goes to another host, and what it was before: the way back needs no more. */
+/** A move of a nova-baremetal machine, with the previous state for rollback. */
 export interface LegacyMove {
   /** bm_nodes.id. */
   readonly id: number;
   readonly uuid: string;
   readonly from: string;
   readonly to: string;
-  /** bm_nodes.service_epoch before; one more with each change of the owner. */
+  /** bm_nodes.service_epoch before the move. Each change of the owner increments it. */
   readonly epoch: number;
-  /** bm_nodes.task_state before, and what it ends as. */
+  /** bm_nodes.task_state before and after. */
   readonly before: string | null;
   readonly after: string | null;
-  /** Somebody died over it: it is `migrating` already. */
+  /** An earlier move died: it is already `migrating`. */
   readonly begun: boolean;
   readonly tenant: LegacyTenantMove | null;
-  /** Whether its boot files are made on the new host. */
+  /** Whether its boot files are created on the new host. */
   readonly boots: boolean;
 }
 
-/** Its instance before, and how it ends. */
+/** Its instance before and after. */
 export interface LegacyTenantMove {
   readonly id: number;
   readonly uuid: string;
   readonly node: string;
-  /** Of a machine that somebody died over it may be neither old nor new owner's. */
+  /** After a move that died, possibly neither the old nor the new owner. */
   readonly host: string;
   readonly locked: boolean;
-  /** What Nova was doing with it when its host died in a deploy; null otherwise. */
+  /** Task of a deployment during which its host died, else null. */
   readonly task_state: string | null;
-  /** task_state of a request that somebody took for lost: no way back brings it again, as nova-compute would repeat it. */
+  /** task_state of a lost request. Rollback omits it, because nova-compute would repeat it. */
   readonly request?: string;
   /** instances.vm_state before and after. */
   readonly before: string | null;

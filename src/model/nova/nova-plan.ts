@@ -5,11 +5,9 @@ import type { Hooks, Outcome, State } from "../change.ts";
 import type { Lock } from "../ironic/target.ts";
 import type { Row } from "../machine.ts";
 
-/** What of Nova is changed: the rows that name a compute host, and extra specs of flavors in nova or in nova_api. */
 const NOVA_PARTS = ["hosts", "flavors", "api"] as const;
 type NovaPart = (typeof NOVA_PARTS)[number];
 
-/** Tables this tool may change in nova and nova_api. */
 export type NovaTable =
   | "instances"
   | "compute_nodes"
@@ -19,104 +17,94 @@ export type NovaTable =
   | "flavor_extra_specs";
 
 /**
- * A change of one row of nova, reversible: `before: null` creates it, `after: null` deletes it.
- * Both hold the columns that change and those that must stay as they are for the change to be right.
+ * A reversible change of one Nova row: `before: null` creates it, `after: null` deletes it. Both
+ * have the changed columns, and those that must stay unchanged.
  */
 export interface NovaStep {
-  /** `instances:17`; a row that has no number yet is named by what is unique in it. */
+  /** `instances:17`. A row without an id is named by its unique columns. */
   readonly id: string;
   readonly part: NovaPart;
   readonly table: NovaTable;
-  /** Finds the row: its id, or the columns that are unique. */
+  /** Id or unique columns of the row. */
   readonly key: Row;
   readonly before: Row | null;
   readonly after: Row | null;
-  /** Uuid of the machine it belongs to; null when it belongs to several. */
+  /** Uuid of its machine. Null for several machines. */
   readonly machine: string | null;
-  /** For people: `flavor baremetal`, `instance b000..`. */
+  /** For display: `flavor baremetal`, `instance b000..`. */
   readonly of: string;
 }
 
 export interface NovaIdentity extends ServerIdentity {
   readonly schema_version: number;
-  /** Head of alembic; absent before Xena. */
+  /** Alembic head. Absent before Xena. */
   readonly head?: string;
 }
 
-/** What plan.json says of the steps on Nova's own rows. */
 export interface NovaPlanHeader {
-  /** ISO 8601, UTC: what `deleted_at` and `created_at` of changed rows say. */
+  /** ISO 8601, UTC, for `deleted_at` and `created_at` of changed rows. */
   readonly made_at: string;
   readonly target: NovaIdentity;
-  /** The nova_api database; absent where flavors are nova's own rows. */
+  /** The nova_api database. Absent if nova has the flavors. */
   readonly api?: NovaIdentity;
-  /** Which compute hosts take machines over, as `--compute-host` had it; empty: each keeps its own. */
+  /** New compute hosts from `--compute-host`. Empty: hosts are kept. */
   readonly compute_hosts: readonly string[];
-  /** What the operator asked for, for people. */
+  /** The operator's options, for display. */
   readonly asked: readonly string[];
 }
 
 export interface NovaPlanCounts {
   readonly hosts: number;
   readonly flavors: number;
-  /** Extra specs in nova_api; absent where flavors are nova's own rows. */
+  /** Extra specs in nova_api. Absent if nova has the flavors. */
   readonly api?: number;
   readonly findings: number;
-  /** Compute hosts that must have stopped before rows are changed. */
+  /** Compute hosts that must be stopped for the change. */
   readonly stopped: readonly string[];
 }
 
-/** Steps of a plan for Nova, of all parts. */
 export function stepsOf(counts: NovaPlanCounts): number {
   return NOVA_PARTS.reduce((sum, part) => sum + (counts[part] ?? 0), 0);
 }
 
-/** How the row of a step stands: nobody waits for one. */
+/** State of a step's row. Nova rows never wait. */
 export type RowState = State & { readonly is: Exclude<State["is"], "waiting"> };
 
 /**
- * What a nova-compute service wrote of itself. `updated_at` is renewed by any change of the row, so
- * that a dead host which somebody disabled looks alive: a heartbeat changes the count, and since
- * Liberty `last_seen_up`.
- *
+ * Heartbeat of a nova-compute service. Any change of the row renews `updated_at`, but only a
+ * heartbeat changes the count, and since Liberty `last_seen_up`.
  * @source nova db/sqlalchemy/api.py service_update; facts/systems-measured.md A1+
  */
 export interface HostBeat {
   readonly id: number;
   readonly host: string;
   readonly report_count: number | null;
-  /** Naive UTC; null before Liberty, and before the first report since. */
+  /** Naive UTC. Null before Liberty, and before the first report. */
   readonly last_seen_up: string | null;
-  /**
-   * Seconds since `last_seen_up`, by the database's clock; since `updated_at` where that is null.
-   * Null before the first report.
-   */
+  /** Seconds since `last_seen_up`, else `updated_at`, by the database clock. Null without any. */
   readonly age: number | null;
 }
 
-/** A nova database that may be written to. */
 export interface NovaTarget {
   readonly identity: NovaIdentity;
   readonly lock: () => Promise<Lock>;
-  /** How the rows of steps stand; nothing is locked or written. */
+  /** States of the steps' rows, without locks and writes. */
   readonly inspect: (steps: readonly NovaStep[]) => Promise<readonly RowState[]>;
-  /** What the nova-compute services of compute hosts say of themselves now. */
+  /** Current heartbeats of compute hosts. */
   readonly beats: (hosts: readonly string[]) => Promise<readonly HostBeat[]>;
-  /** How many live instances and compute nodes are on compute hosts now, whoever they belong to. */
+  /** Number of live instances and compute nodes by host, of all owners. */
   readonly use: (
     hosts: readonly string[],
   ) => Promise<ReadonlyMap<string, { readonly instances: number; readonly computes: number }>>;
   /**
-   * Performs a batch in one transaction. A row that is as after already is `found`.
-   *
-   * @throws MigrationError N2I-E300 when a row differs that is not ours
+   * Performs a batch in one transaction. Rows that already have the new values are `found`.
+   * @throws MigrationError N2I-E300 if a row differs and is not ours
    */
   readonly perform: (steps: readonly NovaStep[], hooks: NovaHooks) => Promise<NovaOutcome>;
   /**
-   * Writes a batch whose rows are all as before, each statement comparing what it replaces, and holds it in its
-   * transaction: nothing is kept until that is said.
-   *
-   * @returns null where one of them is not so: nothing is held then
+   * Writes a batch in an open transaction, if all rows have their old values, which each statement
+   * compares.
+   * @returns null if a row differs. Nothing is held then
    */
   readonly hold: (steps: readonly NovaStep[]) => Promise<HeldSteps | null>;
 }
@@ -124,39 +112,34 @@ export interface NovaTarget {
 type NovaHooks = Omit<Hooks, "ended">;
 type NovaOutcome = Omit<Outcome, "failed" | "broke">;
 
-/** A batch that is written and not kept. */
+/** A written batch before its commit. */
 export interface HeldSteps {
-  /** Keeps it: does and answers what `perform` would. */
+  /** Commits. Same hooks and result as `perform`. */
   readonly keep: (hooks: NovaHooks) => Promise<NovaOutcome>;
-  /** Takes it back. */
+  /** Rolls back. */
   readonly drop: () => Promise<void>;
 }
 
-/** A file of a plan. */
 export interface PlanFile {
-  /** As its own footer has it. */
+  /** As in its footer. */
   readonly sha256: string;
   /** Without header and footer. */
   readonly lines: number;
 }
 
-/** plan.json: what is said of a plan as a whole, and of which files it is made. */
+/** plan.json: the whole plan and its files. */
 export interface PlanManifest extends PlanHeader {
   readonly counts: PlanCounts;
-  /** Of its steps on Nova's own rows; null when it was made without Nova. */
+  /** Nova section. Null for a plan without Nova. */
   readonly nova: { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts } | null;
   /** By name, without `.jsonl`. */
   readonly files: { readonly [name: string]: PlanFile };
 }
 
-/** The file of machines; those of Nova are named as the legs of its part. */
+/** File of machines. Nova's files have the names of its legs. */
 export const MACHINES = "machines";
 
-/**
- * Refuses a batch with rows that are neither as planned nor ours.
- *
- * @throws MigrationError N2I-E300
- */
+/** Refuses a batch with rows that differ and are not ours. @throws MigrationError N2I-E300 */
 export function refuseStrange(
   left: Outcome["left"],
   owned: (id: string) => boolean,
@@ -168,23 +151,19 @@ export function refuseStrange(
   throw new MigrationError("N2I-E300", `${strange.length} ${what} are not as planned: ${some}`);
 }
 
-/**
- * Rows of Nova by what becomes of them together. `shared` are rows of hosts that machines share: what
- * becomes of them depends on what became of the others, so they go last.
- */
+/** Nova rows by order. `shared` are host rows of several machines, which depend on the others. */
 export const NOVA_LEGS = ["hosts", "shared", "api", "flavors"] as const;
 
 export type NovaLegName = (typeof NOVA_LEGS)[number];
 
-/** Names a leg's part in the journal. */
+/** Part name of a leg in the journal. */
 export function novaName(leg: NovaLegName): string {
   return `nova-${leg}`;
 }
 
-/** All of them. */
 export const NOVA_NAMES = NOVA_LEGS.map(novaName);
 
-/** What becomes of the deploy images that flavors name. @source facts/nova-bm.md 4.2 */
+/** Change of the deploy images of flavors. @source facts/nova-bm.md 4.2 */
 export type Images =
   | { readonly do: "keep" }
   | { readonly do: "delete" }

@@ -1,4 +1,4 @@
-/** Versions of nova's own database, each the last of its release. @source facts/nova-bm.md 1.1 */
+/** Last version of nova's database by release. @source facts/nova-bm.md 1.1 */
 const RELEASES: readonly (readonly [number, string])[] = [
   [161, "Grizzly"],
   [216, "Havana"],
@@ -18,61 +18,52 @@ const RELEASES: readonly (readonly [number, string])[] = [
   [423, "Xena or later"],
 ];
 
-/**
- * What stands for the version where alembic counts: a number that sqlalchemy-migrate never had. Heads
- * are compared as such.
- */
+/** Stands for alembic. sqlalchemy-migrate never had it. Heads are compared instead. */
 export const ALEMBIC = 423;
 
-/** Heads of nova, oldest first; none of them takes away what is read here. @source nova nova/db/main/migrations/versions */
+/** Oldest first. None removes a column we read. @source nova nova/db/main/migrations/versions */
 export const NOVA_HEADS: readonly string[] = [
   ...["8f2f1571d55b", "16f1fbcab42b", "ccb0fa1a2252", "960aac0e09ea", "1b91788ec3a6"],
   ...["1acf2c98e646", "13863f4e1612", "d60bddf7a903", "2903cd72dc14", "ab450ba04102"],
 ];
 
 /**
- * Whether a nova-compute that has no row in services refuses to start once its driver lists
- * instances: 29.0.0 (2024.1) does, and brought the head 13863f4e1612, which 28 has not.
- *
+ * Whether a nova-compute without a services row refuses to start if its driver lists instances:
+ * since 29.0.0 (2024.1), whose head is 13863f4e1612.
  * @source nova 29.0.0 compute/manager.py _sanity_check_new_host
  */
 export function refusesNewHosts(head: string | undefined): boolean {
   return head !== undefined && NOVA_HEADS.indexOf(head) >= NOVA_HEADS.indexOf("13863f4e1612");
 }
 
-/** How a version is named for people. */
 export function versionNamed(version: number): string {
   return version === ALEMBIC || version === ALEMBIC_API ? "of Xena or later" : String(version);
 }
 
-/** The first and the last version that is known. */
+/** Supported versions before alembic. */
 export const NOVA_VERSIONS = { first: 161, last: 422 } as const;
 
-/** Liberty's, the first Nova that destroys by its records of evacuations. @source facts/rehearsal.md 5 */
+/** Liberty, the first Nova that destroys by evacuation records. @source facts/rehearsal.md 5 */
 export const LIBERTY = 302;
 
-/** Juno's, the last Nova that had nova-baremetal. */
+/** Juno, the last Nova with nova-baremetal. */
 export const JUNO = 254;
 
-/** The release a version of nova's database belongs to, or is on the way to. */
 export function novaReleaseOf(version: number): string {
   return RELEASES.find(([last]) => version <= last)?.[1] ?? "a later release";
 }
 
-/**
- * Whether flavors are nova_api's: Newton reads them there first, and its own data migration takes
- * them away from nova. @source facts/nova-bm.md 4.3
- */
+/** Newton's data migration moves flavors to nova_api. @source facts/nova-bm.md 4.3 */
 export function hasApiFlavors(version: number): boolean {
   return version > 319;
 }
 
-/** Whether aggregates are nova_api's: since Newton nothing reads nova's own tables of them. */
+/** Since Newton, nothing reads nova's own tables. */
 export function hasApiAggregates(version: number): boolean {
   return version > 319;
 }
 
-/** Versions of nova_api, each the last of its release. @source facts/nova-bm.md 4.3 */
+/** Last version of nova_api by release. @source facts/nova-bm.md 4.3 */
 const API_RELEASES: readonly (readonly [number, string])[] = [
   [3, "Liberty"],
   [7, "Mitaka"],
@@ -87,13 +78,13 @@ const API_RELEASES: readonly (readonly [number, string])[] = [
   [73, "Xena or later"],
 ];
 
-/** As ALEMBIC, of nova_api. */
+/** The same for nova_api. */
 export const ALEMBIC_API = 73;
 
-/** As NOVA_HEADS. @source nova nova/db/api/migrations/versions */
+/** Heads of nova_api, oldest first. @source nova nova/db/api/migrations/versions */
 export const NOVA_API_HEADS: readonly string[] = ["d67eeaabee36", "b30f573d3377", "cdeec0c85668"];
 
-/** Versions of nova_api whose flavors count: Mitaka had the tables and did not read them. */
+/** nova_api versions with flavors. Mitaka had the tables, but did not read them. */
 export const NOVA_API_VERSIONS = { first: 8, last: 72 } as const;
 
 export function novaApiReleaseOf(version: number): string {

@@ -1,7 +1,6 @@
 import type { NovaIdentity } from "./nova-plan.ts";
 import type { OpenRequest } from "./requests.ts";
 
-/** A live nova-compute service. */
 export interface NovaService {
   readonly id: number;
   readonly host: string;
@@ -9,15 +8,14 @@ export interface NovaService {
   readonly disabled_reason: string | null;
 }
 
-/** What of a nova database does not belong to one machine. */
 export interface NovaWorld {
   readonly identity: NovaIdentity;
   readonly services: readonly NovaService[];
-  /** Host -> ids of the live aggregates it is in. */
+  /** Host -> ids of its live aggregates. */
   readonly aggregates: ReadonlyMap<string, readonly number[]>;
-  /** Hosts that own a compute node of nova-baremetal. */
+  /** Hosts with a compute node of nova-baremetal. */
   readonly baremetal: readonly string[];
-  /** Host -> hypervisor types of its live compute nodes that are of neither driver for machines. */
+  /** Host -> hypervisor types of its live compute nodes with other drivers. */
   readonly foreign: ReadonlyMap<string, readonly string[]>;
   /** Host -> live instances on those. */
   readonly guests: ReadonlyMap<string, number>;
@@ -35,14 +33,13 @@ export interface InstanceRow {
 export interface ComputeRow {
   readonly id: number;
   readonly service_id: number | null;
-  /** Since Kilo; NULL until a nova-compute of Kilo wrote the row. Absent before. */
+  /** Since Kilo; NULL until a nova-compute of Kilo writes the row. Absent before. */
   readonly host?: string | null;
   readonly hypervisor_hostname: string | null;
   readonly deleted: number | null;
   readonly deleted_at: string | null;
 }
 
-/** What Nova offers of a machine: a live row of compute_nodes. */
 export interface ComputeSize {
   readonly id: number;
   readonly hypervisor_type: string | null;
@@ -53,30 +50,29 @@ export interface ComputeSize {
   readonly local_gb: number | null;
 }
 
-/** Where Nova offers a machine. */
 export interface ComputePlace {
   readonly id: number;
-  /** Of its service, or as it says itself. */
+  /** From its service, or from the row. */
   readonly host: string | null;
   readonly hypervisor_hostname: string;
   /** `ironic`, or nova-baremetal's `baremetal`. */
   readonly hypervisor_type: string | null;
 }
 
-/** A machine's rows in nova, as they are when the plan is made. */
+/** Nova rows of a machine at planning. */
 export interface MachineRows {
   readonly instance: InstanceRow | null;
-  /** Whether instances.node is a live compute node that is not this machine's. */
+  /** Whether instances.node is a live compute node of another machine. */
   readonly elsewhere: boolean;
-  /** Volumes attached to its instance, by their uuid. */
+  /** Uuids of attached volumes. */
   readonly volumes: readonly string[];
   /** Live rows of the node, oldest first. */
   readonly computes: readonly ComputeRow[];
-  /** Requests that lie in the queue of its instance's host; absent where nobody looked. */
+  /** Queued requests of its instance's host. Absent if not read. */
   readonly queued?: readonly OpenRequest[];
 }
 
-/** What stays on a host when our machines are gone from it. */
+/** Remaining use of a host without our machines. */
 export interface HostUse {
   readonly instances: number;
   readonly computes: number;
@@ -90,23 +86,22 @@ export interface FlavorRow {
 }
 
 export interface SpecRow {
-  /** 0 where a service has it, which tells no ids. */
+  /** 0 from a service, which returns no ids. */
   readonly id: number;
-  /** Id of its flavor. */
+  /** Flavor id. */
   readonly instance_type_id: number;
   readonly key: string;
   readonly value: string | null;
   readonly deleted: number | null;
   readonly deleted_at: string | null;
-  /** Of a row that is deleted for good, and so has to come back whole. */
+  /** For a row that was deleted permanently, and must be restored completely. */
   readonly created_at?: string | null;
   readonly updated_at?: string | null;
 }
 
-/** Where flavors are: each has its own way to add, change and delete an extra spec. */
+/** Database of flavors, which determines how extra specs are changed. */
 export type FlavorPlace = "nova" | "nova_api";
 
-/** Flavors with their live extra specs, and where live instances of them are. */
 export interface FlavorRows {
   readonly place: FlavorPlace;
   readonly flavors: readonly FlavorRow[];

@@ -1,20 +1,18 @@
-/** A request to an instance that no nova-compute began: a row of instance_actions without an event of one. */
+/** A row of instance_actions without a nova-compute event. */
 export interface OpenRequest {
   readonly action: string;
   /** Naive UTC. */
   readonly at: string | null;
-  /** Whether a nova-compute began a later one: it had worked off what lay before it. */
+  /** Whether a nova-compute started a later request, and so completed the earlier ones. */
   readonly overtaken: boolean;
 }
 
 /**
- * What a nova-compute is sent without waiting for an answer, does to a machine, and tells of by an event
- * of its own in every release that records the action. Not among them: what nova-api does by itself
- * (lock), what goes to another host (evacuate, resize), and calls (attach_interface, changePassword),
- * which RabbitMQ drops when the caller's patience ends.
- *
- * @source nova 2013.1 to 33.0.0 compute/instance_actions.py, compute/rpcapi.py, wrap_instance_event in
- *   compute/manager.py; oslo.messaging 14.0.0 _drivers/impl_rabbit.py: expiration
+ * Actions that nova-compute receives as casts, that change the machine, and that have an event in
+ * every release. Not included: actions of nova-api (lock), of another host (evacuate, resize), and
+ * calls (attach_interface, changePassword), which RabbitMQ drops after the caller's timeout.
+ * @source nova 2013.1 to 33.0.0 compute/instance_actions.py, compute/rpcapi.py, wrap_instance_event
+ *   in compute/manager.py; oslo.messaging 14.0.0 _drivers/impl_rabbit.py: expiration
  */
 const EXECUTED: ReadonlySet<string> = new Set([
   ...["stop", "start", "reboot", "rebuild", "delete", "restore", "rescue", "unrescue"],
@@ -24,35 +22,33 @@ const EXECUTED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a request still lies in the message queue of its host: that was not seen since. Until Kilo
- * nothing tells when it was, since each change of its service renews `updated_at`. `finish_time` stays
- * NULL for what was done, too.
- *
- * @param seen when the host reported last, naive UTC; null where nothing tells
+ * Whether a request is still in its host's queue: the host has not reported since. Until Kilo that
+ * time is unknown, because each change of the service renews `updated_at`. `finish_time` is NULL
+ * also for completed requests.
+ * @param seen last report of the host, naive UTC. Null if unknown
  * @source facts/systems-measured.md A1+, A2+
  */
 export function isWaiting({ action, at, overtaken }: OpenRequest, seen: string | null): boolean {
   return EXECUTED.has(action) && !overtaken && (seen === null || at === null || at >= seen);
 }
 
-/** RabbitMQ's queue of requests to a host's nova-compute. */
+/** RabbitMQ queue of a host's nova-compute. */
 export function queueOf(host: string): string {
   return `compute.${host}`;
 }
 
-/** What waits for a host's nova-compute, and the command that takes it away, for people. */
+/** Queued request and the command that purges it, for display. */
 export function requestText({ action, at }: OpenRequest, host: string): string {
   return `${action} of ${at ?? "an unknown time"} waits for the nova-compute of ${host} (rabbitmqctl purge_queue ${queueOf(host)})`;
 }
 
-/** The same of a task_state that no request of instance_actions explains. */
 export function taskStateText(state: string, host: string): string {
   return `task_state ${state} is set, and its request may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue ${queueOf(host)})`;
 }
 
 /**
- * What Nova does with an instance; null: nothing. A nova-compute empties task_state as it begins a build.
- *
+ * Current work of Nova on an instance, else null. A nova-compute clears task_state when it starts a
+ * build.
  * @source nova compute/manager.py _start_building
  */
 export function busyText(
@@ -68,7 +64,7 @@ export function busyText(
     : null;
 }
 
-/** What is left to do at the message broker, for people. */
+/** Manual step at the message broker, for display. */
 export function queueText(host: string): string {
   return `Before nova-compute of ${host} is started again, on the message broker: rabbitmqctl purge_queue ${queueOf(host)}`;
 }

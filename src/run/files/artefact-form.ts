@@ -1,19 +1,17 @@
 import { createHash } from "node:crypto";
 import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
 
-/** Bytes of one line, its newline not counted: what a reader is ready to hold at once. */
+/** Maximum bytes of a line without its newline, which a reader holds in memory. */
 export const LONGEST_LINE = 16 * 1024 * 1024;
-/** Bytes of a footer line. */
+/** Maximum bytes of a footer line. */
 export const LONGEST_FOOTER = 1024 * 1024;
 
 const CHECK = 16;
 const FORM = /^(\{"footer":\{.*\},"sha256":"([0-9a-f]{64})"),"check":"([0-9a-f]{16})"\}$/s;
 
 /**
- * The last line of an artefact, without its newline.
- *
- * The digest speaks of the lines before; `check`, the start of a digest of the footer's own text
- * before it, speaks of the footer, so that counts cannot be changed either.
+ * Last line of an artefact, without its newline. `sha256` covers the previous lines. `check`, the
+ * beginning of a digest of the footer's text, protects the counts.
  */
 export function footerLine(counts: object, sha256: string): string {
   const text = `{"footer":${JSON.stringify(counts)},"sha256":"${sha256}"`;
@@ -35,7 +33,7 @@ export function parseFooter(line: string): ParsedFooter {
   return isObject(counts) ? { kind: "footer", counts, sha256 } : { kind: "edited" };
 }
 
-/** Null when it is no JSON, or JSON that is no object. */
+/** Null if it is not a JSON object. */
 export function parseObject(text: string): JsonObject | null {
   const value = parsedJson(text);
   return isObject(value) ? value : null;

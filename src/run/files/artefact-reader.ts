@@ -9,30 +9,26 @@ import type { RefusalCode } from "../../lib/refusals.ts";
 import type { ArtefactKind, Footer } from "../../model/artefact.ts";
 import { LONGEST_FOOTER, LONGEST_LINE, parseFooter, parseObject } from "./artefact-form.ts";
 
-/** Looks at a line, and at its text, before it is given out; it throws what it refuses. */
+/** Checks a line and its text before it is returned. Throws if it refuses the line. */
 type Check<Line> = (line: Line, value: JsonObject, text: string) => void;
 
 export interface ArtefactReader<Header, Line, Counts> {
   readonly header: Header;
   readonly footer: Footer<Counts>;
-  /** The lines in batches, from the first, each time it is called; memory is that of one batch. */
+  /** Lines in batches, from the first at each call. Memory is one batch. */
   readonly lines: () => AsyncIterable<Line[]>;
 }
 
-/** Bytes read at once: each read asks too whether the file is still the same. */
+/** Bytes per read. Each read also checks that the file is unchanged. */
 const READ = 1024 * 1024;
-/**
- * Of what was read, bytes that are one text: small, so that what was parsed is garbage before the collector has to copy it. V8
- * gives a text of 128 KiB pages of its own, which takes five times as long.
- */
+/** Bytes per parsed text. From 128 KiB on, V8 allocates separate pages, at five times the cost. */
 const BLOCK = 64 * 1024;
 const BATCH = 32;
 
 /**
- * Opens an artefact after it was read once and compared with its digest: no line of a file that
- * is truncated, edited or another's is ever given out. Its types take the digest's word: under this
- * format, this tool wrote them; whoever forges a digest deceives only the operator who owns the file.
- *
+ * Opens an artefact after its whole content was compared with its digest, so no line of a damaged
+ * file is ever returned. The digest replaces a check of types, because only the owner of the file
+ * could forge it.
  * @throws MigrationError N2I-E110 missing, N2I-E111 truncated, N2I-E112 edited, N2I-E113 other
  */
 export async function openArtefact<Header = JsonObject, Line = JsonObject, Counts = JsonObject>(
@@ -46,7 +42,7 @@ export async function openArtefact<Header = JsonObject, Line = JsonObject, Count
     await checkBody(file, path, ending);
     const { sha256, counts } = ending;
     return {
-      // Format and digest were checked; they stand for a check of each field, of lines too.
+      // Format and digest were checked, instead of each field.
       header: (await headerOf(file, path, ending)) as Header,
       footer: { footer: counts as Counts, sha256 },
       lines: () => linesOf(path, kind, ending, check),
@@ -58,7 +54,7 @@ export async function openArtefact<Header = JsonObject, Line = JsonObject, Count
   }
 }
 
-/** The digest of an artefact, after the file was compared with it. */
+/** The digest of an artefact, after the check. */
 export async function digestOnly(path: string, kind: ArtefactKind): Promise<string> {
   return (await openArtefact(path, kind)).footer.sha256;
 }
@@ -82,7 +78,7 @@ async function* linesOf<Line>(
   try {
     let number = -1;
     for await (const text of blocks(file, path, ending)) {
-      await turn(); // who waits for an answer gets it before more is parsed
+      await turn(); // let other work run before parsing more
       const lines = text.split("\n");
       if (number < 0) lines.shift(); // the header
       number = Math.max(number, 0);
@@ -105,7 +101,7 @@ async function* linesOf<Line>(
   }
 }
 
-/** The text before the footer in pieces of whole lines, the last newline of each left out. */
+/** The text before the footer in pieces of complete lines, without the last newline of each. */
 async function* blocks(
   file: FileHandle,
   path: string,
@@ -122,7 +118,7 @@ async function* blocks(
       throw refusal("N2I-E112", path, "changed while it was read");
     }
     if (now.ctimeNs !== ending.identity.ctimeNs) {
-      // Of a file that a backup linked, or whose rights were changed, nothing else tells it from one whose time was put back.
+      // A backup link or a mode change looks like a restored mtime, so compare the content again.
       await checkBody(file, path, ending);
       ending.identity = now;
       continue;
@@ -140,7 +136,7 @@ async function* blocks(
   }
 }
 
-/** Parts of whole lines, the last newline of each left out; what stands behind the last one is left. */
+/** Parts of complete lines, without their last newline. Ignores an incomplete line at the end. */
 function* wholeLines(read: Buffer): Generator<Buffer> {
   for (let start = 0; start < read.length; ) {
     // A line may be longer than a part.
@@ -161,22 +157,22 @@ function same(one: Identity, other: Identity): boolean {
   );
 }
 
-/** What tells that a path still leads to the very file, unchanged, that was looked at. */
+/** Identity of an unchanged file. */
 interface Identity {
   readonly dev: bigint;
   readonly ino: bigint;
   readonly size: bigint;
   readonly mtimeNs: bigint;
-  /** Changes with the file's inode too, and nobody puts it back. */
+  /** Also changes with the inode, and cannot be reset. */
   readonly ctimeNs: bigint;
 }
 
 interface ArtefactEnd {
   readonly counts: JsonObject;
   readonly sha256: string;
-  /** Bytes before the footer's line. */
+  /** Bytes before the footer line. */
   readonly body: number;
-  /** When its digest was compared with its bytes last. */
+  /** State of the file when its digest was checked. */
   identity: Identity;
 }
 
@@ -196,7 +192,7 @@ const FOOTER_WITHIN = Buffer.from('\n{"footer":');
 /** @throws MigrationError N2I-E110 */
 export async function openFile(path: string, kind: keyof typeof STAGES): Promise<FileHandle> {
   try {
-    // O_NONBLOCK: to open a pipe would wait for its writer.
+    // O_NONBLOCK, because opening a pipe would wait for its writer.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     if (!["ENOENT", "ENOTDIR"].includes(systemCode(cause) ?? "")) throw notRead(path, cause);
@@ -210,11 +206,7 @@ async function identify(file: FileHandle): Promise<Identity> {
   return { dev, ino, size, mtimeNs, ctimeNs };
 }
 
-/**
- * What header and footer say, the bytes between them unseen.
- *
- * @throws MigrationError N2I-E111, N2I-E112, N2I-E113
- */
+/** Reads only header and footer. @throws MigrationError N2I-E111, N2I-E112, N2I-E113 */
 async function readEnding(
   file: FileHandle,
   path: string,
@@ -234,11 +226,7 @@ async function readEnding(
   return { counts: footer.counts, sha256: footer.sha256, body: from + start, identity };
 }
 
-/**
- * Reads the whole file once and compares it with its footer.
- *
- * @throws MigrationError N2I-E112 when it differs, or has a footer or a line over 16 MiB within
- */
+/** @throws MigrationError N2I-E112 if it differs, or has an earlier footer or a line over 16 MiB */
 async function checkBody(file: FileHandle, path: string, ending: ArtefactEnd): Promise<void> {
   const hash = createHash("sha256");
   const block = Buffer.allocUnsafe(Math.min(CHECKED, ending.body));
@@ -261,7 +249,8 @@ async function checkBody(file: FileHandle, path: string, ending: ArtefactEnd): P
       longest = Math.max(longest, sinceNewline + end - start);
       sinceNewline = 0;
       start = end + 1;
-      // At each newline, of which one letter says nearly always that it is none: to search all bytes takes ten times as long.
+      // Compare one character after each newline first. A search of all bytes takes ten times as
+      // long.
       footer ||= read[end + 3] === FOOTER_WITHIN[3] && isFooterAt(read, end);
     }
     sinceNewline += bytesRead - start;
@@ -294,17 +283,17 @@ function checkFormat(head: string, path: string, kind: ArtefactKind): void {
   throw refusal("N2I-E113", path, "is not an artefact of this tool");
 }
 
-/** Whether a file begins as one of this format. @throws MigrationError N2I-E113 for one of another */
+/** Whether a file starts with this format. @throws MigrationError N2I-E113 for another format */
 export function isOf(wanted: string, head: string, path: string): boolean {
   const [, format] = /^\s*\{\s*"format"\s*:\s*"([\w/@.-]*)"/.exec(head) ?? [];
   if (format === undefined || format === wanted) return format === wanted;
   throw refusal("N2I-E113", path, `is ${format}, not ${wanted} as wanted here`);
 }
 
-/** Formats with version 2; all others have version 1. */
+/** Formats with version 2. Others have version 1. */
 const SECOND: readonly ArtefactKind[] = ["nova", "snapshot"];
 
-/** @param length bytes; fewer come when the file became shorter meanwhile */
+/** @param length bytes. Returns fewer if the file became shorter */
 async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(length);
   let got = 0;

@@ -7,7 +7,7 @@ import { footerLine, LONGEST_LINE } from "./artefact-form.ts";
 import type { RunFolder } from "./run-folder.ts";
 
 interface Written {
-  /** As the footer has it: of all bytes before the footer's line. */
+  /** As in the footer: of all bytes before its line. */
   readonly sha256: string;
   readonly bytes: number;
   /** Without header and footer. */
@@ -15,27 +15,23 @@ interface Written {
 }
 
 export interface ArtefactWriter {
-  /**
-   * Adds one line: an object, or the JSON text of one. A promise is given when the disk is behind;
-   * await it and memory stays flat.
-   */
+  /** Adds a line: an object or its JSON text. Await the promise, if any, to limit memory. */
   readonly write: (line: object | string) => Promise<void> | undefined;
-  /** Adds the footer and puts the file in place of the old one, for good. */
+  /** Adds the footer, and replaces the old file. */
   readonly finish: (counts: object) => Promise<Written>;
-  /** Removes what was written; the old file stands. After a refusal this has happened already. */
+  /** Removes the new file and keeps the old one. A failed write has already done so. */
   readonly abandon: () => Promise<void>;
 }
 
-/** Bytes handed to the disk at once. */
+/** Bytes per write. */
 const BLOCK = 512 * 1024;
-/** Bytes after which the disk is asked to catch up, so that the last wait is short. */
+/** Bytes between two syncs, so that the last one is short. */
 const SYNC_EVERY = 32 * 1024 * 1024;
 
 /**
- * Begins `name` in the run: JSON Lines with this header and, at the end, a footer. The file takes
- * its name only when it is whole.
- *
- * @throws MigrationError N2I-E120, from every function here, with the file's name
+ * Starts `name` in the run: JSON Lines with this header and a footer. The file gets its name when
+ * it is complete.
+ * @throws MigrationError N2I-E120 with the file's name, from every function here
  */
 export async function createArtefact(
   run: RunFolder,
@@ -49,11 +45,11 @@ export async function createArtefact(
   const free: Buffer[] = [];
   let block: Buffer = Buffer.allocUnsafe(BLOCK);
   let used = 0;
-  let lines = -1; // the header is none
+  let lines = -1; // without the header
   let bytes = 0;
   let disk: Promise<void> = Promise.resolve();
 
-  /** Queues the block; gives the wait for the one before it, so that two are in memory. */
+  /** Queues the block. @returns the wait for the previous block, so at most two are in memory */
   const flush = (): Promise<void> => {
     const full = block;
     const filled = full.subarray(0, used);
@@ -64,11 +60,11 @@ export async function createArtefact(
       await writeAll(filled);
       if (full.length === BLOCK) free.push(full);
     });
-    disk.catch(() => undefined); // whoever writes next, or finishes, gets the error
+    disk.catch(() => undefined); // the next write or finish gets the error
     block = free.pop() ?? Buffer.allocUnsafe(BLOCK);
     used = 0;
     const wait = before.catch(fail);
-    wait.catch(() => undefined); // nobody has to wait; finish fails then
+    wait.catch(() => undefined); // optional to await, because finish also fails
     return wait;
   };
 
@@ -81,7 +77,7 @@ export async function createArtefact(
     const text = typeof line === "string" ? line : JSON.stringify(line);
     if (text.includes("\n")) throw new Error("a line of an artefact holds a newline");
     lines += 1;
-    const room = text.length * 3 + 1; // UTF-8 takes at most three bytes a UTF-16 unit
+    const room = text.length * 3 + 1; // UTF-8 needs at most three bytes for a UTF-16 unit
     let wait: Promise<void> | undefined;
     if (used + room > block.length) {
       if (used > 0) wait = flush();
@@ -114,7 +110,6 @@ export async function createArtefact(
   };
 }
 
-/** Writes all of it, and asks the disk to catch up now and then. */
 function writerTo(handle: FileHandle): (data: Buffer) => Promise<void> {
   let unsynced = 0;
   return async (data) => {

@@ -5,16 +5,15 @@ import { notWritten } from "../../lib/files/failure.ts";
 import { openManifest, PLAN } from "./plan-folder.ts";
 import { INNER, type RunFolder } from "./run-folder.ts";
 
-/** Files that a run inside a run shares with it, in addition to its plan. */
+/** Files that a run within a run shares with it, in addition to its plan. */
 const SHARED = ["run.json", "snapshot.jsonl", "power.jsonl", "secret.key"];
 
 const ABOUT = "The journal here describes copies of databases: give --run the folder above.\n";
 
 /**
- * Makes an empty run inside a run. Its plan, snapshot, readings and key are links to those of the run. Its journal and
- * all other files are its own. Replaces an earlier one of the same name.
- *
- * @throws MigrationError N2I-E110 if that name is taken, N2I-E120
+ * Creates an empty run within a run, and replaces an earlier one with this name. Plan, snapshot,
+ * readings and key are links. Journal and other files are its own.
+ * @throws MigrationError N2I-E110 if the name is in use, N2I-E120
  */
 export async function makeInnerRun(run: RunFolder, name: string): Promise<RunFolder> {
   const inner = { path: join(run.path, name) };
@@ -25,7 +24,7 @@ export async function makeInnerRun(run: RunFolder, name: string): Promise<RunFol
     await writeFile(join(inner.path, INNER), ABOUT, { mode: 0o600 });
     const plan = basename(folder);
     await symlink(join("..", plan), join(inner.path, plan));
-    // In a copied run, PLAN is the folder itself and not a link to it.
+    // In a copied run, PLAN may be the folder instead of a link.
     if (plan !== PLAN) await symlink(plan, join(inner.path, PLAN));
     for (const file of SHARED)
       if (await exists(join(run.path, file)))
@@ -36,7 +35,7 @@ export async function makeInnerRun(run: RunFolder, name: string): Promise<RunFol
   return inner;
 }
 
-/** Only a folder with the mark is removed. Links in it are removed, and not followed. */
+/** Removes only a folder with the mark. Links are removed, not followed. */
 async function removeInnerRun(path: string): Promise<void> {
   if (!(await exists(path))) return;
   if (!(await exists(join(path, INNER))))

@@ -6,7 +6,7 @@ const BATCH = { part: "text", plan: "text", from: "number", to: "number", at: "t
 
 const MACHINE = { part: "text", id: "text", at: "text" } as const;
 
-/** What an entry's fields hold; those with a `?` may be absent. */
+/** Types of an entry's fields. `?` is optional. */
 const FORMS: {
   readonly [doing in Entry["do"]]: { readonly [field: string]: Form | `${Form}?` };
 } = {
@@ -31,19 +31,19 @@ type Form = keyof typeof IS;
 const IS = {
   text: isText,
   texts: isTexts,
-  /** A whole number, not negative. */
+  /** A nonnegative integer. */
   number: (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
   object: isObject,
   nodes: (value: unknown): value is readonly string[] | "all" => value === "all" || isTexts(value),
   yes: (value: unknown): value is true => value === true,
 };
 
-/** The same, as it is asked of hundreds of thousands of lines. */
+/** Precomputed, because a journal has hundreds of thousands of lines. */
 const CHECKS = new Map(
   Object.entries(FORMS).map(([doing, form]): [Json, readonly Check[]] => [
     doing,
     Object.entries(form).map(([name, said]): Check => {
-      // Without its mark it is a form's name.
+      // Without its `?`, it is the name of a type.
       return [name, IS[said.replace("?", "") as Form], said.endsWith("?")];
     }),
   ]),
@@ -52,11 +52,10 @@ const CHECKS = new Map(
 type Check = readonly [name: string, is: (value: unknown) => boolean, mayMiss: boolean];
 
 /**
- * A journal line as an entry, every field looked at; a run of the form before this one is ended with
- * the version that began it.
- *
+ * Parses a journal line and checks every field. A run with an older format must be ended with its
+ * version.
  * @param place of the line, for the message
- * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
+ * @throws MigrationError N2I-E113 for another format, else N2I-E112
  */
 export function parseEntry(line: JsonObject, place: string): Entry {
   if (line.do === "open" && line.format !== JOURNAL_FORMAT)
@@ -73,11 +72,11 @@ export function parseEntry(line: JsonObject, place: string): Entry {
     entry[name] = value;
   }
   if (Number(entry.from ?? 0) > Number(entry.to ?? 0)) throw malformed(place, "to");
-  // It has what the form of its kind says, which is what the type says.
+  // Every field of its type was checked.
   return entry as unknown as Entry;
 }
 
-/** Fields of a line, each looked at as it is taken. */
+/** Fields of a line, checked on access. */
 type Fields = {
   readonly [F in "text" | "texts" | "number" | "object"]: (name: string) => Is<F>;
 };
@@ -108,11 +107,7 @@ export function malformed(place: string, field: string): MigrationError {
   return journalFault(place, `has no ${field} as the journal writes it`);
 }
 
-/**
- * N2I-E112 of a journal, whose lines hang together and which no stage writes anew.
- *
- * @param place its path, and the line where one is to be named
- */
+/** The lines are chained, and no stage can write them again. @param place path and line */
 export function journalFault(place: string, fact: string): MigrationError {
   return new MigrationError("N2I-E112", `${place} ${fact}`, {
     why: "Each line of a journal holds a digest of the one before it: here a line was changed, taken out or put in.",

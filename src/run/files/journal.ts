@@ -12,17 +12,16 @@ import { journalFault, parseEntry } from "./journal-entries.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { checkLost, checkPlace, JOURNAL, rememberBegun } from "./run-place.ts";
 
-/** What was begun and what was done, in order. Each line names the digest of the one before. */
+/** Started and completed changes in order. Each line has the digest of the previous line. */
 export interface Journal {
   readonly path: string;
-  /** Whether a last line that a crash left unfinished was cut off at opening. */
+  /** Whether an incomplete last line was cut off at opening. */
   readonly torn: boolean;
-  /** Those found at opening and those appended since. */
+  /** Including appended entries. */
   readonly entries: () => Entries;
   /**
-   * Adds an entry; once this resolves, a power cut keeps it. Calls may overlap, the order is that
-   * of the calls. After one failure all fail: nobody knows what the disk holds.
-   *
+   * Adds an entry, which survives a power failure when this resolves. Concurrent calls are written
+   * in call order. After a failure every call fails, because the state of the disk is unknown.
    * @throws MigrationError N2I-E120
    */
   readonly append: (entry: Entry) => Promise<void>;
@@ -30,15 +29,15 @@ export interface Journal {
 }
 
 const BEGINNING = '{"do":"open"';
-/** Bytes; 100,000 machines that were handed over and finished come to a seventh of it. */
+/** Bytes. A finished run of 100,000 machines has a seventh of it. */
 const LARGEST = 500 * 1024 * 1024;
 const NOTHING = Buffer.alloc(0);
 const NONE_BEFORE = "0".repeat(16);
 
 /**
- * The run's journal, made when it is missing. Only the holder of the run's lock opens it.
- *
- * @throws MigrationError N2I-E112 when its chain is broken, N2I-E113 when it is another file, N2I-E222 when the run is a copy, N2I-E120
+ * Opens or creates the journal. Requires the lock of the run.
+ * @throws MigrationError N2I-E112 for a broken chain, N2I-E113 for another file, N2I-E222 for a
+ *   copied run, N2I-E120
  */
 export async function openJournal(run: RunFolder): Promise<Journal> {
   const path = join(run.path, JOURNAL);
@@ -71,8 +70,8 @@ interface Read {
 }
 
 /**
- * The journal that this process read last, or has open, so that a command reads it once. `mark` is of the file as it
- * was then; null while the journal is open here: the lock of the run keeps other writers out.
+ * Cache of the last journal of this process. `mark` is the state of the file, null while the
+ * journal is open here, because the run's lock excludes other writers.
  */
 let lastRead: {
   readonly path: string;
@@ -80,11 +79,7 @@ let lastRead: {
   readonly found: Parsed;
 } | null = null;
 
-/**
- * What the run's journal says; nothing is written. No file: no entries.
- *
- * @throws MigrationError N2I-E110, N2I-E112, N2I-E113
- */
+/** Without a file: no entries. @throws MigrationError N2I-E110, N2I-E112, N2I-E113 */
 export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
   const path = join(run.path, JOURNAL);
   try {
@@ -110,7 +105,7 @@ async function parseFile(path: string): Promise<Parsed> {
   }
 }
 
-/** @param begun called once it has its first entry */
+/** @param begun called after its first entry */
 function journalOn(
   handle: FileHandle,
   path: string,
@@ -143,7 +138,7 @@ function journalOn(
     torn: found.torn,
     entries: () => entries,
     append(entry) {
-      last = last.then(() => put(entry)); // once rejected, it stays so: see append
+      last = last.then(() => put(entry)); // stays rejected after a failure
       last.catch(() => undefined); // the caller gets the error
       return last;
     },
@@ -157,24 +152,24 @@ function journalOn(
 
 interface Parsed extends Read {
   readonly entries: Entry[];
-  /** Of the whole lines. */
+  /** Bytes of complete lines. */
   readonly bytes: number;
-  /** What the next line names as the one before. */
+  /** Digest of the last line. */
   readonly prev: string;
 }
 
-/** Reads line by line: neither the file nor all its lines are ever in memory. */
+/** Reads in chunks, so that the file is never in memory as a whole. */
 async function parseJournal(handle: FileHandle, path: string): Promise<Parsed> {
   await checkFile(handle, path, "a journal", LARGEST);
   const lines = createLines(path);
   let fault: unknown = null;
   let bytes = 0;
-  /** Of a line whose end was not read yet. */
+  /** Start of an incomplete line. */
   let rest: Buffer[] = [];
   for await (const chunk of chunksOf(handle)) {
     const end = chunk.lastIndexOf(0x0a) + 1;
     const whole = end === 0 ? NOTHING : Buffer.concat([...rest, chunk.subarray(0, end)]);
-    // A byte that is no text says more than a line that it spoils.
+    // An invalid byte is a better error than its line.
     if (!isUtf8(whole)) throw journalFault(path, "is not UTF-8 throughout");
     fault ??= lines.put(whole);
     bytes += whole.length;
@@ -184,14 +179,13 @@ async function parseJournal(handle: FileHandle, path: string): Promise<Parsed> {
   if (fault !== null) throw fault;
   const { entries, prev } = lines.end();
   const tail = Buffer.concat(rest).toString("latin1", 0, BEGINNING.length);
-  // To cut off a tail must not empty somebody else's file; a power cut can leave NULs.
+  // Never truncate a foreign file. A power failure may leave NULs.
   if (entries.length === 0 && !BEGINNING.startsWith(tail) && !tail.startsWith("\0")) {
     throw new MigrationError("N2I-E113", `${path} is not a journal of this tool`);
   }
   return { entries, torn: rest.length > 0, bytes, prev };
 }
 
-/** Entries of a journal, line after line. */
 function createLines(path: string) {
   const entries: Entry[] = [];
   const share = createShared();
@@ -207,7 +201,7 @@ function createLines(path: string) {
     entries.push(share(parseEntry(value, place)));
     prev = digest(line);
   };
-  /** @returns what is wrong with the first line that is not as it should be, or null */
+  /** @returns the first fault, or null */
   const put = (lines: Buffer): unknown => {
     try {
       for (let from = 0, end = 0; from < lines.length; from = end + 1) {
@@ -222,7 +216,7 @@ function createLines(path: string) {
   return { put, end: () => ({ entries, prev }) };
 }
 
-/** A night writes hundreds of thousands of entries, in which few users and observations differ: each is kept once. */
+/** Shares equal values. A journal has hundreds of thousands of entries with few different ones. */
 function createShared(): (entry: Entry) => Entry {
   const known = new Map<string, unknown>();
   const once = <T>(value: T): T => {
@@ -245,10 +239,7 @@ function digest(line: string | Uint8Array): string {
   return hash("sha256", line).slice(0, 16);
 }
 
-/**
- * What changes whenever a run's journal is written, and not where a backup links it or its rights change; null
- * where it has none that can be looked at.
- */
+/** Changes at each write, but not with a backup link or a mode change. Null without a journal. */
 export async function journalMark(path: string): Promise<string | null> {
   const found = await stat(join(path, JOURNAL), { bigint: true }).catch(() => null);
   return found === null ? null : writtenOf(found);

@@ -5,10 +5,10 @@ import { packageRoot } from "./package-root.ts";
 
 type TablesName = "nova_bm" | "nova" | "nova_api" | "ironic";
 
-/** A number of migrate_version, a head of Nova's alembic, or a release of Ironic. */
+/** A version of migrate_version, a head of Nova's alembic, or an Ironic release. */
 type TablesVersion = number | string;
 
-/** First and last version that has a thing; without them, every version of the document. */
+/** First and last version. Absent: unlimited. */
 interface Span {
   readonly since?: TablesVersion;
   readonly until?: TablesVersion;
@@ -26,28 +26,27 @@ interface Document {
   };
   /** Oldest first. */
   readonly versions: readonly TablesVersion[];
-  /** Of documents whose versions are numbers, and heads of alembic after them. */
+  /** For documents with numeric versions, possibly followed by alembic heads. */
   readonly repository?: string;
   readonly repository_path?: string;
 }
 
-/** Documents read once: Ironic's has every release. */
+/** Cache. Ironic's document has every release. */
 const read = new Map<string, unknown>();
 
 function documentOf<T>(...path: readonly string[]): T {
   const file = join(packageRoot(), "mappings", ...path);
   const known = read.get(file) ?? JSON.parse(readFileSync(file, "utf8"));
   read.set(file, known);
-  // The documents are part of this package, and tests hold them to the schemas of mappings/schema.
+  // Tests validate the documents with mappings/schema.
   return known as T;
 }
 
 /**
- * The tables of `mappings/tables/NAME.json` as they are at one version.
- *
- * @param version of migrate_version: 1 to 10 of nova_bm, 216 to 402 of nova, 20 or 67 of nova_api, or a
- *   head of alembic of the last two; of Ironic a release; the newest when not given
- * @throws RangeError for a version the document does not tell of
+ * Tables of `mappings/tables/NAME.json` at one version.
+ * @param version 1 to 10 of nova_bm, 216 to 402 of nova, 20 or 67 of nova_api, or an alembic head
+ *   of the last two. A release of Ironic. Default: the newest
+ * @throws RangeError for an unknown version
  * @source facts/nova-bm.md 1.1-1.3, 4.3, 5.1; facts/ironic.md 1.1-1.4
  */
 export function loadTables(name: TablesName, version?: TablesVersion): Tables {
@@ -59,7 +58,7 @@ export function loadTables(name: TablesName, version?: TablesVersion): Tables {
   return tables;
 }
 
-/** Documents cut to a version, by name and version. */
+/** Cache by name and version. */
 const cutAt = new Map<string, Tables>();
 
 function cutTo(document: Document, name: TablesName, said: TablesVersion): Tables {
@@ -84,12 +83,12 @@ function cutTo(document: Document, name: TablesName, said: TablesVersion): Table
   return { tables: Object.fromEntries(tables), version: versionRow(document, said) };
 }
 
-/** The versions `loadTables` knows of a document, oldest first. */
+/** Versions of a document, oldest first. */
 export function tablesVersions(name: TablesName): readonly TablesVersion[] {
   return documentOf<Document>("tables", `${name}.json`).versions;
 }
 
-/** Releases of Ironic that can be targets, oldest first; without reading what they are like. */
+/** Ironic releases that can be targets, oldest first. Does not read their documents. */
 export function releaseNames(): readonly string[] {
   return tablesVersions("ironic").map(String);
 }

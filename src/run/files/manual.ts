@@ -3,16 +3,16 @@ import { join } from "node:path";
 import { packageRoot } from "./package-root.ts";
 
 const FOLDER = join("src", "manual");
-/** The list of pages is a page. */
+/** The page with the list of pages. */
 const INDEX = "manual";
 
-/** What `help` can print of the manual, besides commands. */
+/** Topics of `help`, in addition to commands. */
 export function topics(): readonly string[] {
   const files = readdirSync(join(packageRoot(), FOLDER)).filter((name) => name.endsWith(".md"));
   return files.map((name) => (name === "README.md" ? INDEX : name.slice(0, -".md".length))).sort();
 }
 
-/** A page of the manual. @param topic one of `topics` */
+/** @param topic one of `topics` */
 export function manualPage(topic: string): string {
   const name = topic === INDEX ? "README" : topic;
   return readFileSync(join(packageRoot(), FOLDER, `${name}.md`), "utf8");

@@ -11,8 +11,8 @@ interface Package {
 let found: Package | null = null;
 
 /**
- * The folder of this package: where `mappings` and `fixtures` are. Found from this file upward,
- * and else from the working directory, for a build that was written outside of the package.
+ * Folder of this package with `mappings` and `fixtures`: above this file, else above the working
+ * directory, for a build outside the package.
  */
 export function packageRoot(): string {
   return thisPackage().root;
@@ -23,13 +23,12 @@ export function version(): string {
   return `nova2ironic ${thisPackage().manifest.version}`;
 }
 
-/** The program as it is installed. */
 export function program(): string {
   const { root, manifest } = thisPackage();
   return join(root, manifest.bin.nova2ironic);
 }
 
-/** The command that starts this program: Node with the program, or the single executable that is both. */
+/** Command that starts this program: Node with a script, or the single executable. */
 export function programCommand(): readonly [string, ...string[]] {
   return isSea() ? [process.execPath] : [process.execPath, program()];
 }
@@ -45,7 +44,7 @@ function above(folder: string): Package | null {
     const manifest = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     if (manifest?.name === "nova2ironic") return { root: folder, manifest };
   } catch {
-    // No manifest here, or not one that can be read: look further up.
+    // No readable manifest here: continue in the parent folder.
   }
   return dirname(folder) === folder ? null : above(dirname(folder));
 }

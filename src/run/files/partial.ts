@@ -6,32 +6,27 @@ import type { JsonObject } from "../../lib/json.ts";
 import { parseObject } from "./artefact-form.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-/** Lines of a stage that was stopped, kept until the stage can write its artefact whole. */
+/** Results of an interrupted stage, kept until its artefact is complete. */
 interface Partial<Line> {
-  /** What an earlier run of the stage left, when it was for the same thing. */
+  /** Results of an earlier run with the same input. */
   readonly kept: readonly Line[];
-  /** Adds a line; a crash loses at most the lines of the last second, and those are asked again. */
+  /** Adds a line. A crash loses at most the last second, which is then repeated. */
   readonly add: (line: object) => Promise<void>;
-  /** Makes what was added last a power cut. */
+  /** Makes added lines survive a power failure. */
   readonly sync: () => Promise<void>;
   readonly close: () => Promise<void>;
-  /** The artefact is whole: the partial file goes. */
+  /** Removes the file when the artefact is complete. */
   readonly remove: () => Promise<void>;
 }
 
-/**
- * Opens `NAME.partial` of a run. Lines left for another `about` (another snapshot) are dropped: they
- * answer a question nobody asks any more.
- *
- * @throws MigrationError N2I-E120
- */
+/** Drops lines for another `about`, such as another snapshot. @throws MigrationError N2I-E120 */
 export async function openPartial<Line>(
   run: RunFolder,
   name: string,
   about: string,
 ): Promise<Partial<Line>> {
   const path = join(run.path, `${name}.partial`);
-  // Its first line was compared; it stands for a check of each field.
+  // The first line was compared, instead of each field.
   const kept = (await read(path, about)) as readonly unknown[] as readonly Line[];
   try {
     const { O_CREAT, O_WRONLY, O_APPEND, O_TRUNC } = constants;
@@ -57,7 +52,7 @@ export async function openPartial<Line>(
   }
 }
 
-/** A torn last line is the one a crash cut; it is asked again. */
+/** An incomplete last line is ignored, and its work is repeated. */
 async function read(path: string, about: string): Promise<readonly JsonObject[]> {
   try {
     const [first = "", ...rest] = (await readFile(path, "utf8")).split("\n");

@@ -15,9 +15,9 @@ import { type ArtefactReader, isOf, openArtefact, openFile, refusal } from "./ar
 import { type ArtefactWriter, createArtefact } from "./artefact-writer.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-/** In the run: a link to the folder of the present plan, `plan-<12 of sha256>`. */
+/** Link in the run to the folder of the current plan, `plan-<12 of sha256>`. */
 export const PLAN = "plan";
-/** In a plan's folder: names its files with their digests, and has the plan's own. */
+/** In a plan's folder: digests of its files and of the plan. */
 export const MANIFEST = "plan.json";
 
 export const OF_A_PLAN = /^plan-[0-9a-f]{12}$/;
@@ -26,28 +26,28 @@ function folderOf({ path }: RunFolder, sha256: string): string {
   return join(path, `${PLAN}-${sha256.slice(0, 12)}`);
 }
 
-/** A plan that is being written. No command reads it until it is complete. */
+/** A plan that is being written. Other commands ignore it. */
 export interface PlanWriter {
-  /** Begins a file of it, without `.jsonl`. */
+  /** Starts a file of the plan, named without `.jsonl`. */
   readonly begin: (name: string, header: { readonly format: string }) => Promise<ArtefactWriter>;
   /**
-   * Ends its files and makes it the run's plan, for good. One that is the same to the byte stays.
-   *
-   * @param placed runs once it is whole, and before it is the run's
+   * Completes its files and makes it the run's plan. An identical plan stays.
+   * @param placed called when it is complete, before it becomes the run's plan
    * @returns its digest
    */
   readonly finish: (
     about: Omit<PlanManifest, "files" | "format"> | Omit<MoveManifest, "files" | "format">,
     placed: () => Promise<void>,
   ) => Promise<string>;
-  /** Removes what was written; the run's plan stands untouched. */
+  /** Removes the new files. The run's plan is unchanged. */
   readonly abandon: () => Promise<void>;
 }
 
 /** @throws MigrationError N2I-E120, from every function here */
 export async function createPlan(run: RunFolder): Promise<PlanWriter> {
   const temp = tempOf(join(run.path, PLAN));
-  // Made and meant to go in one turn of the loop: a signal ends the process between two.
+  // Create the folder and register its removal in one turn of the event loop, because a signal ends
+  // the process between two turns.
   try {
     mkdirSync(temp, { mode: 0o700 });
   } catch (cause) {
@@ -91,7 +91,7 @@ export async function createPlan(run: RunFolder): Promise<PlanWriter> {
   };
 }
 
-/** Gives a complete plan its name. An undamaged plan with that name stays. @returns whether this one has the name now */
+/** An undamaged plan with that name stays. @returns whether the new one was renamed */
 async function moveTo(folder: string, temp: string): Promise<boolean> {
   try {
     if (await isWhole(folder)) {
@@ -129,7 +129,7 @@ async function setAside(folder: string): Promise<void> {
   await rm(aside, { recursive: true, force: true });
 }
 
-/** One rename of a link: whatever ends the process, the run has the old plan or the new one. */
+/** Renames a link, so that the run has either the old or the new plan. */
 async function pointTo(run: RunFolder, folder: string): Promise<void> {
   const path = join(run.path, PLAN);
   const temp = tempOf(path);
@@ -147,7 +147,7 @@ async function pointTo(run: RunFolder, folder: string): Promise<void> {
   await syncFolder(run.path);
 }
 
-/** Removes the plans of a run that are neither the present one nor of `keep`, which the journal names. */
+/** Removes plans of a run, except the current one and those of `keep`, which the journal names. */
 export async function removePlans(run: RunFolder, keep: ReadonlySet<string>): Promise<void> {
   try {
     const kept = new Set([...keep].map((sha256) => folderOf(run, sha256)));
@@ -161,10 +161,7 @@ export async function removePlans(run: RunFolder, keep: ReadonlySet<string>): Pr
   }
 }
 
-/**
- * The folder that a plan's path means. A link is followed within its own folder alone: that of a copied
- * run does not lead to the run it was copied from.
- */
+/** Follows a link only within its folder, so that a copied run does not use the original. */
 async function resolved(path: string): Promise<string> {
   try {
     return join(dirname(path), basename(await readlink(path)));
@@ -174,7 +171,6 @@ async function resolved(path: string): Promise<string> {
   }
 }
 
-/** A plan that was opened: where it is and what it says of itself. */
 export interface OpenedPlan {
   readonly folder: string;
   readonly manifest: PlanManifest;
@@ -184,14 +180,14 @@ export interface OpenedPlan {
 type Stage = "plan" | "moves";
 
 /**
- * @param path of a plan's folder, or a link to one
- * @param of the plan whose command is named if there is none
+ * @param path folder of a plan, or a link to it
+ * @param of plan whose command the message names if it is missing
  * @throws MigrationError N2I-E110 to N2I-E113
  */
 export async function openManifest(path: string, of: Stage = "plan"): Promise<OpenedPlan> {
   const folder = await resolved(path);
   const { manifest, sha256 } = await readManifest(join(folder, MANIFEST), of);
-  // The format and the digest were checked; they stand for a check of each field.
+  // Format and digest were checked, instead of each field.
   return { folder, manifest: manifest as unknown as PlanManifest, sha256 };
 }
 
@@ -202,9 +198,8 @@ const KINDS: ReadonlyMap<string, ArtefactKind> = new Map([
 ]);
 
 /**
- * Opens a file of a plan, read once and compared with its digest in the manifest.
- *
- * @throws MigrationError N2I-E110 to N2I-E113, N2I-E114 when it is another plan's
+ * Opens a file of a plan, and compares it with the manifest's digest.
+ * @throws MigrationError N2I-E110 to N2I-E113, N2I-E114 for a file of another plan
  */
 export async function openFileOf<Header = JsonObject, Line = JsonObject>(
   { folder, manifest }: Pick<OpenedPlan, "folder" | "manifest">,
@@ -218,12 +213,7 @@ export async function openFileOf<Header = JsonObject, Line = JsonObject>(
   return file;
 }
 
-/**
- * The folder of the plan with this digest, the present one or one kept. Only its manifest was read;
- * opening its files checks the rest.
- *
- * @throws MigrationError N2I-E110 when the run has none
- */
+/** Reads only the manifest. @throws MigrationError N2I-E110 if the run has no such plan */
 export async function findPlan(run: RunFolder, sha256: string): Promise<string> {
   const kept = folderOf(run, sha256);
   for (const path of [kept, join(run.path, PLAN)])
@@ -235,7 +225,7 @@ export async function findPlan(run: RunFolder, sha256: string): Promise<string> 
   );
 }
 
-/** What the manifest says; null when it is missing or not whole. */
+/** Null if the manifest is missing or damaged. */
 async function digestIn(path: string): Promise<string | null> {
   return openManifest(path).then(
     ({ sha256 }) => sha256,
@@ -249,21 +239,17 @@ async function digestIn(path: string): Promise<string | null> {
 const FORMAT = "nova2ironic/plan@2";
 const ENDING = /,\n {2}"sha256": "([0-9a-f]{64})"\n\}\n$/;
 
-/** A manifest as text, which ends with the digest of all that stands before it. */
+/** The text of a manifest, which ends with the digest of the text before. */
 function manifestText(about: object): { readonly text: string; readonly sha256: string } {
   const body = JSON.stringify({ format: FORMAT, ...about }, null, 2).slice(0, -"\n}".length);
   const sha256 = digestOf(body);
   return { text: `${body},\n  "sha256": "${sha256}"\n}\n`, sha256 };
 }
 
-/** Bytes of the largest manifest; more says that something is wrong with the data. */
+/** Maximum bytes of a manifest. A larger one has wrong data. */
 const LARGEST_MANIFEST = LONGEST_LINE;
 
-/**
- * What a manifest says, once it was compared with its digest.
- *
- * @throws MigrationError N2I-E110 missing, N2I-E111 truncated, N2I-E112 edited, N2I-E113 other
- */
+/** @throws MigrationError N2I-E110 missing, N2I-E111 truncated, N2I-E112 edited, N2I-E113 other */
 async function readManifest(
   path: string,
   of: Stage,

@@ -4,7 +4,6 @@ import { batchesOf, type Entries, IRONIC } from "../../model/journal.ts";
 import { NOVA_NAMES, type NovaPlanCounts } from "../../model/nova/nova-plan.ts";
 import type { Rehearsal } from "../../model/rehearsal.ts";
 
-/** Why a file cannot be read. */
 export type Missing = { readonly missing: string };
 
 export interface RunFiles {
@@ -16,46 +15,46 @@ export interface RunFiles {
         readonly counts: PlanCounts;
         readonly sha256: string;
         readonly madeFrom: string;
-        /** sha256 of the site document; null: without one. */
+        /** sha256 of the site document. Null without one. */
         readonly site?: string | null;
         readonly release: string;
       }
     | Missing;
-  /** The plan for Nova that belongs to the plan, and what was done of any; absent: there was none. */
+  /** The Nova part of the plan, and all Nova changes. Absent: none. */
   readonly nova?: NovaState | Missing;
-  /** What the last rehearsal found; absent: there was none. */
+  /** Absent: none. */
   readonly rehearsal?: Rehearsal;
   readonly journal: { readonly entries: Entries; readonly torn: boolean } | Missing;
-  /** What a rollback since the last load has not taken from Ironic; absent: there was none. */
+  /** Rows of Ironic that a rollback since the last load did not remove. Absent: no rollback. */
   readonly held?: Held | Missing;
-  /** Null: the load was not staged. */
+  /** Null: not staged. */
   readonly handover: HandedCounts | Missing | null;
-  /** The run's folder, as the command line names it. */
+  /** Run folder, as given on the command line. */
   readonly run?: string;
-  /** Whether there are power readings that the plan did not reject. */
+  /** Whether there are power readings that the plan accepted. */
   readonly asked?: boolean;
-  /** Whether the site document or the power readings are others than those of the plan. */
+  /** Whether the site document or the power readings changed since the plan. */
   readonly outdated?: boolean;
   /** Whether the plan is for Ironic's API. */
   readonly rest?: boolean;
-  /** Machines with boot files staged, by tree; absent: nothing was staged. */
+  /** Machines with staged boot files, by tree. Absent: none. */
   readonly boot?: ReadonlyMap<string, number> | Missing;
   readonly finish?: FinishState | Missing;
-  /** What verify found as planned since the journal's last entry; absent: nothing. */
+  /** Results of verify since the journal's last entry. Absent: none. */
   readonly verified?: VerifiedState;
-  /** Ironic's rows were compared with the plan since then, by apply or verify, and all held. */
+  /** Whether apply or verify found all Ironic rows as planned since then. */
   readonly compared?: boolean;
 }
 
-/** Machines that a load stages. */
+/** Machines of a staged load. */
 export interface HandedCounts {
   readonly staged: number;
   readonly released: number;
-  /** Those in use that are not released: conductors take over no other. */
+  /** Machines in use that are not released. Conductors take over only these. */
   readonly takeOvers: number;
 }
 
-/** Which looks of verify found nothing wrong. */
+/** Options of verify that found no fault. */
 export interface VerifiedState {
   readonly rows: boolean;
   readonly takeover: boolean;
@@ -68,7 +67,7 @@ export interface NovaState {
     readonly counts: NovaPlanCounts;
   } | null;
   readonly entries: Entries;
-  /** Rows that are changed still though the machines were taken from Ironic; absent: none were. */
+  /** Rows that are still changed, although their machines left Ironic. Absent: none. */
   readonly still?: Still | Missing;
 }
 
@@ -77,18 +76,18 @@ export interface Still {
   readonly machines: TakenBack;
 }
 
-/** Rows in Ironic that are this run's, and how many machines they are of. */
+/** Rows of this run in Ironic, and their machines. */
 export interface Held {
   readonly rows: number;
   readonly machines: number;
-  /** Those of them that a rollback was asked for by their uuid, and left. */
+  /** Machines that a rollback named and skipped. */
   readonly left: ReadonlySet<string>;
 }
 
-/** Machines a rollback was asked to take back since the last load, by uuid, or all of them. */
+/** Machines of rollbacks since the last load, by uuid, or all. */
 export type TakenBack = ReadonlySet<string> | "all";
 
-/** @returns null where none was */
+/** @returns null without a rollback */
 export function takenBack(journal: Entries): TakenBack | null {
   const entries = batchesOf(journal, IRONIC, ...NOVA_NAMES);
   if (!entries.some(({ do: what, part }) => what === "begin" && part === IRONIC)) return null;
@@ -97,11 +96,11 @@ export function takenBack(journal: Entries): TakenBack | null {
     .slice(loaded + 1)
     .flatMap((entry) => (entry.do === "undo" ? [entry.all === true ? "all" : entry.nodes] : []));
   if (nodes.length === 0) return null;
-  // Rows that machines share name none.
+  // Shared rows have no machine.
   return nodes.includes("all") ? "all" : new Set(nodes.flat().filter((uuid) => uuid !== ""));
 }
 
-/** Machines of which a rollback since the last load was begun and never came to its end: Ironic alone knows of them. */
+/** Machines of rollbacks since the last load without an end. Only Ironic shows their state. */
 export function cutBack(journal: Entries): ReadonlySet<string> {
   const entries = batchesOf(journal, IRONIC);
   const open = new Map<string, ReadonlySet<string>>();
@@ -120,7 +119,7 @@ export function cutBack(journal: Entries): ReadonlySet<string> {
   return new Set([...open.values()].flatMap((uuids) => [...uuids]));
 }
 
-/** Machines that a rollback since the last load removed, or has to remove. Machines that it left in Ironic are not among them. */
+/** Without the machines that the rollback skipped. */
 export function awayOf({ journal, held }: Pick<RunFiles, "journal" | "held">): TakenBack | null {
   const asked = "missing" in journal ? null : takenBack(journal.entries);
   if (asked === null || asked === "all" || held === undefined || "missing" in held) return asked;
@@ -128,7 +127,7 @@ export function awayOf({ journal, held }: Pick<RunFiles, "journal" | "held">): T
   return away.length === 0 ? null : new Set(away);
 }
 
-/** Whether what is loaded of a plan was loaded staged, since everything was rolled back last. */
+/** Whether the plan was loaded staged, since the last full rollback. */
 export function wasStaged(journal: Entries, plan: string): boolean {
   const entries = batchesOf(journal, IRONIC);
   if (entries.length === 0)

@@ -14,16 +14,14 @@ export interface RunFolder {
 }
 
 interface RunLock {
-  /** Files that stages which were killed had begun; they are removed. */
+  /** Removed files of killed stages. */
   readonly leftovers: readonly string[];
   readonly release: () => Promise<void>;
 }
 
 /**
- * The run at `path`, after a look that it is this user's alone. `create` makes it, and its
- * parents, when it is missing.
- *
- * @param inner whether a run inside of a run may be opened: its journal is of copies, and says nothing of a target
+ * Opens a run after a check that only this user can access it. `create` makes it and its parents.
+ * @param inner allow a run within a run, whose journal is about copies
  * @throws MigrationError N2I-E110 with the command that fixes it, N2I-E120
  */
 export async function openRun(
@@ -64,7 +62,7 @@ export async function openRun(
   return run;
 }
 
-/** What a run has; a folder of other things, such as /tmp, is not to be closed to others. */
+/** Files of a run. The permissions of other folders, such as /tmp, must not be changed. */
 const OF_RUN: readonly string[] = ["snapshot.jsonl", "run.lock", "journal.jsonl", "secret.key"];
 
 async function mayBeRun(path: string): Promise<boolean> {
@@ -72,7 +70,7 @@ async function mayBeRun(path: string): Promise<boolean> {
   return names.length === 0 || names.some((name) => OF_RUN.includes(name));
 }
 
-/** Marks a run inside of a run. */
+/** Marks a run within a run. */
 export const INNER = "inner-run";
 
 function ofCopies(path: string): MigrationError {
@@ -82,7 +80,7 @@ function ofCopies(path: string): MigrationError {
   );
 }
 
-/** Node's recursive mkdir says ENOENT of a read-only disk; the plain one says what is the matter. */
+/** Node's recursive mkdir reports ENOENT on a read-only disk. The plain one reports the cause. */
 async function made(path: string): Promise<void> {
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
@@ -93,10 +91,9 @@ async function made(path: string): Promise<void> {
 }
 
 /**
- * Keeps other stages that write out of the run until released or until this process ends, however
- * it ends. Reading needs no lock.
- *
- * @param command what to tell those who are kept out, as `apply`; nothing secret
+ * Excludes other stages that write, until released or until this process ends. Readers need no
+ * lock.
+ * @param command shown to excluded processes, such as `apply`, without secrets
  * @throws MigrationError N2I-E302 with the holder, N2I-E120
  */
 export async function lockRun(run: RunFolder, command: string): Promise<RunLock> {
@@ -109,13 +106,13 @@ export async function lockRun(run: RunFolder, command: string): Promise<RunLock>
   }
 }
 
-/** A note of the run that nothing depends on: what is missing or spoilt is null. */
+/** An optional note of the run. Null if missing or damaged. */
 export async function readNote({ path }: RunFolder, name: string): Promise<Json> {
   const text = await readFile(join(path, name), "utf8").catch(() => "");
   return parsedJson(text);
 }
 
-/** Writes it whole, or leaves what was there. @throws MigrationError N2I-E120 */
+/** Replaces the note, or leaves the previous one. @throws MigrationError N2I-E120 */
 export async function writeNote({ path }: RunFolder, name: string, note: Json): Promise<void> {
   await writeWhole(
     path,
@@ -125,11 +122,7 @@ export async function writeNote({ path }: RunFolder, name: string, note: Json): 
   );
 }
 
-/**
- * Bytes a user without privileges may still write there.
- *
- * @throws MigrationError N2I-E120
- */
+/** Bytes that an unprivileged user may write there. @throws MigrationError N2I-E120 */
 export async function freeSpace(path: string): Promise<number> {
   try {
     const { bavail, bsize } = await statfs(path);

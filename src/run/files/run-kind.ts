@@ -7,17 +7,17 @@ import { isObject, parsedJson } from "../../lib/json.ts";
 import { VERSION } from "../version.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-/** The kind of a run, from its first command to its last. */
+/** Kind of a run, which its first command determines. */
 export interface RunAbout {
   readonly kind: "migration" | "takeover" | "switchover" | "manage";
-  /** Of a takeover: whose machines are moved. */
+  /** For a takeover: the system of its machines. */
   readonly variant?: "ironic" | "baremetal";
 }
 
 const RUN_FILE = "run.json";
 const FORMAT = "nova2ironic/run@1";
 
-/** The purpose of each kind of run, and the commands that work with it. */
+/** Purpose and commands of each kind. */
 const KINDS: { readonly [kind in RunAbout["kind"]]: readonly [does: string, commands: string] } = {
   migration: ["migrates machines to Ironic", "extract, plan, apply and the later stages"],
   takeover: ["moves machines between compute hosts", "host move, show, status, verify, rollback"],
@@ -28,11 +28,7 @@ const KINDS: { readonly [kind in RunAbout["kind"]]: readonly [does: string, comm
   ],
 };
 
-/**
- * The kind of a run, by its run.json.
- *
- * @throws MigrationError N2I-E110 if it has none, N2I-E113 if it cannot be understood
- */
+/** Reads run.json. @throws MigrationError N2I-E110 if missing, N2I-E113 if invalid */
 export async function kindOf(run: Pick<RunFolder, "path">): Promise<RunAbout> {
   const about = await readAbout(run);
   if (about !== null) return about;
@@ -45,12 +41,12 @@ export async function kindOf(run: Pick<RunFolder, "path">): Promise<RunAbout> {
   });
 }
 
-/** Whether a folder is a run: an empty one, or one with a hook or a key alone, is none yet. */
+/** A folder that is empty, or has only a hook or a key, is not a run. */
 export async function isRun(run: Pick<RunFolder, "path">): Promise<boolean> {
   return (await namesIn(run)).includes(RUN_FILE) || isInUse(run);
 }
 
-/** The advice for a lost run.json: its content, as the run's other files show it. */
+/** Fix for a lost run.json: its content, derived from the run's other files. */
 async function putBack(run: Pick<RunFolder, "path">): Promise<string> {
   const [journal, plan] = await Promise.all(
     ["journal.jsonl", "plan/plan.json"].map((name) => beginningOf(join(run.path, name))),
@@ -60,7 +56,7 @@ async function putBack(run: Pick<RunFolder, "path">): Promise<string> {
   return `Put it back from a copy of the run, or write the content that the other files of the run show: ${content}`;
 }
 
-/** Entries of a journal, and keys of a plan, that only one kind of run has. */
+/** Journal entries and plan keys that only one kind has. */
 const SIGNS: readonly (readonly [sign: RegExp, about: RunAbout])[] = [
   [
     /"part":"host-machines"|"nova_bm":.*"kind":"hosts"|"kind":"hosts".*"nova_bm":/s,
@@ -71,7 +67,7 @@ const SIGNS: readonly (readonly [sign: RegExp, about: RunAbout])[] = [
   [/"system":"switchover"/, { kind: "switchover" }],
 ];
 
-/** At most 64 KiB; nothing of a file that cannot be read. */
+/** At most 64 KiB. Empty for an unreadable file. */
 async function beginningOf(path: string): Promise<string> {
   const file = await open(path, "r").catch(() => null);
   if (file === null) return "";
@@ -83,16 +79,16 @@ async function beginningOf(path: string): Promise<string> {
   }
 }
 
-/** Writes the kind of a run that is new; refuses a run of another kind. @throws MigrationError N2I-E110, N2I-E113, N2I-E315, N2I-E120 */
+/** For a new run. @throws MigrationError N2I-E110, N2I-E113, N2I-E315, N2I-E120 */
 export async function markKind(run: RunFolder, about: RunAbout, command: string): Promise<void> {
-  // A command that failed before it wrote anything does not decide the kind.
+  // A command that failed before any write does not determine the kind.
   if (await isInUse(run)) return checkKind(run, about, command);
   const made_at = new Date().toISOString();
   const text = JSON.stringify({ format: FORMAT, ...about, tool: VERSION, made_at }, null, 2);
   await writeWhole(run.path, RUN_FILE, `${text}\n`);
 }
 
-/** Files of a run whose kind is decided. A key or a hook may be there before the first command. */
+/** Files of a run with a known kind. A key or a hook may exist before the first command. */
 const IN_USE: readonly string[] = ["snapshot.jsonl", "journal.jsonl", "plan", "switchover.json"];
 
 async function isInUse(run: Pick<RunFolder, "path">): Promise<boolean> {
@@ -119,7 +115,7 @@ export async function checkKind(
   });
 }
 
-/** Null if there is no run.json. */
+/** Null without run.json. */
 async function readAbout({ path }: Pick<RunFolder, "path">): Promise<RunAbout | null> {
   const file = join(path, RUN_FILE);
   const text = await readFile(file, "utf8").catch((cause: unknown) => {

@@ -6,20 +6,18 @@ import { syncFolder } from "../../lib/files/temp-file.ts";
 import { shellWord } from "../../lib/text.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-/** In the run's folder; all parts share it. */
+/** Journal of all parts. */
 export const JOURNAL = "journal.jsonl";
-/** Beside the journal: where it was made, and whether it was begun. */
+/** Next to the journal: its original folder, and whether it has entries. */
 const PLACE = "run.place";
-/** What it says of a journal that has an entry. */
+/** Mark of a journal with entries. */
 const BEGUN = "begun\n";
 
 /**
- * Refuses to act on a copy of a run. What a journal begun and did not end counts as this run's own
- * when it is found; in a copy taken earlier it may be what the first run, or another, has loaded since.
- * A folder that is renamed stays itself: it is known by its inode, which a copy and a restored backup
- * do not keep.
- *
- * @returns where it is: the line of this folder, the file that keeps it, and what that says
+ * Refuses to work on a copy of a run. Open journal entries count as changes of this run, but in an
+ * older copy they may be later changes of the original run. The folder is identified by its inode,
+ * which survives a rename, but not a copy or a restored backup.
+ * @returns identity of this folder, the file with the known identity, and its content
  * @throws MigrationError N2I-E222, N2I-E120
  */
 export async function refuseCopy(
@@ -39,7 +37,7 @@ function isPlace(known: string | null, here: string): boolean {
   return known?.split("\n")[0]?.trim() === here;
 }
 
-/** Refuses a copy, and keeps where a run is that is none. @throws MigrationError N2I-E222, N2I-E120 */
+/** Refuses a copy, else saves the folder's identity. @throws MigrationError N2I-E222, N2I-E120 */
 export async function checkPlace(run: RunFolder): Promise<void> {
   const { here, path, known } = await refuseCopy(run);
   if (isPlace(known, here)) return;
@@ -50,7 +48,7 @@ export async function checkPlace(run: RunFolder): Promise<void> {
   await syncFolder(run.path);
 }
 
-/** Keeps beside the journal that there is one: what was loaded is not forgotten with it. @throws MigrationError N2I-E120 */
+/** To detect the loss of a journal with entries. @throws MigrationError N2I-E120 */
 export async function rememberBegun({ path }: RunFolder): Promise<void> {
   const place = join(path, PLACE);
   const known = await readFile(place, "utf8").catch(orMissing(place));
@@ -60,7 +58,7 @@ export async function rememberBegun({ path }: RunFolder): Promise<void> {
   });
 }
 
-/** An empty journal, or none, is that of a run that has done nothing yet. @throws MigrationError N2I-E112 where it is not */
+/** Refuses an empty or missing journal of a run that had one. @throws MigrationError N2I-E112 */
 export async function checkLost({ path }: Pick<RunFolder, "path">): Promise<void> {
   const known = await readFile(join(path, PLACE), "utf8").catch(() => null);
   if (known?.includes(BEGUN) !== true) return;
@@ -73,7 +71,7 @@ export async function checkLost({ path }: Pick<RunFolder, "path">): Promise<void
   });
 }
 
-/** Null for what is not there. @throws MigrationError N2I-E120 for any other failure */
+/** Null for a missing file. @throws MigrationError N2I-E120 for any other failure */
 function orMissing(path: string): (cause: unknown) => null {
   return (cause) => {
     if (systemCode(cause) === "ENOENT") return null;

@@ -7,18 +7,17 @@ import { syncFolder } from "../../lib/files/temp-file.ts";
 import { shellWord } from "../../lib/text.ts";
 import type { Seal, Sealed } from "../../model/secret.ts";
 
-/** A multiple of three: in base64 it is the beginning of what a secret is. */
+/** A multiple of three, so that its base64 is a prefix of the secret. */
 const NONCE = 12;
-/** Characters of it. */
+/** Characters of the nonce. */
 const NONCE_IN = { binary: NONCE, base64: (NONCE / 3) * 4 };
 const TAG = 16;
-/** Plans name a machine's secrets more than once, close together; more would only hold memory. */
+/** Plans repeat a machine's secrets close together. More would only use memory. */
 const REMEMBERED = 64;
 
 /**
- * Seals with AES-256-GCM. The nonce is the start of an HMAC over place and text: the same secret
- * at the same place gives the same bytes, and one nonce never serves two texts.
- *
+ * Seals with AES-256-GCM. The nonce is the beginning of an HMAC over place and text, so the same
+ * secret at the same place has the same bytes, and different texts have different nonces.
  * @param key 32 bytes, see readOrMakeKey
  */
 export function createSeal(key: Buffer): Seal & { readonly id: string } {
@@ -27,7 +26,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
   const named = hmacWith(key)("nova2ironic key", "binary");
   const id = Buffer.from(named, "latin1").toString("hex", 0, 2);
 
-  // A NUL in the place would let two texts share a nonce; without one the text starts at the first.
+  // NULs in the place are escaped, so that the first NUL separates it from the text.
   const nonceOf = (clear: string, place: string, form: keyof typeof NONCE_IN): string => {
     const home = place.includes("\0") ? place.replaceAll("\0", "\\0") : place;
     return mac(`${home}\0${clear}`, form).slice(0, NONCE_IN[form]);
@@ -42,7 +41,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     const cipher = createCipheriv("aes-256-gcm", encryption, nonce);
     const text = cipher.update(filled(clear, room));
     cipher.final();
-    // What is sealed takes the place of what was to be sealed.
+    // The result overwrites the clear text.
     const end = NONCE + text.length + TAG;
     room.set(nonce);
     room.set(text, NONCE);
@@ -76,7 +75,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
   return {
     ...{ id, seal },
     open: ({ secret, of }) => opened(secret, of),
-    // What is no UTF-16 was sealed as another text, and reads as that one.
+    // Invalid UTF-16 was sealed as another text, which `open` returns.
     isOf: ({ secret, of }, clear) =>
       secret.length === sealedLength(clear) &&
       secret.startsWith(nonceOf(clear, of, "base64")) &&
@@ -84,10 +83,10 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
   };
 }
 
-/** Bytes a text is filled up to a multiple of, so that its length does not show. */
+/** Texts are padded to a multiple of this many bytes, to hide their length. */
 const FILL = 32;
 
-/** Half of a character, which UTF-8 cannot say. */
+/** A lone surrogate, which UTF-8 cannot encode. */
 const LONE = /\p{Surrogate}/u;
 
 function filledLength(bytes: number): number {
@@ -99,7 +98,7 @@ function sealedLength(clear: string): number {
   return 4 * Math.ceil((NONCE + filledLength(Buffer.byteLength(clear)) + TAG) / 3);
 }
 
-/** The text as UTF-8, one byte 0x80, then zeros. @param room where it is put */
+/** The text as UTF-8, one byte 0x80, then zeros. @param room output buffer */
 function filled(clear: string, room: Buffer): Buffer {
   const length = room.write(clear, "utf8");
   const whole = filledLength(length);
@@ -111,16 +110,11 @@ function subkey(key: Buffer, use: string): Buffer {
   return Buffer.from(hkdfSync("sha256", key, "", `nova2ironic ${use}`, 32));
 }
 
-/** Bytes of a block of SHA-256, and of what it gives. */
+/** Block and digest size of SHA-256. */
 const BLOCK = 64;
 const DIGEST = 32;
 
-/**
- * HMAC-SHA256 with a key of at most a block: two digests in one call each, which take a third of what an Hmac object for
- * texts in many pieces does.
- *
- * @source RFC 2104 2
- */
+/** Two one-shot digests take a third of the time of an Hmac object. @source RFC 2104 2 */
 function hmacWith(key: Buffer): (text: string, form: "binary" | "base64") => string {
   const padded = (pad: number, room: number): Buffer => {
     const block = Buffer.alloc(BLOCK + room);
@@ -130,7 +124,7 @@ function hmacWith(key: Buffer): (text: string, form: "binary" | "base64") => str
   const outer = padded(0x5c, DIGEST);
   let inner = padded(0x36, 1024);
   return (text, form) => {
-    const most = BLOCK + text.length * 3; // UTF-8 takes at most three bytes a UTF-16 unit
+    const most = BLOCK + text.length * 3; // UTF-8 needs at most three bytes for a UTF-16 unit
     if (most > inner.length) inner = padded(0x36, most);
     const end = BLOCK + inner.write(text, BLOCK, "utf8");
     outer.write(hash("sha256", inner.subarray(0, end), "binary"), BLOCK, "latin1");
@@ -142,7 +136,7 @@ function foreign(id: string): MigrationError {
   return new MigrationError("N2I-E115", `a secret was not sealed with this key (${id})`);
 }
 
-/** `open`, but for the last results, which are given again for the same place. */
+/** Caches the last results by secret and place. */
 function remember(open: (secret: string, place: string) => string): typeof open {
   const last = new Map<string, { readonly place: string; readonly clear: string }>();
   return (secret, place) => {
@@ -157,14 +151,10 @@ function remember(open: (secret: string, place: string) => string): typeof open 
 
 const HEADER = "nova2ironic/key@1";
 const FORM = /^nova2ironic\/key@1\n([0-9a-f]{64})\n$/;
-/** A run's own. */
+/** Default key file of a run. */
 export const KEY = "secret.key";
 
-/**
- * The 32 bytes that seal this run's secrets; makes the file when there is none.
- *
- * @throws MigrationError N2I-E115 when the file is no key or others may read it, N2I-E120
- */
+/** @throws MigrationError N2I-E115 if invalid or readable by others, N2I-E120 */
 export async function readOrMakeKey(runFolder: string, keyFile?: string): Promise<Buffer> {
   const path = keyFile ?? join(runFolder, KEY);
   const key = randomBytes(32);
@@ -172,7 +162,7 @@ export async function readOrMakeKey(runFolder: string, keyFile?: string): Promis
   try {
     handle = await open(path, "wx", 0o600);
   } catch (cause) {
-    // A key on a read-only medium is there to be read; opening it for writing fails first.
+    // A key on a read-only medium fails to open for writing, but can be read.
     const there = await stat(path).catch(() => null);
     if (there !== null || systemCode(cause) === "EEXIST") return readKey(runFolder, keyFile);
     throw notWritten(path, cause);
@@ -190,11 +180,7 @@ export async function readOrMakeKey(runFolder: string, keyFile?: string): Promis
   return key;
 }
 
-/**
- * The key of a run that has one: what opens secrets never makes a key.
- *
- * @throws MigrationError N2I-E115 when it is missing, no key, or others may read it
- */
+/** Never makes a key. @throws MigrationError N2I-E115 if missing, invalid, or readable by others */
 export async function readKey(runFolder: string, keyFile?: string): Promise<Buffer> {
   const path = keyFile ?? join(runFolder, KEY);
   const unread = (cause: unknown): never => {

@@ -12,20 +12,20 @@ import { refuseCopy } from "./run-place.ts";
 const FILE = "window.jsonl";
 const FORMAT = "nova2ironic/window@1";
 
-/** A line of the record of a run's maintenance windows. */
+/** A line of window.jsonl. */
 interface WindowEntry {
   readonly do: "open" | "close" | "begin" | "end" | "accept";
   readonly at: string;
   readonly by: string;
-  /** Of `begin`, `end` and `accept`. */
+  /** For `begin`, `end` and `accept`. */
   readonly stage?: string;
-  /** How a stage ended: `done`, or what refused or stopped it. Of `accept`, what was accepted. */
+  /** Result of a stage: `done`, or its error. For `accept`, the accepted object. */
   readonly result?: string;
-  /** Why a stage that writes ran outside a window. */
+  /** Reason of a stage that wrote outside a window. */
   readonly outside?: string;
 }
 
-/** The record, oldest first; what a kill cut off is left out. */
+/** Oldest first, without a line that a kill cut off. */
 export async function readWindow({ path }: RunFolder): Promise<readonly WindowEntry[]> {
   const text = await readFile(join(path, FILE), "utf8").catch(() => "");
   return text.split("\n").flatMap((line) => {
@@ -36,7 +36,7 @@ export async function readWindow({ path }: RunFolder): Promise<readonly WindowEn
   });
 }
 
-/** The entry that opened the window that is open; null where none is. */
+/** Entry that opened the open window, else null. */
 function openSince(entries: readonly WindowEntry[]): WindowEntry | null {
   const last = entries.findLast(({ do: what }) => what === "open" || what === "close");
   return last?.do === "open" ? last : null;
@@ -49,7 +49,7 @@ export function recordWindow({ path }: RunFolder, entry: Omit<WindowEntry, "at" 
     const handle = openSync(file, "a", 0o600);
     try {
       const line: JsonObject = { v: FORMAT, at: new Date().toISOString(), by: whoami(), ...entry };
-      // A line that a kill cut off is not joined by the next.
+      // Start on a new line, because a kill may have cut off the previous one.
       writeSync(handle, `\n${JSON.stringify(line)}\n`);
       fsyncSync(handle);
     } finally {
@@ -64,12 +64,7 @@ export async function isWindowOpen(run: RunFolder): Promise<boolean> {
   return openSince(await readWindow(run)) !== null;
 }
 
-/**
- * Opens a window unless one is open.
- *
- * @returns the entry that did
- * @throws MigrationError N2I-E222 for a copy of a run that has begun
- */
+/** @returns the opening entry @throws MigrationError N2I-E222 for a copy of a started run */
 export async function openWindow(run: RunFolder): Promise<WindowEntry> {
   await refuseCopy(run);
   const open = openSince(await readWindow(run));
@@ -85,17 +80,13 @@ export async function closeWindow(run: RunFolder): Promise<boolean> {
   return true;
 }
 
-/** Whether a window was declared, and none is open: what writes is refused. */
+/** Whether the run has a window that is closed, so that writes are refused. */
 export async function isWindowClosed(run: RunFolder): Promise<boolean> {
   const entries = await readWindow(run);
   return openSince(entries) === null && entries.some(({ do: what }) => what === "open");
 }
 
-/**
- * Refuses before a person is asked, or anything is waited for, what the window or the journal would refuse later.
- *
- * @throws MigrationError N2I-E222 for a copy of a run that has begun, N2I-E327
- */
+/** Before any question or wait. @throws MigrationError N2I-E222 for a copied run, N2I-E327 */
 export async function checkWindow(run: RunFolder, stage: string): Promise<void> {
   await refuseCopy(run);
   if (surroundings().window.outside === undefined && (await isWindowClosed(run)))
@@ -103,11 +94,10 @@ export async function checkWindow(run: RunFolder, stage: string): Promise<void> 
 }
 
 /**
- * Something of a run is about to be written to. Whoever declared a window once wants one: outside of it
- * only with a reason. A run that never had one goes without, and the record says so.
- *
+ * Records a stage that writes. A run with a window allows writes only in it, or with a reason. A
+ * run without a window records that.
  * @param stage that writes
- * @returns what records its end
+ * @returns a function that records its end
  * @throws MigrationError N2I-E327
  */
 export async function enterWindow(
@@ -124,7 +114,6 @@ export async function enterWindow(
   return (result) => recordWindow(run, { do: "end", stage, result });
 }
 
-/** How something ended that threw. */
 export function resultOf(cause: unknown): string {
   return cause instanceof MigrationError ? cause.code : "failed";
 }

@@ -5,13 +5,12 @@ import { MigrationError, systemWords } from "../../lib/error.ts";
 
 const require = createRequire(import.meta.url);
 
-/** Bytes: far more than decisions for every machine of a large site take. */
+/** Bytes. Decisions for every machine of a large site need far less. */
 const LIMIT = 16 * 1024 * 1024;
 
 /**
- * The text of a document that a person wrote.
- *
- * @param trusted it says where to write: nobody but this user and root may have written it
+ * The text of a document.
+ * @param trusted it determines where we write, so only this user and root may be able to change it
  * @throws MigrationError N2I-E103
  */
 export function readDocument(file: string, { trusted = false } = {}): string {
@@ -21,7 +20,7 @@ export function readDocument(file: string, { trusted = false } = {}): string {
       fix: "Give a file that you can read.",
     });
   try {
-    // O_NONBLOCK: to open a pipe would wait for its writer.
+    // O_NONBLOCK, because opening a pipe would wait for its writer.
     const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const found = fstatSync(handle);
@@ -29,7 +28,7 @@ export function readDocument(file: string, { trusted = false } = {}): string {
       if (found.size > LIMIT) throw refuse(`it is larger than ${LIMIT} bytes`);
       if (trusted && found.uid !== 0 && found.uid !== (process.getuid?.() ?? found.uid))
         throw refuse(`it belongs to another user (uid ${found.uid})`);
-      // As ssh holds it with its configuration.
+      // As ssh requires for its configuration.
       if (trusted && (found.mode & 0o022) !== 0)
         throw refuse(
           `${(found.mode & 0o002) === 0 ? "its group" : "every user"} may write to it (chmod go-w)`,
@@ -45,14 +44,10 @@ export function readDocument(file: string, { trusted = false } = {}): string {
   }
 }
 
-/** Faults reported at once; the others are counted. */
+/** Reported faults. The rest are counted. */
 const AT_ONCE = 20;
 
-/**
- * YAML, of which JSON is a part. What is wrong is reported by line and kind: a line may be a secret.
- *
- * @throws MigrationError N2I-E103
- */
+/** Faults have line and kind, no text, which may be a secret. @throws MigrationError N2I-E103 */
 export function parseDocument(text: string, file: string): unknown {
   const refuse = (faults: readonly string[]): MigrationError => {
     const more = faults.length > AT_ONCE ? [`and ${faults.length - AT_ONCE} more`] : [];
@@ -60,7 +55,7 @@ export function parseDocument(text: string, file: string): unknown {
     return new MigrationError("N2I-E103", `${file} is not YAML or JSON: ${listed}`);
   };
   try {
-    // Loaded when there is something to read.
+    // Loaded on demand.
     const yaml = require("yaml") as typeof import("yaml");
     const document = yaml.parseDocument(text, { logLevel: "silent" });
     const faults = [...document.errors, ...document.warnings].map(({ code, linePos }) => {
@@ -71,16 +66,15 @@ export function parseDocument(text: string, file: string): unknown {
     return document.toJS({ maxAliasCount: 0 });
   } catch (cause) {
     if (cause instanceof MigrationError) throw cause;
-    // Only the parser's recursion ends in a RangeError; everything else is an alias it did not take.
+    // A RangeError is a too deep recursion. Any other error is a refused alias.
     throw refuse([cause instanceof RangeError ? "it is nested too deeply" : "it has aliases"]);
   }
 }
 
 /**
- * Where the paths of a document stand in its text. Nothing is looked for before somebody asks.
- *
- * @param text what `parseDocument` has taken
- * @returns `line 4, column 9: ` of what a JSON pointer names, or of the nearest thing around it
+ * Positions of a document's paths, computed on demand.
+ * @param text accepted by `parseDocument`
+ * @returns `line 4, column 9: ` of a JSON pointer, or of its nearest parent
  */
 export function placesIn(text: string): (path: string) => string {
   let parsed: ReturnType<typeof withLines> | null = null;

@@ -11,10 +11,9 @@ import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
 import { REHEARSAL } from "./rehearse/rehearsal-file.ts";
 
-/** What support is given. */
 export interface SupportWords {
   readonly run: string;
-  /** The archive; `RUN-support.tar.gz` in the working folder without it. */
+  /** The archive. Default: `RUN-support.tar.gz` in the working folder. */
   readonly to?: string;
 }
 
@@ -27,19 +26,18 @@ interface Support {
   readonly leftOut: readonly { readonly name: string; readonly why: string }[];
 }
 
-/** What this tool writes into a run, its secrets sealed. */
+/** Files that this tool writes to a run, with sealed secrets. */
 const OURS =
   /^((rehearsal\/)?(snapshot|power|journal|log|window)\.jsonl|(rehearsal\/)?(run\.json|planned\.json|connections\.yaml|verified\.json|inner-run|run\.place)|report\.html|rehearsal\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
 const IS_KEY = /(^|\/)secret\.key$/;
 
-/** Milliseconds tar may take: a fleet of 100,000 machines is a few hundred megabytes. */
+/** Milliseconds for tar. A fleet of 100,000 machines has a few hundred megabytes. */
 const PATIENCE = 30 * 60_000;
 
 /**
- * Puts together what a bug report wants of a run: its artefacts, journal and log, without the key that
- * opens its secrets, and without any file that this tool did not write.
- *
- * @throws MigrationError N2I-E100 where the archive is there already, N2I-E110, N2I-E120, N2I-E400
+ * Packs a run's artifacts, journal and log for a bug report. Excludes the key of its secrets, and
+ * all files of other origin.
+ * @throws MigrationError N2I-E100 if the archive exists, N2I-E110, N2I-E120, N2I-E400
  */
 export async function support(words: SupportWords, sink: Sink): Promise<Support> {
   const run = await openRun(words.run, { create: false, inner: true });
@@ -69,7 +67,7 @@ export async function support(words: SupportWords, sink: Sink): Promise<Support>
       { name: "tar", program: "tar", args, environment: {}, fix },
       { deadline: PATIENCE, signal },
     );
-    // 1 is that a file grew meanwhile: another command writes to the log.
+    // 1: a file grew in the meantime, because another command writes to the log.
     if (ended.status !== 0 && ended.status !== 1)
       throw new MigrationError("N2I-E120", `${path}: tar: ${ended.stderr.trim().slice(-200)}`);
     await temp.commit();
@@ -95,7 +93,7 @@ async function filesOf(run: string): Promise<Pick<Support, "files" | "leftOut">>
         sort(`${entry.name}/${inner.name}`, inner.isFile());
     else if (entry.isDirectory() && entry.name === REHEARSAL)
       for (const inner of await readdir(join(run, entry.name), { withFileTypes: true })) {
-        // What it shares with its run is a link.
+        // Files shared with its run are links.
         if (!inner.isSymbolicLink()) sort(`${entry.name}/${inner.name}`, inner.isFile());
       }
     else sort(entry.name, entry.isFile());
@@ -110,7 +108,7 @@ async function filesOf(run: string): Promise<Pick<Support, "files" | "leftOut">>
   }
 }
 
-/** Why a file stays here. */
+/** The reason why a file is excluded. */
 function whyNot(name: string, isFile: boolean): string | null {
   if (IS_KEY.test(name)) return "it opens the run's secrets";
   if (!isFile) return "it is no regular file";

@@ -48,17 +48,16 @@ export interface ApplyWords extends TargetOptions, Reach {
 
 interface Applied extends Loaded {
   readonly again: string;
-  /** Machines are left out, or Nova's rows are. */
+  /** Some machines, or Nova's rows, are excluded. */
   readonly partial: boolean;
 }
 
-/** Whoever wants heartbeats watched gives the database they are in. */
 const UNASKED =
   "Notice: without nova it is unknown whether a nova-compute runs. With --nova-db, extract, plan and apply watch them.";
 
 const CHOICES: readonly string[] = ["leave-nova", "skip-blocked", "after-finish"];
 
-/** Loads the run's plan, and verifies it; null when it was stopped on request. */
+/** Loads the run's plan and verifies the load. Returns null if it was stopped on request. */
 export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promise<Applied | null> {
   return inRun(words.run, "apply", { kind: "migration" }, (run) =>
     closing(async (keep) => {
@@ -75,7 +74,8 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       if (footer.footer.nodes + footer.footer.ports > 0)
         await sink.confirm(`Load them into ${backend.shown}?`);
       const { entries } = await readJournal(run);
-      // What a load was begun with, it goes on with: half of it live would be half of it taken over.
+      // Continue in the mode in which the load began. A mixed load would hand over half of its
+      // machines.
       const staged = words.staged || wasStaged(entries, footer.sha256);
       if (staged !== words.staged) sink.say("This load began with --staged and continues staged.");
       const cleared = () => unprotected(entries);
@@ -131,17 +131,17 @@ interface Loaded {
   readonly equal: boolean;
 }
 
-/** Flavors, machines, hosts, then verify; null when it was stopped on request. */
+/** Flavors, machines, hosts, then verify. Returns null if it was stopped on request. */
 async function load(job: Job): Promise<Loaded | null> {
   const { run, plan, backend, seal, session, nova, place, sink, again } = job;
   const same = backend.same(seal);
   const entries = session.journal.entries();
   const others = await othersOf(job, entries);
   const guard = guardOf(job, same);
-  // A rebuild must find the new images whatever becomes of the load; nothing is changed that would be refused.
+  // Flavors change first, so that a rebuild finds the new images even if the load fails.
   if (nova !== null) sink.say("Looking at Ironic, its conductors and Nova before the first write.");
   const flavors = await changeNova("flavors", nova, sink, async (side) => {
-    // Without Nova it is part of the load, whose progress says that it takes its time.
+    // Without Nova, the guard runs in the load, which shows progress.
     await waitingFor("looking before the first write", guard);
     await side.check();
     sink.say("Changing flavors of Nova.");
@@ -183,13 +183,13 @@ async function load(job: Job): Promise<Loaded | null> {
   const since = await sinceNow(run);
   const verified = await compare(plan, place.verifier, same, sink, { title: "compare" }).catch(
     (cause: unknown) => {
-      // Without this, status 1 would say that nothing was changed.
+      // Without this, the exit status would be 1, which means that nothing was changed.
       throw changed === 0
         ? cause
         : afterNova(cause, "everything is loaded, but verify did not end");
     },
   );
-  // Conductors are given a staged load without another look.
+  // A staged load goes to conductors without another verify.
   const ironic = isEqual(verified);
   await rememberVerified(run, plan.footer.sha256, since, { ironic });
   return {
@@ -198,11 +198,7 @@ async function load(job: Job): Promise<Loaded | null> {
   };
 }
 
-/**
- * Changes rows of Nova, and tells it.
- *
- * @returns rows changed now, and rows that somebody else changed meanwhile; null when it was stopped
- */
+/** @returns rows changed now, and conflicting rows. Null if it was stopped */
 async function changeNova(
   what: string,
   nova: NovaSide | null,
@@ -238,15 +234,10 @@ function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise
   };
 }
 
-/**
- * Looks for others' nodes, at once or before a row is made.
- *
- * @throws MigrationError N2I-E312, from what it gives too
- */
+/** Checks for foreign nodes, now or before the first new row. @throws MigrationError N2I-E312 */
 async function othersOf(job: Job, entries: Entries): Promise<(() => Promise<void>) | undefined> {
   const { run, plan, backend, place, nova } = job;
   if (plan.header.allow_other_nodes === true) return undefined;
-  // Flavors are changed before machines.
   if (nova === null) return othersBeforeMaking(run, backend, place.target, entries, plan.footer);
   const { lines } = nova ?? plan;
   const { sha256 } = plan.footer;
@@ -267,7 +258,7 @@ async function loadMachines(
     nova: nova === null ? ("left" as const) : ("follows" as const),
     async check() {
       await place.check();
-      // A nova-compute that somebody starts amid a long load is met before the next batch.
+      // Detects a nova-compute that is started during a long load before the next batch.
       await nova?.inspect();
     },
   };

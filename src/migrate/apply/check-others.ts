@@ -11,15 +11,10 @@ import { openPlan } from "../../run/run.ts";
 import type { Backend } from "../open/backend.ts";
 import { ironicJournalled, type MachinePlan } from "./ironic.ts";
 
-/** Nodes that are looked at for names. */
+/** At most this many nodes are read for their names. */
 const LOOKED = 1000;
 
-/**
- * What nodes of others a database holds, for people; null when there are none, and over REST, where
- * a service has nodes of others by its nature.
- *
- * @param present a plan that is open already
- */
+/** Text about foreign nodes, in a database only. Null if none. @param present an open plan */
 export async function othersAt(
   run: RunFolder,
   { oldest }: Pick<Backend, "oldest">,
@@ -34,7 +29,7 @@ export async function othersAt(
       plans.push(present);
       continue;
     }
-    // The rows of a plan that is lost are nobody's we know.
+    // Rows of a lost plan count as foreign.
     const path = await findPlan(run, sha256).catch(() => null);
     if (path === null) continue;
     const plan = await openPlan(path);
@@ -50,7 +45,6 @@ export async function othersAt(
   return `Ironic holds ${counted(count, "node")} that this run did not load${names === "" ? "" : `: ${names}${more}`}`;
 }
 
-/** @throws MigrationError N2I-E312 */
 export async function checkOthers(
   run: RunFolder,
   backend: Pick<Backend, "oldest">,
@@ -63,10 +57,9 @@ export async function checkOthers(
 }
 
 /**
- * The same, put off until a row is to be made: where Ironic holds no more nodes than this run loaded, and each of them
- * is found, there are no others. So a plan that is there already is not read for it.
- *
- * @returns what then looks; it looked already where the journal does not say how many the run loaded
+ * The same check, before the first new row. If Ironic has only nodes of this run, an already loaded
+ * plan is not read.
+ * @returns the check. If the journal cannot show the number of loaded nodes, it has already run
  * @throws MigrationError N2I-E312
  */
 export async function othersBeforeMaking(
@@ -89,10 +82,9 @@ export async function othersBeforeMaking(
 const ALL = { wants: () => true };
 
 /**
- * How many nodes the target holds that this run did not load, by its journal.
- *
- * @param ours hears the uuids of those that it did and that are there, lower case
- * @source facts/systems.md D R25, D-19
+ * The number of nodes in the target that this run did not load. @source facts/systems.md D R25,
+ * D-19
+ * @param ours receives the lower-case UUIDs of nodes that this run loaded
  */
 export async function countOthers(
   target: Pick<Target, "identity" | "counts" | "current">,
@@ -102,7 +94,7 @@ export async function countOthers(
 ): Promise<number> {
   const { nodes } = await target.counts();
   if (nodes === 0) return 0;
-  // A node that was lost and loaded again stands in several plans, and is one.
+  // A node that was lost and loaded again is in several plans, but counts once.
   const own = new Set<string>();
   for (const plan of plans)
     for await (const batch of ownedLines(ironicJournalled(target.identity, plan), entries, ALL)) {

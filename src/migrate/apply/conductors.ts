@@ -12,10 +12,9 @@ interface Asked extends Pick<Target, "service" | "current"> {
 }
 
 /**
- * A look, before anything is written, whether a conductor is alive for every machine that has still
- * to be adopted: without one the service refuses each of them, one after the other.
- *
- * @throws MigrationError N2I-E214 naming drivers and groups, from the function that it gives
+ * Checks that every machine to adopt has a live conductor, so that the service does not refuse each
+ * one.
+ * @throws MigrationError N2I-E214 naming drivers and groups, from the returned function
  */
 export function findConductors(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,

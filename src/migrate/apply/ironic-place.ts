@@ -13,7 +13,7 @@ import type { RunSession } from "../../run/session.ts";
 import type { Backend } from "../open/backend.ts";
 import { ironicPart } from "./ironic.ts";
 
-/** @throws MigrationError N2I-E300 telling what changed */
+/** @throws MigrationError N2I-E300 with the differences */
 export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): void {
   const changed = differences(planned, found, ["alembic_head", "release"]);
   if (changed.length > 0)
@@ -26,11 +26,7 @@ export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): v
     );
 }
 
-/**
- * A plan for a database says more than REST can carry, and a plan for REST less than rows need.
- *
- * @throws MigrationError N2I-E300
- */
+/** REST accepts less than a database plan has, and rows need more than a REST plan has. */
 export function checkEngine({ engine }: TargetIdentity, { kind }: Pick<Backend, "kind">): void {
   if ((engine === "rest") !== (kind === "rest"))
     throw new MigrationError(
@@ -42,32 +38,30 @@ export function checkEngine({ engine }: TargetIdentity, { kind }: Pick<Backend, 
     );
 }
 
-/** @throws MigrationError N2I-E308 when the release cannot tell a staged machine from others */
+/** @throws MigrationError N2I-E308 if this release cannot mark staged machines */
 export function checkReasons({ doc, node }: Release): void {
   if (!node.some(({ name }) => name === "maintenance_reason"))
     throw new MigrationError("N2I-E308", `Ironic ${doc.release} keeps no reason of a maintenance`);
 }
 
-/** Ironic, locked, with what is asked of it around every batch. */
+/** Ironic, locked, with the checks around every batch. */
 export interface IronicPlace {
   readonly target: Target;
   readonly part: Part<Step>;
   readonly verifier: Verifier;
-  /** @throws MigrationError N2I-E302 when the lock is lost */
   readonly check: () => Promise<void>;
-  /** The checks inside the first transaction. */
   readonly precondition: () => Promise<void>;
 }
 
 interface How {
-  /** Whether the snapshot must be the one the plan was made from. */
+  /** The snapshot must be the one from which the plan was made. */
   readonly check: boolean;
   readonly staged?: boolean;
-  /** Nodes whose protection finish cleared. */
+  /** Nodes whose protection `finish` removed. */
   readonly unprotected?: () => ReadonlySet<string>;
 }
 
-/** A plan's target, opened, found to be the one it was made for, and locked for the time of `work`. */
+/** Opens a plan's target, checks that it is the planned one, and locks it during `work`. */
 export async function withIronic<T>(
   run: RunFolder,
   session: RunSession,

@@ -8,15 +8,11 @@ import type { Target } from "../../model/ironic/target.ts";
 import { IRONIC } from "../../model/journal.ts";
 import { type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
 
-/**
- * Machines of a plan in one batch: a transaction on a database; over REST, where each machine takes
- * seconds, what is finished after Ctrl-C.
- */
+/** Machines in one batch: a transaction, or over REST, what Ctrl-C waits for. */
 export function batchOf({ engine }: Pick<TargetIdentity, "engine">): number {
   return engine === "rest" ? 64 : inTransaction();
 }
 
-/** Nodes and ports of Ironic: rows of its database, or machines adopted over REST. */
 export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform">): Part<Step> {
   return {
     name: IRONIC,
@@ -33,7 +29,7 @@ export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform"
       return [...states.values()];
     },
     async perform(steps, hooks) {
-      let machines: ReadonlyMap<string, string> | undefined; // a database asks of none
+      let machines: ReadonlyMap<string, string> | undefined; // only REST needs it
       const machineOf = (node: string): string => {
         machines ??= machinesOf(steps);
         return machines.get(node) ?? node;
@@ -48,7 +44,7 @@ export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform"
   };
 }
 
-/** Machine by the uuid of its node, as Ironic writes it: in lower case. */
+/** Machine by the UUID of its node in lower case, as Ironic writes it. */
 function machinesOf(steps: readonly Step[]): ReadonlyMap<string, string> {
   return new Map(
     steps.flatMap(({ machine }) =>
@@ -57,13 +53,12 @@ function machinesOf(steps: readonly Step[]): ReadonlyMap<string, string> {
   );
 }
 
-/** A plan of machines: its digest and its lines. */
 export interface MachinePlan {
   readonly sha256: string;
   readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
 }
 
-/** What the journal tells of a plan from, without Ironic. */
+/** The parts of a plan that the journal is read with, without Ironic. */
 export function ironicJournalled(
   target: Pick<TargetIdentity, "engine">,
   { sha256, lines }: MachinePlan,
@@ -74,7 +69,7 @@ export function ironicJournalled(
   };
 }
 
-/** Where a plan's machines are; what is asked around them is the walk's. */
+/** The machines of a plan as a leg. The caller adds the checks. */
 export function ironicLeg(
   part: Part<Step>,
   { sha256, lines }: MachinePlan,

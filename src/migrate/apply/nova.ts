@@ -11,31 +11,26 @@ import {
   novaName,
 } from "../../model/nova/nova-plan.ts";
 
-/** A plan's steps on Nova's rows, how many they are, and the plan's digest. */
+/** A plan's steps on Nova's rows, their number and the plan's digest. */
 export interface NovaPlan {
-  /** Those of a leg, in the order of their file. */
+  /** In the order of their file. */
   readonly steps: (leg: NovaLegName) => AsyncIterable<readonly NovaStep[]>;
   readonly sha256: string;
   readonly counts: NovaPlanCounts;
 }
 
-/** The leg that a step goes with. */
 export function legOf({ part, machine }: NovaStep): NovaLegName {
   return part === "hosts" && machine === null ? "shared" : part;
 }
 
 type Reached = Pick<NovaTarget, "inspect" | "perform" | "use">;
 
-/**
- * Nova's rows, a part for each leg.
- *
- * @param flavors where those of its API are; null where flavors are nova's own rows
- */
+/** Nova's rows, a part for each leg. @param flavors the flavor API. Null if flavors are in nova */
 export function novaParts(
   nova: Reached,
   flavors: Pick<NovaTarget, "inspect" | "perform"> | null,
 ): { readonly [leg in NovaLegName]: Part<NovaStep> } {
-  /** By host: instances that a walk which only inspects would have taken away. */
+  /** By host, the instances that an inspection without writes would have moved. */
   const going = new Map<string, number>();
   const use: NovaTarget["use"] = async (hosts) =>
     new Map(
@@ -70,7 +65,7 @@ export function novaParts(
   };
 }
 
-/** What the journal tells of a leg from, without Nova. */
+/** The parts of a leg that the journal is read with, without Nova. */
 export function novaJournalled(
   leg: NovaLegName,
   { steps, sha256 }: Pick<NovaPlan, "steps" | "sha256">,
@@ -81,7 +76,7 @@ export function novaJournalled(
   };
 }
 
-/** Where a leg's rows are; what is asked around them is the walk's. */
+/** The rows of a leg. The caller adds the checks. */
 export function novaLeg(
   part: Part<NovaStep>,
   leg: NovaLegName,
@@ -102,10 +97,7 @@ interface Waits {
   readonly for: readonly (keyof Use)[];
 }
 
-/**
- * Rows of a host that machines share, and what on the host they wait for: its service is disabled
- * when nothing is left on it, and it leaves an aggregate when no instance needs that any more.
- */
+/** Host rows that wait for others: a service for its machines, an aggregate for its instances. */
 const WAITS = {
   forward: { table: "services", for: ["instances", "computes"] },
   back: { table: "aggregate_hosts", for: ["instances"] },
@@ -116,7 +108,7 @@ const NAMES: { readonly [kind in keyof Use]: string } = {
   computes: "compute node",
 };
 
-/** Steps that must wait for what nova has on their hosts now, with why. */
+/** Steps that must wait for rows on their hosts, with the reason. */
 async function waiting(
   steps: readonly NovaStep[],
   way: keyof typeof WAITS,

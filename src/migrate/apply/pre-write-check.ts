@@ -11,12 +11,9 @@ import { indexCurrent, judge, wantedOf } from "../plan/rules/plan-machine.ts";
 import { batchOf } from "./ironic.ts";
 
 /**
- * A look at every row of the plan before the first is written, for a target that holds more or
- * fewer rows than it did when the plan was made. Without it a row in the last batch's way would be
- * met when the others are loaded. A plan that was begun before has changed the counts itself; its
- * batches are compared one by one.
- *
- * @throws MigrationError N2I-E300 naming what stands in the way, from the function that it gives
+ * Before the first write, compares every row if the target's row counts changed since the plan. A
+ * plan that was started changed them itself, and its batches are compared one by one.
+ * @throws MigrationError N2I-E300 naming the conflicts, from the returned function
  */
 export function inspectCloser(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,

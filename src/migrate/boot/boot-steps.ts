@@ -5,18 +5,18 @@ import type { Entries } from "../../model/journal.ts";
 import { isSealed } from "../../model/secret.ts";
 import { fields, malformed } from "../../run/files/journal-entries.ts";
 
-/** What a step may speak of: undoing must never reach beyond. */
+/** Paths a step may have. A rollback must never leave the tree. */
 const PATH =
   /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\/(?:config|(?:deploy_)?(?:kernel|ramdisk)))?|pxelinux\.cfg(?:\/01(?:-[0-9a-f]{2}){6})?)$/;
 
 const PREFIX = "boot-files:";
 
-/** Names the part of one tree in the journal. */
+/** The name of a tree's part in the journal. */
 export function bootPart(root: string): string {
   return `${PREFIX}${root}`;
 }
 
-/** Trees in which something of this run was staged once, and of how many machines it is there now. */
+/** Trees in which this run staged files, with the number of machines that are staged now. */
 export function stagedTrees(entries: Entries): ReadonlyMap<string, number> {
   const parts = new Set(
     entries.flatMap((entry) =>
@@ -28,16 +28,15 @@ export function stagedTrees(entries: Entries): ReadonlyMap<string, number> {
   );
 }
 
-/** Steps as the journal keeps them. */
+/** Steps in the journal's format. */
 export function observedOf(steps: readonly BootStep[]): JsonObject {
-  // Texts, numbers and null alone: JSON holds them as they are.
+  // Texts, numbers and null only, which JSON represents exactly.
   return { steps: steps as readonly object[] as readonly Json[] };
 }
 
 /**
- * The steps a machine was staged with and that were not taken back, in the order they were begun; a
- * journal is read like any file, and undoing must never reach out of the tree.
- *
+ * The steps of a staged machine that were not rolled back. The journal is checked, because a
+ * rollback must never leave the tree.
  * @throws MigrationError N2I-E112
  */
 export function stepsOf(node: string, { observed }: Begun): readonly BootStep[] {

@@ -6,10 +6,8 @@ import type { GlanceImage, ImageService } from "../../systems/openstack/glance-i
 import { portions } from "../../systems/tftp/safe-fs.ts";
 
 /**
- * Writes an image into a file of its own, and compares size and digest with what Glance says of it.
- *
- * @returns its SHA-256
- * @throws MigrationError N2I-E120, N2I-E210, N2I-E211, N2I-E212 also where what came is not the image
+ * Downloads and verifies an image. @returns its SHA-256
+ * @throws MigrationError N2I-E120, N2I-E210, N2I-E211, or N2I-E212 for wrong bytes
  */
 export async function download(
   service: Pick<ImageService, "bytes">,
@@ -59,11 +57,7 @@ function hashOf(digest: GlanceImage["digest"]) {
   return digest === null ? null : createHash(digest.algorithm);
 }
 
-/**
- * Compares a file with an image.
- *
- * @returns what differs; null where nothing does
- */
+/** Compares a file with an image. @returns the difference. Null if there is none */
 export async function differsFrom(
   path: string,
   { id, digest }: GlanceImage,

@@ -41,7 +41,6 @@ import { hostOf } from "../transform/driver.ts";
 import { portsOf } from "../transform/vif.ts";
 import { inspect, inspectOrphan, inspectSources, unknownOf } from "./rules/inspect.ts";
 
-/** What is read of a deployment, by the names of the options. */
 export interface ExtractAsked {
   readonly run: string;
   readonly novaBmDb: string;
@@ -51,7 +50,7 @@ export interface ExtractAsked {
   readonly keyFile?: string;
 }
 
-/** Reads nova_bm, nova and what compute hosts have into the snapshot of a run, which it makes. */
+/** Reads nova_bm, nova and the hosts' files into the snapshot of a run, which it creates. */
 export function extract(
   asked: ExtractAsked,
   { say, during }: Pick<Sink, "say" | "during">,
@@ -83,12 +82,7 @@ export function extract(
   });
 }
 
-/**
- * The key that seals what is read; made where there is none. What was loaded is taken back by the key of its
- * plan: while it is in Ironic, the run keeps that one, and makes none.
- *
- * @throws MigrationError N2I-E115
- */
+/** The key of secrets, created if missing. A rollback needs that of its plan. @throws N2I-E115 */
 async function sealFor(run: RunFolder, keyFile: string | undefined) {
   const [loaded] = plansThere((await readJournal(run)).entries);
   const plan = loaded === undefined ? null : await orNull(findPlan(run, loaded));
@@ -101,9 +95,9 @@ interface Extracted {
   readonly counts: SnapshotCounts;
   readonly sha256: string;
   readonly findings: ReadonlyMap<string, number>;
-  /** Machines that have a value there, by column nobody knows: `bm_nodes.rack`. */
+  /** Number of machines with a value in an unknown column, by column: `bm_nodes.rack`. */
   readonly unknown: ReadonlyMap<string, number>;
-  /** Compute hosts that no nova.conf was given for, with the number of their machines. */
+  /** Compute hosts without a nova.conf, with the number of their machines. */
   readonly withoutConf: ReadonlyMap<string, number>;
 }
 
@@ -111,14 +105,11 @@ interface Deployment {
   readonly bm: Database;
   readonly nova: Database | null;
   readonly hosts: readonly HostConfig[];
-  /** The compute hosts' TFTP trees; without them no boot file is looked for. */
+  /** The compute hosts' TFTP trees. Without them, boot files are not checked. */
   readonly trees?: readonly Tree[];
 }
 
-/**
- * Reads nova_bm, and nova where it is given, into the run's snapshot: machine by machine, with
- * every finding, secrets sealed.
- */
+/** Reads nova_bm and nova into the run's snapshot, machine by machine. Secrets are sealed. */
 export async function takeSnapshot(
   run: RunFolder,
   { bm, nova, hosts, trees = [] }: Deployment,
@@ -127,7 +118,7 @@ export async function takeSnapshot(
   progress: (machines: number) => void,
 ): Promise<Extracted> {
   const schema = await readSchema(bm);
-  // The snapshot and the plan read different tables of nova. A database without one of them is refused here.
+  // The snapshot reads other tables than the plan. This refuses a database without them.
   if (nova !== null) await novaVersion(nova);
   const novaIs = nova === null ? null : await identifyNova(nova);
   const header: SnapshotHeader = {
@@ -155,7 +146,7 @@ export async function takeSnapshot(
   const writer = await createArtefact(run, SNAPSHOT, header);
   try {
     for await (const batch of ahead(seen(ahead(readMachines(bm, schema, seal)), reader, add))) {
-      await turn(); // a server that answered gets its next question before this is written
+      await turn(); // sends the next query before this batch is written
       for (const orphan of batch.orphans) {
         const finding = inspectOrphan(orphan);
         note([finding]);
@@ -188,7 +179,7 @@ export async function takeSnapshot(
   }
 }
 
-/** Batches with what Nova says of their machines, and what is wrong with either. */
+/** Batches with Nova's view of their machines, and the findings of both. */
 async function* seen(
   batches: AsyncIterable<MachineBatch>,
   reader: NovaReader | null,
@@ -209,13 +200,12 @@ async function* seen(
   }
 }
 
-/** The machine itself where nothing more is found. */
+/** Returns the same object if there are no new findings. */
 function inspected(machine: Machine): Machine {
   const findings = inspect(machine);
   return findings.length === machine.findings.length ? machine : { ...machine, findings };
 }
 
-/** A machine with what the trees hold for it. */
 function withBoot(
   trees: readonly Tree[],
   hosts: readonly HostConfig[],
@@ -226,7 +216,7 @@ function withBoot(
   };
 }
 
-/** What the trees hold for a machine; nothing where it has no instance. */
+/** A machine's boot file. Undefined if the machine has no instance. */
 async function harvest(
   machine: Machine,
   trees: readonly Tree[],

@@ -10,29 +10,25 @@ import { readApiFlavors } from "../../systems/nova-db/plan-flavors.ts";
 import { identifyNovaApi } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 
-/** Where Nova's rows are, according to the command line. */
 export interface Reach {
   readonly novaDb?: string;
   readonly novaApiDb?: string;
 }
 
-/** An open nova_api database. */
 export interface FlavorApi {
   readonly identity: NovaIdentity;
-  /** For people. */
   readonly shown: string;
   readonly target: Pick<NovaTarget, "inspect" | "perform">;
-  /** @param hosts hosts of live instances by flavor, as nova has them */
+  /** @param hosts hosts of live instances by flavor, from nova */
   readonly rows: (hosts: FlavorRows["hosts"]) => Promise<FlavorRows>;
-  /** Waits for a transaction that an earlier run left behind. @throws MigrationError N2I-E318 */
+  /** Waits for the open transaction of an earlier run. @throws MigrationError N2I-E318 */
   readonly committed: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
 /**
- * Opens the nova_api database a plan was made with; null if its flavors are in nova.
- *
- * @throws MigrationError N2I-E311 if the database is not given, N2I-E300 if it is another one
+ * Opens the nova_api database of a plan. Null if the plan's flavors are in nova.
+ * @throws MigrationError N2I-E311 if the database is missing, N2I-E300 if it is another one
  */
 export async function reopenFlavorApi(
   planned: NovaIdentity | undefined,
@@ -89,7 +85,7 @@ export async function openFlavorApi(spec: string, readOnly: boolean): Promise<Fl
   }
 }
 
-/** Flavors of nova that nova_api does not have: Nova looks there first. */
+/** Flavors of nova that nova_api does not have. Nova reads nova_api first. */
 export function withoutThose(nova: FlavorRows, api: FlavorRows): FlavorRows {
   const there = new Set(api.flavors.map(({ id }) => id));
   return { ...nova, flavors: nova.flavors.filter(({ id }) => !there.has(id)) };

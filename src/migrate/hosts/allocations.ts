@@ -9,17 +9,12 @@ import { readComputeUuids, readPlacement } from "../../systems/nova-db/later.ts"
 import { type AllocationsNow, auditAllocations, heal } from "./rules/allocations.ts";
 import type { MachineProvider, ProvidersOf } from "./rules/computes.ts";
 
-/** Where Nova's instances and their allocations are, as the command line says it. */
 export interface Places {
   readonly novaDb?: string;
   readonly placementDb?: string;
 }
 
-/**
- * Which live instances of a plan have no allocation, for people; null where nobody asks.
- *
- * @throws MigrationError those of opening either database
- */
+/** Text about live instances without an allocation. Null without a Placement database. */
 export async function allocationsText(
   { novaDb, placementDb }: Places,
   lines: () => AsyncIterable<readonly PlannedMachine[]>,
@@ -37,13 +32,12 @@ export async function allocationsText(
   });
 }
 
-/** Reads which instances have an allocation. */
 export function openAllocated(placement: Database): AllocationsNow["allocatedOf"] {
   return async (instances) =>
     new Set((await readPlacement(placement, instances, [])).allocated.keys());
 }
 
-/** Reads what Placement calls as machines, beside the compute nodes that Nova has of them. */
+/** Placement's providers named after machines, with Nova's compute nodes. */
 export function openProviders(nova: Database, placement: Database): ProvidersOf {
   return async (machines) => {
     const { providers } = await readPlacement(placement, [], machines);

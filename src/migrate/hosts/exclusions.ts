@@ -23,12 +23,12 @@ import { asked, checkQueued } from "./queued.ts";
 import type { PlacedMachine } from "./rules/computes.ts";
 import { instanceOn } from "./rules/current-placement.ts";
 
-/** Machines that leave Ironic, and what is known of the nova that has their instances. */
+/** Machines to be removed from Ironic, and the nova of their instances. */
 export interface Leaving {
   readonly machines: readonly Going[];
-  /** Of each plan that loaded some of them; null where `extract` read none. */
+  /** Of each plan that loaded some of them. Null if `extract` did not read nova. */
   readonly sources: readonly SourceIdentity["nova"][];
-  /** Machines of the scope as each plan has them, by its digest; none where Nova is not given. */
+  /** Machines of the scope, by the digest of their plan. Empty without Nova. */
   readonly placed: ReadonlyMap<string, readonly PlacedMachine[]>;
 }
 
@@ -37,10 +37,7 @@ interface NovaWords {
   readonly leaveNova: boolean;
 }
 
-/**
- * What a rollback is to take away from Ironic, of all its plans: each is there, and as its digest says, before
- * anything is taken back. Who leaves Nova asks after no machine, and no line is looked at.
- */
+/** The nodes that a rollback removes. All plans and digests are checked before the first change. */
 export async function leavingOf(
   run: RunFolder,
   plans: readonly string[],
@@ -77,7 +74,7 @@ export async function leavingOf(
   return { machines, sources, placed };
 }
 
-/** @throws MigrationError N2I-E311 when instances use what is to be removed, and nobody looks at nova */
+/** @throws MigrationError N2I-E311 if instances use nodes to be removed and nova is not watched */
 export function checkStill({ machines }: Leaving, { novaDb, leaveNova }: NovaWords): void {
   let used = 0;
   for (const machine of machines) if (machine.used) used += 1;
@@ -90,12 +87,11 @@ export function checkStill({ machines }: Leaving, { novaDb, leaveNova }: NovaWor
 }
 
 /**
- * Works while the nova-computes of machines that leave Ironic stand still: one that runs deletes
- * compute nodes and providers of nodes it no longer finds, and forgets what is on them.
- *
+ * Runs `work` while the nova-computes of the removed machines are stopped. A running one deletes
+ * compute nodes and providers of missing nodes.
  * @param changed plans that changed Nova's rows
- * @param work is given a look that throws as soon as one of them reports
- * @returns null when it was stopped on request while it watched
+ * @param work receives a check that throws when a nova-compute reports
+ * @returns null if it was stopped during the watch
  * @throws MigrationError N2I-E310, N2I-E300 for another nova than the plan's
  * @source facts/rehearsal.md "first real nights"
  */
@@ -139,25 +135,25 @@ export async function withStill<T>(
   });
 }
 
-/** The schema may be a later one: heartbeats are read from every version alike. */
+/** The schema may be a later one, because heartbeats are the same in every version. */
 function checkSame(source: NonNullable<SourceIdentity["nova"]>, found: NovaIdentity): void {
   const { schema_version, head } = found;
   const { head: _, ...planned } = source;
   checkNova({ ...planned, schema_version, ...(head !== undefined && { head }) }, found);
 }
 
-/** A machine whose node a rollback is to remove. */
+/** A machine whose node a rollback removes. */
 interface Going {
   readonly uuid: string;
-  /** As nova_bm had it. */
+  /** In nova_bm. */
   readonly host: string | null;
-  /** The instance its node names. */
+  /** The instance of its node. */
   readonly instance: string | null;
-  /** Whether an instance uses it: Nova loses what it has of the node when that is gone. */
+  /** An instance uses it. Nova loses its records of the node when the node is deleted. */
   readonly used: boolean;
 }
 
-/** Whether its node is loaded as one with a tenant; one deleted in Nova may still run. */
+/** Its node was loaded with an instance. An instance that is deleted in Nova may still run. */
 function isUsed({ records }: PlannedMachine): boolean {
   const node = nodeOf(records);
   return typeof node?.instance_uuid === "string" || node?.provision_state === "active";

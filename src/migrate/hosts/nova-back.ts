@@ -30,26 +30,25 @@ import {
   type PlacedMachine,
 } from "./rules/computes.ts";
 
-/** What to take back of Nova's rows. */
+/** The part of Nova's rows to roll back. */
 export interface NovaScope {
-  /** Plans that changed some, newest first. */
+  /** Plans that changed rows, newest first. */
   readonly plans: readonly NovaFiles[];
   readonly all: boolean;
   readonly wants: (step: NovaStep) => boolean;
   readonly machines: (machine: PlannedMachine) => boolean;
 }
 
-/** What of a run is to be taken back, and from where. */
+/** The part of a run to roll back, and its systems. */
 export interface Wanted {
   readonly run: RunFolder;
-  /** Its journal. */
   readonly entries: Entries;
-  /** Plans of the run that loaded something, newest first. */
+  /** Plans of the run that loaded rows, newest first. */
   readonly plans: readonly string[];
   readonly scope: Scope<PlannedMachine>;
-  /** Of Nova's rows; null where the run changed none. */
+  /** Nova's rows. Null if the run changed none. */
   readonly nova: NovaScope | null;
-  /** Null where Ironic is not asked: nothing is left there, or nobody said where it is. */
+  /** Null if the run has no rows in Ironic, or if its options are missing. */
   readonly backend: Backend | null;
   readonly reach: Reach & { readonly keyFile?: string };
   readonly leaving: Pick<Leaving, "placed">;
@@ -57,30 +56,28 @@ export interface Wanted {
 
 export interface Backing {
   readonly session: RunSession;
-  /** Runs before each batch; what it throws keeps that from being begun. */
+  /** Runs before each batch. If it throws, the batch does not start. */
   readonly inspect: () => Promise<void>;
-  /** Hears of rows that stay as they are. */
+  /** Receives rows that stay unchanged. */
   readonly leave: (rows: readonly Left[]) => void;
   readonly sink: Sink;
 }
 
-/** Legs that are taken back and reported together. */
+/** Legs that are rolled back and reported together. */
 type NovaStage = (typeof BACK_AFTER_IRONIC)[number];
 
-/** Nova's side of a rollback. */
 interface NovaBack {
-  /** Waits for nova-compute to stand still; machines of which somebody changed a row of Nova since. */
+  /** Waits until nova-compute is stopped. Returns machines whose Nova rows were changed since. */
   readonly inspect: () => Promise<Excluded>;
-  /** @throws MigrationError N2I-E302 when its lock is lost */
   readonly check: () => Promise<void>;
-  /** Restores rows; those that stay as they are are added to the list of those left. */
+  /** Restores rows. Rows that stay unchanged are added to the list of conflicts. */
   readonly part: (
     stage: NovaStage,
     excluded: Excluded,
   ) => Promise<{ readonly done: number; readonly stopped: boolean }>;
 }
 
-/** Opens nova for the time of a rollback; null without its database, or where none of its rows was changed. */
+/** Opens nova during a rollback. Null without its database or changed rows. */
 export function withNovaBack<T>(
   { run, nova: scope, reach, leaving }: Wanted,
   { session, leave, sink }: Backing,
@@ -102,7 +99,7 @@ export function withNovaBack<T>(
           await place.watch.inspect();
           let done = 0;
           for (const plan of scope.plans) {
-            // What is not in nova itself is not asked for rows that are.
+            // The flavor API is opened only for its own rows.
             const api =
               part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
             const parts = novaParts(place.target, api?.target ?? null);
@@ -127,10 +124,7 @@ export function withNovaBack<T>(
   });
 }
 
-/**
- * Machines of which somebody changed a row of Nova's hosts since: nothing of them is taken back, Ironic's
- * rows neither.
- */
+/** Machines whose Nova host rows changed since. Their rows in Ironic also stay. */
 export async function changedHosts(
   nova: NovaTarget,
   scope: NovaScope,
@@ -144,10 +138,10 @@ export async function changedHosts(
   return found;
 }
 
-/** Compute nodes a statement names; the others are counted. */
+/** A message names at most this many compute nodes. */
 const NAMED = 20;
 
-/** Lists compute nodes that Nova made since; they are not this run's to take away. */
+/** Compute nodes that Nova created since are not this run's, so they are only reported. */
 function tellNewComputes(
   added: readonly NewCompute[],
   leave: Backing["leave"],
@@ -166,7 +160,7 @@ export function whyNew({ host, hypervisor_hostname }: NewCompute): string {
   return `made by the nova-compute of ${host} since, of ${hypervisor_hostname}`;
 }
 
-/** Compute nodes that Nova made since of machines that are taken back. */
+/** Compute nodes that Nova created since, of machines that are rolled back. */
 export async function newComputesOf(
   run: RunFolder,
   { plans, machines: wants }: NovaScope,
@@ -180,7 +174,7 @@ export async function newComputesOf(
     const machines = async function* (): AsyncGenerator<readonly PlacedMachine[]> {
       const read = placed.get(nova.sha256);
       if (read !== undefined) return yield* inPortions(read);
-      // It loaded nothing, and was not read before.
+      // A plan that loaded nothing was not read before.
       const plan = await openPlan(await findPlan(run, nova.sha256));
       for await (const batch of plan.lines()) yield batch.filter(wants);
     };
@@ -190,7 +184,7 @@ export async function newComputesOf(
   return [...found.values()];
 }
 
-/** What one plan moved, a later one of the run finds where it was moved to. */
+/** Rows that one plan moved, which a later plan of the run finds in their new location. */
 async function knownTo(plans: readonly NovaFiles[]): Promise<KnownComputes> {
   const ids = new Set<number>();
   const machines = new Set<string>();
@@ -205,9 +199,7 @@ async function knownTo(plans: readonly NovaFiles[]): Promise<KnownComputes> {
 }
 
 /**
- * How many rows of Nova a rollback is to take back, by the journal, before any is. Where flavors are
- * elsewhere that place is opened: Ironic's rows must not be gone when it is found out of reach.
- *
+ * The number of Nova rows to roll back. Also checks that a separate flavor database can be opened.
  * @throws MigrationError N2I-E311, N2I-E300 and those of opening it
  */
 export async function novaStepsBack(

@@ -22,32 +22,26 @@ import {
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { legOf, type NovaPlan } from "../apply/nova.ts";
 
-/** A plan's files of Nova. */
 export interface NovaFiles extends NovaPlan {
   readonly header: NovaPlanHeader;
-  /** All steps, in the order of the files. */
+  /** In the order of the files. */
   readonly all: () => AsyncIterable<readonly NovaStep[]>;
-  /** What was found on the way. */
   readonly findings: () => AsyncIterable<readonly Finding[]>;
 }
 
 const NOVA_FINDINGS = "nova-findings";
 
-/** A file a leg, as people expect them: what machines share after the machines' own. */
+/** One file per leg. Shared rows come after the machines' own, the order a reader expects. */
 const LEGS = ["hosts", "shared", "flavors", "api"] as const satisfies readonly NovaLegName[];
 
-/**
- * Opens a plan's steps on Nova, each file compared with its digest; null when it was made without Nova.
- *
- * @throws MigrationError N2I-E110 to N2I-E114
- */
+/** A plan's steps on Nova. Null if it has none. @throws MigrationError N2I-E110 to N2I-E114 */
 export async function openNovaFiles(plan: OpenedPlan): Promise<NovaFiles | null> {
   const { nova, files } = plan.manifest;
   if (nova === null) return null;
   const open = <T>(name: string) => openFileOf<JsonObject, T>(plan, name);
   const opened = new Map<NovaLegName, () => AsyncIterable<readonly NovaStep[]>>();
   for (const leg of LEGS) {
-    // One without a step says nothing: it is not read.
+    // A file without steps is not read.
     const { lines = 0 } = files[novaName(leg)] ?? {};
     if (lines > 0) opened.set(leg, (await open<NovaStep>(novaName(leg))).lines);
   }
@@ -65,11 +59,7 @@ export async function openNovaFiles(plan: OpenedPlan): Promise<NovaFiles | null>
 
 async function* NONE(): AsyncGenerator<readonly NovaStep[]> {}
 
-/**
- * The plan's files of Nova; null when it was made without.
- *
- * @throws MigrationError N2I-E110 to N2I-E114, the last also when the run has another plan by now
- */
+/** The plan's files for Nova. Null if it has none. @throws MigrationError N2I-E110 to N2I-E114 */
 export async function novaPlanOf(
   run: RunFolder,
   { sha256 }: Pick<Footer<PlanCounts>, "sha256">,
@@ -82,7 +72,7 @@ export async function novaPlanOf(
   return openNovaFiles(plan);
 }
 
-/** The files of Nova of the run's plans that changed its rows, by the journal, newest first. */
+/** The Nova files of the run's plans that changed Nova's rows, newest first. */
 export async function novaPlans(run: RunFolder): Promise<readonly NovaFiles[]> {
   const { entries } = await readJournal(run);
   const plans: NovaFiles[] = [];
@@ -93,7 +83,6 @@ export async function novaPlans(run: RunFolder): Promise<readonly NovaFiles[]> {
   return plans;
 }
 
-/** Writes a plan's files of Nova. */
 export type NovaWriter = Awaited<ReturnType<typeof createNovaFiles>>;
 
 export async function createNovaFiles(plan: PlanWriter) {

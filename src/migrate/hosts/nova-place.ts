@@ -22,7 +22,7 @@ import { type NovaPlan, novaLeg, type novaParts } from "../apply/nova.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { type ComputeWatch, type Watching, watchComputes } from "./nova-watch.ts";
 
-/** @throws MigrationError N2I-E300 telling what changed */
+/** @throws MigrationError N2I-E300 with the differences */
 export function checkNova(planned: NovaIdentity, found: NovaIdentity): void {
   const changed = differences(planned, found, ["schema_version", "head"]);
   if (changed.length > 0)
@@ -32,19 +32,15 @@ export function checkNova(planned: NovaIdentity, found: NovaIdentity): void {
     );
 }
 
-/** Nova, locked and watched. */
 interface NovaPlace {
   readonly target: NovaTarget;
   readonly watch: ComputeWatch;
-  /** @throws MigrationError N2I-E302 when the lock is lost */
   readonly check: () => Promise<void>;
 }
 
 /**
- * The nova of these plans, found to be the one they were made for, locked and watched for the time of
- * `work`.
- *
- * @throws MigrationError N2I-E310 when a nova-compute of the plans' hosts reported within a minute
+ * Checks that this is the nova of the plans, then locks and watches it during `work`.
+ * @throws MigrationError N2I-E310 if a nova-compute of the plans' hosts reported within a minute
  */
 export async function withNova<T>(
   session: RunSession,
@@ -67,7 +63,7 @@ export async function withNova<T>(
   }
 }
 
-/** The leg of a plan in Nova, as it is walked. */
+/** The leg of a plan in Nova, with its checks. */
 export function novaWalk(
   { watch, check }: Pick<NovaPlace, "watch" | "check">,
   parts: ReturnType<typeof novaParts>,
@@ -77,12 +73,7 @@ export function novaWalk(
   return { ...novaLeg(parts[name], name, plan), check, precondition: watch.inspect };
 }
 
-/**
- * Looks at every row of a plan before the first is written: a row that somebody changed in the last
- * batch must not be met when the others are changed. Batches begun before are compared one by one.
- *
- * @throws MigrationError N2I-E300 naming the rows
- */
+/** Compares a plan's rows before the first write. @throws MigrationError N2I-E300 with the rows */
 export async function inspectNova(
   plan: NovaPlan,
   parts: ReturnType<typeof novaParts>,
@@ -105,7 +96,7 @@ export async function inspectNova(
     );
 }
 
-/** A failure in one database after the other was changed says so. */
+/** Marks a failure in one database that happened after the other was changed. */
 export function afterNova(cause: unknown, what: string): unknown {
   if (!(cause instanceof MigrationError) || cause.code === "N2I-E301") return cause;
   return new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, { cause });

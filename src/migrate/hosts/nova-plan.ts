@@ -26,30 +26,26 @@ import { createGate, keptHosts } from "./rules/gate.ts";
 import { createHosts } from "./rules/hosts.ts";
 
 export interface NovaAsked {
-  /** As `--compute-host` has them. */
+  /** The values of `--compute-host`. */
   readonly computeHosts: readonly string[];
   readonly flavors: Omit<FlavorsAsked, keyof NovaTraits>;
 }
 
-/** What Nova does with flavors on the target's release, and whether all its machines have one host. */
+/** How Nova uses flavors on the target's release, and whether all its machines have one host. */
 type NovaTraits = Pick<FlavorsAsked, "classes" | "copies"> & {
   readonly clustered: boolean;
 };
 
-/** Plans Nova's rows beside the machines, as these go by. */
+/** Plans Nova's rows while the plan processes its machines. */
 export type NovaPlanner = Awaited<ReturnType<typeof planNova>>;
 
-/** Where Nova's rows are. */
 export interface NovaPlaces {
   readonly database: Database;
-  /** Where flavors are that are not nova's. */
+  /** The database of flavors that are not in nova. */
   readonly api: FlavorApi | null;
 }
 
-/**
- * @param moment the release that is planned for, and now: ISO 8601, UTC
- * @throws MigrationError N2I-E202 when it is not the nova database of the snapshot
- */
+/** @throws MigrationError N2I-E202 if it is not the nova database of the snapshot */
 export async function planNova(
   { database, api }: NovaPlaces,
   source: { readonly snapshot: SnapshotHeader; readonly site: Site },
@@ -73,11 +69,11 @@ export async function planNova(
   };
   let rows: ReadonlyMap<number, MachineRows> = new Map();
   return {
-    /** Begins the plan's files of Nova; comes first. */
+    /** Creates the plan's files for Nova. Call it first. */
     async begin(plan: PlanWriter): Promise<void> {
       files = await createNovaFiles(plan);
     },
-    /** Adds what Nova's rows say against machines. */
+    /** Adds findings from Nova's rows to machines. */
     async judge(
       machines: readonly Machine[],
       made: readonly Transformed[],
@@ -93,13 +89,13 @@ export async function planNova(
         return hosts.judge(machine, one, of(index));
       });
     },
-    /** The lines of a machine that was judged in the last batch. */
+    /** Adds the lines of a machine that was judged in the last batch. */
     async add(machine: Machine, line: PlannedMachine): Promise<void> {
       facts.add(machine, line);
       selection.add(line);
       await writer().write(hosts.steps(line, rows.get(machine.node.id) ?? NO_ROWS));
     },
-    /** What is known once all machines went by. */
+    /** Returns the findings about all machines together. */
     async end(): Promise<readonly Finding[]> {
       const { write, find } = writer();
       const selected = selection.end();
@@ -115,7 +111,7 @@ export async function planNova(
       await find(findings);
       return findings;
     },
-    /** What the plan says of Nova, when all is written. */
+    /** Nova's part of the manifest. Call it after the last write. */
     about(): { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts } {
       const { api: apart, ...inNova } = writer().counts();
       const counts = { ...inNova, ...(api !== null && { api: apart }), stopped: hosts.stopped() };
@@ -144,11 +140,7 @@ function headerOf(
   };
 }
 
-/**
- * Steps on flavors, nova's and then those elsewhere.
- *
- * @param on a transaction on nova
- */
+/** Steps on flavors, first those in nova. @param on a transaction on nova */
 async function flavorSteps(
   { database, api }: NovaPlaces,
   on: Knex,
@@ -169,9 +161,8 @@ async function flavorSteps(
 }
 
 /**
- * Copies are read until Kilo, all machines have one host until Mitaka, resource classes came with Pike.
- *
- * @source facts/nova-bm.md 4.2, 5.3
+ * Flavor copies until Kilo, one host until Mitaka, classes since Pike. @source facts/nova-bm.md
+ * 4.2, 5.3
  */
 function traitsOf(release: string): NovaTraits {
   const names = releaseNames();
@@ -180,7 +171,7 @@ function traitsOf(release: string): NovaTraits {
   return { classes: !until("ocata"), copies: until("kilo"), clustered: until("mitaka") };
 }
 
-/** Judges machines by Nova's rows as the snapshot has them, when none of these is planned to change. */
+/** Judges machines by Nova's rows in the snapshot, for a plan that does not change Nova. */
 export function judgeKept(
   release: string,
   site: Site,

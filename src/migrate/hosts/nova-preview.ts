@@ -15,12 +15,9 @@ import type { NovaFiles } from "./nova-files.ts";
 import { checkNova } from "./nova-place.ts";
 
 /**
- * Shows what the same command line would do with Nova's rows, which are only read. Those that are so
- * already are not listed, as those of Ironic that are gone.
- *
- * @param ironic shows Ironic's rows, which go first, but those of machines of which a row of Nova was
- *   changed; gives the machines that stay, with why
- * @throws MigrationError N2I-E300 when the plans were made for another nova
+ * Shows the effect of the same command line on Nova's rows, without rows that are already restored.
+ * @param ironic shows Ironic's rows first, without the excluded machines. Returns the skipped ones
+ * @throws MigrationError N2I-E300 if the plans were made for another nova
  */
 export async function* previewNova(
   { run, entries, nova: scope, reach, leaving }: Wanted,
@@ -56,7 +53,7 @@ async function openFor(database: Database, plans: readonly NovaFiles[]): Promise
   return createNovaTarget(database, identity);
 }
 
-/** A leg of a plan to inspect, and what of it is to be closed again. */
+/** A leg of a plan to inspect, and its `close`. */
 type Opened = Parameters<typeof inspectBack<NovaStep, NovaStep>>[0] & {
   readonly close?: () => Promise<void>;
 };
@@ -81,7 +78,7 @@ async function* rowsOf(
     }
 }
 
-/** Nobody said where nova is: all of it stays. */
+/** Without `--nova-db`, all rows stay. */
 async function unasked(name: NovaLegName, plan: NovaFiles): Promise<Opened> {
   const stays = { is: "other", why: "--nova-db is not given" } as const;
   const inspect = (steps: readonly NovaStep[]) =>
@@ -99,7 +96,7 @@ function legsOf(nova: NovaTarget, reach: Reach): typeof unasked {
   };
 }
 
-/** @param why it is left; null: it is taken back */
+/** @param why the reason why it stays. Null if it is restored */
 function shown({ table, id }: NovaStep, why: string | null): UndoPreview {
   const action = why === null ? "restore" : "leave";
   const uuid = id.slice(id.indexOf(":") + 1);

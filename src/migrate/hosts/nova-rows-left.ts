@@ -6,10 +6,9 @@ import type { NovaState, TakenBack } from "../../run/files/run-files.ts";
 type NovaPlan = NonNullable<NovaState["plan"]>;
 
 /**
- * Whether apply went through every row of Nova; batches go in the order of their file. One that a rollback took back
- * is to be gone through again, but where its machines left Ironic since the last load.
- *
- * @param away those that did
+ * Whether apply completed every row of Nova. A batch that was rolled back counts if its machines
+ * also left Ironic.
+ * @param away machines that left Ironic
  */
 export function isThrough(
   { sha256, counts }: NovaPlan,
@@ -25,18 +24,14 @@ export function isThrough(
   return legs.every(({ open }) => open.length === 0) && rows >= stepsOf(counts);
 }
 
-/** @param away machines that were taken back, and their rows of Nova with them */
+/** @param away machines that were rolled back together with their Nova rows */
 function isDone({ undone }: Ownership, span: Span, away: TakenBack | null): boolean {
   const machines = undone.get(keyOf(span));
   if (machines === undefined || away === "all") return true;
   return machines !== "all" && [...machines].every((machine) => away?.has(machine) === true);
 }
 
-/**
- * Whether a load was stopped before the last of Nova's rows. A load with `--leave-nova` leaves none.
- *
- * @param away machines that left Ironic since
- */
+/** Whether a load without `--leave-nova` stopped before the last of Nova's rows. */
 export function leavesNova(plan: NovaPlan, entries: Entries, away: TakenBack | null): boolean {
   if (isThrough(plan, entries, away)) return false;
   const begun = batchesOf(entries, IRONIC).findLast(

@@ -29,38 +29,32 @@ import { accepted, changedTenants, type Placed, placedOf } from "./rules/current
 /** Nova's part of an apply: flavors before the machines, hosts after them. */
 export interface NovaSide {
   readonly plan: NovaFiles;
-  /** The plan's machines: whoever goes through them before `check` spares it that. */
+  /** The plan's machines. If they are iterated before `check`, it does not read them again. */
   readonly lines: Tenants["lines"];
-  /** Whether its nova-computes stand still. @throws MigrationError N2I-E310 */
+  /** Checks that its nova-computes are stopped. @throws MigrationError N2I-E310 */
   readonly inspect: () => Promise<void>;
-  /** Everything that can be known before the first row of anything is written. */
+  /** All checks that are possible before the first write. */
   readonly check: () => Promise<void>;
   readonly flavors: () => Promise<Walked<NovaStep>>;
-  /** @param excluded machines that were left out of the load, and why */
+  /** @param excluded machines that were skipped by the load, with the reason */
   readonly hosts: (excluded: Excluded) => Promise<Walked<NovaStep>>;
 }
 
-/** What apply's command line says of Nova. */
 interface NovaWords extends Reach {
   readonly leaveNova: boolean;
-  /** Asks, and throws unless the answer is yes. */
+  /** Asks for confirmation, and throws unless the answer is yes. */
   readonly confirm: (question: string) => Promise<void>;
   readonly watching: Watching;
-  /** The plan's machines. */
   readonly lines: Tenants["lines"];
 }
 
-/** Rows of Nova that the run's plan changes. */
+/** The number of Nova rows that the run's plan changes. */
 export async function novaSteps(run: RunFolder, plan: Footer<PlanCounts>): Promise<number> {
   const file = await novaPlanOf(run, plan);
   return file === null ? 0 : stepsOf(file.counts);
 }
 
-/**
- * A load beside a nova-compute that runs loses tenants: nova is looked at, or left by the operator's word.
- *
- * @source facts/systems.md D-3
- */
+/** A load while a nova-compute runs loses instances. @source facts/systems.md D-3 */
 function checkUnasked(file: NovaFiles | null): void {
   const steps = file === null ? 0 : stepsOf(file.counts);
   const watched = file?.counts.stopped ?? [];
@@ -82,10 +76,8 @@ function checkUnasked(file: NovaFiles | null): void {
 }
 
 /**
- * Opens nova for the time of an apply, when the plan has steps for it.
- *
- * @throws MigrationError N2I-E311 when nova is neither given nor left, N2I-E114 when nova is given
- *   and the run has no plan for it, or has another than the plan was made with
+ * @throws MigrationError N2I-E311 without nova or `--leave-nova`; N2I-E114 if nova is passed and
+ * the run has no plan for it, or one for another nova
  */
 export async function besideNova<T>(
   run: RunFolder,
@@ -130,12 +122,12 @@ export async function besideNova<T>(
           await checkRequests(database, machines, watching);
           await inspectNova(file, parts, session.journal.entries());
           await place.watch.settle();
-          // What the plan says of them is known; what Nova says is asked for by now.
+          // The plan's machines are read, so only Nova is read here.
           await checkTenants(session.journal.entries(), database, machines, plan.sha256);
         },
         async flavors() {
           const all = await walk(FORWARD.beforeIronic);
-          // Asked to stop in the last batch, nothing is left here and all of the load.
+          // A stop during the last flavor batch also stops the machines that follow.
           return { ...all, stopped: session.stopping() };
         },
         hosts: (excluded) => walk(FORWARD.afterIronic, excluded),
@@ -146,11 +138,11 @@ export async function besideNova<T>(
 
 type Lines = MachinePlan["lines"];
 
-/** Machines that a plan loads, as Nova is asked about them: its lines are parsed for it once. */
+/** The plan's machines for checks in Nova, so that its lines are parsed once. */
 interface Tenants {
-  /** The plan's lines; once a pass over them is over, it need not be made again. */
+  /** The plan's lines. A complete pass over them is cached for `take`. */
   readonly lines: Lines;
-  /** Those of the last pass, or of one of its own; they are given out once, as they take memory. */
+  /** The machines of the last or a new pass. They are released afterwards, to free memory. */
   readonly take: () => Promise<Iterable<Placed>>;
 }
 
@@ -165,7 +157,7 @@ export function tenantsOf(plan: Lines, choice: Choice): Tenants {
       from += batch.length;
       yield batch;
     }
-    // A pass that was broken off has not seen every machine.
+    // Only a complete pass has all machines.
     known = placed;
   }
   return {
@@ -179,12 +171,7 @@ export function tenantsOf(plan: Lines, choice: Choice): Tenants {
   };
 }
 
-/**
- * Looks for requests to the tenants of machines that are to be loaded; what the site document accepts
- * was emptied before the plan.
- *
- * @throws MigrationError N2I-E314
- */
+/** Checks for queued requests to instances of machines to load. @throws MigrationError N2I-E314 */
 async function checkRequests(
   database: Database,
   machines: Iterable<Placed>,
@@ -199,11 +186,10 @@ async function checkRequests(
 }
 
 /**
- * Looks at the tenants of machines before the first of them is loaded. Those of a batch that was begun
- * before may have been handed over since, and changed by whom they belong to.
- *
- * @param sha256 of the plan, by which the journal knows it
- * @throws MigrationError N2I-E300 naming machines whose tenant came, went or moved since `extract`
+ * Checks the instances of machines before the first load. In batches that were started earlier,
+ * owners may have changed them since.
+ * @throws MigrationError N2I-E300 naming machines whose instance was created, deleted or moved
+ * since `extract`
  */
 async function checkTenants(
   entries: Entries,

@@ -6,25 +6,20 @@ import { restOfMinute, runningComputes } from "./rules/running.ts";
 
 export interface Watching {
   readonly seconds: number;
-  /** The operator's word: a nova-compute that runs stops nothing. */
+  /** The operator allows a running nova-compute. */
   readonly allowed: boolean;
-  /** The operator's word: requests that wait in a message queue stop nothing. */
+  /** The operator accepts requests that are left in a message queue. */
   readonly queued?: boolean;
-  /** A line for people. */
   readonly tell: (text: string) => void;
 }
 
-/** A watch over the nova-computes of hosts, from its opening on. */
+/** A watch over the nova-computes of hosts, which starts when it is opened. */
 export type ComputeWatch = Awaited<ReturnType<typeof watchComputes>>;
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const PACE = 500;
 
-/**
- * Opens a watch. Whatever reports while rows change, minutes later too, is met by the next look.
- *
- * @throws MigrationError N2I-E310 at once, when one of them reported within a minute
- */
+/** Checks when opened, and then detects each report. @throws MigrationError N2I-E310 */
 export async function watchComputes(
   beats: NovaTarget["beats"],
   hosts: readonly string[],
@@ -47,9 +42,9 @@ export async function watchComputes(
   await check(await patient(first, () => beats(hosts), allowed ? null : tell, stopping));
   const inspect = async (): Promise<void> => check(await beats(hosts));
   return {
-    /** @throws MigrationError N2I-E310 naming hosts and when they were last heard of */
+    /** @throws MigrationError N2I-E310 naming hosts and their last reports */
     inspect,
-    /** Looks again and again until the time to watch is over, counted from the opening. */
+    /** Checks repeatedly until the watch time is over, counted from the opening. */
     async settle(): Promise<void> {
       if (!allowed && first.length > 0 && moment() < end) {
         tell(`Watching heartbeats of nova-compute for ${seconds} s.`);
@@ -61,11 +56,7 @@ export async function watchComputes(
   };
 }
 
-/**
- * Waits out the rest of a minute that is nearly over: its report may be the last one.
- *
- * @param tell null: nobody waits
- */
+/** Waits for the rest of a minute, in case the last report was final. @param tell null: no wait */
 async function patient<T extends readonly HostBeat[]>(
   first: T,
   again: () => Promise<T>,

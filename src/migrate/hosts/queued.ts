@@ -13,14 +13,13 @@ import {
 } from "../../systems/nova-db/requests.ts";
 import type { Watching } from "./nova-watch.ts";
 
-/** An instance whose requests are looked for. */
 interface Asked {
   readonly uuid: string;
   readonly host: string | null;
   readonly deleted: boolean;
 }
 
-/** Requests to live instances that wait for their hosts' nova-compute, in words. */
+/** Text of requests to live instances that are queued for their nova-compute. */
 export async function readQueued(
   database: Database,
   instances: Iterable<Asked>,
@@ -36,7 +35,7 @@ export async function readQueued(
   return queued;
 }
 
-/** MySQL and MariaDB hide a table that may not be read: asked for by name, it says why. */
+/** MySQL and MariaDB hide tables without a grant. A query by name shows the missing grant. */
 export async function unreadQueues(database: Database): Promise<NovaFacts["unqueued"]> {
   const wanted = new Map(REQUEST_TABLES.map((table) => [table, new Set(["SELECT"] as const)]));
   const { statements, grants } = await lacking(database, wanted);
@@ -44,16 +43,14 @@ export async function unreadQueues(database: Database): Promise<NovaFacts["unque
   return { tables: statements.map((statement) => statement.replace("SELECT ", "")), grants };
 }
 
-/** A row of instances as it is asked about. */
 export function asked({ uuid, host, deleted }: InstanceRow): Asked {
   return { uuid, host, deleted: (deleted ?? 0) !== 0 };
 }
 
 /**
- * Looks at the queues before rows change: what waits is executed when that nova-compute starts again.
- *
- * @throws MigrationError N2I-E314 naming instances and the command that empties the queue; N2I-E206
- *   when this user may not read what waits
+ * Checks the queues before rows change, because a nova-compute that starts executes its queue.
+ * @throws MigrationError N2I-E314 naming instances and the command that purges the queue; N2I-E206
+ * if the queues cannot be read
  */
 export async function checkQueued(
   database: Database,

@@ -10,26 +10,26 @@ import {
 } from "../../model/mapping.ts";
 import type { Column } from "../../model/tables.ts";
 
-/** Faults that need more than the form of one document; each is a path and what is wrong. */
+/** Faults that need more than one document or schema. Each is a path and a text. */
 type Faults = readonly string[];
 
 function unknownFinding(code: string | undefined): boolean {
   return code !== undefined && !Object.hasOwn(FINDINGS, code);
 }
 
-/** Rules that name a finding there is not. */
+/** Rules that name an unknown finding. */
 export function findingFaults(rules: readonly Rule[], path: string): Faults {
   return rules.flatMap(({ missing }, at) =>
     unknownFinding(missing) ? [`${path}/${at}/missing ${missing} does not exist`] : [],
   );
 }
 
-/** Driver rows whose rules name a finding there is not. */
+/** Driver rows whose rules name an unknown finding. */
 export function driverFaults({ drivers }: Drivers): Faults {
   return drivers.flatMap(({ rules }, at) => findingFaults(rules, `/drivers/${at}/rules`));
 }
 
-/** The table must have a row for every machine, and a way to load what the operator accepts. */
+/** The table needs a row for every machine, and valid findings. */
 export function stateFaults({ rows }: States): Faults {
   const last = rows.at(-1);
   return [
@@ -42,7 +42,7 @@ export function stateFaults({ rows }: States): Faults {
   ];
 }
 
-/** Every outcome that loads a machine must say what the release's record has in it, and every driver have a row. */
+/** Each outcome that loads a machine needs a state in the release, and each driver needs a row. */
 export function targetFaults(
   { states, drivers: named }: TargetDoc,
   { outcomes }: States,
@@ -59,7 +59,7 @@ export function targetFaults(
   ];
 }
 
-/** Each supported head ends its release's steps, and no revision stands in two places. */
+/** The last step of a release must be its supported head, and each revision must be unique. */
 export function headFaults({ older, steps, newer }: Heads, targets: readonly TargetDoc[]): Faults {
   const all = [...older.heads, ...Object.values(steps).flat(), ...newer];
   const ends = new Set(Object.values(steps).map((heads) => heads.at(-1)));
@@ -77,7 +77,7 @@ export function headFaults({ older, steps, newer }: Heads, targets: readonly Tar
   ];
 }
 
-/** Every release it names must be there, and have each driver that is planned, with its interfaces. */
+/** Each release must exist, with its planned drivers and their interfaces. */
 export function hardwareFaults(hardware: Hardware, targets: readonly TargetDoc[]): Faults {
   const releases = targets.map(({ release }) => release);
   const named = [...Object.values(hardware.classic).map(({ needs }) => needs)];
@@ -117,7 +117,7 @@ function column({ to }: Rule, { keys }: TargetDoc): string {
   return name.split(".")[0] ?? "";
 }
 
-/** Rules for columns or keys the release does not have, but for those that may be left out. */
+/** Rules for missing columns or keys of the release, unless they are optional. */
 export function columnFaults(
   rules: readonly Rule[],
   columns: readonly Column[],
@@ -135,7 +135,7 @@ export function columnFaults(
   });
 }
 
-/** Columns the database insists on and no rule gives. */
+/** Required columns of the database without a rule. */
 export function neededFaults(
   rules: readonly Rule[],
   columns: readonly Column[],

@@ -23,7 +23,7 @@ import {
   targetFaults,
 } from "./cross-check.ts";
 
-/** Documents of which there is one, each with a schema of its name. */
+/** Single documents, each with a schema of the same name. */
 export const SINGLE = ["rules", "drivers", "states", "heads", "hardware", "rest"] as const;
 type Single = (typeof SINGLE)[number];
 
@@ -31,13 +31,13 @@ function fileOf(name: Single): string {
   return `mappings/${name}.json`;
 }
 
-/** Documents and schemas as read from disk, unchecked. */
+/** Documents and schemas from disk, not validated. */
 export interface Documents extends Readonly<Record<Single, unknown>> {
   readonly targets: readonly NamedDocument[];
   readonly schemas: { readonly [name: string]: AnySchemaObject };
 }
 
-/** The mapping documents of this package, checked; a release and a site make a Mapping of them. */
+/** The validated mapping documents of this package. A release and a site make a Mapping of them. */
 export interface Checked {
   readonly rules: Rules;
   readonly drivers: Drivers;
@@ -49,19 +49,13 @@ export interface Checked {
   readonly targets: readonly TargetDoc[];
 }
 
-/**
- * The same documents unchecked, with what releases extend: they are part of the package, and were
- * checked when it was built.
- *
- * @throws MigrationError N2I-E103 for a release that extends one that is not there
- */
+/** The same without validation, which the build did. @throws MigrationError N2I-E103 */
 export function trustDocuments({ targets, ...documents }: Omit<Documents, "schemas">): Checked {
   return typed(documents, extended(targets));
 }
 
 /**
- * Checks every mapping document against its schema and against each other.
- *
+ * Validates every mapping document, alone and against the others.
  * @throws MigrationError N2I-E103 naming file and path of every fault
  */
 export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
@@ -97,7 +91,7 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
 
 const TABLES = ["node", "port"] as const;
 
-/** Documents that were checked against the schemas their types describe. */
+/** Only for documents that were validated against the schemas of these types. */
 function typed(
   { rules, drivers, states, heads, hardware, rest }: Readonly<Record<Single, unknown>>,
   whole: readonly NamedDocument<TargetDoc>[],
@@ -106,25 +100,19 @@ function typed(
   return { rules, drivers, states, heads, hardware, rest, targets } as Checked;
 }
 
-/**
- * Releases' documents with what they extend.
- *
- * @throws MigrationError N2I-E103
- */
+/** Documents of releases, with the documents they extend. @throws MigrationError N2I-E103 */
 function extended(documents: readonly NamedDocument[]): readonly NamedDocument<TargetDoc>[] {
-  // The schema asks for a release.
+  // The schema requires a release.
   const { whole, faults } = extendTargets(
     documents as readonly NamedDocument<JsonObject & { readonly release: string }>[],
   );
   refuse(faults.map(([name, fault]) => listedFaults(name, [fault])));
-  // The schema is the one its type describes.
+  // The schema describes this type.
   return whole as unknown as readonly NamedDocument<TargetDoc>[];
 }
 
 /**
- * Columns of rules that are not optional must exist in the release, and columns the database
- * insists on must have a rule.
- *
+ * Checks that rules have columns in the release, and that required columns have rules.
  * @throws MigrationError N2I-E103 naming document and path of every fault
  */
 export function mappingFor(
@@ -161,31 +149,30 @@ export function mappingFor(
   };
 }
 
-/** A target document as written: the whole release, or what it changes of another. */
+/** A target document as written: a complete release, or changes of another. */
 interface Written extends JsonObject {
   readonly release: string;
   readonly extends?: string;
 }
 
-/** A named document; what it says is checked by the caller. */
 interface NamedDocument<T = unknown> {
   readonly name: string;
   readonly document: T;
 }
 
-/** Objects are merged member by member; lists and plain values are replaced whole, null as well. */
+/** Merges objects recursively. Lists, plain values and null replace the previous value. */
 function merge(base: Json | undefined, change: Json): Json {
   if (!isObject(base) || !isObject(change)) return change;
   const merged = Object.entries(change).map(([key, value]) => [key, merge(base[key], value)]);
   return { ...base, ...Object.fromEntries(merged) };
 }
 
-/** What a chain's documents say together. @param known of a document with those it rests on; what is new is added */
+/** Merges the documents of a chain. @param known merged documents, to which new ones are added */
 function wholeOf(chain: readonly Written[], known: Map<Written, JsonObject>): JsonObject {
   let whole: JsonObject = {};
   for (const document of chain) {
     const { extends: _, ...said } = document;
-    // Both are objects, and so is what becomes of them.
+    // Merged objects are objects.
     const next = known.get(document) ?? (merge(whole, said) as JsonObject);
     known.set(document, next);
     whole = next;
@@ -193,7 +180,7 @@ function wholeOf(chain: readonly Written[], known: Map<Written, JsonObject>): Js
   return whole;
 }
 
-/** The documents a release rests on, itself last; a fault when there is no end or no such release. */
+/** The chain of documents that a release extends, or the fault of a cycle or missing release. */
 function chainOf(
   { document: from }: NamedDocument<Written>,
   byRelease: ReadonlyMap<string, NamedDocument<Written>>,
@@ -209,17 +196,12 @@ function chainOf(
   return chain;
 }
 
-/**
- * Every release's whole document, oldest first: a document comes after the one it extends.
- *
- * @param documents each already as its schema says
- * @returns the documents, and what is wrong with each by its name
- */
+/** The complete document of every release, oldest first, and faults by document name. */
 function extendTargets(documents: readonly NamedDocument<Written>[]): {
   readonly whole: readonly NamedDocument<JsonObject>[];
   readonly faults: readonly (readonly [name: string, fault: string])[];
 } {
-  // Of two documents of one release the first counts; the other is reported.
+  // If a release has two documents, the first counts and the other is reported.
   const byRelease = new Map(
     documents.toReversed().map((named) => [named.document.release, named] as const),
   );

@@ -5,10 +5,10 @@ import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import type { Column } from "../../model/tables.ts";
 
-/** JSON columns hold objects; everything else is as the table says. */
+/** JSON columns that contain objects. */
 const OBJECTS = /^(properties|driver_info|extra|instance_info|driver_internal_info|internal_info)$/;
 
-/** MySQL's TEXT holds 65,535 bytes; the JSON in it is ASCII. @source facts/ironic.md 1.2 */
+/** MySQL's TEXT has at most 65,535 bytes; JSON in it is ASCII. @source facts/ironic.md 1.2 */
 const TEXT_BYTES = 65_535;
 
 const PORT = {
@@ -20,8 +20,7 @@ const PORT = {
 const WHOLE = { type: ["integer", "string"], pattern: "^-?\\d+$" };
 
 /**
- * Values that Ironic or Nova would refuse later. A site document, its rules and nova.conf give any.
- *
+ * Values that Ironic or Nova would refuse later, from a site document, rules or nova.conf.
  * @source ironic 21.4:ironic/drivers/modules/ipmitool.py _parse_driver_info; facts/ironic.md 3.3
  */
 const VALUES: { readonly [column: string]: { readonly [keyword: string]: Json } } = {
@@ -63,13 +62,12 @@ function typeOf(column: Column): { readonly [keyword: string]: Json } {
 }
 
 /**
- * What Ironic takes as a trait's name: each custom one, or one os-traits lists, of which the form and
- * the namespaces are looked at. The site document's form has the same.
- *
+ * Trait names that Ironic accepts: custom ones, and the form and namespaces of os-traits. The site
+ * schema has the same.
  * @source ironic 21.4, api/controllers/v1/utils.py, TRAITS_SCHEMA; os-traits 2.9
  */
 export const TRAIT = "^(CUSTOM_[A-Z0-9_]+|(COMPUTE|HW|MISC|OWNER|STORAGE)(_[A-Z0-9]+)+)$";
-/** Of a node, in a table of their own. */
+/** Traits of a node are in a separate table. */
 const TRAITS = {
   type: ["array", "null"],
   uniqueItems: true,
@@ -97,7 +95,7 @@ function wordsOf({ keyword, message, params }: ErrorObject): string {
   return message ?? "is wrong";
 }
 
-/** @param texts names of the columns that hold TEXT */
+/** @param texts names of the TEXT columns */
 function faults(validate: ValidateFunction, texts: readonly string[], row: Row): readonly string[] {
   const faults = validate(row)
     ? []
@@ -106,25 +104,25 @@ function faults(validate: ValidateFunction, texts: readonly string[], row: Row):
       );
   const long = texts.filter((name) => {
     const value = row[name];
-    // Nearly always what it can come to at most is little enough.
+    // The upper bound usually decides without the exact size.
     if (typeof value !== "object" || value === null) return false;
     return bound(value) > TEXT_BYTES && size(value) > TEXT_BYTES;
   });
   return [...faults, ...long.map((name) => `${name} is longer than ${TEXT_BYTES} bytes`)];
 }
 
-/** Bytes its JSON does not exceed: six for each character of a text, and 24 for a number. */
+/** An upper bound of its JSON in bytes: six per character of a text, 24 for a number. */
 function bound(value: Json): number {
   if (typeof value === "string") return 6 * value.length + 3;
   if (typeof value !== "object" || value === null) return 25;
-  // Of a list the names are its places.
+  // The names of a list are its indexes.
   const fields = value as JsonObject;
   let most = 3;
   for (const name in fields) most += 6 * name.length + 4 + bound(fields[name] ?? null);
   return most;
 }
 
-/** Longest text the JSON can become: every character escaped only where it must be. */
+/** The longest possible JSON text, with every non-ASCII character escaped. */
 function size(value: Json): number {
   const json = JSON.stringify(value);
   return json.length > TEXT_BYTES / 6
@@ -132,7 +130,7 @@ function size(value: Json): number {
     : json.length;
 }
 
-/** Tells how a record breaks the release's tables; columns and lengths come from their document. */
+/** Validates records against the columns and lengths of a release. */
 export function recordValidator(
   ajv: Ajv2020,
   { node, port }: Release,

@@ -8,7 +8,7 @@ import { findingFaults } from "./cross-check.ts";
 
 export const NO_SITE: Site = { machines: [], rules: { node: [], port: [] }, drops: {} };
 
-/** The document as written: parts may be missing. mappings/schema/site.schema.json has the form. */
+/** The document as written, with optional parts. See mappings/schema/site.schema.json. */
 interface Written {
   readonly drop?: Site["drops"];
   readonly rules?: { readonly node?: readonly Rule[]; readonly port?: readonly Rule[] };
@@ -17,7 +17,7 @@ interface Written {
 
 const NO_SECRET = "is a secret, which no site document may hold";
 
-/** Names of secrets among an object's keys, and below them. */
+/** Paths of keys with secret names. */
 function secretKeys(value: unknown): readonly string[] {
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).flatMap(([key, inner]) =>
@@ -25,7 +25,7 @@ function secretKeys(value: unknown): readonly string[] {
   );
 }
 
-/** A rule may copy a secret that was sealed when it was read; it may not bring one. */
+/** A rule may copy a sealed secret, but may not contain one. */
 function ruleFaults(rules: readonly Rule[], path: string): readonly string[] {
   return rules.flatMap(({ to, value }, at) =>
     value !== undefined && (to.split(".").some(isSecretName) || secretKeys(value).length > 0)
@@ -34,12 +34,12 @@ function ruleFaults(rules: readonly Rule[], path: string): readonly string[] {
   );
 }
 
-/** Whether it can be the uuid of one machine only. */
+/** Whether it matches the UUID of only one machine. */
 function isOne(uuid: SiteEntry["match"][string] | undefined): boolean {
   return uuid !== undefined && typeof uuid !== "object" && !String(uuid).includes("*");
 }
 
-/** Rules a form cannot express; every fault is collected. */
+/** Checks that a schema cannot express. All faults are collected. */
 function faultsOf(entry: SiteEntry, at: number): readonly string[] {
   const path = `/machines/${at}`;
   const { match, set = {}, accept = [] } = entry;
@@ -61,11 +61,7 @@ function faultsOf(entry: SiteEntry, at: number): readonly string[] {
   ];
 }
 
-/**
- * The operator's decisions, checked.
- *
- * @throws MigrationError N2I-E103 with every fault and its path
- */
+/** Validates the site document. @throws MigrationError N2I-E103 with every fault and its path */
 export function parseSite(
   validate: ValidateFunction,
   document: unknown,
@@ -73,7 +69,7 @@ export function parseSite(
   where: Where = () => "",
 ): Site {
   checkDocument(validate, document, name, where);
-  // The schema has just been checked.
+  // The schema was checked above.
   const { drop = {}, rules = {}, machines = [] } = document as Written;
   const faults = [
     ...ruleFaults(rules.node ?? [], "/rules/node"),

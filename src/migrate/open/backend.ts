@@ -23,7 +23,7 @@ import { createTarget } from "../../systems/ironic-db/target.ts";
 import type { Cloud } from "../../systems/openstack/cloud.ts";
 import type { Mappings } from "./documents.ts";
 
-/** The options by which a command says where Ironic is. */
+/** The options that select Ironic. */
 export interface TargetOptions extends RestOptions {
   readonly ironicDb?: string;
   readonly deployKernel?: string;
@@ -42,49 +42,40 @@ export interface Guarding {
   readonly identity: TargetIdentity;
   readonly release: Release;
   readonly guard: Guard;
-  /** Machines under way at once. */
+  /** Machines in progress at once. */
   readonly inFlight: number;
   readonly lock: () => Promise<Lock>;
 }
 
 interface How {
-  /** The release is the operator's word, which must be right; otherwise the plan's. */
+  /** The release option of the operator, which must match. Otherwise the plan's. */
   readonly planning?: boolean;
   readonly staged?: boolean;
-  /** Nodes whose protection finish cleared: nothing protects them again. Asked for where machines are adopted. */
+  /** Nodes whose protection `finish` removed, which must not be protected again. */
   readonly unprotected?: () => ReadonlySet<string>;
 }
 
-/** A way to Ironic: its database, or its API. */
+/** Access to Ironic through its database or its API. */
 export interface Backend {
   readonly kind: "db" | "rest";
-  /** For people. */
   readonly shown: string;
   readonly same: (seal: Seal) => SameSecret;
-  /**
-   * @param said release, where several cannot be distinguished
-   * @throws MigrationError N2I-E2...
-   */
+  /** @param said the release, if it is ambiguous @throws MigrationError N2I-E2... */
   readonly open: (said: string | undefined, seal: Seal, how?: How) => Promise<Opened>;
-  /** How its nodes lose what guards them, and the lock under which they do. */
+  /** The access that removes a node's protection, and its lock. */
   readonly guard: (said: string | undefined) => Promise<Guarding>;
-  /** What the target is now, asked anew. */
+  /** The current identity of the target, read again. */
   readonly identify: (said: string | undefined) => Promise<TargetIdentity>;
-  /** Waits for a transaction that an earlier run left behind; over REST there is none. @throws MigrationError N2I-E318 */
+  /** Waits for the transaction of an earlier run, if any. @throws MigrationError N2I-E318 */
   readonly committed: () => Promise<void>;
-  /** Uuids of nodes that are there, the oldest first, so many at most; null over REST. */
+  /** UUIDs of the oldest nodes, limited. Null over REST. */
   readonly oldest: ((most: number) => Promise<readonly string[]>) | null;
-  /** Foreign keys that make deleting slow; null over REST. */
+  /** Foreign keys that slow deletion. Null over REST. */
   readonly scannedKeys: (() => Promise<readonly ScannedKey[]>) | null;
   readonly close: () => Promise<void>;
 }
 
-/**
- * The backend of the options: `--ironic-db`, or else the service of `--ironic-url`, `--os-cloud` or OS_*.
- *
- * @param warn tells people what is not safe
- * @throws MigrationError N2I-E100 when they name none or both
- */
+/** The backend of the options. @throws MigrationError N2I-E100 if they select none or both */
 export async function openBackend(
   options: TargetOptions,
   mappings: Mappings,
@@ -110,12 +101,10 @@ export async function openBackend(
   return databaseBackend(await openRole("ironic-db", options.ironicDb, access), mappings, options);
 }
 
-/** Whether Glance is asked for images by their names. */
 function asksGlance({ deployKernel, deployRamdisk }: TargetOptions): boolean {
   return [deployKernel, deployRamdisk].some((image) => image?.startsWith(BY_NAME));
 }
 
-/** The database backend on an open database. */
 export function databaseBackend(
   database: Database,
   mappings: Mappings,
@@ -148,15 +137,15 @@ export function databaseBackend(
   };
 }
 
-/** Over REST there is none. */
+/** REST has no lock. */
 const NO_LOCK: Lock = { check: () => Promise.resolve(), release: () => Promise.resolve() };
 
-/** Seconds a call may take. */
+/** Seconds for a call. */
 const LIMIT = 60;
-/** Machines under way at once: a conductor starts no more by itself. */
+/** Machines in progress at once. A conductor limits its own parallel work. */
 const IN_FLIGHT = 8;
 
-/** What an API cannot be told, its database can; commands over this have both. */
+/** If an API does not accept a value, its database does. Suggests the other backend. */
 function orByRows(cause: unknown): never {
   if (!(cause instanceof MigrationError) || cause.code !== "N2I-E209") throw cause;
   const fix = `${cause.fix.replace(/\.$/, "")}, or load into the database with --ironic-db.`;

@@ -24,28 +24,23 @@ import { recordValidator } from "../mapping/record-schema.ts";
 import { parseSite } from "../mapping/site.ts";
 import type { Validate } from "../transform/transform.ts";
 
-/** The mapping documents of this package, ready, and the digest a plan records of them. */
+/** The mapping documents of this package, and their digest in plans. */
 export interface Mappings extends KnownReleases {
   readonly sha256: string;
   readonly rest: RestDoc;
   /** @throws MigrationError N2I-E103 */
   readonly site: (file: string) => Promise<{ readonly site: Site; readonly sha256: string }>;
   readonly forRelease: (release: Release, site: Site) => Mapping;
-  /** Tells what of a record the release's tables do not take. */
+  /** Validates a record against the tables of a release. */
   readonly validator: (release: Release) => Promise<Validate>;
 }
 
-/** Digests of the documents that the build has checked. */
+/** Digests of the documents that the build validated. */
 const CHECKED = "dist/checked.json";
 
 let mappings: Promise<Mappings> | undefined;
 
-/**
- * The documents of mappings/, read once. Those that the build checked are taken as they are; whoever
- * has edited one since reads here what is wrong with it.
- *
- * @throws MigrationError N2I-E103
- */
+/** The documents of mappings/, read once, validated if changed. @throws MigrationError N2I-E103 */
 export function loadMappings(): Promise<Mappings> {
   mappings ??= readMappings();
   return mappings;
@@ -87,20 +82,17 @@ function mappingOf(checked: Checked, { doc, node, port }: Release, site: Site): 
   return mappingFor(checked, doc, { node, port }, site);
 }
 
-/** Documents that shape no plan, so its digest of the mappings leaves them out. */
+/** Documents that do not affect a plan, so its digest of the mappings excludes them. */
 const ALONE = ["settings", "identical"] as const;
 
-/** Settings of Nova by release. */
 export async function loadSettings(): Promise<SettingsDoc> {
-  // Checked against the schema its type describes, here or by the build.
+  // Validated here or by the build.
   return (await loadAlone("settings")) as SettingsDoc;
 }
 
 /**
- * What must be equal of two nodes.
- *
- * @param file an operator's own; absent: this package's
- * @throws MigrationError N2I-E103
+ * The properties that must be equal between two nodes. @throws MigrationError N2I-E103
+ * @param file the operator's document. Default: this package's
  */
 export async function loadIdentical(file: string | undefined): Promise<IdenticalDoc> {
   if (file === undefined) return (await loadAlone("identical")) as IdenticalDoc; // as above
@@ -118,12 +110,7 @@ async function loadAlone(name: (typeof ALONE)[number]): Promise<unknown> {
   return document;
 }
 
-/**
- * Checks every document, whatever was checked before: the build does it.
- *
- * @returns digests of what is right
- * @throws MigrationError N2I-E103
- */
+/** Validates every document. @returns digests of valid documents @throws MigrationError N2I-E103 */
 export async function checkMappings(): Promise<readonly string[]> {
   const mapping = mappingDocuments();
   const ajv = await ajvFor();
@@ -139,7 +126,7 @@ export async function checkMappings(): Promise<readonly string[]> {
 function mappingDocuments(): { readonly documents: Documents; readonly sha256: string } {
   const { read, digest } = reader();
   const schemas = Object.fromEntries(
-    // The schemas are part of this package; its tests check that they are schemas.
+    // The schemas are part of this package, and tests validate them.
     [...SINGLE, "target", "site"].map((name) => [
       name,
       read(`schema/${name}.schema.json`) as AnySchemaObject,
@@ -147,7 +134,7 @@ function mappingDocuments(): { readonly documents: Documents; readonly sha256: s
   );
   const single = SINGLE.map((name) => [name, read(`${name}.json`)] as const);
   const documents = {
-    // A member for each of the names.
+    // One member for each name.
     ...(Object.fromEntries(single) as { readonly [name in (typeof SINGLE)[number]]: unknown }),
     targets: readdirSync(join(packageRoot(), "mappings", "targets"))
       .filter((name) => name.endsWith(".json"))
@@ -160,13 +147,13 @@ function mappingDocuments(): { readonly documents: Documents; readonly sha256: s
 
 function aloneDocument(name: (typeof ALONE)[number]) {
   const { read, digest } = reader();
-  // A schema of this package; ajv itself checks that it is one.
+  // A schema of this package, which ajv validates.
   const schema = read(`schema/${name}.schema.json`) as AnySchemaObject;
   const document = read(`${name}.json`);
   return { schema, document, sha256: digest() };
 }
 
-/** Reads documents, and tells the digest of all it has read. */
+/** Reads documents, and returns the digest of all it has read. */
 function reader(): { readonly read: (name: string) => unknown; readonly digest: () => string } {
   const hash = createHash("sha256");
   return {
@@ -184,18 +171,18 @@ function wasChecked(sha256: string): boolean {
     const digests: unknown = JSON.parse(readFileSync(join(packageRoot(), CHECKED), "utf8"));
     return Array.isArray(digests) && digests.includes(sha256);
   } catch {
-    // The build was not run to its end: then the documents are checked here.
+    // The build did not finish, so the documents are validated here.
     return false;
   }
 }
 
-/** Loaded for what an operator wrote or edited, and for records: most commands need it for nothing. */
+/** Loaded only for site documents, changed documents and records. Most commands do not need it. */
 async function ajvFor(how: { readonly often?: boolean } = {}): Promise<Ajv2020> {
   const { createAjv } = await import("../../model/json-schema/schemas.ts");
   return createAjv(how);
 }
 
-/** Its columns are read when somebody wants to know them: one release is in use, of many. */
+/** Reads columns lazily, because only one of many releases is in use. */
 function toRelease(doc: TargetDoc): Release {
   const known = new Map<string, Release["node"]>();
   const columnsOf = (table: string): Release["node"] => {

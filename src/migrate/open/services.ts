@@ -8,25 +8,23 @@ import { type ImageService, openImages } from "../../systems/openstack/glance-im
 import { type NetworkService, openNetwork } from "../../systems/openstack/neutron-ports.ts";
 import { loadMappings } from "./documents.ts";
 
-/** Ironic and what stands beside it, as machines that run already are looked at. */
+/** Ironic and its related services, for machines that are in use. */
 export interface ManagePlace {
   readonly service: RestService;
-  /** Asked for where a node names a port; null: nothing says where Neutron is. */
+  /** Called if a node has a port. Null: Neutron's address is unknown. */
   readonly network: () => Promise<NetworkService | null>;
-  /** Asked for where a node names an image; null: nothing says where Glance is. */
+  /** Called if a node has an image. Null: Glance's address is unknown. */
   readonly images: () => Promise<ImageService | null>;
   readonly cloud: Cloud;
-  /** Milliseconds a call may take. */
   readonly limit: number;
 }
 
-/** Seconds a call may take. */
+/** Seconds for a call. */
 const LIMIT = 60;
 
 /**
- * Opens Ironic's API, and Neutron's and Glance's once somebody asks for them.
- *
- * @param lasts it is asked for days: what the catalog lacks may be there later
+ * Opens Ironic's API at once, and Neutron's and Glance's on first use.
+ * @param lasts for a service that runs for days: a missing catalog entry may be added later
  * @throws MigrationError N2I-E106, N2I-E202, N2I-E208 to N2I-E212
  */
 export async function openManagePlace(
@@ -44,7 +42,7 @@ export async function openManagePlace(
   return { ...{ service, cloud, limit }, ...besideIronic(cloud, limit, keep, lasts) };
 }
 
-/** The cloud that the options name, and milliseconds a call to it may take. @throws MigrationError N2I-E106 */
+/** The cloud of the options, and the time limit of a call in ms. @throws MigrationError N2I-E106 */
 export function cloudAsked(
   options: RestOptions,
   warn: (text: string) => void,
@@ -55,7 +53,7 @@ export function cloudAsked(
   return { cloud, limit: apiTimeout * 1000 };
 }
 
-/** Neutron and Glance, once somebody asks for them. @param limit milliseconds a call may take */
+/** Neutron and Glance, opened on first use. @param limit milliseconds for a call */
 export function besideIronic(
   cloud: Cloud,
   limit: number,
@@ -78,11 +76,7 @@ interface Closable {
   readonly close: () => void;
 }
 
-/**
- * Opens a service at the first question, and keeps it; what failed is opened again at the next.
- *
- * @returns null where neither a catalog nor a setting says where it is
- */
+/** Opens a service once, and again after a failure. Null without an address. */
 function openedOnce<T extends Closable>(
   open: () => Promise<T>,
   lasts: boolean,
@@ -104,7 +98,6 @@ function openedOnce<T extends Closable>(
   };
 }
 
-/** Closes it at the end. */
 export function kept(keep: Keep, close: () => void): void {
   keep({
     close() {

@@ -7,22 +7,18 @@ import { openPlan, PLAN } from "../../run/run.ts";
 
 type Opened = Awaited<ReturnType<typeof openPlan>>;
 
-/** Plans of which, by the journal, something is in Ironic still, newest first. */
+/** Plans with rows in Ironic, according to the journal, newest first. */
 export function plansThere(entries: Entries): readonly string[] {
   return plansOf(entries, IRONIC).filter((sha256) => isThere(entries, sha256));
 }
 
-/** Whether something a plan loaded is in Ironic still, by the journal; or of another part what it changed. */
+/** Whether Ironic, or another part, still has rows of a plan, according to the journal. */
 export function isThere(entries: Entries, sha256: string, part = IRONIC): boolean {
   const ownership = ownershipOf(entries, part, sha256);
   return ownership.begun.some((span) => wasBegun(ownership, span));
 }
 
-/**
- * The present plan, and the others whose machines may be in Ironic, newest first.
- *
- * @throws MigrationError N2I-E110 when one of them is lost
- */
+/** The current plan and others with machines in Ironic, newest first. @throws N2I-E110 */
 export async function plansOfRun(
   run: RunFolder,
   present: Opened,
@@ -35,7 +31,6 @@ export async function plansOfRun(
   return plans;
 }
 
-/** Every machine of every plan. */
 export async function* linesOf(
   plans: readonly RunPlan[],
 ): AsyncGenerator<readonly PlannedMachine[]> {
@@ -43,12 +38,11 @@ export async function* linesOf(
 }
 
 /**
- * Machines that the present plan creates, and that an earlier one had loaded to their end and no rollback
- * took back: somebody deleted them since. Plans are in the order of bm_nodes.id and read side by side: memory
- * holds a batch of each.
- *
- * @param named how many uuids are wanted
- * @throws MigrationError N2I-E110 when a plan is lost
+ * Machines that the current plan creates although an earlier one loaded them, so they were deleted
+ * since. Plans are in the order of bm_nodes.id and read in parallel, with one batch of each in
+ * memory.
+ * @param named maximum number of UUIDs
+ * @throws MigrationError N2I-E110 if a plan is missing
  */
 export async function createdAgain(
   run: RunFolder,
@@ -77,7 +71,7 @@ export async function createdAgain(
   return { first, count };
 }
 
-/** Machines of a plan that were loaded to their end, in the order of bm_nodes.id. */
+/** Machines of a plan whose load finished, in the order of bm_nodes.id. */
 async function* endedIn(
   run: RunFolder,
   entries: Entries,
@@ -103,7 +97,7 @@ async function* endedIn(
 
 type Named = Pick<PlannedMachine, "bm_node_id" | "uuid">;
 
-/** Looks for machines among others, both in the order of bm_nodes.id: each is read once. */
+/** Finds machines in another list. Both are in the order of bm_nodes.id, and each is read once. */
 function inStep(machines: AsyncGenerator<Named>) {
   let next: IteratorResult<Named> | undefined;
   return {
@@ -120,7 +114,6 @@ function runPlan({ header, footer, lines }: Opened): RunPlan {
   return { sha256: footer.sha256, origins: header.origins, lines: () => lines() };
 }
 
-/** A plan of a run. */
 export interface RunPlan {
   readonly sha256: string;
   readonly origins: Origins;

@@ -7,24 +7,23 @@ type Lines = AsyncIterator<readonly (readonly [number, MachineOf])[]>;
 
 interface MachineFinder {
   readonly find: (bm_node_id: number) => Promise<MachineOf | null>;
-  /** The snapshot may be read in part. */
   readonly close: () => Promise<void>;
 }
 
-/** Looks back in the snapshot before all of it is held: what is listed backwards would read it for each row. */
+/** Restarts of the snapshot before all of it is cached, for lists that are not in its order. */
 const RESTARTS = 3;
 
 /**
- * Finds what machines are in a run's snapshot, by bm_nodes.id. It reads along, as lists have their order, and
- * holds a batch; nothing is read before it is asked. Null for a machine, or a snapshot, that is not there.
+ * Finds machines in a run's snapshot by bm_nodes.id. It reads ahead lazily in the order of lists,
+ * one batch at a time. Returns null if the machine or snapshot is missing.
  */
 export function machineFinder(run: string): MachineFinder {
   let [lines, restarts, last]: [Lines | null, number, number] = [null, 0, -1];
   let near = new Map<number, MachineOf>();
-  // The highest id read so far: a snapshot is in the order of ids.
+  // The highest id read so far. A snapshot is in the order of ids.
   let [whole, top] = [false, -1];
   const begin = async (): Promise<Lines> => {
-    // What a machine is called is beside what is listed: nothing fails for it.
+    // Names are optional, so a failure is ignored.
     const snapshot = await openSnapshot(`${run}/${SNAPSHOT}`).catch((cause: unknown) => {
       if (!(cause instanceof MigrationError)) throw cause;
       return null;
@@ -57,7 +56,7 @@ export function machineFinder(run: string): MachineFinder {
   return { find, close: async () => void (await lines?.return?.()) };
 }
 
-/** A line that cannot be read ends what is known. */
+/** After an unreadable line, no more machines are known. */
 function unread(cause: unknown): IteratorReturnResult<undefined> {
   if (!(cause instanceof MigrationError)) throw cause;
   return { done: true, value: undefined };

@@ -26,31 +26,31 @@ export interface Planned {
   readonly header: PlanHeader;
   readonly counts: PlanCounts;
   readonly sha256: string;
-  /** What is known only after the last machine: counted in the plan, said beside it. */
+  /** Findings that need the last machine. The plan counts them, and the summary shows them. */
   readonly late: readonly Finding[];
-  /** Who would take the machines over, for people. */
+  /** The conductors for the machines, as text for people. */
   readonly conductors: string;
-  /** Steps on Nova's own rows; null when those are not planned. */
+  /** Steps on Nova's own rows. Null if they are not planned. */
   readonly nova: NovaPlanCounts | null;
 }
 
-/** The readings a plan is made with, and how they are named in its header. */
+/** The readings of a plan, and their identity in its header. */
 export interface PlannedPower {
   readonly view: PowerView;
   readonly made_from: PlanHeader["made_from"]["power"];
 }
 
-/** What the operator takes upon himself; the plan records it. */
+/** Exceptions that the operator allows. The plan records them. */
 interface Allowed {
-  /** Source and target are of different releases. */
+  /** Source and target have different releases. */
   readonly pairing: boolean;
-  /** The target holds nodes of others. */
+  /** The target has foreign nodes. */
   readonly others?: boolean;
-  /** What the conductors run, where it is not what their release came with. */
+  /** The conductors' ipmitool, if it differs from their release's. */
   readonly ipmitool?: ConductorIpmitool | undefined;
 }
 
-/** Machines Ironic and Nova are asked about at once. */
+/** Machines per query of Ironic and Nova. */
 const ASKED = 512;
 const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
 
@@ -62,26 +62,20 @@ export interface Sources {
   readonly allow: Allowed;
 }
 
-/** The Ironic it is made for. */
 export interface Destination {
   readonly target: Target;
   readonly release: Release;
   readonly same: SameSecret;
 }
 
-/** What goes along while it is made. */
 interface Beside {
-  /** Plans Nova's own rows. */
   readonly nova: NovaPlanner | null;
-  /** Sees every line as it is written. */
+  /** Receives every line. */
   readonly each: (line: PlannedMachine, machine: Machine) => void;
   readonly progress: (machines: number) => void;
 }
 
-/**
- * Makes the run's plan: every machine of the snapshot transformed and compared with Ironic, batch
- * by batch; nothing but the plan is written.
- */
+/** Transforms every machine of the snapshot, compares it with Ironic and writes the plan. */
 export async function makePlan(
   run: RunFolder,
   from: Sources,
@@ -108,12 +102,12 @@ export async function makePlan(
       throw error;
     }
   } finally {
-    // Its reader holds a transaction of nova from the moment it was made, long before the first line.
+    // Its reader holds a transaction of nova, opened long before the first line.
     await nova?.close();
   }
 }
 
-/** Rules compiled, the target looked at, and what the plan says of itself. */
+/** Compiles the rules, reads the target and makes the header. */
 async function prepare(
   { snapshot, mappings, site, power, allow }: Sources,
   { target, release }: Destination,
@@ -157,7 +151,6 @@ async function prepare(
 
 type Thinking = Awaited<ReturnType<typeof prepare>>;
 
-/** Every machine, thought through and compared, in the order of the snapshot. */
 async function writeMachines(
   plan: PlanWriter,
   job: Sources & Destination & Beside & Thinking & { readonly tally: Tally },
@@ -168,7 +161,7 @@ async function writeMachines(
   const writer = await plan.begin(MACHINES, about);
   await nova?.begin(plan);
   const judge = judgeOf(job);
-  // An empty Ironic holds nothing to compare with; it is not asked.
+  // An empty Ironic needs no comparison, so it is not queried.
   const empty = header.target_before.nodes + header.target_before.ports === 0;
   const asks = !empty || nova !== null;
   for await (const lines of asks ? regroup(snapshot.lines(), ASKED) : snapshot.lines()) {
@@ -190,7 +183,7 @@ async function writeMachines(
   }
 }
 
-/** What machines become, with what target, conductors and Nova say against it. */
+/** Transforms machines, with findings from target, conductors and Nova. */
 function judgeOf(
   job: Sources & Destination & Beside & Thinking,
 ): (machines: readonly Machine[]) => Promise<readonly Transformed[]> | readonly Transformed[] {
@@ -209,7 +202,7 @@ function judgeOf(
 
 type Tally = ReturnType<typeof createTally>;
 
-/** Counts as lines go by: what the footer and the summary say. */
+/** Counts lines for the footer and the summary. */
 function createTally(initial: readonly Finding[]) {
   const verdicts: Record<Verdict, number> = {
     create: 0,

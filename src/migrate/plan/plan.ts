@@ -45,23 +45,19 @@ export interface PlanWords extends TargetOptions, Reach {
 
 interface Made extends Planned {
   readonly path: string;
-  /** Others' nodes in Ironic, which apply will refuse; null where there are none, or they are allowed. */
+  /** Foreign nodes in Ironic, which apply refuses. Null if none, or if allowed. */
   readonly others: string | null;
   readonly proposal: string | null;
 }
 
 interface Asked {
-  /** Of Nova's rows; null where Nova is not given. */
+  /** Options for Nova's rows. Null without Nova. */
   readonly nova: NovaAsked | null;
-  /** What the conductors run, where it is not what their release came with. */
+  /** The conductors' ipmitool, if it differs from their release's. */
   readonly ipmitool: ConductorIpmitool | undefined;
 }
 
-/**
- * Makes the run's plan.
- *
- * @param each sees every line as it is written
- */
+/** @param each receives every line */
 export function plan(
   words: PlanWords,
   asked: Asked,
@@ -80,17 +76,17 @@ export function plan(
       const opening = backend.open(words.ironicRelease, seal, { planning: true });
       const ironic = { ...(await opening), same: backend.same(seal) };
       const { entries } = await readJournal(run);
-      // Asked before anything is saved: what fails after that would leave a plan nobody knows of.
+      // Before anything is saved, because a later failure would leave an unknown plan.
       const { target } = ironic;
       const others = words.allowOtherNodes ? null : await othersAt(run, backend, target, entries);
       const from = { snapshot, mappings, site, power: await powerOf(run.path, words) };
       const keys = (await backend.scannedKeys?.()) ?? [];
       const made = await make(run, { ...from, ...asked }, ironic, places, { words, sink, each });
       const { nodes, ports } = made.counts;
-      // Who plans has the time to have an index made; who rolls back has not.
+      // A plan is the time to create an index. During a rollback it is too late.
       const slow = slowDelete(nodes, onceLoaded(keys, ports));
       if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
-      // A plan that was applied stays readable under its digest: rollback needs its lines.
+      // An applied plan is kept under its digest, because rollback needs its lines.
       await removePlans(run, plansNamed(entries));
       await savePlanned(run, words);
       const path = `${run.path}/${PLAN}`;
@@ -138,12 +134,12 @@ async function make(
   return { ...planned, proposal: proposal?.text() ?? null };
 }
 
-/** Where Nova's rows are, and what is wanted of them. */
+/** Nova's databases, and the options for its rows. */
 interface Planning extends NovaPlaces {
   readonly asked: NovaAsked;
 }
 
-/** Opens nova, and where its flavors are; null without. */
+/** Opens nova and its flavor database. Null without Nova. */
 async function openNova(
   words: PlanWords,
   wanted: NovaAsked | null,

@@ -18,7 +18,7 @@ interface Args extends Reach {
   readonly placementDb?: string;
 }
 
-/** What gathers a first site document; null when none is asked for. */
+/** Opens the generator of a first site document. Null if none is requested. */
 export async function openProposal(
   { proposeSite, placementDb, ...places }: Args,
   { power_keys: keys }: TargetDoc,
@@ -32,10 +32,9 @@ export async function openProposal(
 }
 
 /**
- * Flavors for machines in each database that is given. Those of nova_api replace nova's of the same id, as Nova reads
- * them there first.
- *
- * @throws MigrationError N2I-E202, N2I-E203 for a nova or nova_api that is none
+ * Flavors for machines in each database. Those of nova_api replace nova's with the same id, as in
+ * Nova.
+ * @throws MigrationError N2I-E202, N2I-E203 if it is not a nova or nova_api
  */
 async function flavorsIn({ novaDb, novaApiDb }: Reach): Promise<readonly MachineFlavor[]> {
   const found = new Map<number, MachineFlavor>();
@@ -53,7 +52,7 @@ async function flavorsIn({ novaDb, novaApiDb }: Reach): Promise<readonly Machine
   return [...found.values()];
 }
 
-/** Live flavors that are for machines: they ask for a class of theirs, or name deploy images. */
+/** Live flavors for machines: with a custom resource class or deploy images. */
 async function machineFlavors(
   database: Database,
   place: "nova" | "nova_api",
@@ -85,17 +84,14 @@ function read(spec: string): Promise<ReadonlyMap<string, string>> {
   );
 }
 
-/**
- * @returns what to tell of it
- * @throws MigrationError N2I-E100 when the file is there: somebody's decisions may stand in it
- */
+/** @throws MigrationError N2I-E100 if the file exists, because it may contain decisions */
 export function writeProposal({ proposeSite: file = "" }: Args, text: string): string {
   try {
     writeFileSync(file, text, { flag: "wx", mode: 0o600 });
   } catch (cause) {
     throw refuse(file, systemCode(cause) ?? "no name", cause);
   }
-  // Readings count for what a BMC was asked with.
+  // Readings depend on driver_info, so power runs again if the document changes it.
   const again = text.includes("driver_info:") ? "give it to power and plan" : "plan";
   return `Proposed a site document: ${file}. Fill in what is empty, then ${again} with --site ${file}.`;
 }

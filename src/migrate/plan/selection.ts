@@ -5,33 +5,28 @@ import type { openSnapshot } from "../../run/run.ts";
 
 type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
 
-/** Which machines are asked: all that have no reading yet, the ones that failed, or those named. */
+/** Machines to query: all without a reading, failed ones or named ones. */
 export interface Selection {
-  /** Verdicts of their last readings, or `failed` for all that are not ok. */
+  /** Verdicts of their last readings, or `failed` for all except ok. */
   readonly only: readonly string[] | null;
   readonly nodes: readonly string[];
   /** service_host of their nova-computes. */
   readonly hosts: readonly string[];
 }
 
-/** Whether not all machines are asked: then the readings of the others stay. */
+/** Whether only some machines are queried. Readings of the others are kept. */
 export function isPart({ only, nodes, hosts }: Selection): boolean {
   return only !== null || nodes.length > 0 || hosts.length > 0;
 }
 
-/** Whether a machine is asked again for what its last reading says. */
+/** Whether the last reading of a machine selects it. */
 export function isAgain({ only }: Selection, reading: PowerReading | undefined): boolean {
   if (only === null) return true;
   const { verdict } = reading ?? { verdict: "failed" };
   return only.includes(verdict) || (verdict !== "ok" && only.includes("failed"));
 }
 
-/**
- * bm_nodes.ids of the machines named by uuid, by id, or by their nova-compute's host; null when
- * nothing is named.
- *
- * @throws MigrationError N2I-E306 for a name that no machine has
- */
+/** Selected bm_nodes.ids. Null: all. @throws MigrationError N2I-E306 for an unknown name */
 export async function idsOf(
   snapshot: Snapshot,
   { nodes, hosts }: Selection,
@@ -79,7 +74,7 @@ export async function allMachines(snapshot: Snapshot): Promise<MachinesOf> {
   return machines;
 }
 
-/** What people know a machine by. */
+/** The names of a machine for people. */
 export function machineOf({ node, nova }: Pick<Machine, "node" | "nova">): MachineOf {
   const { uuid, pm_address: address, service_host: host, instance_uuid: instance } = node;
   const name = nova?.instance?.display_name ?? node.instance_name;

@@ -21,13 +21,13 @@ import { openNovaFiles } from "../hosts/nova-files.ts";
 import { openPower } from "../power/power-file.ts";
 import { allMachines } from "./selection.ts";
 
-/** Something that can be printed row by row, of the run in this folder. */
+/** An artifact of a run that can be printed row by row. */
 export type Shown = Artefact & { readonly run: string };
 
 type Artefact =
   | {
       readonly kind: "power";
-      /** In order of the first machine each is of. */
+      /** Ordered by their first machine. */
       readonly readings: () => AsyncIterable<readonly PowerReading[]>;
       readonly machines: MachinesOf;
     }
@@ -51,10 +51,9 @@ type Record =
   | { readonly kind: "window"; readonly entries: Awaited<ReturnType<typeof readWindow>> };
 
 /**
- * Opens a snapshot, readings of BMCs, a plan by its folder or manifest, one of a plan's files, or what a run
- * wrote down as it went.
- *
- * @param nova of a plan: its rows of Nova instead of its machines
+ * Opens a snapshot, power readings, a plan by its folder or manifest, a file of a plan, or a record
+ * of a run.
+ * @param nova of a plan: its Nova rows instead of its machines
  * @throws MigrationError N2I-E110 to N2I-E114
  */
 export async function openShown(named: string, nova: boolean): Promise<Shown> {
@@ -74,13 +73,13 @@ export async function openShown(named: string, nova: boolean): Promise<Shown> {
   return { ...(await fileOf(file)), run: dirname(inPlan ? dirname(file) : file) };
 }
 
-/** `m1/log` is m1/log.jsonl. */
+/** Adds the extension: `m1/log` becomes m1/log.jsonl. */
 function wholeName(file: string): string {
   const whole = `${file}.jsonl`;
   return !existsSync(file) && existsSync(whole) ? whole : file;
 }
 
-/** Known by their names, as they have no footer; null for any other file, and for one that is not there. */
+/** Recognizes records by file name, because they have no footer. */
 async function recordOf(file: string): Promise<Record | null> {
   const run = { path: dirname(file) };
   if (!existsSync(file)) return null;
@@ -181,5 +180,5 @@ async function findingsFile(file: string): Promise<Artefact> {
 
 async function* NONE(): AsyncGenerator<never> {}
 
-/** An artefact of another kind. */
+/** An artifact of another kind. */
 const OTHER = "N2I-E113";

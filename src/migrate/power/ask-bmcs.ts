@@ -35,7 +35,7 @@ interface Asking {
   readonly expect: Expect;
 }
 
-/** Tells of every reading, and of machines that failed and will be asked once more before it counts. */
+/** Reports readings, and failed machines that are queried once more. */
 function watch({ progress, expect }: Pick<Asking, "progress" | "expect">) {
   const verdicts = new Map<string, number>();
   const again = new Set<number>();
@@ -54,7 +54,7 @@ function watch({ progress, expect }: Pick<Asking, "progress" | "expect">) {
       for (const id of bm_node_ids) again.add(id);
       progress(machines, live(verdicts, again.size));
     },
-    /** Machines this selection is about, and those of them that an earlier run had readings of. */
+    /** All selected machines, and those with earlier readings. */
     expect(total: number, before: Iterable<PowerReading>): void {
       for (const reading of before) count(reading);
       expect(total, machines);
@@ -63,10 +63,9 @@ function watch({ progress, expect }: Pick<Asking, "progress" | "expect">) {
 }
 
 /**
- * Asks the machines of a snapshot and writes the readings. Each is kept as it is made, so that a
- * stopped run goes on where it was; power.jsonl appears when every machine has a reading.
- *
- * @returns null when it was stopped before the end
+ * Queries the machines of a snapshot. Each reading is saved at once, so a stopped run resumes.
+ * power.jsonl is written when every machine has a reading.
+ * @returns null if it was stopped
  */
 export async function askFleet(
   run: RunFolder,
@@ -80,7 +79,7 @@ export async function askFleet(
 } | null> {
   const { sha256 } = snapshot.footer;
   const again = isPart(selection);
-  // Who asks all anew needs no old readings, and is the way out when they were spoilt.
+  // A run of all machines ignores old readings, even if they are unreadable.
   const before = again ? await readingsOf(`${run.path}/${POWER}`) : null;
   if (selection.only !== null && before === null)
     throw new MigrationError("N2I-E110", `${run.path}/${POWER} has no readings of this snapshot`, {
@@ -93,7 +92,7 @@ export async function askFleet(
   const settled = new Set(
     [...known.digests.keys()].filter((id) => !isAgain(selection, readings.get(id))),
   );
-  // A selection asks other questions, and the answers of a run of all that was stopped stay.
+  // A selection has its own file, to keep the readings of a stopped run of all machines.
   const name = again ? `${POWER}.again` : POWER;
   const partial = await openPartial<PowerReading>(
     run,
@@ -141,7 +140,6 @@ export async function askFleet(
   }
 }
 
-/** One line a reading. */
 async function writeReadings(
   run: RunFolder,
   snapshot: string,

@@ -12,25 +12,24 @@ import type { Ways } from "../transform/power-way.ts";
 import { adviceOf, warningsOf } from "./rules/next-step.ts";
 import type { HostLogin, Secret, Way } from "./rules/way.ts";
 
-/** A machine to ask, and how. */
 interface Asked {
   readonly id: number;
   readonly way: Way;
 }
 
-/** A machine behind a virtualisation host. */
+/** A virtual machine. */
 interface Guest {
   readonly bm_node_id: number;
   readonly macs: readonly string[];
 }
 
-/** Guests of one host that are asked about by one login. */
+/** Guests of one host, read in one login. */
 interface Guests {
   readonly host: HostLogin;
   readonly machines: Guest[];
 }
 
-/** What is not asked over IPMI, gathered while the questions are given out; and what was asked of whom. */
+/** Machines that are not queried over IPMI, and the settings of all queries. */
 interface LeftOut {
   readonly ways: Map<number, Way>;
   readonly guests: Map<string, Guests>;
@@ -47,10 +46,9 @@ export function newAside(): LeftOut {
 }
 
 /**
- * The questions to BMCs, one for each BMC and credential, streaming. Machines that share a BMC are
- * held back until the end and asked about once.
- *
- * @param isShared whether other machines are asked in these words, too
+ * The queries of BMCs, one for each BMC and credential, as a stream. Machines with a shared BMC
+ * come last, in one query.
+ * @param isShared whether other machines have the same query
  */
 export async function* questionsOf(
   asked: AsyncIterable<Asked> | Iterable<Asked>,
@@ -108,7 +106,7 @@ function opened(secret: Secret | null, seal: Seal): string {
   return isSealed(secret) ? seal.open(secret) : (secret ?? "");
 }
 
-/** A reading with what was asked, and what a conductor with this ipmitool needs to get on as well. */
+/** A reading with its query, and advice for a conductor with this ipmitool. */
 export function complete(
   reading: PowerReading,
   { ways }: LeftOut,
@@ -126,9 +124,9 @@ export function complete(
   };
 }
 
-/** What would be asked of a snapshot's machines, known before the first is asked. */
+/** The queries for a snapshot's machines, before the first is sent. */
 export async function survey(lines: AsyncIterable<readonly SnapshotLine[]>, ways: Ways) {
-  /** bm_nodes.id -> what is asked of it, secrets included, as a digest. */
+  /** Digest of the query, including secrets, by bm_nodes.id. */
   const digests = new Map<number, string>();
   const once = new Set<string>();
   const shared = new Set<string>();
@@ -138,12 +136,12 @@ export async function survey(lines: AsyncIterable<readonly SnapshotLine[]>, ways
     if (once.has(way.words)) shared.add(way.words);
     once.add(way.words);
   }
-  /** Whether several machines are asked in these words. */
+  /** Whether several machines have this query. */
   const isShared = (words: string): boolean => shared.has(words);
   return { digests, isShared };
 }
 
-/** Machines that are there and that the site document does not leave out, with how they are asked. */
+/** Machines that are not deleted or skipped by the site document, with their queries. */
 export async function* asked(
   lines: AsyncIterable<readonly SnapshotLine[]>,
   ways: Ways,
@@ -158,8 +156,8 @@ export async function* asked(
 }
 
 /**
- * Readings that still answer what would be asked now, each of the machines it is true of: after a new
- * extract, or with another site document, only what changed is to be asked again.
+ * Readings whose query is unchanged, with only the machines it applies to. After a new extract or
+ * site document, only changed machines are queried again.
  */
 export function stillTrue(
   readings: Iterable<PowerReading>,
@@ -188,10 +186,10 @@ export function stillTrue(
   return kept;
 }
 
-/** Hosts asked at the same time: a process each. */
+/** Parallel hosts, each with its own process. */
 const AT_ONCE = 16;
 
-/** Asks the virtualisation hosts about their guests, one connection a host, the hosts beside each other. */
+/** Queries virtualization hosts for their guests, one connection per host, in parallel. */
 export async function* askGuests(
   { guests }: LeftOut,
   { deadline = 60_000, signal }: { readonly deadline?: number; readonly signal: AbortSignal },
@@ -216,7 +214,7 @@ export async function* askGuests(
       yield* readings;
     }
   } catch (error) {
-    // Stopped on request: what is not asked yet is asked by the next run.
+    // If the run was stopped, the next run queries the rest.
     if (!signal.aborted) throw error;
   } finally {
     stop.abort();

@@ -5,11 +5,10 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { openPower, POWER } from "./power-file.ts";
 
 /**
- * Refuses a plan whose power readings may no longer be relied on. A plan made without readings needs
- * none: each of its machines was accepted without one.
- *
- * @param most minutes since the oldest was asked
- * @throws MigrationError N2I-E307 when they are older, or no longer the plan's
+ * Refuses a plan with old power readings. A plan without readings passes, because each of its
+ * machines was accepted without one.
+ * @param most minutes since the oldest query
+ * @throws MigrationError N2I-E307 if they are older, or changed since the plan
  */
 export async function checkReadings(
   run: RunFolder,
@@ -27,7 +26,7 @@ export async function checkReadings(
       { fix: "Plan again, look at the difference, then apply." },
     );
   const age = power.oldest === null ? 0 : (now - Date.parse(power.oldest)) / 60_000;
-  // A clock that was set back makes readings young again.
+  // If the clock was set back, readings appear younger.
   if (age < -POWER_AHEAD)
     throw new MigrationError(
       "N2I-E307",

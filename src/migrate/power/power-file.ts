@@ -14,17 +14,13 @@ type OpenPower = Awaited<ReturnType<typeof openPower>>;
 
 export type Readings = Map<number, PowerReading>;
 
-/** What is read of a run's readings, with its digest. */
 interface ReadPower {
   readonly readings: Readings;
   readonly sha256: string;
   readonly counts: PowerCounts;
 }
 
-/**
- * Every reading of a run by machine; null when there are none. They may have been made from an earlier snapshot: each
- * says what was asked, and counts where that is what would be asked now.
- */
+/** Every reading of a run by machine, also from an earlier snapshot. Null if there are none. */
 export async function readingsOf(path: string): Promise<ReadPower | null> {
   const power = await orNull(openPower(path), "N2I-E110");
   if (power === null) return null;
@@ -32,30 +28,25 @@ export async function readingsOf(path: string): Promise<ReadPower | null> {
   return { readings: await readingsIn(power), sha256, counts };
 }
 
-/** Every reading of an open file by machine. */
 async function readingsIn({ lines }: OpenPower): Promise<Readings> {
   const readings: Readings = new Map();
   for await (const batch of lines()) for (const reading of batch) put(readings, reading);
   return readings;
 }
 
-/** Each reading once, in order of the first machine it is of. */
+/** Each reading once, ordered by its first machine. */
 export function inOrder(readings: Iterable<PowerReading>): readonly PowerReading[] {
   return [...new Set(readings)].toSorted(
     (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
   );
 }
 
-/** A reading may be of several machines behind one BMC. */
+/** Several machines with one BMC share a reading. */
 export function put(readings: Readings, reading: PowerReading): void {
   for (const id of reading.bm_node_ids) readings.set(id, reading);
 }
 
-/**
- * What plan takes into account: the readings, and how many silent BMCs the operator allows.
- *
- * @param most machines whose BMC may be silent; when more are, none is allowed
- */
+/** The input of plan. @param most if more machines have a silent BMC, none is allowed */
 export function viewOf(readings: Readings | null, most: number, record: boolean): PowerView {
   let silent = 0;
   for (const { verdict } of new Set(readings?.values() ?? []))

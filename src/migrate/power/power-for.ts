@@ -19,9 +19,9 @@ export interface PowerFor {
 }
 
 /**
- * Whom the questions are asked for: the words of this command, else those of the run's last power,
- * of its plan, or the release the upgrade is for. What a site document says of driver_info changes
- * whom a conductor asks, and the release which of it the conductor reads.
+ * Selects the conductors that the queries imitate: from this command, the run's last power, its
+ * plan, or the default release. driver_info in a site document decides the address, and the release
+ * decides which keys the conductor reads.
  */
 export async function powerFor(
   run: RunFolder,
@@ -33,11 +33,11 @@ export async function powerFor(
     readonly ipmitool: ConductorIpmitool | undefined;
   },
 ): Promise<PowerFor> {
-  // What is not there, or spoilt, says nothing of before.
+  // Missing or unreadable files are ignored.
   const readings = await orNull(openPower(`${run.path}/${POWER}`));
   const last = readings?.header.asked_for;
   const plan = (await orNull(openPlan(`${run.path}/${PLAN}`)))?.header;
-  // A plan of these readings without a site document compared them with no other settings.
+  // A plan with these readings and no site document used no other settings.
   const from = plan?.made_from;
   const isWithout = from?.site === null && from.power?.sha256 === readings?.footer.sha256;
   const named = words.release ?? plan?.target.release ?? last?.release ?? RELEASE;

@@ -12,7 +12,7 @@ import { inOrder } from "./power-file.ts";
 import { type PowerFor, powerFor } from "./power-for.ts";
 import { live } from "./rules/next-step.ts";
 
-/** Which machines of a run are asked, as whom, and how fast: by the names of the options. */
+/** Selection, credentials and rate of a power run, by option name. */
 export interface PowerAsked {
   readonly run: string;
   readonly only?: readonly string[];
@@ -25,7 +25,7 @@ export interface PowerAsked {
   readonly rate: number;
   /** Seconds. */
   readonly deadline: number;
-  /** Every machine is wanted, not only those in trouble. */
+  /** Show every machine, not only those with problems. */
   readonly list: boolean;
   readonly keyFile?: string;
 }
@@ -33,23 +33,17 @@ export interface PowerAsked {
 interface Power {
   readonly counts: PowerCounts;
   readonly sha256: string;
-  /** Those in trouble, or all, by their first machine. */
+  /** Readings with problems, or all, ordered by their first machine. */
   readonly shown: readonly PowerReading[];
   readonly troubled: readonly PowerReading[];
-  /** Machines that answer as they should, but only with a setting. */
+  /** Machines that answer only with an additional setting. */
   readonly want: number;
-  /** Of what is shown. */
   readonly machines: ReadonlyMap<number, MachineOf>;
-  /** Whether extract was given no nova.conf. */
+  /** extract had no nova.conf. */
   readonly noConf: boolean;
 }
 
-/**
- * Asks every machine's BMC for its power state, as a conductor will.
- *
- * @returns null when it was stopped on request
- * @throws MigrationError N2I-E100 and those of the run's files
- */
+/** Reads each machine's power state as a conductor would. @returns null if it was stopped */
 export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null> {
   const { run: path, inFlight, rate, deadline, site, ironicRelease: release } = asked;
   const ipmitool = ipmitoolOf(asked.conductorIpmitool);
@@ -68,7 +62,7 @@ export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null
       const { signal } = interrupt;
       const done = await sink.during(
         "power",
-        // It is known when the run folder was looked at.
+        // Known after the run folder is read.
         undefined,
         (progress, expect) =>
           askFleet(
@@ -94,14 +88,14 @@ export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null
   });
 }
 
-/** Whose questions are asked, before the first is. */
+/** The imitated conductor, printed before the first query. */
 function forWords({ askedFor: { release, site }, ipmitool }: PowerFor): string {
   const newer = ipmitool === "1.8.19" ? "1.8.19 or later" : "1.8.18 or earlier";
   const decided = site === null ? "no site document" : site;
   return `Asking as ${release}'s conductors with ipmitool ${newer} will; ${decided}.`;
 }
 
-/** Readings that somebody has to look at. */
+/** Readings that need attention. */
 function inTrouble(
   all: Iterable<PowerReading>,
   list: boolean,

@@ -30,7 +30,7 @@ export interface RollbackWords extends TargetOptions, Reach, RollbackOptions {
   readonly keyFile?: string;
 }
 
-/** Takes back what the run loaded, in the order of `order.ts`. */
+/** Rolls back the loaded rows of the run, in the order of `order.ts`. */
 export function migrationBack(words: RollbackWords, watching: Watching): Rollback {
   return rollbackOf({ kind: "migration" }, words, (sink, preview) => ({
     nothing: "this run has loaded nothing",
@@ -77,7 +77,7 @@ export function migrationBack(words: RollbackWords, watching: Watching): Rollbac
       const slow = slowDelete(nodes, keys);
       if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
       const end = words.afterFinish ? null : await endOfRun(run);
-      // What is shown is refused until --after-finish is given.
+      // A rollback after finish needs --after-finish.
       if (end !== null)
         sink.note(
           `finish ended this run at ${end.at}; without --plan this is refused unless you give --after-finish (N2I-E321).`,
@@ -88,7 +88,7 @@ export function migrationBack(words: RollbackWords, watching: Watching): Rollbac
   }));
 }
 
-/** What there is to take back, by the run's files; null if the run has loaded nothing. */
+/** The changes to roll back, from the run's files. Null if the run loaded nothing. */
 async function found(run: RunFolder, entries: Entries, words: RollbackWords) {
   const { all, node = [] } = words;
   const plans = await plansAt(run, entries);
@@ -101,13 +101,13 @@ async function found(run: RunFolder, entries: Entries, words: RollbackWords) {
     ...{ all, machines: wants, plans: changed ? await novaPlans(run) : [] },
     wants: ({ machine }: { readonly machine: string | null }) => all || uuids.has(machine ?? ""),
   };
-  // Rows of Nova are to be taken back, and its database is not given.
+  // Nova rows need a rollback, but its database is missing.
   const untold = (await novaStepsBack(wanted, entries, words)) > 0 && words.novaDb === undefined;
   const leaving = await leavingOf(run, plans, entries, scope, words);
   return { run, entries, plans, scope, nova: changed ? wanted : null, leaving, untold };
 }
 
-/** The run's plans, newest first; one of which nothing is left in Ironic is not missed. */
+/** The run's plans, newest first. A missing plan is allowed if Ironic has none of its rows. */
 async function plansAt(run: RunFolder, entries: Entries): Promise<readonly string[]> {
   const plans: string[] = [];
   for (const sha256 of plansOf(entries, IRONIC)) {
@@ -124,11 +124,7 @@ async function* linesIn(
   for (const sha256 of plans) yield* (await openPlan(await findPlan(run, sha256))).lines();
 }
 
-/**
- * Only a preview may do without Ironic, and says so.
- *
- * @param optional Nova's rows alone are left to take back, whether or not there still is an Ironic
- */
+/** Only a preview may run without Ironic. @param optional only Nova's rows remain */
 async function backendOf(
   words: RollbackWords,
   { preview }: { readonly preview: boolean },
@@ -151,7 +147,7 @@ async function backendOf(
   });
 }
 
-/** Boot files are on each conductor's host, and taken back there: a rollback names the command. */
+/** Rollback only prints the command, because boot files are on each conductor's host. */
 function treesOf({ run, entries }: { readonly run: RunFolder; readonly entries: Entries }) {
   const undo = (tftpRoot: string): string =>
     nextCommand("boot", { run: run.path }, { tftpRoot, undo: true });

@@ -21,11 +21,7 @@ import type { Backend } from "../open/backend.ts";
 import { BACK_AFTER_IRONIC } from "../order.ts";
 import { slowDelete } from "../plan/rules/delete-cost.ts";
 
-/**
- * Takes Ironic's rows back, then Nova's. What stays of either is added to the list of those left.
- *
- * @returns whether it came to its end; not when it was stopped on request
- */
+/** Rolls back Ironic's rows, then Nova's. @returns false if it was stopped */
 export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): Promise<boolean> {
   const { leave, sink } = backing;
   const { backend, plans } = wanted;
@@ -35,7 +31,7 @@ export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): 
       [...excluded].map(([id, why]) => ({ id: `machine:${id}`, why: `${why}: all of it stays` })),
     );
     const inspect = async (): Promise<void> => {
-      // Its lock waits for the whole of Ironic's part: lost, it is met before the next batch.
+      // Nova's lock is idle during Ironic's part, so a loss is detected before each batch.
       await nova?.check();
       await backing.inspect();
     };
@@ -70,11 +66,7 @@ export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): 
   });
 }
 
-/**
- * Takes back what one plan of the run loaded, and tells it.
- *
- * @param excluded machines that stay as they are
- */
+/** Rolls back one plan of the run, and reports it. @param excluded machines to skip */
 async function undoPlan(
   { run, scope, reach }: Wanted,
   { session, inspect, leave, sink }: Backing,
@@ -92,7 +84,7 @@ async function undoPlan(
       await inspect();
     };
     const leg = { ...ironicLeg(part, { sha256, lines }), check: before, precondition };
-    // Nobody names machines by the thousand.
+    // Operators name only a few machines.
     const there = scope.all ? await place.target.counts() : { nodes: 0 };
     const nodes = Math.min(footer.footer.machines, there.nodes);
     await noteSlow(backend, nodes, sink);
@@ -111,15 +103,12 @@ async function undoPlan(
   return undone;
 }
 
-/**
- * What the same command line would take back, in its order: Ironic's rows, then Nova's, those of a machine
- * that stays in Ironic not. What is gone already is not listed.
- */
+/** Rows that the same command line would roll back, in its order. */
 export function previewBack(wanted: Wanted): AsyncGenerator<UndoPreview> {
   return previewNova(wanted, (excluded) => previewIronic(wanted, excluded));
 }
 
-/** @returns machines of which something stays, and why */
+/** @returns machines that stay, with the reason */
 async function* previewIronic(
   wanted: Wanted,
   excluded: Excluded,
@@ -149,7 +138,7 @@ async function* previewIronic(
 
 type Inspected = Parameters<typeof inspectBack<Step, PlannedMachine>>[0]["part"];
 
-/** @throws MigrationError N2I-E300 and those of opening it, as the command itself would */
+/** @throws MigrationError N2I-E300 and those of opening it, as in the command itself */
 async function inspected(
   { run, backend, reach }: Wanted,
   { target: planned, key }: PlanHeader,
@@ -162,7 +151,7 @@ async function inspected(
   return ironicPart(target);
 }
 
-/** Nobody said where Ironic is: nothing is known but what the journal says. */
+/** Without Ironic's location, only the journal is known. */
 function unasked(target: TargetIdentity): Inspected {
   return {
     ...{ name: IRONIC, size: batchOf(target) },
@@ -170,7 +159,7 @@ function unasked(target: TargetIdentity): Inspected {
   };
 }
 
-/** The advice saves time only: if the keys cannot be read, nothing is said. */
+/** A failure is ignored, because the advice only saves time. */
 async function noteSlow({ scannedKeys }: Backend, nodes: number, sink: Sink): Promise<void> {
   const keys = (scannedKeys && (await orNull(scannedKeys()))) ?? [];
   const slow = slowDelete(nodes, keys);

@@ -16,7 +16,7 @@ import { openPlan } from "../../run/run.ts";
 import { ironicJournalled } from "../apply/ironic.ts";
 import { isThere } from "../plan/loaded-plans.ts";
 
-/** What this run loaded that is in Ironic still, by the journal: reads its plans. */
+/** Rows of this run that are in Ironic, according to the journal and its plans. */
 export async function heldOf(run: RunFolder, entries: Entries): Promise<Held> {
   const machines = new Set<string>();
   const left = new Set<string>();
@@ -39,7 +39,7 @@ export async function heldOf(run: RunFolder, entries: Entries): Promise<Held> {
   return { rows, machines: machines.size, left };
 }
 
-/** What is in Ironic still, in words; null where nothing is. */
+/** Text about rows that are in Ironic. Null if there are none. */
 export function heldText(held: RunFiles["held"]): string | null {
   if (held === undefined || "missing" in held || held.rows === 0) return null;
   const { rows, machines } = held;
@@ -48,8 +48,8 @@ export function heldText(held: RunFiles["held"]): string | null {
 }
 
 /**
- * A rollback that was begun and is not through: it was stopped, or rows had to stay. One of Ironic alone leaves
- * instances on hosts that no longer have their machines.
+ * The next step of an unfinished rollback: it was stopped, or rows had to stay. If only Ironic was
+ * rolled back, instances are on hosts without their machines.
  */
 export function goOnBack(files: RunFiles): NextStep | null {
   const { nova, held } = files;
@@ -69,7 +69,7 @@ export function goOnBack(files: RunFiles): NextStep | null {
   };
 }
 
-/** Machines that were taken back one by one, in words; null where all were, or none. */
+/** Text about single machines that were rolled back. Null if all were, or none. */
 export function givenUpText(files: Pick<RunFiles, "journal" | "held">): string | null {
   const { held } = files;
   const away = awayOf(files);
@@ -80,10 +80,10 @@ export function givenUpText(files: Pick<RunFiles, "journal" | "held">): string |
   return `${of} ${were} taken back: plan and apply load ${away.size === 1 ? "it" : "them"} again, rollback --all takes the others back, finish ends the run without`;
 }
 
-/** Machines a command names; more of them are meant by a word. */
+/** A command names at most this many machines. */
 const NAMED = 8;
 
-/** The options of `rollback` that take these back, for people to copy. */
+/** The options of `rollback` for these machines, for people to copy. */
 export function scopeOptions(machines: TakenBack): {
   readonly all?: true;
   readonly node?: readonly string[];

@@ -6,13 +6,13 @@ import type { TargetDoc } from "../../model/mapping.ts";
 import { rootUuid } from "../../systems/tftp/rules/harvest.ts";
 import { inFolder } from "../../systems/tftp/rules/paths.ts";
 
-/** nova-baremetal's own kernel arguments, where no boot file tells them. */
+/** nova-baremetal's kernel arguments, if there is no boot file. */
 const ARGS = "ro";
 
-/** What is known of a tenant's root filesystem: the site document's word, or else the boot file's. */
+/** The root filesystem of an instance, from the site document or else the boot file. */
 interface BootSource {
   readonly root_uuid: string | null;
-  /** Only where the ramdisk interface boots the tenant: every other passes it to the deploy ramdisk. */
+  /** Only for the ramdisk interface. Every other one passes it to the deploy ramdisk. */
   readonly kernel_append_params: string | null;
 }
 
@@ -20,12 +20,12 @@ function said(set: JsonObject): string | null {
   return typeof set.root_uuid === "string" ? set.root_uuid : null;
 }
 
-/** Kernel arguments of the tenant but for `root=`, as its boot file has them. */
+/** Kernel arguments of the instance from its boot file, without `root=`. */
 function argsOf({ boot }: Machine): string {
   return (boot?.kind === "read" && boot.config.boot?.args) || ARGS;
 }
 
-/** Whether a release that boots from disk only must boot the tenant as a ramdisk. @source facts/ironic.md 2.5 */
+/** Whether this machine needs the ramdisk interface to boot. @source facts/ironic.md 2.5 */
 export function bootsAsRamdisk(set: JsonObject, target: TargetDoc): boolean {
   return target.boot === "local" && set.deploy_interface === "ramdisk";
 }
@@ -40,7 +40,7 @@ export function bootSource(machine: Machine, set: JsonObject, target: TargetDoc)
   };
 }
 
-/** What `boot` will need; nothing where the root filesystem is unknown. */
+/** The input of `boot`. Undefined if the root filesystem is unknown. */
 export function bootPlan(
   machine: Machine,
   conf: HostConfig | null,
@@ -62,7 +62,7 @@ export function bootPlan(
   };
 }
 
-/** Two sources for one filesystem that do not agree. */
+/** Finds two different sources of one filesystem. */
 export function inspectRoots(machine: Machine, set: JsonObject, where: string): readonly Finding[] {
   const [site, file] = [said(set)?.toLowerCase(), rootUuid(machine)];
   const differ = site !== undefined && file !== null && site !== file;

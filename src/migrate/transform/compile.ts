@@ -5,7 +5,7 @@ import type { Column } from "../../model/tables.ts";
 import { CONVERTERS, type Converted, type Warning } from "./convert.ts";
 import { createShapes, type Shapes } from "./shapes.ts";
 
-/** The places rules read from; an absent place reads as nothing. */
+/** The sources that rules read. Null if a source is missing. */
 export type RuleSources = {
   readonly [place: string]: { readonly [field: string]: unknown } | null;
 };
@@ -17,19 +17,19 @@ interface Alternative {
   readonly origin: number;
 }
 
-/** A rule made ready: its path split, its sources parsed, its origins numbered. */
+/** A compiled rule: split path, parsed sources, numbered origins. */
 export interface CompiledRule {
   readonly path: readonly [string, ...string[]];
   readonly to: string;
   readonly alternatives: readonly Alternative[];
-  /** What it gives where none of these gives anything. */
+  /** The result if no alternative has a value. */
   readonly otherwise: Applied;
   readonly instanceOnly: boolean;
   readonly sparse: boolean;
   readonly missing: FindingCode | null;
 }
 
-/** Numbers the origins of fields, the same origin of the same field once. */
+/** Numbers the origins of fields, without duplicates. */
 export type OriginTable = ReturnType<typeof createOrigins>;
 
 export function createOrigins() {
@@ -64,7 +64,7 @@ function alternative(text: string, rule: Rule, origin: number): Alternative {
   return {
     place: source.slice(0, dot),
     field: source.slice(dot + 1),
-    // Checked when the document was parsed: every converter named exists.
+    // The parser checked that every converter exists.
     convert: convertersOf(own, rule.as),
     origin,
   };
@@ -75,10 +75,9 @@ function convertersOf(...names: readonly (string | undefined)[]): Alternative["c
 }
 
 /**
- * The rules that apply to one table of one release. A rule for a column the release lacks is left
- * out when it is optional; otherwise the mapping document is wrong, which its own check tells.
- *
- * @param driver name shown as the origin of what the driver table gives
+ * Compiles the rules of one table and release. Optional rules for missing columns are skipped.
+ * Others are faults of the mapping document, which its validation reports.
+ * @param driver name for the origin of values from the driver table
  */
 export function compileRules(
   rules: readonly Rule[],
@@ -123,7 +122,7 @@ export function compileRules(
   });
 }
 
-/** How a source is named to a person: `bm_nodes.memory_mb`, `rule driver/ipmi`. */
+/** The origin as text for people: `bm_nodes.memory_mb`, `rule driver/ipmi`. */
 function originName(text: string, driver: string): string {
   const [source = ""] = text.split("|");
   const [place, field] = [
@@ -154,7 +153,7 @@ function originName(text: string, driver: string): string {
   }
 }
 
-/** What one rule made of its sources; null: nothing. */
+/** The result of a rule. Null: none. */
 type Applied =
   | { readonly value: Json; readonly origin: number; readonly warnings?: readonly Warning[] }
   | { readonly fault: string; readonly source: string }
@@ -171,29 +170,28 @@ export function applyRule(
   return otherwise;
 }
 
-/** A rule whose column has a number among those of its table. */
+/** A rule with the number of its column. */
 export interface SettledRule extends CompiledRule {
   readonly column: number;
-  /** Path below the column; empty where the rule gives the whole of it. */
+  /** Path below the column. Empty if the rule sets the whole column. */
   readonly inner: readonly string[];
-  /** Whether another rule adds to the object that this one gives. */
+  /** Another rule adds to this rule's object. */
   readonly grows: boolean;
 }
 
-/** Rules for machines of which some places say the same, with all worked out that they read there. */
+/** Rules with the results of fixed sources, which many machines share. */
 export interface SettledRules {
   readonly rules: readonly SettledRule[];
   readonly columns: readonly string[];
-  /** Columns that are NULL where no rule gives them anything. */
+  /** Columns that are NULL without a rule's value. */
   readonly plain: readonly number[];
   readonly shapes: Shapes;
 }
 
 /**
- * What is left of rules where these places are known: most read them alone, and give every such machine
- * the same.
- *
- * @param keeps whether the machines keep their instances
+ * Evaluates rules with fixed sources. Most rules read only those, so all such machines share the
+ * result.
+ * @param keeps the machines keep their instances
  */
 export function settleRules(
   rules: readonly CompiledRule[],
@@ -236,7 +234,7 @@ function givesSomething({ alternatives, otherwise, missing }: CompiledRule): boo
 }
 
 function applyOne({ place, field, convert, origin }: Alternative, sources: RuleSources): Applied {
-  // Sources hold parsed JSON values only.
+  // Sources contain only parsed JSON values.
   const value = (sources[place]?.[field] ?? null) as Json;
   return value === null ? null : converted(value, convert, origin, `${place}.${field}`);
 }

@@ -6,13 +6,13 @@ import { isSealed } from "../../model/secret.ts";
 /** A finding about a value: its code and message. */
 export type Warning = readonly [FindingCode, string];
 
-/** What a converter gives: a value, nothing (the next source is tried), or why it cannot be read. */
+/** The result of a converter: a value, null (to try the next source), or a fault. */
 export type Converted =
   | { readonly value: Json; readonly warnings?: readonly Warning[] }
   | { readonly fault: string }
   | null;
 
-/** iBoot's pm_address: `host[:port][,relay]`, split at the comma first. @source facts/nova-bm.md 3.2 */
+/** iBoot's pm_address: `host[:port][,relay]`. @source facts/nova-bm.md 3.2 */
 function iboot(part: "host" | "port" | "relay"): (value: Json) => Converted {
   return (value) => {
     const match = /^([^,:]+)(?::([^,]*))?(?:,(.*))?$/.exec(String(value));
@@ -30,12 +30,12 @@ export function isPort(value: unknown): boolean {
   return /^\d{1,5}$/.test(String(value)) && Number(value) > 0 && Number(value) < 65_536;
 }
 
-/** 1024 MiB are a GiB; a size between two is rounded up, since Ironic refuses a root too small. */
+/** Rounds up to GiB, because Ironic refuses a root that is too small. */
 function gbOfMb(value: Json): Converted {
   return typeof value === "number" && value > 0 ? { value: Math.ceil(value / 1024) } : null;
 }
 
-/** An address without blanks around it, which resolvers of nova-baremetal's time ignored; nothing if it is empty. */
+/** Removes blanks that the resolvers of nova-baremetal's time ignored. Null if it is empty. */
 function trimmed(value: Json): Converted {
   if (typeof value !== "string") return { value };
   const bare = value.trim();
@@ -44,7 +44,7 @@ function trimmed(value: Json): Converted {
   return { value: bare, warnings: [["N2I-D312", `${show(value)} is loaded as ${show(bare)}`]] };
 }
 
-/** @source nova 2014.2:nova/compute/arch.py ALL, and the other names that canonicalize takes */
+/** @source nova 2014.2:nova/compute/arch.py ALL, and the other names that canonicalize accepts */
 const ARCHITECTURES = new Set(
   (
     "alpha armv6 armv7l armv7b aarch64 cris i686 ia64 lm32 m68k microblaze microblazeel mips mipsel mips64 mips64el " +
@@ -53,27 +53,23 @@ const ARCHITECTURES = new Set(
   ).split(" "),
 );
 
-/**
- * An extra spec's value that begins with an operator, which is compared otherwise than by equality.
- *
- * @source nova 2014.2:nova/scheduler/filters/extra_specs_ops.py
- */
+/** Operators of extra specs. @source nova 2014.2:nova/scheduler/filters/extra_specs_ops.py */
 export const OPERATOR = /^(=|==|!=|>=|<=|s==|s!=|s<|s<=|s>|s>=|<in>|<all-in>|<or>)(\s|$)/;
 
-/** The architecture that a flavor requires by `cpu_arch`. Of the operators only `s==` names one. */
+/** The architecture that a flavor requires by `cpu_arch`. Only the operator `s==` names one. */
 export function flavorArch(spec: string | null | undefined): string | undefined {
   const word = /^s==\s+(\S+)/.exec(spec ?? "")?.[1] ?? spec;
   return !word || OPERATOR.test(word) ? undefined : word;
 }
 
-/** The word as it is: Nova compares flavors with it, and a machine that has another is still loaded. */
+/** Unchanged, because Nova compares flavors with it. An unknown one does not prevent the load. */
 function arch(value: Json): Converted {
   const text = String(value);
   if (ARCHITECTURES.has(text.toLowerCase())) return { value };
   return { value, warnings: [["N2I-D307", `${show(text)} is no architecture that Nova knows`]] };
 }
 
-/** Values that Ironic takes of some capabilities. @source ironic 21.4:ironic/drivers/modules/deploy_utils.py */
+/** Values that Ironic accepts. @source ironic 21.4:ironic/drivers/modules/deploy_utils.py */
 const CAPABILITIES: { readonly [name: string]: readonly string[] } = {
   boot_mode: ["bios", "uefi"],
   boot_option: ["local", "netboot", "ramdisk", "kickstart"],
@@ -83,8 +79,7 @@ const CAPABILITIES: { readonly [name: string]: readonly string[] } = {
 };
 
 /**
- * The pairs of `k1:v1,k2:v2` that Ironic and Nova read: an empty text if they read none of those given.
- *
+ * The pairs of `k1:v1,k2:v2` that Ironic and Nova read, or an empty text if there are none.
  * @source facts/ironic.md 3.3; nova 2014.2:nova/virt/ironic/driver.py _node_resource
  */
 function capabilities(value: Json): Converted {
@@ -95,7 +90,7 @@ function capabilities(value: Json): Converted {
     .flatMap((pair) => {
       const fault = capabilityFault(pair);
       if (fault === null) return [pair];
-      // Ironic refuses UEFI, and a machine whose mode is left out may start in the other one.
+      // Ironic refuses UEFI in upper case. Without a mode, a machine may boot in the other one.
       const lower = pair.replace(/:.*/, (word) => word.toLowerCase());
       const isRead = capabilityFault(lower) === null;
       warnings.push([
@@ -125,7 +120,7 @@ function virtType(value: Json): Converted {
     : { fault: `${show(String(value))} is none of ${VIRT_TYPES.join(", ")}` };
 }
 
-/** Converters that a value of the site document goes through as well. */
+/** Converters that also apply to values of the site document. */
 export const CHECKS: ReadonlySet<string> = new Set([
   "trimmed",
   "arch",
@@ -133,19 +128,19 @@ export const CHECKS: ReadonlySet<string> = new Set([
   "virt_type",
 ]);
 
-/** Every converter a rule may name. A new one is a row here and a word in rules.schema.json. */
+/** Every converter for rules. A new one also needs an entry in rules.schema.json. */
 export const CONVERTERS: { readonly [name: string]: (value: Json) => Converted } = {
   lower: (value) => ({ value: typeof value === "string" ? value.toLowerCase() : value }),
   text: (value) => ({ value: String(value) }),
-  /** Ironic's DATETIME has whole seconds on MySQL; the same on every engine. */
+  /** Ironic's DATETIME has whole seconds on MySQL, so all engines use them. */
   seconds: (value) => ({ value: String(value).slice(0, 19).replace("T", " ") }),
   unless_empty: (value) =>
     value === "" || (isSealed(value) && value.empty === true) ? null : { value },
-  /** A TCP port. Any other value is left out, and has its own finding. */
+  /** A TCP port. Other values are skipped, and have their own finding. */
   port: (value) => (isPort(value) ? { value: Number(value) } : null),
   unless_zero: (value) => (value === 0 || value === "0" || value === "" ? null : { value }),
   gb_of_mb: gbOfMb,
-  /** nova-baremetal made a swap partition of at least 1 MiB, so 1 stands for "no swap". */
+  /** nova-baremetal created swap of at least 1 MiB, so 1 means "no swap". */
   flavor_swap: (value) => (typeof value === "number" ? { value: value <= 1 ? 0 : value } : null),
   trimmed,
   arch,

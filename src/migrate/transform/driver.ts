@@ -19,9 +19,8 @@ export function hostOf(machine: Machine, hosts: readonly HostConfig[]): HostConf
 }
 
 /**
- * Which row of the driver table a machine gets. The site document may name another power manager
- * or another driver; a driver with no row of its own brings its own driver_info.
- *
+ * The driver table row of a machine. The site document may select another power manager or driver.
+ * A driver without a row needs driver_info from the site document.
  * @source facts/nova-bm.md 3.1; facts/ironic.md 3.1
  */
 export function driverOf(
@@ -40,7 +39,7 @@ export function driverOf(
   const own = drivers.drivers.find(({ power_manager }) => power_manager === null) ?? null;
   const named = site.power_manager ?? conf?.power_manager ?? null;
   const fault = conf?.power_manager_fault ?? null;
-  // Ironic has nowhere to boot a tenant of Tilera from, whatever driver it gets.
+  // Ironic cannot boot a Tilera instance with any driver.
   const isLost = conf?.driver === TILERA && !!instance_uuid;
   if (
     conf !== null &&
@@ -57,7 +56,7 @@ export function driverOf(
   );
   const usual = row === undefined ? null : target.drivers[row.name];
   if (row !== undefined && usual) {
-    // Another driver with the same driver_info (agent_ipmitool, intel-ipmi), or one with its own.
+    // Another driver with the same driver_info (agent_ipmitool, intel-ipmi), or with its own.
     const fits =
       typeof site.driver !== "string" ||
       site.driver === usual.driver ||
@@ -83,7 +82,7 @@ export function driverOf(
 const TILERA = "nova.virt.baremetal.tilera.Tilera";
 const NONE: readonly Finding[] = [];
 
-/** Values that nova-baremetal would have refused. */
+/** Finds values that nova-baremetal would have refused. */
 export function inspectPower({ node }: Machine, row: DriverRow): readonly Finding[] {
   const place = `bm_nodes.id=${node.id}`;
   const values = columnsOf(node);
@@ -103,8 +102,7 @@ export function inspectPower({ node }: Machine, row: DriverRow): readonly Findin
 }
 
 /**
- * Whether the nova.conf given for a machine's host says that it is another host's.
- *
+ * Whether the nova.conf for a machine's host is from another host.
  * @source facts/nova-bm.md 3.4: bm_nodes.service_host is the host's [DEFAULT] host
  */
 export function inspectHost({ node }: Machine, conf: HostConfig | null): readonly Finding[] {
@@ -120,10 +118,9 @@ export function inspectHost({ node }: Machine, conf: HostConfig | null): readonl
 }
 
 /**
- * Whether an earlier machine has the same BMC or outlet, or the same port for its console. A port was unique on
- * one compute host, and now one conductor has all of them.
- *
- * @param claims BMC, outlet or port of earlier machines -> bm_nodes.id of the first
+ * Finds a BMC, outlet or console port of an earlier machine. Ports were unique per compute host,
+ * but one conductor now has all of them.
+ * @param claims bm_nodes.id of the first machine, by BMC, outlet or port
  */
 export function inspectShared(
   { driver_info }: Row,
@@ -149,7 +146,7 @@ export function inspectShared(
   ];
 }
 
-/** Of some values a driver needs one, whichever it is; rules and site document have had their say. */
+/** A driver may need exactly one of several values, after rules and site document are applied. */
 export function inspectLogin(
   { one_of = [] }: DriverRow,
   record: Row,

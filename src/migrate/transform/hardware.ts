@@ -5,15 +5,14 @@ import type { Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
 
 const INTERFACE = "_interface";
-/** What a node of a classic driver may have all the same. @source facts/ironic.md 1.2 */
+/** Interfaces that a node of a classic driver may have. @source facts/ironic.md 1.2 */
 const BESIDE_CLASSIC: ReadonlySet<string> = new Set(["network", "storage"]);
-/** Kinds of interfaces that speak to a BMC; without it they take no machine over. */
+/** Interfaces that access the BMC. Without their values, a take-over fails. */
 const SPEAKING = ["power", "management"] as const;
 
 /**
- * What of a node's driver, its interfaces and its driver_info does not go together in this release.
- * One such node ends the conductor's turn of take-overs for every other machine.
- *
+ * Conflicts between a node's driver, interfaces and driver_info in this release. One such node
+ * stops the conductor's take-over of all others.
  * @source mappings/hardware.json; facts/ironic.md 3.1, 3.2
  */
 export function inspectHardware(
@@ -52,10 +51,11 @@ export function inspectHardware(
 }
 
 /**
- * Whether a deployment on the node succeeds without writing a disk, so that the next tenant gets the last one's data.
- *
- * @source ironic/drivers/fake.py of 2014.2 to 10.1: of the classic fake drivers only fake_pxe and fake_agent deploy;
- *   fake_hardware.py: the default deploy_interface is fake; agent.py CustomAgentDeploy has no step that writes an image
+ * Finds nodes whose deployment writes no disk, so that the next instance gets the previous one's
+ * data.
+ * @source ironic/drivers/fake.py of 2014.2 to 10.1: of the classic fake drivers only fake_pxe and
+ * fake_agent deploy; fake_hardware.py: the default deploy_interface is fake; agent.py
+ * CustomAgentDeploy has no step that writes an image
  */
 export function inspectDeploy(row: Row, where: string): readonly Finding[] {
   const { driver, deploy_interface: by } = row;
@@ -94,23 +94,23 @@ function strangeInterfaces(
   return findings;
 }
 
-/** What is needed of driver_info, and by which interface or driver. */
+/** Required driver_info of an interface or driver. */
 interface Asked {
   readonly by: string;
-  /** Any of them will do. */
+  /** One of them is sufficient. */
   readonly choices: readonly ReleaseNeeds[];
 }
 
-/** What was found out for rows that name the same driver and interfaces. */
+/** Cached requirements of rows with the same driver and interfaces. */
 interface Known {
   readonly named: readonly (Json | undefined)[];
   readonly asked: readonly Asked[];
 }
 
-/** What was found out of a driver, by its rules: the same for most machines. */
+/** Cached requirements by driver and its rules, the same for most machines. */
 const known = new WeakMap<Driver, WeakMap<DriverRow["rules"], Known[]>>();
 
-/** What of a row says what is asked. */
+/** Columns that decide the requirements. */
 const NAMING = ["driver", ...SPEAKING.map((kind) => `${kind}${INTERFACE}`)];
 
 function askedOf(
@@ -135,7 +135,7 @@ function askedAnew(
   hardware: ReleaseHardware,
   rules: DriverRow["rules"],
 ): readonly Asked[] {
-  // Of what the driver's own rules insist on N2I-D400 tells.
+  // N2I-D400 reports values that the driver's own rules require.
   const insisted = new Set(rules.flatMap(({ missing, to }) => (missing === undefined ? [] : [to])));
   return SPEAKING.map((kind) => {
     const chosen = row[`${kind}${INTERFACE}`];
@@ -174,14 +174,13 @@ function has(info: JsonObject, { required, login }: ReleaseNeeds): boolean {
   return required.every((key) => !isEmpty(info[key])) && login.every((key) => !isEmpty(info[key]));
 }
 
-/** Whether driver_info has what a driver needs. */
 function works(driver: Driver, info: JsonObject, hardware: ReleaseHardware): boolean {
   return choicesOf(driver, "power", hardware).some(({ required }) =>
     required.every((key) => !isEmpty(info[key])),
   );
 }
 
-/** What driver_info lacks, where it has nothing whole of what it could have. */
+/** The missing driver_info, if no choice is complete. */
 function lacks(
   info: JsonObject,
   choices: readonly ReleaseNeeds[],
@@ -207,14 +206,14 @@ function isEmpty(value: Json | undefined): boolean {
   return value === undefined || value === null || value === "";
 }
 
-/** Whether a driver the site document names works with what the rules of a power manager's row give. */
+/** Whether a driver of the site document works with the values of a power manager's row. */
 export function givesNeeds(
   { rules }: DriverRow,
   named: string,
   hardware: ReleaseHardware,
 ): boolean {
   const driver = hardware.drivers.get(named);
-  // Of one that is not here, or not known, there is a finding elsewhere.
+  // Missing and unknown drivers have their own finding.
   if (driver === undefined) return true;
   const given = new Set(rules.map(({ to }) => to));
   return choicesOf(driver, "power", hardware).some(({ required }) =>
@@ -234,7 +233,7 @@ function choicesOf(
     : (interfaces.get(kind) ?? []).map((name) => hardware.needs.get(name) ?? NOTHING);
 }
 
-/** The release's interfaces for a machine, without those that the driver named instead does not have. */
+/** The release's interfaces for a machine, without those that a replaced driver lacks. */
 export function fitting(
   defaults: { readonly [field: string]: string },
   named: Json | undefined,

@@ -15,17 +15,17 @@ import { type Decision, decide, factsOf, type StateFacts } from "./state.ts";
 
 export interface Chosen {
   readonly decided: Decided;
-  /** What the site document sets, driver_info.key and properties.key as fields of their own. */
+  /** Values of the site document, with keys such as driver_info.key as separate fields. */
   readonly set: JsonObject;
   readonly conf: HostConfig | null;
   readonly facts: StateFacts;
   readonly decision: Decision;
-  /** Null where no driver takes the machine; the findings say why. */
+  /** Null if no driver supports the machine. The findings have the reason. */
   readonly driver: { readonly row: DriverRow; readonly program: Program } | null;
   readonly findings: readonly Finding[];
 }
 
-/** A node's record, and what its ports are made of, too. */
+/** A node's record, with the input of its ports. */
 export interface MadeNode extends Made {
   readonly sources: NodeSources;
   readonly keeps: boolean;
@@ -34,7 +34,7 @@ export interface MadeNode extends Made {
 
 export type Nodes = ReturnType<typeof createNodes>;
 
-/** driver_info.key and properties.key as fields of their own, since rules read flat places. */
+/** Adds driver_info.key and properties.key as separate fields, because rules read flat sources. */
 function flat(set: JsonObject): JsonObject {
   const nested = ["driver_info", "properties"].flatMap((column) =>
     Object.entries(set[column] ?? {}).map(([key, value]) => [`${column}.${key}`, value]),
@@ -42,12 +42,7 @@ function flat(set: JsonObject): JsonObject {
   return { ...set, ...Object.fromEntries(nested) };
 }
 
-/**
- * Makes nodes of machines, for whoever needs to know what would be loaded: the plan, and the power
- * check, which asks what is loaded and nothing else.
- *
- * @param columns what the snapshot found, by table
- */
+/** Makes node records, for the plan and for power. @param columns found columns by table */
 export function createNodes(
   mapping: Mapping,
   hosts: readonly HostConfig[],
@@ -75,7 +70,7 @@ export function createNodes(
       const decision = decide(facts, mapping.states, decided.accept);
       return { decided, set, conf, facts, decision, driver, findings };
     },
-    /** The node as it would be loaded. @param reading of its power, where that is to be written */
+    /** The planned node. @param reading the power state to write, if any */
     make(
       machine: Machine,
       chosen: Chosen & { readonly driver: NonNullable<Chosen["driver"]> },
@@ -89,12 +84,12 @@ export function createNodes(
       const { record, findings } = makeRecord("node", rules.node, sources, where);
       return { record, findings, sources, keeps: rules.keeps, port: rules.port };
     },
-    /** What the site document says of machines that never came. */
+    /** Findings of site entries without a machine. */
     unmatched: site.unmatched,
   };
 }
 
-/** What was made of an object before, where it is the same. */
+/** Caches results by object. */
 function byObject<In extends object, Out extends object>(
   make: (value: In) => Out,
 ): (value: In) => Out {
@@ -108,37 +103,36 @@ function byObject<In extends object, Out extends object>(
   };
 }
 
-/** A record's fields by name: rules read places, whatever their type. */
+/** A record's fields by name, for rules, which do not depend on its type. */
 function fieldsOf(record: object | null | undefined): { readonly [field: string]: unknown } | null {
   return (record ?? null) as { readonly [field: string]: unknown } | null;
 }
 
 const NO_FIELDS = {};
 
-/** capabilities as Ironic writes them: `k1:v1,k2:v2`. @source facts/ironic.md 3.3 */
+/** capabilities in Ironic's format: `k1:v1,k2:v2`. @source facts/ironic.md 3.3 */
 function capabilities(conf: HostConfig | null, mapping: Mapping): string {
   return Object.entries({ ...conf?.extra_specs, ...mapping.target.capabilities })
     .map(([key, value]) => `${key}:${value}`)
     .join(",");
 }
 
-/** bm_nodes.ephemeral_mb is stale on released nodes and NULL before version 9; GiB, or nothing. */
+/** In GiB. bm_nodes.ephemeral_mb is stale on released nodes and NULL before version 9. */
 function ephemeralGb({ node, nova }: Machine): number | null {
   const mb = node.ephemeral_mb;
   return nova?.instance || typeof mb !== "number" || mb <= 0 ? null : Math.ceil(mb / 1024);
 }
 
 /**
- * Whether Nova would tear the machine down by its instance, which maintenance does not keep it from:
- * such a node is not to name it.
- *
+ * Whether Nova would undeploy the node of this instance, even in maintenance. The node must not
+ * name it.
  * @source facts/ironic.md 5.2; facts/rehearsal.md 5
  */
 function isReaped({ nova }: Machine): boolean {
   return nova?.instance?.deleted === true;
 }
 
-/** A machine that the site document leaves unprotected has no reason for it: Ironic refuses one alone. */
+/** Ironic refuses a protected_reason on an unprotected node. */
 function stateOf(fields: JsonObject, site: JsonObject): JsonObject {
   return site.protected === false ? { ...fields, protected_reason: null } : fields;
 }
@@ -149,7 +143,7 @@ interface Settled {
   readonly outcome: StateOutcome;
 }
 
-/** The rules for all machines of which the same is settled. */
+/** The rules for machines with the same settings. */
 interface RulesFor extends Settled {
   readonly keeps: boolean;
   readonly capabilities: string;
@@ -157,7 +151,7 @@ interface RulesFor extends Settled {
   readonly port: SettledRules;
 }
 
-/** Works rules out once for all machines of which the same is settled and the site document sets the same. */
+/** Evaluates rules once for all machines with the same settings and site document values. */
 function rulesFor(mapping: Mapping): (set: JsonObject, row: DriverRow, is: Settled) => RulesFor {
   const bySet = byObject((_: JsonObject) => new Map<HostConfig | null, RulesFor[]>());
   const make = (set: JsonObject, row: DriverRow, is: Settled): RulesFor => {
@@ -182,11 +176,7 @@ function rulesFor(mapping: Mapping): (set: JsonObject, row: DriverRow, is: Settl
   };
 }
 
-/**
- * What rules read that all machines share of which the same is settled, by place.
- *
- * @source facts/nova-bm.md 3.1-3.2, 4.1
- */
+/** The sources that machines with the same settings share. @source facts/nova-bm.md 3.1-3.2, 4.1 */
 function fixedSources(
   site: JsonObject,
   { name }: DriverRow,
@@ -208,10 +198,10 @@ function fixedSources(
   };
 }
 
-/** Keys of the ssh driver that a site document may set, in place of nova.conf's password. */
+/** Keys of the ssh driver in the site document that replace nova.conf's password. */
 const SSH_KEYS = ["driver_info.ssh_key_filename", "driver_info.ssh_key_contents"];
 
-/** Places of a machine itself that rules may read. */
+/** Sources from the machine itself. */
 type NodeSources = {
   readonly [place in
     | "bm_nodes"
@@ -223,11 +213,7 @@ type NodeSources = {
     | "power"]: RuleSources[string];
 };
 
-/**
- * What the rules of the node table may read of a machine itself, by place.
- *
- * @source facts/nova-bm.md 5.4
- */
+/** The machine's own sources for rules of the node table. @source facts/nova-bm.md 5.4 */
 function ownSources(
   machine: Machine,
   site: JsonObject,
@@ -242,7 +228,7 @@ function ownSources(
     capabilities: able,
     ephemeral_gb: ephemeralGb(machine),
     released_instance: keeps && !reaped ? null : node.instance_uuid,
-    // Ironic's ssh driver takes exactly one login; nova-baremetal preferred the key.
+    // Ironic's ssh driver needs exactly one login. nova-baremetal preferred the key.
     ssh_password:
       conf === null || conf.virtual_power_host_key || SSH_KEYS.some((key) => site[key])
         ? null

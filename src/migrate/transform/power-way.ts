@@ -9,10 +9,7 @@ import { createOrigins } from "./compile.ts";
 import { createNodes } from "./node.ts";
 import { portsOf } from "./vif.ts";
 
-/**
- * How a machine is asked that has this node's row. nova-baremetal took an empty user or password, but
- * none that is NULL: nobody decided then whom to log in as.
- */
+/** The query of a machine. An empty user or password is valid, but NULL is not. */
 export function wayOfMachine(
   machine: Machine,
   { credentials }: DriverRow,
@@ -37,7 +34,7 @@ export function wayOfMachine(
     : noWay("incomplete", `${absent.join(", ")} is missing`, address);
 }
 
-/** Addresses that a conductor would pass on as they stand, and reach nobody by. */
+/** Finds addresses that a conductor would pass on unchanged and that match no BMC. */
 export function inspectAddress({ driver_info }: Row, where: string): readonly Finding[] {
   if (!isObject(driver_info)) return NONE;
   let found = NONE;
@@ -53,16 +50,15 @@ export function inspectAddress({ driver_info }: Row, where: string): readonly Fi
 const NONE: readonly Finding[] = [];
 const ADDRESSES = ["ipmi_address", "ssh_address", "iboot_address"] as const;
 
-/** How each machine is asked before there is a plan; null for one that is not asked. */
+/** The query of each machine before there is a plan. Null if it is not queried. */
 export interface Ways {
   readonly of: (machine: Machine) => Way | null;
 }
 
 /**
- * Ways to ask machines, of what a plan would load of them: the same rules, the same site document.
- *
- * @param releases all there are: where this one has no driver for a machine, another's tells how it
- *   is reached until then
+ * Queries with the settings that a plan would load: same rules, same site document.
+ * @param releases all releases: if this one has no driver for a machine, another one's driver is
+ * used
  */
 export function createWays(
   mapping: Mapping,
@@ -94,7 +90,7 @@ export function createWays(
   };
 }
 
-/** Power managers Ironic has no driver for. @source facts/nova-bm.md 3.1 */
+/** Power managers without a driver in Ironic. @source facts/nova-bm.md 3.1 */
 const NO_DRIVER: { readonly [classPath: string]: PowerVerdict } = {
   tilera: "tilera",
   "nova.virt.baremetal.tilera_pdu.Pdu": "tilera",

@@ -3,17 +3,17 @@ import type { Column } from "../../model/tables.ts";
 import { type CompiledRule, compileRules, type OriginTable } from "./compile.ts";
 import { CHECKS } from "./convert.ts";
 
-/** The rules of one driver in one release, and the source columns they leave unread. */
+/** The rules of one driver in one release, and the source columns that they do not read. */
 export interface Program {
   readonly node: readonly CompiledRule[];
   readonly port: readonly CompiledRule[];
-  /** Columns of the snapshot that no rule reads and no document drops: `bm_nodes.rack`. */
+  /** Snapshot columns that no rule reads and no document drops: `bm_nodes.rack`. */
   readonly unread: readonly string[];
-  /** Fields of a site entry that this release has a place for. */
+  /** Fields of a site entry that this release supports. */
   readonly settable: ReadonlySet<string>;
 }
 
-/** Set by the site document and read by code: the driver is chosen before rules run. */
+/** Read from the site document by code, because the driver is selected before rules run. */
 const CHOOSES = ["driver", "power_manager", "credentials_charset", "driver_info", "properties"];
 
 function settableBy(rules: readonly CompiledRule[]): ReadonlySet<string> {
@@ -24,8 +24,8 @@ function settableBy(rules: readonly CompiledRule[]): ReadonlySet<string> {
 }
 
 /**
- * The site document's own rules, and those for the driver_info and properties that its entries set, so that they win
- * over the others. Values go through the same checks as those of the others.
+ * Rules of the site document, and of the driver_info and properties in its entries. They come
+ * first, so they take precedence. Values pass the same checks.
  */
 function siteRules({ site }: Mapping, others: readonly Rule[]): readonly Rule[] {
   const fields = site.machines.flatMap(({ set = {} }) =>
@@ -46,11 +46,7 @@ function readBy(rules: readonly Rule[]): readonly string[] {
   );
 }
 
-/**
- * Compiles one driver's rules and checks that they read every column of the source.
- *
- * @param columns what the snapshot found: table -> columns
- */
+/** Compiles one driver's rules and finds unread columns. @param columns found columns by table */
 export function compileProgram(
   mapping: Mapping,
   driver: DriverRow,

@@ -9,16 +9,15 @@ export interface Made {
   readonly findings: readonly Finding[];
 }
 
-/** A record under construction: values by the number of their column, and the columns in the order they came. */
+/** A record in progress: values by column number, and the order of the columns. */
 interface Making {
   readonly values: (Json | undefined)[];
   readonly order: number[];
 }
 
 /**
- * Runs the rules over one machine or interface. The first rule that gives a field wins; a plain
- * column no rule could fill is NULL, so that verify sees when somebody fills it.
- *
+ * Applies the rules to one machine or interface. The first value of a field is kept. Plain columns
+ * without a value are NULL, so that verify detects later changes.
  * @param place shown with findings: `bm_nodes.id=9`
  */
 export function makeRecord(
@@ -40,7 +39,8 @@ export function makeRecord(
       if (!isSet(values[rule.column], rule.inner))
         findings = [...findings, finding("N2I-D303", `${where} ${applied.source}`, applied.fault)];
     } else {
-      // An empty text with warnings is all that is left of a value, so the field is left out.
+      // An empty text with warnings means that no part of the value is valid, so the field is
+      // omitted.
       const isLeft = applied.value !== "" || applied.warnings === undefined;
       if (isLeft ? !put(making, rule, applied.value) : isSet(values[rule.column], rule.inner))
         continue;
@@ -51,7 +51,7 @@ export function makeRecord(
   }
   for (const column of plain) if (values[column] === undefined) begin(making, column, null);
   const row = shapes(values, making.order);
-  // A set, in the order it is read back in.
+  // A set, sorted in the order in which it is read.
   const { traits } = row;
   if (Array.isArray(traits)) row.traits = [...(traits as readonly Json[])].toSorted();
   return { record: { resource, id: `${resource}:${String(row.uuid)}`, row, origins }, findings };
@@ -65,7 +65,7 @@ function begin({ values, order }: Making, column: number, value: Json): void {
   values[column] = value;
 }
 
-/** Puts a value at a rule's path of a record under construction; never over a value already there. */
+/** Sets a value at a rule's path, unless it already has one. */
 function put(making: Making, { column, inner, grows }: SettledRule, value: Json): boolean {
   const own = grows && isObject(value) ? { ...value } : value;
   const last = inner.at(-1);
@@ -85,7 +85,7 @@ function put(making: Making, { column, inner, grows }: SettledRule, value: Json)
     const key = inner[depth] ?? "";
     const next = at[key];
     if (next !== undefined && isObject(next)) {
-      // Only records made by this function stand here, and those are mutable.
+      // These objects were created by this function, so they are mutable.
       at = next as Record<string, Json>;
     } else {
       const made: Record<string, Json> = {};

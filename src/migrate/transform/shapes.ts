@@ -1,19 +1,19 @@
 import type { Json } from "../../lib/json.ts";
 
-/** Makes rows of values by the number of their column, in the order in which these were given. */
+/** Makes rows from values by column number, in the order of the columns. */
 export type Shapes = ReturnType<typeof createShapes>;
 
-/** Where an order has come to: what followed there before. */
+/** A position in a column order, with the columns that followed it. */
 interface Step {
   readonly column: number;
   readonly next: Step[];
-  /** All columns up to here, NULL; made when a row ends here. */
+  /** All columns of the order, NULL, created for the first row. */
   row?: Record<string, Json>;
 }
 
 /**
- * The rows of a table have few orders of columns, and a copy of an earlier one has room for all: an object that grows
- * to more than a dozen fields becomes a table of hashes, which takes longer to make and to write as JSON.
+ * A table has few column orders, so rows are copied from a template. Objects that grow beyond a
+ * dozen fields become hash tables, which are slower to create and to write as JSON.
  */
 export function createShapes(columns: readonly string[]) {
   const first: Step = { column: -1, next: [] };
@@ -37,7 +37,7 @@ function stepTo({ next }: Step, column: number): Step {
   return made;
 }
 
-/** Of JSON, which knows what is to come. */
+/** JSON.parse allocates all fields at once. */
 function emptyRow(columns: readonly string[]): Record<string, Json> {
   return JSON.parse(`{${columns.map((name) => `${JSON.stringify(name)}:null`).join()}}`);
 }

@@ -3,7 +3,7 @@ import { type Acceptance, type Finding, findingIf } from "../../model/finding.ts
 import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Site, SiteEntry } from "../../model/mapping.ts";
 
-/** What the operator decided for one machine: the entries that match it, later ones over earlier. */
+/** The merged site entries of one machine. Later entries take precedence. */
 export interface Decided {
   readonly set: JsonObject;
   readonly skip: string | null;
@@ -12,13 +12,13 @@ export interface Decided {
 
 const NOTHING: Decided = { set: {}, skip: null, accept: [] };
 
-/** `*` stands for any text; everything else for itself. @returns asks a value in lower case */
+/** A matcher with `*` for any text. @returns a function for values in lower case */
 function pattern(text: string): (lower: string) => boolean {
   const whole = text.toLowerCase();
   if (!whole.includes("*")) return (lower) => lower === whole;
   const [first = "", ...rest] = whole.split("*");
   const last = rest.pop() ?? "";
-  // Not an expression: many stars would make one try every way to share a long text among them.
+  // Not a regular expression, because many stars would cause exponential backtracking.
   return (lower) => {
     if (!lower.startsWith(first)) return false;
     let at = first.length;
@@ -31,7 +31,7 @@ function pattern(text: string): (lower: string) => boolean {
   };
 }
 
-/** What a machine has in a column, in lower case: upper and lower case are the same. */
+/** A machine's value of a column in lower case, because case is ignored. */
 function wordOf({ node }: Machine, column: string): string | null {
   const value = columnsOf(node)[column];
   return typeof value === "string" || typeof value === "number"
@@ -39,7 +39,7 @@ function wordOf({ node }: Machine, column: string): string | null {
     : null;
 }
 
-/** One of the texts of a condition, and whether a machine had it. */
+/** A text of a condition, and whether a machine matched it. */
 interface Wanted {
   readonly text: string;
   isUsed: boolean;
@@ -47,14 +47,14 @@ interface Wanted {
 
 interface Condition {
   readonly column: string;
-  /** What it has to be, in lower case; null where a pattern may fit too. */
+  /** Possible values in lower case. Null if there is a pattern. */
   readonly only: readonly string[] | null;
   readonly matches: (machine: Machine) => boolean;
-  /** Of a list, texts that no machine had; null: it is none. */
+  /** Texts of a list without a machine. Null if it is not a list. */
   readonly missed: (() => readonly object[]) | null;
 }
 
-/** Kept small: there may be one for each machine. */
+/** Small, because there may be one for each machine. */
 function oneText(column: string, text: string): Condition {
   const fits = pattern(text);
   return {
@@ -68,9 +68,9 @@ function oneText(column: string, text: string): Condition {
   };
 }
 
-/** Of a list one text has to fit; those without a star are looked up, as there may be one for each machine. */
+/** A list, of which one text must match. Texts without a star are in a map, for long lists. */
 function oneOf(column: string, texts: readonly string[]): Condition {
-  // A text that is there twice is one text.
+  // Removes duplicates.
   const own = new Map(texts.map((text) => [text.toLowerCase(), text]));
   const wanted = [...own.values()].map((text): Wanted => ({ text, isUsed: false }));
   const whole = new Map(
@@ -103,8 +103,8 @@ function conditionsOf({ match }: SiteEntry): readonly Condition[] {
 }
 
 /**
- * Conditions an entry may be looked up by. None behind a list: of that each text counts as had by a machine
- * that fits so far.
+ * Conditions by which an entry can be looked up, up to the first list. A list records matches only
+ * for machines that match all conditions before it.
  */
 function keysOf({ conditions }: Asked): readonly { column: string; only: readonly string[] }[] {
   const list = conditions.findIndex(({ missed }) => missed !== null);
@@ -113,7 +113,6 @@ function keysOf({ conditions }: Asked): readonly { column: string; only: readonl
   );
 }
 
-/** An entry and its place in the document. */
 interface Asked {
   readonly entry: SiteEntry;
   readonly at: number;
@@ -121,8 +120,8 @@ interface Asked {
 }
 
 /**
- * Which entries a machine has to be asked about, in the order of the document: there may be one for each
- * machine, so each is looked up by the column of which the document has the most different texts.
+ * The entries to check for a machine, in document order. An entry is looked up by the column with
+ * the most different texts, because there may be one for each machine.
  */
 function lookup(entries: readonly Asked[]): (machine: Machine) => readonly Asked[] {
   const texts = new Map<string, Set<string>>();
@@ -160,10 +159,10 @@ function lookup(entries: readonly Asked[]): (machine: Machine) => readonly Asked
   };
 }
 
-/** Decisions that are remembered, by the entries they are of: machines that match the same share one. */
+/** Cached decisions. Machines that match the same entries share one. */
 const DECISIONS = 1000;
 
-/** Columns whose keys are set one by one: a later entry keeps the keys that it does not name. */
+/** Columns that are merged by key. */
 const BY_KEY = ["driver_info", "properties"] as const;
 
 function merged(earlier: JsonObject, later: JsonObject): JsonObject {
@@ -175,7 +174,7 @@ function merged(earlier: JsonObject, later: JsonObject): JsonObject {
   return { ...earlier, ...later, ...Object.fromEntries(columns) };
 }
 
-/** Reads the site document once; asks it for each machine. */
+/** Compiles the site document. The result is applied to each machine. */
 export function compileSite(site: Site) {
   const entries = site.machines.map(
     (entry, at): Asked => ({ entry, at, conditions: conditionsOf(entry) }),
@@ -202,7 +201,7 @@ export function compileSite(site: Site) {
     known.set(key, decided);
     return decided;
   };
-  /** Entries that matched none of the machines asked about so far, and texts of lists; an empty match never misses. */
+  /** Findings of entries and list texts without a machine so far. An empty match is allowed. */
   const unmatched = (): readonly Finding[] =>
     entries.flatMap(({ entry, at, conditions }) => {
       const whole = !matched.has(entry) && Object.keys(entry.match).length > 0;
@@ -221,7 +220,7 @@ export function compileSite(site: Site) {
   return { of: entries.length === 0 ? () => NOTHING : of, unmatched };
 }
 
-/** The machine with its credentials in the charset the operator names, and nothing to say of them then. */
+/** The machine with credentials in the selected charset, and without the finding about them. */
 export function asRead(machine: Machine, set: JsonObject): Machine {
   const { decoded, node, findings } = machine;
   if (set.credentials_charset !== "utf8" || decoded === undefined) return machine;

@@ -9,14 +9,14 @@ export interface StateFacts {
   readonly nova: NovaSays;
   readonly claim: Claim;
   readonly launched: boolean | null;
-  /** Whether Nova has an instance there that bm_nodes does not name, and that is no failed build. */
+  /** Nova has an instance here that bm_nodes does not name and that is not a failed build. */
   readonly placed: boolean;
 }
 
 export interface Decision {
   readonly row: StateRow;
   readonly outcome: StateOutcome;
-  /** The operator's reason, when an acceptance turned a block into an outcome. */
+  /** The operator's reason, if an accepted finding changed the outcome. */
   readonly accepted: string | null;
 }
 
@@ -29,9 +29,8 @@ function novaSays({ nova }: Machine): NovaSays {
 }
 
 /**
- * Whose the instance is when several live nodes hold it: the one of them that instances.node names
- * wins. When it names none of them nobody has lost, since the tenant may run on either.
- *
+ * Decides between live nodes with the same instance: instances.node selects one. If it selects
+ * none, all are unresolved, because the instance may run on any of them.
  * @source facts/nova-bm.md 2.4
  */
 function claimOf({ node, nova, duplicates }: Machine): Claim {
@@ -54,14 +53,14 @@ export function factsOf(machine: Machine): StateFacts {
   };
 }
 
-/** The first row of the table whose conditions all hold, and what the operator accepted of it. */
+/** The first row whose conditions match, and the accepted outcome. */
 export function decide(
   facts: StateFacts,
   states: States,
   acceptances: readonly Acceptance[],
 ): Decision {
   const row = states.rows.find(({ when }) => holds(when, facts));
-  // The table's last row has no conditions; its parser insists on that.
+  // The parser requires that the last row has no conditions.
   if (row === undefined) throw new Error("the state table has no row for every machine");
   const acceptance = acceptances.find(({ finding }) => finding === row.finding);
   if (row.outcome !== "block" || row.accepted === undefined || acceptance === undefined)
@@ -77,13 +76,12 @@ const SAYS: { readonly [says in NovaSays]: string | null } = {
   live: null,
 };
 
-/** What endangers the machine whatever it was doing; busy does not, and is normal in flight. */
+/** Findings that apply in any state. A busy instance is normal during an operation. */
 const GONE: Partial<Record<NovaSays, FindingCode>> = { missing: "N2I-D201", deleted: "N2I-D202" };
 
 /**
- * What the state table says of a machine: its row's finding, and beside it that Nova lost the
- * instance where the row did not look, so that accepting the one does not accept the other.
- *
+ * Findings of the state table's row. If the row does not check Nova, a lost instance has its own
+ * finding, so that each is accepted separately.
  * @source facts/nova-bm.md 1.11, 2.3, 5.3
  */
 export function stateFindings(

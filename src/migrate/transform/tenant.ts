@@ -9,11 +9,11 @@ import { cachedVifs, type PortSource, portsOf } from "./vif.ts";
 interface Unbooted {
   readonly code: FindingCode;
   readonly says: (ironic: string) => string;
-  /** Though no conductor takes the machine over. */
+  /** Applies even if no conductor takes the machine over. */
   readonly always?: true;
 }
 
-/** Why a machine does not boot after its take-over. D406 only warns, because its boot file can be fixed after the take-over. */
+/** Reasons why a machine does not boot. D406 only warns, because it can be fixed afterwards. */
 const UNBOOTED: { readonly [boot in TargetDoc["boot"]]?: Unbooted } = {
   deploy: { code: "N2I-D406", says: (ironic) => `take-over by ${ironic} rewrites its boot file` },
   edit: { code: "N2I-D408", says: (ironic) => `take-over by ${ironic} edits a file not there` },
@@ -30,8 +30,7 @@ const AS_RAMDISK: Unbooted = {
 };
 
 /**
- * What would hurt a machine's tenant after the load, though each row is right.
- *
+ * Problems of an instance after the load, although each row is correct.
  * @param asRamdisk the ramdisk deploy interface boots it
  * @source facts/nova-bm.md 1.8, 5.3, 5.5; facts/ironic.md 0.3, 2.3, 2.5, 3.4
  */
@@ -46,7 +45,7 @@ export function inspectTenant(
   const ports = portsOf(machine);
   const vifs = machine.nova?.instance?.vifs ?? null;
   const unbooted = asRamdisk ? AS_RAMDISK : UNBOOTED[target.boot];
-  // A conductor takes over what is active, at the latest when maintenance ends.
+  // A conductor takes over active nodes, at the latest when maintenance ends.
   const taken = target.states[outcome]?.provision_state === "active";
   const few = vifs !== null && vifs.length > ports.length;
   const counts = `${counted(vifs?.length ?? 0, "VIF")} in Nova's cache, ${counted(ports.length, "interface")}`;
@@ -68,7 +67,7 @@ export function inspectTenant(
 
 const EMPTY = "Nova's cache of VIFs is empty";
 
-/** Where nova_bm and Nova's cache name different VIFs: what is not carried over must be no VIF of the tenant's. */
+/** VIFs that differ between nova_bm and Nova's cache, and may be in use. */
 function inspectVifs(
   machine: Machine,
   ports: readonly PortSource[],
@@ -93,7 +92,7 @@ function inspectVifs(
         : [finding("N2I-D114", place, `Nova's cache has no VIF ${show(said)} for any interface`)];
     }),
   );
-  // More VIFs than interfaces have a finding of their own, and so has a machine without any.
+  // A machine without VIFs, or with more VIFs than interfaces, has its own finding.
   if (carried.size === 0 || cached.length > ports.length) return findings;
   const lost = cached.filter(
     ({ id }) => ![carried, named].some((set) => set.has(id.toLowerCase())),
@@ -106,22 +105,20 @@ function inspectVifs(
   ];
 }
 
-/** nova-baremetal's order is ephemeral, swap, root, with a swap of at least 1 MiB; 1 means none was asked for. */
+/** nova-baremetal's order is ephemeral, swap, root. Swap has at least 1 MiB, and 1 means none. */
 function keepsUnknownSwap({ node, nova }: Machine): boolean {
   const ephemeral = nova?.instance?.ephemeral_gb ?? node.ephemeral_mb;
   const swap = nova?.instance?.flavor?.swap ?? node.swap_mb;
   return typeof ephemeral === "number" && ephemeral > 0 && typeof swap === "number" && swap <= 1;
 }
 
-/** What Glance calls parts of an Amazon image; none of them is a format that Ironic detects. */
+/** Glance's formats for parts of an Amazon image, none of which Ironic detects. */
 const AMAZON: ReadonlySet<string> = new Set(["ami", "ari", "aki"]);
 
 /**
- * Instances that run on as they are, and whose rebuild, or take-over under ramdisk, Ironic will refuse.
- *
- * @param row the node as it is planned, with its instance
+ * Instances whose rebuild, or take-over with the ramdisk interface, Ironic will refuse.
  * @source Ironic: ironic/common/images.py, check_if_image_format_is_permitted (CVE-2024-44082);
- *   conductor/deployments.py, validate_node: a rebuild forgets kernel and ramdisk of a Glance image
+ * conductor/deployments.py, validate_node: a rebuild forgets kernel and ramdisk of a Glance image
  */
 export function inspectRebuild({ nova }: Machine, row: Row, where: string): readonly Finding[] {
   const format = nova?.instance?.system_metadata.image_disk_format ?? "";

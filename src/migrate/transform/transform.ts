@@ -20,19 +20,19 @@ import { stateFindings } from "./state.ts";
 import { inspectRebuild, inspectTenant } from "./tenant.ts";
 import { type PortSource, portsOf } from "./vif.ts";
 
-/** What one machine becomes: records, or the reason why there are none. */
+/** The result for one machine: records, or the reason why there are none. */
 export interface Transformed {
   readonly desired: readonly Desired[];
   readonly findings: readonly Finding[];
   readonly blocked: boolean;
-  /** Why it is left out for good; null when it is not. */
+  /** The reason why it is skipped. Null if it is not. */
   readonly skipped: string | null;
   readonly state: { readonly row: string; readonly outcome: string };
-  /** How its tenant boots, where it keeps one. */
+  /** The boot method, if it has an instance. */
   readonly boot?: BootPlan;
 }
 
-/** A machine with more found, which may keep it from being loaded. */
+/** Adds findings, which may block the machine. */
 export function withFindings(made: Transformed, found: readonly Finding[]): Transformed {
   if (found.length === 0) return made;
   const findings = [...made.findings, ...found];
@@ -41,21 +41,20 @@ export function withFindings(made: Transformed, found: readonly Finding[]): Tran
     : { ...made, findings };
 }
 
-/** Tells how a record breaks the release's schema; empty when it fits. */
+/** Validates a record against the release's schema. Empty if it is valid. */
 export type Validate = (resource: Resource, row: Desired["row"]) => readonly string[];
 
 interface Source {
   readonly hosts: readonly HostConfig[];
-  /** What was found, by table. */
+  /** Found columns by table. */
   readonly columns: { readonly [table: string]: readonly string[] };
 }
 
 /**
- * What Ironic should hold, given what nova_bm held. Pure: the same snapshot and mapping give the
- * same records, byte for byte, so a plan can be reviewed today and applied tomorrow.
- *
- * @param power what the BMCs said; null when nobody wants to know
- * @param ipmitool of the conductors, where it is not what the release came with
+ * Transforms nova_bm's records into Ironic's. It is pure: the same snapshot and mapping give the
+ * same bytes, so a plan can be reviewed before it is applied.
+ * @param power the BMCs' readings. Null if they are not used
+ * @param ipmitool of the conductors, if it differs from the release's
  */
 export function createTransform(
   mapping: Mapping,
@@ -71,21 +70,20 @@ export function createTransform(
   const making = { mapping, nodes, validate, power, conductor, claims };
   return {
     machine: (source: Machine): Transformed => transformed(making, source),
-    /** What the site document says of machines that never came. */
+    /** Findings of site entries without a machine. */
     unmatched: nodes.unmatched,
-    /** Every origin the rules can give: what `Desired.origins` points into. */
+    /** The table for the indexes in `Desired.origins`. */
     origins: origins.table,
   };
 }
 
-/** What every machine of a plan is made with. */
 interface Making {
   readonly mapping: Mapping;
   readonly nodes: Nodes;
   readonly validate: Validate;
   readonly power: PowerView | null;
   readonly conductor: ConductorTraits;
-  /** BMC, outlet or port of a console -> bm_nodes.id of the first machine with it. */
+  /** bm_nodes.id of the first machine with a BMC, outlet or console port. */
   readonly claims: Map<string, number>;
 }
 
@@ -105,18 +103,18 @@ function transformed(making: Making, source: Machine): Transformed {
   if (driver === null) return judged(source, chosen, found, []);
 
   const plain = nodes.make(source, { ...chosen, driver });
-  // A machine with an unreadable address is not compared. One that is not loaded still has its power outlet.
+  // An unreadable address is not compared. A machine that is not loaded still has its outlet.
   const isComparable = !plain.findings.some(blocks);
   const shared = isComparable ? inspectShared(plain.record.row, node.id, making.claims) : NONE;
   if (decision.outcome === "block") return judged(source, chosen, together([found, shared]), []);
 
   const reading = power?.readings.get(node.id);
-  // Without a reading nobody looks at how it is to be asked.
+  // The query is needed only to check a reading.
   const way =
     reading === undefined
       ? null
       : wayOfMachine(source, driver.row, plain.record.row, conductor.keys);
-  // What another BMC said would be enforced on this machine.
+  // The state of another BMC would be enforced on this machine.
   const recorded = power?.record === true && way !== null && isAbout(reading, node.id, way);
   const own = recorded ? nodes.make(source, { ...chosen, driver }, reading) : plain;
   const ports = portsOf(source).map((port) => portOf(source, port, own));
@@ -141,14 +139,14 @@ function transformed(making: Making, source: Machine): Transformed {
     own.findings,
     ...ports.map((port) => port.findings),
     power === null || unusable.length > 0 ? NONE : gate(source, reading, way, conductor, power),
-    // A record without a uuid has a finding of its own that says why.
+    // A record without a uuid has its own finding.
     node.uuid === null ? NONE : misfits(desired, making.validate, where),
   ]);
   const boot = keeps ? bootPlan(source, chosen.conf, set, mapping.target) : undefined;
   return judged(source, chosen, findings, desired, boot);
 }
 
-/** What comes of a machine with these findings, once the site document has accepted some. */
+/** The result after the site document's accepted findings. */
 function judged(
   { node }: Machine,
   { decided, decision: { row, outcome } }: Chosen,
@@ -169,14 +167,14 @@ function judged(
   };
 }
 
-/** The record of a port, made of what its node was made of. */
+/** The record of a port, with its node's sources. */
 function portOf(
   { node }: Machine,
   { address, vif, interface: row }: PortSource,
   { sources, port: rules }: MadeNode,
 ): Made {
   const uuid = portUuid(node.uuid?.toLowerCase() ?? "", address);
-  // Each place by its name: to copy what is there takes longer than all rules of a port.
+  // Listed by name, because a copy takes longer than all rules of a port.
   const own = {
     bm_nodes: sources.bm_nodes,
     nova: sources.nova,
@@ -194,7 +192,7 @@ function portOf(
 
 const NONE: readonly Finding[] = [];
 
-/** Where records do not fit the release's schema. */
+/** Findings of records that do not match the release's schema. */
 function misfits(
   desired: readonly Desired[],
   validate: Validate,
@@ -207,17 +205,17 @@ function misfits(
   return found;
 }
 
-/** What the operator set and nothing writes, in one finding. */
+/** One finding for fields of the site document that nothing writes. */
 function placeless(set: JsonObject, { settable }: Program, where: string): readonly Finding[] {
   let fields: readonly string[] | null = null;
-  // Read from a document: nothing is inherited.
+  // Parsed documents have no inherited keys.
   for (const field in set) if (!settable.has(field)) fields = [...(fields ?? []), field];
   return fields === null
     ? NONE
     : [finding("N2I-D309", where, `set, and not written: ${fields.join(", ")}`)];
 }
 
-/** Values in columns that nothing reads: they would be lost. */
+/** Findings of values in columns without a rule, which would be lost. */
 function unread({ node, interfaces }: Machine, program: Program): readonly Finding[] {
   if (program.unread.length === 0) return NONE;
   return program.unread.flatMap((name) => {

@@ -2,24 +2,23 @@ import { normaliseMac } from "../../lib/mac.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import type { BmInterface, Machine, Vif } from "../../model/machine.ts";
 
-/** A port to be: its MAC, the interface row it comes from (none for Grizzly's prov_mac_address), its VIF. */
+/** A planned port: MAC, interface row (none for Grizzly's prov_mac_address) and VIF. */
 export interface PortSource {
   readonly address: string;
   readonly interface: BmInterface | null;
   readonly vif: string | null;
-  /** All rows of this MAC; two where it is spelt in two ways. */
+  /** All rows of this MAC, several if it has several spellings. */
   readonly rows: readonly BmInterface[];
 }
 
-/** Whether a bm_interfaces row is live: NULL counts as live. @source facts/nova-bm.md 1.5 */
+/** NULL counts as live. @source facts/nova-bm.md 1.5 */
 function isLive(row: { readonly deleted: boolean | null }): boolean {
   return row.deleted !== true;
 }
 
 /**
- * Nova's cache of VIFs where it is to be believed; null where bm_interfaces.vif_uuid is all there is:
- * Nova was not read, its cache is unreadable, or it was emptied or is of other MACs and nova_bm knows better.
- *
+ * Nova's VIF cache if it is valid. Null if nova_bm is the only source: Nova was not read, or its
+ * cache is unreadable, empty, or has other MACs.
  * @source facts/nova-bm.md 1.8
  */
 export function cachedVifs({ node, interfaces, nova }: Machine): readonly Vif[] | null {
@@ -36,16 +35,15 @@ export function cachedVifs({ node, interfaces, nova }: Machine): readonly Vif[] 
 }
 
 /**
- * The ports of a machine: its live interfaces with a MAC, and on schemas up to 6 the provisioning
- * MAC, each MAC once. Malformed MACs give none; `inspect` tells of them. Nova's cache pairs VIFs by MAC
- * and is right; vif_uuid ignores MACs.
- *
+ * The ports of a machine: its live interfaces with a valid MAC and, up to schema 6, the
+ * provisioning MAC, without duplicates. Nova's cache has the correct MAC of each VIF, but vif_uuid
+ * ignores MACs.
  * @source facts/nova-bm.md 1.6, 1.8
  */
 export function portsOf(machine: Machine): readonly PortSource[] {
   const { node, interfaces } = machine;
   const vifs = cachedVifs(machine);
-  // A list: a machine has a few, and a map takes longer.
+  // A list, because a map is slower for a few ports.
   const ports: PortSource[] = [];
   const add = (text: string, row: BmInterface | null): void => {
     const address = normaliseMac(text);

@@ -13,23 +13,22 @@ const AFTER: { readonly [how in keyof VerifiedState]: readonly (keyof VerifiedSt
   final: [],
 };
 
-/** What looks found: those of verify, and whether Ironic alone was compared and held every row. */
+/** Results of verify, and whether Ironic's rows alone matched. */
 type Found = { readonly [how in keyof VerifiedState | "ironic"]?: boolean };
 
-/** Where a run's journal stood before rows were looked at. */
+/** The position of a run's journal before rows were read. */
 export type Since = Awaited<ReturnType<typeof journalMark>>;
 
-/** Asked before the first row is: what is done from then on, a look may not have met. */
+/** Call it before rows are read, because verify may miss changes after it. */
 export function sinceNow(run: RunFolder): Promise<Since> {
   return journalMark(run.path);
 }
 
 /**
- * Keeps whether rows were found as planned, for `status` and `run` to go on; what is done after it makes
- * it void. Only a note: a run that cannot be written to is verified all the same.
- *
+ * Saves the result of verify for `status` and `run`. A later change invalidates it. A write failure
+ * is ignored.
  * @param plan sha256
- * @returns false where the journal went on since, and nothing is kept
+ * @returns false if the journal changed since, and nothing is saved
  */
 export async function rememberVerified(
   run: RunFolder,
@@ -39,13 +38,13 @@ export async function rememberVerified(
 ): Promise<boolean> {
   try {
     const entries = (await readJournal(run)).entries.length;
-    // After it was read: what is counted is what was there.
+    // Checked after the read, so that the count matches the mark.
     if ((await journalMark(run.path)) !== since) return false;
     const before = await noteOf(run, plan, entries);
     const { ironic = before?.ironic === true, ...looks } = found;
     const all = before === null ? {} : looksIn(before);
     for (const [how, equal] of Object.entries(looks) as [keyof VerifiedState, boolean][]) {
-      // What builds on it holds no more either.
+      // Results that depend on it become invalid.
       const later = equal ? [] : AFTER[how].map((kind) => [kind, false] as const);
       Object.assign(all, { ...NONE, ...all, [how]: equal, ...Object.fromEntries(later) });
     }
@@ -57,7 +56,7 @@ export async function rememberVerified(
   }
 }
 
-/** What of a plan was verified since the journal's last entry, of so many; undefined: nothing. */
+/** The verify results of a plan since the journal's last entry. Undefined: none. */
 export async function readVerified(
   run: RunFolder,
   plan: string,
@@ -68,7 +67,7 @@ export async function readVerified(
   return Object.keys(looks).length === 0 ? undefined : { ...NONE, ...looks };
 }
 
-/** Whether Ironic's rows were compared with a plan since the journal's last entry, and all held. */
+/** Whether all of Ironic's rows matched a plan since the journal's last entry. */
 export async function wasCompared(run: RunFolder, plan: string, entries: number): Promise<boolean> {
   return (await noteOf(run, plan, entries))?.ironic === true;
 }

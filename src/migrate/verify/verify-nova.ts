@@ -27,27 +27,25 @@ import { compareNova, type Inspected, type NovaComparison, type NovaNow } from "
 import { emptyNovaTally, type NovaTally } from "./rules/tally.ts";
 import type { Used } from "./rules/used.ts";
 
-/** Compares Nova with a plan for it. */
 export interface NovaVerifier {
   /** Whether a nova-compute of the plan ran since the load. */
   readonly ran: boolean;
   readonly tally: NovaTally;
-  /** Gives what is not as planned, and the rest too where all is wanted. */
+  /** Returns rows with differences, or all rows. */
   readonly open: (how: { readonly all: boolean; readonly used: Used }) => Promise<NovaComparison>;
 }
 
-/** Where Nova is, and what is expected of it. */
+/** Location of Nova and expectations. */
 interface NovaAsked extends Reach {
   readonly novaDb: string;
   readonly placementDb?: string;
-  /** The operator's word: every nova-compute has started. */
+  /** The operator confirms that every nova-compute has started. */
   readonly final: boolean;
 }
 
 /**
- * Opens the Nova that a plan was made for.
- *
- * @throws MigrationError N2I-E202 and N2I-E300 when it is another, before anything is compared
+ * Opens the Nova of a plan.
+ * @throws MigrationError N2I-E202 and N2I-E300 if it is another one, before the comparison
  */
 export async function openNovaVerifier(
   run: RunFolder,
@@ -88,7 +86,7 @@ export async function openNovaVerifier(
   };
 }
 
-/** Seconds since this plan's last batch was begun, by this machine's clock; null when none was. */
+/** Seconds since this plan's last batch began, by this host's clock. Null if none did. */
 async function secondsSinceLoad(run: RunFolder, plan: string): Promise<number | null> {
   const { entries } = await readJournal(run);
   const begun = batchesOf(entries, IRONIC).findLast(
@@ -113,7 +111,6 @@ async function* inspected(
     }
 }
 
-/** Readers of what Nova and Placement have of machines. */
 async function novaNow(
   nova: Database,
   placement: Database | null,

@@ -22,28 +22,23 @@ import { verify } from "./rules/verify.ts";
 import { rememberVerified, type Since, sinceNow } from "./verified-file.ts";
 import { type NovaVerifier, openNovaVerifier } from "./verify-nova.ts";
 
-/** Which run is verified, against what. */
 export interface VerifyAsked extends TargetOptions {
   readonly run: string;
   readonly keyFile?: string;
   readonly novaDb?: string;
   readonly novaApiDb?: string;
   readonly placementDb?: string;
-  /** List rows that are as planned too. */
+  /** Also list validated rows. */
   readonly allRows: boolean;
-  /** The operator's word: every nova-compute has started. */
+  /** The operator confirms that every nova-compute has started. */
   readonly final: boolean;
-  /** Of nova-computes: `FILE`, or `FILE:LINE` to begin there. */
+  /** Logs of nova-computes: `FILE`, or `FILE:LINE` to start there. */
   readonly computeLog?: readonly string[];
 }
 
 type Plan = Awaited<ReturnType<typeof openPlan>>;
 
-/**
- * Opens a run's plan, made from the very snapshot that is there.
- *
- * @throws MigrationError N2I-E110 to N2I-E114
- */
+/** Opens a plan of the current snapshot. @throws MigrationError N2I-E110 to N2I-E114 */
 export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) {
   const run = await openRun(asked.run, { create: false, inner: isRehearsed() });
   const since = await sinceNow(run);
@@ -62,7 +57,7 @@ export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) 
   return { run, since, plan, seal, mappings };
 }
 
-/** Keeps what was found, and says where it cannot be. */
+/** Saves the result, and reports if that is not possible. */
 export async function keepVerified(
   { run, since, plan }: { readonly run: RunFolder; readonly since: Since; readonly plan: Plan },
   found: Parameters<typeof rememberVerified>[3],
@@ -72,11 +67,7 @@ export async function keepVerified(
     note("Another command wrote to this run's journal. Run verify again after it has ended.");
 }
 
-/**
- * Records that the operator accepted the errors in the logs, so that the look counts as passed.
- *
- * @param logged what the operator accepted
- */
+/** Records that the operator accepted the errors in the logs, so that the check passes. */
 export async function acceptLogs(
   opened: Parameters<typeof keepVerified>[0],
   look: "takeover" | "final",
@@ -88,11 +79,10 @@ export async function acceptLogs(
 }
 
 /**
- * Compares Ironic with a run's plan, and Nova where it is given, row by row.
- *
- * @returns besides, whether the plan has Nova, and it was not given; `accept` records that the operator accepted
- * the errors in the logs
- * @throws MigrationError N2I-E326 when no row was there to be compared
+ * Compares Ironic, and Nova if passed, with a run's plan, row by row.
+ * @returns also whether the plan has Nova and it was not compared; `accept` records that the
+ * operator accepted the errors in the logs
+ * @throws MigrationError N2I-E326 if there was no row to compare
  */
 export async function verifyRun(
   asked: VerifyAsked,
@@ -132,13 +122,13 @@ export async function verifyRun(
   };
 }
 
-/** What is wrong with the nova-compute that started last, by its log. */
+/** Errors of the last start of nova-compute, from its log. */
 async function* startedIn(lines: (from: number) => ReturnType<typeof linesOf>, from: number) {
   const start = await lastStart(lines(1));
   yield* computeFaults(start, lines(Math.max(start?.line ?? 1, from)));
 }
 
-/** Nova, opened before anything is compared; null when it is not asked for. */
+/** Opens Nova before the comparison. Null without it. */
 async function besideOf(
   run: RunFolder,
   plan: Footer<PlanCounts>,
@@ -160,17 +150,13 @@ interface ComputeLogs {
 
 interface How {
   readonly all?: boolean;
-  /** Nova has the machines by now, or should. */
+  /** Nova should manage the machines. */
   readonly settled?: boolean;
   readonly nova?: NovaVerifier | null;
   readonly title?: string;
 }
 
-/**
- * Compares what is there with a plan, and lists each row that is not as planned.
- *
- * @throws MigrationError N2I-E326 when no row was there to be compared
- */
+/** Compares rows with a plan. @throws MigrationError N2I-E326 if there was no row to compare */
 export async function compare(
   { lines, footer }: Pick<Plan, "lines" | "footer">,
   verifier: Verifier,

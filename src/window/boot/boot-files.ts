@@ -22,33 +22,32 @@ import {
 import { digestOf, inspect, sweep } from "../../systems/tftp/safe-fs.ts";
 import { readText, sizeOf, type Tree, treeOf } from "../../systems/tftp/tree.ts";
 
-/** Where boot files go, and where they come from. */
+/** The target tree of boot files, and their sources. */
 export interface BootPlace {
   readonly tree: Tree;
-  /** Old trees, for kernels and ramdisks. */
+  /** Old trees with kernels and ramdisks. */
   readonly from: readonly Tree[];
-  /** The tree's root as the TFTP server has it. */
+  /** The tree's path for the TFTP server. */
   readonly served: string;
 }
 
-/** A machine that has to boot. */
+/** A machine with an instance to boot. */
 export interface BootMachine {
-  /** Uuid of its node. */
   readonly id: string;
   readonly bm_node_id: number;
   readonly asked: Asked;
 }
 
-/** A machine whose boot files are taken back. */
+/** A machine whose boot files are rolled back. */
 interface StagedMachine {
   readonly id: string;
   readonly steps: readonly BootStep[];
 }
 
 interface BootPosition extends Position {
-  /** Paths of what is to change, or was. */
+  /** Paths to change, or changed. */
   readonly paths: readonly string[];
-  /** Why it is left, or what of it. */
+  /** The reason why it is skipped, or incomplete. */
   readonly why: string | null;
 }
 
@@ -56,14 +55,13 @@ interface Inspected extends BootPosition {
   readonly prepared: Prepared | null;
 }
 
-/** How trees are changed. */
 interface Hands {
   readonly seal: Seal;
-  /** A place where a test lets the process die. */
+  /** A failpoint, at which a test can end the process. */
   readonly pause: (point: string) => Promise<void>;
 }
 
-/** What a tree lacks for machines; looking takes no hands. */
+/** Finds missing boot files, read-only. */
 export async function inspectBoot(
   machines: readonly BootMachine[],
   { tree, from, served }: BootPlace,
@@ -79,7 +77,7 @@ export async function inspectBoot(
   );
 }
 
-/** Stages what a tree lacks. One machine is looked at at a time, since machines share folders. */
+/** Stages missing boot files. Machines share folders, so they are inspected one at a time. */
 export function stagingPart(
   place: BootPlace,
   { seal, pause }: Hands,
@@ -102,14 +100,15 @@ export function stagingPart(
   };
 }
 
-/** Takes back what was staged in a tree, last step first; what somebody changed since is left. */
+/** Rolls back staged files of a tree, last step first. Files that changed since are skipped. */
 export function unstagingPart(
   { root }: Tree,
   { seal, pause }: Hands,
 ): WindowPart<StagedMachine, BootPosition> {
   return {
     ...{ name: bootPart(root), size: 1 },
-    // Each name is looked at in the moment it is changed, under a hold of its folder: an earlier look tells nothing.
+    // Each file is inspected when it is changed, with its folder open, because an earlier read may
+    // be stale.
     inspect: (changes) =>
       Promise.resolve(
         changes.map(({ steps }) => ({ is: "before", ...positionOf(steps, new Map()) })),
@@ -118,7 +117,7 @@ export function unstagingPart(
       await begin();
       const left = new Map<string, string>();
       for (const step of steps.toReversed()) {
-        // A boot file that is somebody else's by now needs kernel and ramdisk, though they equal ours.
+        // A boot file that changed since needs kernel and ramdisk, even if they equal ours.
         if (left.has(`${id}/config`) && step.after.kind === "file") {
           left.set(step.path, `${step.path} is in use`);
           continue;
@@ -144,26 +143,26 @@ function positionOf(
   return { paths: steps.map(({ path }) => path), why };
 }
 
-/** What was staged, last machine first. @throws MigrationError N2I-E112 */
+/** Staged machines, last one first. @throws MigrationError N2I-E112 */
 export function stagedMachines(ours: ReadonlyMap<string, Begun>): readonly StagedMachine[] {
   return [...ours].map(([id, begun]) => ({ id, steps: stepsOf(id, begun) })).toReversed();
 }
 
-/** Removes what a crash left half made in a tree. */
+/** Removes partial files of a crash. */
 export async function sweepOpen({ root }: Tree, entries: Entries): Promise<void> {
   for (const [id, begun] of begunIn(entries, bootPart(root)))
     if (begun.open) for (const { path } of stepsOf(id, begun)) await sweep(root, path);
 }
 
-/** A step with what performing it takes. */
+/** A step with its source and owner. */
 interface Ready {
   readonly step: BootStep;
   readonly source: Source | null;
-  /** Null: as everything new in the tree. */
+  /** Null: the default for new files in the tree. */
   readonly owner: Owner | null;
 }
 
-/** What is to be done for a machine, or why nothing is. */
+/** The changes for a machine, or the reason why there are none. */
 interface Prepared {
   readonly changes: readonly TreeChange[];
   readonly why: string | null;
@@ -171,12 +170,12 @@ interface Prepared {
   readonly sources: { readonly kernel: string | null; readonly ramdisk: string | null };
 }
 
-/** A machine that keeps its tenant, as `boot` wants it; or why nobody can stage for it. */
+/** A machine that keeps its instance, or the reason why it cannot be staged. */
 type Asked =
   | { readonly wanted: BootWanted; readonly host: string | null }
   | { readonly why: string };
 
-/** Null for a machine without a tenant: nothing has to boot. */
+/** Null for a machine without an instance, which has nothing to boot. */
 export function askedOf({ records, boot, service_host }: PlannedMachine): Asked | null {
   const node = nodeOf(records);
   if (node === undefined || node.provision_state !== "active") return null;
@@ -195,14 +194,14 @@ export function askedOf({ records, boot, service_host }: PlannedMachine): Asked 
   };
 }
 
-/** What its boot files are named for, though its node does not name one that is deleted in Nova. */
+/** The instance of its boot files, even if it is deleted in Nova and the node does not name it. */
 function instanceOf({ instance_uuid, extra }: Row): string {
   if (typeof instance_uuid === "string") return instance_uuid;
   const mark = isObject(extra) ? extra.nova_bm : null;
   return isObject(mark) ? String(mark.instance_uuid) : "";
 }
 
-/** Looks at what a tree holds for a machine, and thinks of what it lacks. */
+/** Compares a tree with the boot files of a machine. */
 async function prepare(
   { wanted, host }: Extract<Asked, { wanted: BootWanted }>,
   tree: Tree,
@@ -234,7 +233,7 @@ async function prepare(
   return { changes, why, seen, sources };
 }
 
-/** Steps with their digests: reads what is to be copied, and seals what is to be replaced. */
+/** Adds digests: reads files to copy, and seals files to replace. */
 async function ready(node: string, prepared: Prepared, seal: Seal): Promise<readonly Ready[]> {
   const made: Ready[] = [];
   for (const change of prepared.changes) made.push(await readyOf(node, change, prepared, seal));
@@ -281,7 +280,7 @@ async function readyOf(
   }
 }
 
-/** Of a text whose characters are bytes. */
+/** The text has one character per byte. */
 function sha256Of(text: string): string {
   return createHash("sha256").update(text, "latin1").digest("hex");
 }

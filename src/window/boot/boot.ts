@@ -20,7 +20,6 @@ import {
   verifyStaged,
 } from "./staging.ts";
 
-/** What boot is given. */
 export interface BootWords {
   readonly run: string;
   readonly tftpRoot: string;
@@ -34,11 +33,11 @@ export interface BootWords {
 }
 
 interface Booted extends StageResult {
-  /** Old TFTP services that machines still ask, by host; null where none does. */
+  /** Old TFTP services that machines use, by host. Null if there are none. */
   readonly dhcp: string | null;
 }
 
-/** Stages boot files, or takes them back, or only shows what it would do, or reads the tree as machines do. */
+/** Stages, rolls back, previews or verifies boot files. */
 export function boot(words: BootWords, sink: Sink): Promise<Booted> {
   return inRun(words.run, "boot", { kind: "migration" }, async (run) => {
     const [tree] = await openTrees([`*=${words.tftpRoot}`], "--tftp-root");
@@ -90,11 +89,7 @@ async function act(
   );
 }
 
-/**
- * The tree's root as configurations name it: pxelinux ends a path at a blank and a line at its end.
- *
- * @throws MigrationError N2I-E100
- */
+/** The served path. pxelinux ends paths at blanks and line ends. @throws MigrationError N2I-E100 */
 function servedOf({ servedAs, verify, undo }: BootWords, root: string): string {
   const served = servedAs ?? root;
   if (/^\/[!-~]*$/.test(served) || verify || undo) return served;
@@ -104,9 +99,8 @@ function servedOf({ servedAs, verify, undo }: BootWords, root: string): string {
 }
 
 /**
- * Where take-over leaves a file that deploys, no staging before it lasts: nothing a tree holds tells
- * whether it was already, so that it is always said.
- *
+ * If a take-over replaces boot files with ones that deploy, earlier staging is lost. The tree does
+ * not show whether that happened, so this is always printed.
  * @source facts/systems.md D4; facts/ironic.md 2.5
  */
 async function noteTakeOver(release: string, words: BootWords, { note }: Sink): Promise<void> {
@@ -119,7 +113,7 @@ async function noteTakeOver(release: string, words: BootWords, { note }: Sink): 
   );
 }
 
-/** Until a take-over writes Neutron's DHCP options anew, machines ask the old host for these files. */
+/** Machines use the old host until a take-over replaces Neutron's DHCP options. */
 async function oldServers(plan: Lines): Promise<string | null> {
   const servers = new Map<string, string>();
   for await (const batch of plan)

@@ -25,16 +25,16 @@ import {
 export interface StageResult {
   readonly rows: readonly BootRow[];
   readonly stopped: boolean;
-  /** Other trees in which something of this run is staged; named by an undo. */
+  /** Other trees with staged files of this run, for a rollback. */
   readonly elsewhere: readonly string[];
 }
 
 export type Lines = AsyncIterable<readonly PlannedMachine[]>;
 
-/** Machines looked at at once, where nothing is staged meanwhile. */
+/** Machines to inspect at once if none is staged. */
 const TOGETHER = 32;
 
-/** Each machine that has to boot. */
+/** Machines with an instance to boot. */
 async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> {
   for await (const batch of plan)
     yield batch.filter(isLoaded).flatMap((machine) => {
@@ -44,7 +44,7 @@ async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> 
     });
 }
 
-/** What staging would do; writes nothing. */
+/** The changes of a staging, read-only. */
 export async function previewStaging(plan: Lines, place: BootPlace): Promise<readonly BootRow[]> {
   const rows: BootRow[] = [];
   for await (const batch of regroup(machinesOf(plan), TOGETHER))
@@ -57,10 +57,9 @@ export async function previewStaging(plan: Lines, place: BootPlace): Promise<rea
 }
 
 /**
- * Stages what the tree lacks, machine by machine: what is begun is on disk before, with what it
- * replaces. Safe to run again.
- *
- * @throws MigrationError N2I-E301 when it stops midway
+ * Stages missing files, machine by machine. The journal has each change and the replaced files
+ * first. Safe to repeat.
+ * @throws MigrationError N2I-E301 if it fails partway
  */
 export async function stageAll(
   run: RunFolder,
@@ -86,10 +85,9 @@ export async function stageAll(
 }
 
 /**
- * Takes back what this run staged in a tree, last machine and last step first; what somebody
- * changed since is left and reported.
- *
- * @throws MigrationError N2I-E301 when it stops midway
+ * Rolls back this run's staged files, last machine and step first. Files that changed since are
+ * reported.
+ * @throws MigrationError N2I-E301 if it fails partway
  */
 export async function unstageAll(
   run: RunFolder,
@@ -122,7 +120,7 @@ export async function unstageAll(
   });
 }
 
-/** The run's journal, after what a crash left half made in the tree was removed. */
+/** Opens the run's journal and removes partial files of a crash. */
 function withTree<T>(
   run: RunFolder,
   tree: Tree,
@@ -135,11 +133,7 @@ function withTree<T>(
   });
 }
 
-/**
- * Reads the tree as a machine would.
- *
- * @throws MigrationError N2I-E326 when there was nothing to read
- */
+/** Reads the tree as a machine would. @throws MigrationError N2I-E326 if it is empty */
 export async function verifyStaged(
   plan: Lines,
   { tree, served }: BootPlace,

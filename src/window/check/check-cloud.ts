@@ -8,10 +8,10 @@ import { NOVA_API_TABLES, NOVA_TABLES } from "../../systems/nova-db/plan-open.ts
 import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
 import { imageStatuses } from "../../systems/openstack/glance-images.ts";
 
-/** Seconds a call to Glance may take. */
+/** Seconds for a call to Glance. */
 const LIMIT = 60;
 
-/** Deploy images and what tenants were made of; what Glance does not tell is a row of the table. */
+/** Deploy images and images of instances. A failure of Glance becomes a row. */
 export async function askGlance(
   options: RestOptions,
   plan: PlanFacts | null,
@@ -28,12 +28,12 @@ export async function askGlance(
   }
 }
 
-/** Refusals that are facts of a database, and so a row of the table; it answered, after all. */
+/** Refusals that become a row of the table, because the database answered. */
 const FACTS: ReadonlySet<string> = new Set([
   ...["N2I-E202", "N2I-E203", "N2I-E204", "N2I-E206", "N2I-E208"],
 ]);
 
-/** Tables of each database that are read; not of all releases each is there. */
+/** Tables to read in each database. Some releases lack some of them. */
 const READ: { readonly [role in keyof typeof ROLES]?: readonly string[] } = {
   "nova-bm-db": ["bm_nodes", "bm_interfaces"],
   "nova-db": [
@@ -46,7 +46,7 @@ const READ: { readonly [role in keyof typeof ROLES]?: readonly string[] } = {
   "placement-db": ["allocations", "resource_providers"],
 };
 
-/** What a database says, or its refusal: where a privilege is missing, with the GRANT of each table. */
+/** The facts of a database, or its refusal, with a GRANT for each missing privilege. */
 export async function orWhy<T>(
   role: keyof typeof ROLES,
   database: Database,

@@ -27,14 +27,13 @@ import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
 import { takeOversOf } from "../handover/hand-over.ts";
 import { lower } from "./rules/look.ts";
 
-/** Any of them makes a folder a run's. */
+/** A folder with any of them is a run's. */
 const FILES = [SNAPSHOT, PLAN, "journal.jsonl"];
 
 /**
- * The run's folder; null before the first stage made it, and for a folder that holds no run, whose
- * owner and mode are then nobody's matter.
- *
- * @throws MigrationError N2I-E110 for a run that is open to others
+ * The run's folder. Null if it does not exist or has no run. The latter's owner and mode are not
+ * checked.
+ * @throws MigrationError N2I-E110 for a run that other users can access
  */
 export async function runAt(
   path: string,
@@ -46,7 +45,7 @@ export async function runAt(
   return { place: { path, is: "run" }, run: await openRun(path, { create: false }) };
 }
 
-/** The run's snapshot, compared with its digest once; null where there is none. */
+/** The run's snapshot, with its digest checked once. Null if there is none. */
 type SnapshotIn = () => Promise<Awaited<ReturnType<typeof openSnapshot>> | null>;
 
 export function snapshotIn(run: RunFolder | null): SnapshotIn {
@@ -61,7 +60,7 @@ export function snapshotIn(run: RunFolder | null): SnapshotIn {
   };
 }
 
-/** What the run's plan says of each machine and of Nova; null without a plan. */
+/** The plan's facts about machines and Nova. Null without a plan. */
 export async function planFacts(
   run: RunFolder,
   snapshot: SnapshotIn,
@@ -121,7 +120,7 @@ export async function planFacts(
   return { machines, skipped, takeOvers, ports, ...words, images, made, nova: changes, created };
 }
 
-/** Nodes that a plan creates, by where it has them: whose they are is asked later, and its lines are not read again. */
+/** Nodes that a plan creates, by position, so that ownership is checked without another read. */
 type Created = ReturnType<typeof createdIn>;
 
 export function createdIn({ header, footer }: Pick<Plan, "header" | "footer">) {
@@ -138,7 +137,7 @@ export function createdIn({ header, footer }: Pick<Plan, "header" | "footer">) {
         if (resource === "node") nodes.push({ at: lines, node: id.slice(NODE.length), machine });
       lines += 1;
     },
-    /** @returns machines whose node is this run's own work */
+    /** @returns machines whose node this run created */
     *owned(entries: Entries): Generator<string> {
       const ownership = ownershipOf(entries, IRONIC, footer.sha256);
       const size = batchOf(header.target);
@@ -157,7 +156,7 @@ export function createdIn({ header, footer }: Pick<Plan, "header" | "footer">) {
 
 const NODE = "node:";
 
-/** What is found of machines, by code; one map for all that have the same, of which there are few. */
+/** Findings of machines by code. Machines with the same findings share a map. */
 function createShared(): (line: PlannedMachine) => ReadonlyMap<string, boolean> {
   const known = new Map<string, ReadonlyMap<string, boolean>>();
   return ({ findings }) => {
@@ -169,7 +168,7 @@ function createShared(): (line: PlannedMachine) => ReadonlyMap<string, boolean> 
   };
 }
 
-/** Over REST a plan was made for no database. */
+/** A plan for REST has no Ironic database. */
 function madeOf(
   snapshot: SnapshotHeader | null,
   { target }: PlanHeader,
@@ -198,7 +197,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
       want(part === "api" ? api : statements, line);
       if (part !== "hosts") {
         flavors.add(id);
-        // A spec that is deleted keeps its old value.
+        // A deleted spec keeps its old value.
         const gone = after === null || (after.deleted ?? 0) !== 0;
         if (!gone && /deploy_(kernel|ramdisk)_id$/.test(String(after.key ?? key.key)))
           images.add(String(after.value));
@@ -211,7 +210,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
       if (from !== null && host !== null && from !== host)
         moves.set(from, (moves.get(from) ?? new Set()).add(host));
     }
-  // What apply and rollback read, whatever they change.
+  // Tables that apply and rollback always read.
   if (statements.size + api.size > 0)
     for (const table of [...NOVA_TABLES, ...REQUEST_TABLES]) add(statements, table, "SELECT");
   if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
@@ -230,7 +229,7 @@ interface Place {
   readonly node: string | null;
 }
 
-/** What a step and its way back want: each reads and locks the row, and writes it. */
+/** Privileges for a step and its rollback: read and lock the row, then write it. */
 function want(wanted: Map<string, Set<Verb>>, step: NovaStep): void {
   for (const verb of ["SELECT", "LOCK", verbOf(step), verbOf(invert(step))] as const)
     add(wanted, step.table, verb);
@@ -254,10 +253,9 @@ function namedIn(column: Row[string] | undefined, names: RegExp): readonly strin
 }
 
 /**
- * Uuids of nodes that are this run's own work, by its journal: created, not found there, and not
- * taken back since. A plan that is gone speaks for no row.
- *
- * @param created of its present plan
+ * UUIDs of nodes that this run created and did not roll back, according to its journal. A missing
+ * plan has none.
+ * @param created of its current plan
  */
 export async function oursByJournal(run: RunFolder, created: Created | null): Promise<TextSet> {
   const { entries } = await readJournal(run);

@@ -39,13 +39,13 @@ import { askGlance, orWhy } from "./check-cloud.ts";
 import { oursByJournal, planFacts, runAt, snapshotIn } from "./check-run.ts";
 import { type CheckRow, checkAll } from "./rules/checks.ts";
 
-/** Where everything is that is looked at, by the names of the options; REST is of Glance. */
+/** Systems to check, by option name. REST is for Glance. */
 export interface CheckAsked extends RestOptions {
   readonly run: string;
   readonly novaBmDb: string;
   readonly novaDb?: string;
   readonly ironicDb: string;
-  /** Of later Novas. */
+  /** For later Novas. */
   readonly novaApiDb?: string;
   readonly placementDb?: string;
   readonly glance: boolean;
@@ -59,9 +59,8 @@ export interface CheckAsked extends RestOptions {
 }
 
 /**
- * Says whether the window can begin: a row for each thing that was looked at. Writes nothing.
- *
- * @throws MigrationError when a database does not answer, and for options
+ * Checks whether the migration can start, one row per check. Read-only.
+ * @throws MigrationError if a database does not answer, and for options
  */
 export async function check(
   asked: CheckAsked,
@@ -137,7 +136,6 @@ async function gather(
   };
 }
 
-/** Servers in this order, those that are given. */
 async function serversOf(
   given: readonly (readonly [keyof typeof ROLES, Database | null])[],
 ): Promise<readonly ServerFacts[]> {
@@ -149,7 +147,7 @@ async function serversOf(
 
 type Open = (role: keyof typeof ROLES, spec: string, readOnly?: boolean) => Promise<Database>;
 
-/** Statements the plan for Nova needs that the user who is given may not make. */
+/** Statements of the Nova plan for which the user lacks privileges. */
 async function within(
   role: "nova-db" | "nova-api-db",
   spec: string | undefined,
@@ -158,11 +156,11 @@ async function within(
 ): Promise<Lacking> {
   if (spec === undefined || wanted.size === 0) return { statements: [], grants: [], missing: [] };
   const lacks = await lacking(await open(role, spec, false), wanted);
-  const needless: readonly string[] = REQUEST_TABLES; // without them there are no requests to be read
+  const needless: readonly string[] = REQUEST_TABLES; // without them there are no requests to read
   return { ...lacks, missing: lacks.missing.filter((table) => !needless.includes(table)) };
 }
 
-/** Bytes free where the folder is; where it is not yet, in the one it would be made in. */
+/** Free bytes in the folder, or in its first existing parent. */
 async function spaceAt(path: string): Promise<number> {
   for (let at = resolve(path); ; at = dirname(at)) {
     const free = await freeSpace(at).catch((error: unknown) => {
@@ -217,7 +215,6 @@ async function laterNova(
   };
 }
 
-/** Instances that rows name. */
 function* instancesOf(
   rows: Iterable<{ readonly instance_uuid: string | null }>,
 ): Generator<string> {
@@ -228,7 +225,7 @@ function* claimed(nodes: Nodes): Generator<string> {
   yield* instancesOf(nodes);
 }
 
-/** Some machines at a time: their own uuids, and those of the instances they claim. */
+/** Portions of machines, with their UUIDs and those of their instances. */
 function* inParts(nodes: Nodes) {
   for (const some of inPortions(nodes))
     yield {
@@ -240,7 +237,7 @@ function* inParts(nodes: Nodes) {
 async function placed(placement: Database, nodes: Nodes): Promise<PlacementFacts> {
   const allocated: (Provider & { readonly consumer: string })[] = [];
   const providers: Provider[] = [];
-  // Of no machine too: whether it is Placement's database.
+  // Also without machines, to check whether it is Placement's database.
   const parts = nodes.length === 0 ? [{ machines: [], tenants: [] }] : inParts(nodes);
   for (const { machines, tenants } of parts) {
     const found = await readPlacement(placement, tenants, machines);
@@ -251,7 +248,7 @@ async function placed(placement: Database, nodes: Nodes): Promise<PlacementFacts
   return { providers, allocated: { get: (instance) => some(on(instance)) } };
 }
 
-/** Those there are; undefined for none, as of a map. */
+/** Undefined if empty, as in a map. */
 function some<T>(rows: readonly T[]): readonly T[] | undefined {
   return rows.length === 0 ? undefined : rows;
 }

@@ -27,7 +27,6 @@ import {
 } from "./judge.ts";
 import { type Edit, settingsPatch } from "./patch.ts";
 
-/** What config is given. */
 export interface ConfigWords {
   readonly run?: string;
   readonly ironicRelease?: string;
@@ -42,14 +41,14 @@ export interface ConfigWords {
 
 interface Inspected {
   readonly wanted: WantedSettings;
-  /** Null where no file is given. */
+  /** Null without files. */
   readonly inspected: InspectedConfs | null;
 }
 
 /**
- * The settings that Nova needs for Ironic, and with `ironicConf` those of conductors for the window, compared with files.
- *
- * @throws MigrationError N2I-E100 if the release is missing, N2I-E108 if it is unknown, N2I-E326 when there is nothing to check
+ * Nova's settings for Ironic, and with `ironicConf` those of conductors, compared with files.
+ * @throws MigrationError N2I-E100 if the release is missing, N2I-E108 if it is unknown, N2I-E326 if
+ * there is nothing to check
  */
 export async function config(words: ConfigWords): Promise<Inspected> {
   const { run, novaConf, ironicConf, exactFilters, part } = words;
@@ -105,18 +104,18 @@ async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
   throw new MigrationError("N2I-E108", text);
 }
 
-/** What files say of the settings that are needed, and what would fix them. */
+/** Compared settings, with fixes. */
 interface InspectedConfs {
   readonly rows: readonly SettingRow[];
-  /** Unified diffs, one a file that must change. */
+  /** Unified diffs, one per file to change. */
   readonly patches: readonly string[];
-  /** What is wrong with `[DEFAULT] host`; null: nothing. */
+  /** The fault of `[DEFAULT] host`. Null: none. */
   readonly hosts: string | null;
 }
 
 /**
  * @param byHost files of each host
- * @param planned hosts that instances will name by the run's plan; empty: not known
+ * @param planned hosts that instances will name according to the plan. Empty: unknown
  * @throws MigrationError N2I-E100, N2I-E104
  */
 async function readConfs(
@@ -141,7 +140,7 @@ async function readConfs(
     rows.push(...found);
     for (const { section, key, wanted, state } of found) {
       if (state === "right") continue;
-      // What stands in a later file overrides: the change goes where the value in force is.
+      // Later files override earlier ones, so the file with the effective value changes.
       const at = config.where(section, key)?.replace(/:\d+$/, "") ?? paths.at(-1) ?? "";
       const own = edits.get(at)?.edits;
       if (own?.every((edit) => edit.section !== section || edit.key !== key))
@@ -156,10 +155,7 @@ async function readConfs(
   };
 }
 
-/**
- * Compute hosts that instances will name once the run's plan is applied: of machines it loads, those
- * in use where there are any. None without a plan.
- */
+/** Compute hosts of instances after apply. Empty without a plan. */
 async function plannedHosts(run: RunFolder): Promise<readonly PlannedHost[]> {
   const plan = await planOrNull(run.path);
   if (plan === null) return [];

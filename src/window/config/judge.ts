@@ -9,7 +9,7 @@ import {
   type SettingsPart,
 } from "../../model/settings.ts";
 
-/** Each setting of one host: as it must be, otherwise, or not there. */
+/** Compares each setting of one host. */
 export function judgeSettings(
   host: string,
   config: Configured,
@@ -31,13 +31,13 @@ export function judgeSettings(
   });
 }
 
-/** What may be shown of a value; an address may hold a login. */
+/** Masks secrets and addresses with a login. */
 function shown({ key, secret }: Setting, found: string): string {
   const hides = secret === true || isSecretName(key) || /:\/\/[^/\s]*@/.test(found);
   return hides && found !== PLACEHOLDER && found.trim() !== "" ? "(set)" : found;
 }
 
-/** Which of its names is set; the newer one counts. */
+/** The configured name of a setting. The newer name takes precedence. */
 function placeOf(config: Configured, { section, key, or, formerly }: Setting) {
   const names = [
     { section, key },
@@ -56,7 +56,6 @@ function stateOf(setting: Setting, found: string | null): SettingRow["state"] {
   return right ? "right" : "wrong";
 }
 
-/** Whether the value is as wanted, or within its limit. */
 function isRight({ value = "", bound }: Setting, found: string): boolean {
   if (bound === undefined) return same(value, found);
   const [limit, number] = [
@@ -66,7 +65,7 @@ function isRight({ value = "", bound }: Setting, found: string): boolean {
   return bound === "at-least" ? number >= limit : number > 0 && number <= limit;
 }
 
-/** As oslo.config reads booleans and numbers. @source oslo_config/types.py, Boolean */
+/** Compares booleans and numbers as oslo.config does. @source oslo_config/types.py, Boolean */
 function same(right: string, found: string): boolean {
   const [one, other] = [right.trim(), found.trim()];
   for (const words of [TRUE, FALSE])
@@ -79,20 +78,17 @@ function same(right: string, found: string): boolean {
 const TRUE: ReadonlySet<string> = new Set(["true", "1", "on", "yes"]);
 const FALSE: ReadonlySet<string> = new Set(["false", "0", "off", "no"]);
 
-/** A compute host that instances will name. */
 export interface PlannedHost {
   readonly name: string;
-  /** Whether machines are under it already, so that a file given for it may say no host. */
+  /** Machines are already under it, so its file may omit the host. */
   readonly kept: boolean;
 }
 
 /**
- * Hosts that are none of those that instances will name, on any release, or that must be one and are
- * several: with ClusteredComputeManager all nova-computes are one. Without settings of nova-compute
- * no host is looked at.
- *
- * @param hosts `[DEFAULT] host` of each file's host; null: its own name
- * @param planned those that instances will name; empty: not known
+ * Hosts that no instance will name, or several if all must be one: with ClusteredComputeManager,
+ * all nova-computes are one. Only with settings of nova-compute.
+ * @param hosts `[DEFAULT] host` of each file's host. Null: its own name
+ * @param planned hosts that instances will name. Empty: unknown
  * @source facts/nova-bm.md 5.3
  */
 export function differingHosts(
@@ -110,7 +106,7 @@ export function differingHosts(
   if (planned.length > 0 && !hosts.every(isPlanned))
     return tell(`${planned.map(({ name }) => name).join(" or ")}, which instances will name`);
   if (!settings.some(({ value }) => value?.endsWith("ClusteredComputeManager"))) return null;
-  // Its own name is known where the plan has a host of it.
+  // The default host name is known if the plan has it.
   const names = new Set(hosts.map(({ host, set }) => set ?? (planned.length > 0 ? host : null)));
   const one = hosts.length < 2 || (names.size === 1 && !names.has(null));
   return one ? null : tell("one for all nova-computes");
@@ -119,22 +115,21 @@ export function differingHosts(
 export interface WantedSettings {
   readonly release: string;
   readonly settings: readonly Setting[];
-  /** What is to be known besides, and what is not known. */
+  /** Additional facts, and unknown ones. */
   readonly notes: readonly string[];
 }
 
 interface WantedAsked {
   readonly release: string;
   readonly exactFilters: boolean;
-  /** Absent: both of Nova. */
+  /** Default: both parts of Nova. */
   readonly part?: SettingsPart | undefined;
 }
 
 /**
- * The settings one release of Nova, or ironic-conductor, needs. Where no source speaks of a release, the notes say so.
- *
- * @param releases all that are known, oldest first
- * @throws MigrationError N2I-E100 for exact filters on a release that has none
+ * The settings of one release of Nova or ironic-conductor. Notes report releases without a source.
+ * @param releases all known ones, oldest first
+ * @throws MigrationError N2I-E100 for exact filters on a release without them
  * @source facts/systems.md D4
  */
 export function wantedSettings(

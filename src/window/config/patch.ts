@@ -4,24 +4,24 @@ import { shellWord } from "../../lib/text.ts";
 import { mayHoldSecret } from "../../model/secret.ts";
 import { PLACEHOLDER } from "../../model/settings.ts";
 
-/** Lines of context, as `diff -u` has them. */
+/** Lines of context, as in `diff -u`. */
 const CONTEXT = 3;
 const MASKED = "(masked)";
-/** An assignment of nothing, or of what stands for it. */
+/** An empty assignment, or one of the placeholder. */
 const EMPTY = new RegExp(`[=:]\\s*(?:${PLACEHOLDER})?\\s*$`);
 const NO_END = "\\ No newline at end of file";
 
 /**
- * A unified diff that brings these values into force; empty when nothing changes. Context that might
- * hold a secret is left out, so that the patch can be shown and applied all the same. Only where such
- * a line itself is replaced it is masked, and there the patch cannot be applied.
- *
+ * A unified diff that sets these values. Empty if nothing changes. It omits context that may have a
+ * secret, so that it can be shown and applied. If such a line itself is replaced, it is masked and
+ * the patch cannot be applied.
  * @param name path of the file
  * @param text content, as UTF-8
- * @throws MigrationError N2I-E104 for lines that no patch knows as lines, and for a secret behind a byte order mark
+ * @throws MigrationError N2I-E104 for line ends that `patch` does not support, and for a secret
+ * after a byte order mark
  */
 export function settingsPatch(name: string, text: string, edits: readonly Edit[]): string {
-  // oslo.config takes a byte order mark for a line's text, and refuses the file.
+  // oslo.config reads a byte order mark as text, and refuses the file.
   const changed = (from: string): string => withEdits(from.replace(/^\uFEFF/, ""), edits);
   if (changed(text) === text) return "";
   if (/\r(?!\n)/.test(text))
@@ -36,7 +36,7 @@ export function settingsPatch(name: string, text: string, edits: readonly Edit[]
         fix: `A patch would have to show that line. Remove the mark: sed -i '1s/^\\xEF\\xBB\\xBF//' ${shellWord(name)}`,
       },
     );
-  // A last line without its end differs from the same line with it, and would be shown twice.
+  // A last line without an end would differ from the same line with one.
   const whole = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   const patch = structuredPatch(name, name, whole, changed(whole), undefined, undefined, {
     context: CONTEXT,
@@ -50,7 +50,7 @@ export function settingsPatch(name: string, text: string, edits: readonly Edit[]
   return formatPatch({ ...patch, hunks }, FILE_HEADERS_ONLY);
 }
 
-/** Lines of the old file, from 1, that are not to be shown: they, or the value they go on with. */
+/** Hidden lines of the old file, from 1, with their continuation lines. */
 function hiddenLines(text: string): ReadonlySet<number> {
   const hidden = new Set<number>();
   let before = false;
@@ -61,23 +61,23 @@ function hiddenLines(text: string): ReadonlySet<number> {
   return hidden;
 }
 
-/** A secret, a login in an address, or what a terminal should not see. */
+/** A secret, a login in an address, or a control character. */
 function unfit(line: string): boolean {
   if (line.startsWith("[")) return false;
-  // Names of plugins and classes are no secrets, such as v3applicationcredential.
+  // Names of plugins and classes, such as v3applicationcredential, are not secrets.
   const isName = /^\s*(auth_type|auth_plugin|compute_driver)\s*[=:]/.test(line);
   return (!isName && mayHoldSecret(line)) || /:\/\/[^/\s]*@|[^\P{C}\t\r\n]|\uFFFD/u.test(line);
 }
 
 interface View {
   readonly hidden: ReadonlySet<number>;
-  /** The last line, where it has no end; 0 where it has one. */
+  /** The number of a last line without an end, or 0. */
   readonly open: number;
-  /** Lines of the edits, which hold no secret: masked they could not be applied. */
+  /** Lines of the edits, which have no secret and must stay readable for `patch`. */
   readonly own: ReadonlySet<string>;
 }
 
-/** A line of a hunk, with the remark on its end that may follow it. */
+/** A line of a hunk, with the note about a missing line end. */
 interface Entry {
   readonly line: string;
   readonly remark: readonly string[];
@@ -89,7 +89,7 @@ interface Part {
   readonly entries: Entry[];
 }
 
-/** A hunk without its hidden context: cut there into several, each with as much before as behind. */
+/** Splits a hunk at hidden context. Each part has equal context before and after. */
 function shown(
   { oldStart, newStart, lines }: StructuredPatchHunk,
   { hidden, open, own }: View,
@@ -99,7 +99,7 @@ function shown(
   let [old, now] = [oldStart, newStart];
   for (const [at, line] of lines.entries()) {
     const isContext = line.startsWith(" ");
-    // Given its end as a change, it loses it again when the patch is taken back.
+    // A line end that the patch adds is removed when the patch is reverted.
     const ends = old === open && lines[at + 1]?.startsWith("+") === true;
     if (isContext && (hidden.has(old) || (old === open && !ends))) {
       part = { old: old + 1, now: now + 1, entries: [] };
@@ -126,7 +126,7 @@ function isChange({ line }: Entry): boolean {
   return !line.startsWith(" ");
 }
 
-/** `patch` takes uneven context for the beginning or the end of the file, so both are cut to one length. */
+/** Cuts context to equal lengths, because `patch` reads uneven context as a file's start or end. */
 function toHunk({ old, now, entries }: Part): StructuredPatchHunk {
   const [first, last] = [entries.findIndex(isChange), entries.findLastIndex(isChange)];
   const context = Math.min(first, entries.length - 1 - last);
@@ -141,20 +141,20 @@ function toHunk({ old, now, entries }: Part): StructuredPatchHunk {
   };
 }
 
-/** A line of a configuration file: what it is, and in which section. */
+/** A line of a configuration file with its section. */
 interface Line {
-  /** With its end of line. */
+  /** Including its line end. */
   readonly text: string;
   readonly section: string | null;
-  /** Key it begins or goes on with; null for anything else. */
+  /** Key that it starts or continues. Null for other lines. */
   readonly key: string | null;
-  /** Key that a comment shows: `#compute_driver=<None>`. */
+  /** Key in a comment: `#compute_driver=<None>`. */
   readonly sample: string | null;
-  /** Goes on with the value of the line before. */
+  /** Continues the previous line's value. */
   readonly more: boolean;
 }
 
-/** The lines of a file that oslo.config has read already, so that its form is known to be right. */
+/** The lines of a file that oslo.config has already parsed. */
 function linesOf(text: string): readonly Line[] {
   let section: string | null = null;
   let key: string | null = null;
@@ -173,12 +173,11 @@ function linesOf(text: string): readonly Line[] {
   });
 }
 
-/** Sections are compared in lower case, but for DEFAULT. @source oslo_config/cfg.py */
+/** oslo.config ignores case, except for DEFAULT. @source oslo_config/cfg.py */
 function canonical(section: string): string {
   return section === "DEFAULT" ? section : section.toLowerCase();
 }
 
-/** A key and its new value. */
 export interface Edit {
   readonly section: string;
   readonly key: string;
@@ -186,8 +185,8 @@ export interface Edit {
 }
 
 /**
- * The text with these values in force: the last assignment of a key is replaced; a new one stands
- * behind its sample in a comment, or at the end of its section, which is made where it is missing.
+ * Sets values: the last assignment of a key is replaced. A new one is inserted after its commented
+ * sample, or at the end of its section, which is created if missing.
  */
 export function withEdits(text: string, edits: readonly Edit[]): string {
   return edits.reduce(withEdit, text);

@@ -15,20 +15,20 @@ import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { clearedOf } from "../../run/finished.ts";
 import { dutyOf, type GuardedNode, guardsOf, nodesOf } from "../handover/rules/guards.ts";
 
-/** A machine whose guards are cleared, or put back. */
+/** A machine whose protection is removed or restored. */
 export interface GuardChange {
   readonly id: string;
   readonly node: GuardedNode;
-  /** Fields this run cleared, on the way back. */
+  /** Fields that this run cleared, for a rollback. */
   readonly cleared: ReadonlySet<string>;
 }
 
 export interface GuardPosition extends Position {
   readonly change: Partial<Guards>;
   readonly seen: Guarded | undefined;
-  /** The plan holds it in maintenance: it keeps a guard. */
+  /** The plan has it in maintenance, so it keeps a guard. */
   readonly held: boolean;
-  /** Why it is left. */
+  /** The reason why it is skipped. */
   readonly trouble: Omit<Trouble, "uuid" | "bm_node_id"> | null;
 }
 
@@ -38,10 +38,7 @@ const SIZE = 128;
 const STAGED = { state: "staged", why: "still staged", fix: "Run handover first." } as const;
 const AGAIN = "Run the same command again.";
 
-/**
- * Clears what guarded machines until Nova manages them. Each is changed only while it is as it was
- * seen, so that others' guards stay.
- */
+/** Removes the protection that machines have until Nova manages them, field by field. */
 export function finishPart(guard: Guard): GuardPart {
   return partOf(
     guard,
@@ -63,10 +60,7 @@ export function finishPart(guard: Guard): GuardPart {
   );
 }
 
-/**
- * Guards machines again, each field only while it is as finish left it and the machine has the instance
- * it was loaded with.
- */
+/** Restores protection, if it is unchanged since finish and the instance is the same. */
 export function unfinishPart(guard: Guard): GuardPart {
   return partOf(guard, ({ node, cleared }, seen) => {
     const fine = { is: "after", seen, change: {}, held: false, trouble: null } as const;
@@ -90,10 +84,7 @@ export function unfinishPart(guard: Guard): GuardPart {
   });
 }
 
-/**
- * @param next where a machine is, as it was seen
- * @param observed what is journalled before a machine is changed
- */
+/** @param observed the journal entry before a machine is changed */
 function partOf(
   guard: Guard,
   next: (change: GuardChange, seen: Guarded | undefined) => GuardPosition,
@@ -129,7 +120,7 @@ function waitsFor(holder: string): Pick<GuardPosition, "is" | "trouble"> {
   return { is: "waiting", trouble: { state: "waiting", why, fix: AGAIN } };
 }
 
-/** Why a machine is no longer the one that was guarded; null when it is. */
+/** The reason why a machine is used differently now. Null if it is not. */
 function otherUse({ row }: GuardedNode, seen: Guarded): string | null {
   const planned = row.instance_uuid ?? null;
   if (seen.provision_state !== row.provision_state)
@@ -137,11 +128,7 @@ function otherUse({ row }: GuardedNode, seen: Guarded): string | null {
   return seen.instance_uuid === planned ? null : "it has another instance now";
 }
 
-/**
- * Fields that were cleared of each node, and not put back since.
- *
- * @throws MigrationError N2I-E112
- */
+/** Fields that were cleared and not restored, by node. @throws MigrationError N2I-E112 */
 export function clearedFields(
   begun: ReadonlyMap<string, Begun>,
 ): ReadonlyMap<string, ReadonlySet<string>> {
@@ -151,10 +138,9 @@ export function clearedFields(
 const BATCH = 128;
 
 /**
- * Nodes that a run loads and guards, of the machines that are wanted, each as the newest plan has it
- * that has it at all: a later plan may leave out what an earlier one loaded, and it is guarded still.
- *
- * @param plans the present one, then the others that loaded something, newest first
+ * Protected nodes of a run's plans, each from the newest plan that has it. A later plan may exclude
+ * a machine that an earlier one loaded and protected.
+ * @param plans the current one, then other plans that loaded something, newest first
  */
 export async function* runNodes(
   plans: readonly RunPlan[],
@@ -179,7 +165,7 @@ export async function* runNodes(
           const ours = there && !ownership.refused.has(`node:${node.uuid}`);
           if (known.has(node.uuid) || (nth > 0 && !ours)) return [];
           known.add(node.uuid);
-          // What the present plan has still to load is missing as much as what is gone.
+          // A machine that the current plan has not loaded counts as missing, like a deleted one.
           return [there || spans.length === 0 ? node : { ...node, optional: true as const }];
         });
       });

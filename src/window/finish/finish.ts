@@ -39,19 +39,18 @@ interface Job {
   readonly plan: Awaited<ReturnType<typeof openPlan>>;
   readonly entries: Entries;
   readonly nodes: () => ReturnType<typeof runNodes>;
-  /** The run as `status` sees it, before anything is done. */
+  /** The run as in `status`, before any change. */
   readonly files: RunFiles;
 }
 
-/** What became of a finish. */
 interface Ended extends Pick<Finished, "left" | "stopped" | "broke"> {
-  /** Of the run as a whole. */
+  /** Messages about the whole run. */
   readonly notes: readonly string[];
-  /** Something is left, or missing. */
+  /** A machine was skipped or is missing. */
   readonly partial: boolean;
 }
 
-/** Clears what guards the run's machines, or with `undo` guards them again, and ends the run with the last. */
+/** Removes the machines' protection, or with `undo` restores it. The last machine ends the run. */
 export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
   return withJob(words, { readOnly: false }, sink, async (job) => {
     const { backend, plan } = job;
@@ -87,7 +86,7 @@ export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
   });
 }
 
-/** Shows what the same words would clear, and what they would leave; writes nothing. */
+/** The changes of the same command line, read-only. */
 export function previewFinish(words: FinishWords, sink: Sink): Promise<void> {
   return withJob(words, { readOnly: true }, sink, async (job) => {
     const { backend, plan, entries, nodes } = job;
@@ -116,7 +115,7 @@ export function previewFinish(words: FinishWords, sink: Sink): Promise<void> {
 const DIFFERS =
   "The last verify found differences. Run verify, and look at them before tenants use these machines.";
 
-/** Why the run is not done though every machine that is there is as it should be, and the line that names what is. */
+/** The reason why a run without faults is not done, and its next command. */
 function whyOpen(
   { plan, entries, files }: Job,
   gone: number,
@@ -150,7 +149,7 @@ function withJob<T>(
       const wanted = await wantedOf(words.node ?? [], () => linesOf(plans));
       const backend = keep(await openBackend(words, await loadMappings(), access, say));
       const nodes = () => runNodes(plans, entries, wanted);
-      // Whether it was staged is all that is asked of that here: its lines are not read for it.
+      // Only the mode of the load is needed, so the plan's lines are not read.
       const { files } = await filesOf(run, { run: words.run }, ({ footer }, journal) =>
         Promise.resolve(createHandover(footer.sha256, journal)?.end() ?? null),
       );
@@ -166,11 +165,7 @@ function question({ node, undo }: FinishWords, { shown }: Backend): string {
     : `Clear the protection of ${which} in ${shown}? Nova may delete and rebuild them from then on.`;
 }
 
-/**
- * What is not loaded has no window to end; what finish cleared of it may be guarded again all the same.
- *
- * @throws MigrationError N2I-E320
- */
+/** Refuses a run without loaded machines. @throws MigrationError N2I-E320 */
 function checkLoaded({ path }: RunFolder, entries: Entries, { undo }: FinishWords): void {
   if (plansOf(entries, IRONIC).length === 0)
     throw new MigrationError("N2I-E320", `${path} has loaded nothing`);
@@ -192,16 +187,12 @@ function summaryOf({ changed, fine, held, untaken, gone, left }: Finished, undo:
   return `${text}, ${left.length} left.`;
 }
 
-/** What is said where nothing is left to do; a walk says it at its own end. */
+/** Printed if nothing remains to do. A guided run prints its own end. */
 export const RUN_DONE = "This run is done.";
 
 type Settled = Pick<Ended, "notes" | "partial">;
 
-/**
- * Ends a run whose machines are all there, or lets it go on once none of them is finished any more.
- *
- * @param whole every machine of the run is as it should be
- */
+/** Ends a run, or reopens it. @param whole every machine of the run is as planned */
 async function settle(
   job: Job,
   { now, by, journal }: Pick<RunSession, "by" | "journal" | "now">,
@@ -222,7 +213,7 @@ async function settle(
   if (!ended) {
     const { sha256 } = plan.footer;
     const { whys, fix, next } = whyOpen(job, gone.length, listed(gone, NAMED));
-    // Apply must not refuse to go on with it.
+    // Apply must be able to continue it.
     if (whys.length > 0)
       return {
         notes: [`This run is not done: ${whys.join("; ")}.`, `${fix}${next}`],
@@ -237,11 +228,7 @@ function said(...notes: readonly string[]): Settled {
   return { notes, partial: false };
 }
 
-/**
- * What the same command line would clear, and what it would leave; writes nothing.
- *
- * @param cleared on the way back: fields this run cleared, by node
- */
+/** The changes of the same command line. @param cleared for undo: cleared fields by node */
 async function* previewGuards(
   guard: Pick<Guard, "observe">,
   nodes: AsyncIterable<readonly GuardedNode[]>,

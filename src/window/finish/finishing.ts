@@ -22,7 +22,7 @@ import {
   unfinishPart,
 } from "./finish-part.ts";
 
-/** Who guards the nodes of a plan's target. @throws MigrationError N2I-E300 for another target */
+/** The guard of a plan's target. @throws MigrationError N2I-E300 for another target */
 export async function openGuard(backend: Backend, { target }: PlanHeader): Promise<Guarding> {
   checkEngine(target, backend);
   const found = await backend.guard(target.release);
@@ -32,7 +32,7 @@ export async function openGuard(backend: Backend, { target }: PlanHeader): Promi
 
 export interface Finishing extends WindowSession {
   readonly guard: Guard;
-  /** Seconds to wait for conductors' locks, in all. */
+  /** Seconds to wait for conductors' locks, in total. */
   readonly lockWait: number;
   readonly inFlight: number;
   readonly progress: (machines: number) => void;
@@ -40,9 +40,9 @@ export interface Finishing extends WindowSession {
 
 export interface Finished {
   readonly changed: number;
-  /** Machines that are as they should be without us. */
+  /** Machines that need no change. */
   readonly fine: number;
-  /** Of those, machines that the plan holds in maintenance: they keep a guard. */
+  /** Of those, machines that the plan has in maintenance, which keep a guard. */
   readonly held: number;
   /** Machines in use that no conductor has taken over. */
   readonly untaken: number;
@@ -50,14 +50,13 @@ export interface Finished {
   readonly gone: readonly string[];
   readonly left: readonly Trouble[];
   readonly stopped: boolean;
-  /** Why it ended after a machine was begun: to be thrown once the rest is reported. */
+  /** A failure after the first change, thrown after the report. */
   readonly broke: MigrationError | null;
 }
 
 /**
- * Clears what guarded machines until Nova manages them; others' guards stay. Safe to run again.
- *
- * @throws MigrationError when something breaks before the first is begun, else as `broke`
+ * Removes the protection that machines have until Nova manages them. Safe to repeat.
+ * @throws MigrationError if it fails before the first change. Later ones are in `broke`
  */
 export async function finish(
   plan: AsyncIterable<readonly GuardedNode[]>,
@@ -70,9 +69,8 @@ export async function finish(
 }
 
 /**
- * Guards machines again that this run cleared. Safe to run again.
- *
- * @throws MigrationError when something breaks before the first is begun, else as `broke`
+ * Restores the protection that this run removed. Safe to repeat.
+ * @throws MigrationError if it fails before the first change. Later ones are in `broke`
  */
 export async function unfinish(
   plan: AsyncIterable<readonly GuardedNode[]>,
@@ -100,7 +98,7 @@ function paceOf({ inFlight, lockWait }: Finishing): Pace {
   return { ...ONE_BY_ONE, together: inFlight, inFlight, lockWait: lockWait * 1000 };
 }
 
-/** Counts machines as they end; keeps only those that somebody has to hear of. */
+/** Counts finished machines, and keeps only those to report. */
 function tallyOf(progress: Finishing["progress"]) {
   const left: Trouble[] = [];
   const gone: string[] = [];
@@ -123,12 +121,12 @@ function tallyOf(progress: Finishing["progress"]) {
   };
 }
 
-/** Whether a conductor takes a machine over by itself, as it is planned. */
+/** Whether a conductor takes the planned machine over. */
 function isTakenOver({ row }: GuardedNode): boolean {
   return row.provision_state === "active" && row.maintenance !== true;
 }
 
-/** A place to die right before and after each change. */
+/** Failpoints before and after each change. */
 export function committing(guard: Guard): Guard {
   return {
     ...guard,

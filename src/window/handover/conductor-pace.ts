@@ -5,8 +5,7 @@ import { type TakeOverPace, USUAL_PACE } from "../../model/handover.ts";
 import { surroundings } from "../../run/process-context.ts";
 
 /**
- * How conductors take machines over, by an ironic.conf of each; null where none is named.
- *
+ * The take-over settings of conductors, from an ironic.conf of each. Null without files.
  * @throws MigrationError N2I-E104
  */
 export async function paceOf(files: readonly string[]): Promise<TakeOverPace | null> {
@@ -32,7 +31,7 @@ export async function paceOf(files: readonly string[]): Promise<TakeOverPace | n
   };
 }
 
-/** The same by what nova2ironic.yaml or the run's connections.yaml name; without, or unread, as Ironic sets it. */
+/** The same from nova2ironic.yaml or the run's connections.yaml, or defaults. */
 export async function paceOfRun(run: string): Promise<TakeOverPace> {
   const { connections, saved, cwd } = surroundings();
   const named =
@@ -45,7 +44,7 @@ export async function paceOfRun(run: string): Promise<TakeOverPace> {
   }
 }
 
-/** Machines that handover releases a minute, if a command of the run was given it. */
+/** Machines that handover releases per minute, if a command of the run set it. */
 export function perMinuteOf(run: string): number | null {
   const { saved, cwd } = surroundings();
   const value = saved.get(resolve(cwd(), run))?.get("per-minute");

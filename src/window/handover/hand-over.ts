@@ -15,7 +15,7 @@ import { judge, overdue, type PlannedNode, without } from "./rules/judge.ts";
 import { createPacing } from "./rules/pacing.ts";
 import type { ConductorHealth } from "./rules/successors.ts";
 
-/** A staged machine that is to be handed over, or staged again. */
+/** A staged machine to hand over, or to stage again. */
 export interface HandOverChange {
   readonly id: string;
   readonly node: PlannedNode;
@@ -23,7 +23,7 @@ export interface HandOverChange {
 
 export interface HandOverPosition extends Position {
   readonly judged: Judged;
-  /** What the conductors' logs say of it. */
+  /** Lines of the conductors' logs about it. */
   readonly log: readonly string[];
 }
 
@@ -32,7 +32,7 @@ type HandOverPart = WindowPart<HandOverChange, HandOverPosition>;
 const BATCH = 128;
 const AGAIN = "Run the same command again.";
 
-/** The nodes a plan loads, of the machines that are wanted. */
+/** The planned nodes of selected machines. */
 export async function* plannedNodes(
   plan: AsyncIterable<readonly PlannedMachine[]>,
   wanted: (machine: PlannedMachine) => boolean,
@@ -40,7 +40,7 @@ export async function* plannedNodes(
   for await (const batch of regroup(plan, BATCH)) yield batch.filter(wanted).flatMap(nodesOf);
 }
 
-/** The nodes of a machine that a plan loads; of another none. */
+/** The nodes of a loaded machine. Empty for others. */
 export function nodesOf(machine: PlannedMachine): readonly PlannedNode[] {
   if (!isLoaded(machine)) return [];
   const { records, bm_node_id, boot } = machine;
@@ -52,34 +52,33 @@ export function nodesOf(machine: PlannedMachine): readonly PlannedNode[] {
     }));
 }
 
-/** How many nodes of the machine a conductor takes over: those in use that the plan does not hold in maintenance. */
+/** Number of the machine's nodes that a conductor takes over. */
 export function takeOversOf(machine: PlannedMachine): number {
   const isTaken = ({ row }: PlannedNode): boolean =>
     row.maintenance !== true && row.provision_state === "active";
   return nodesOf(machine).filter(isTaken).length;
 }
 
-/** The nodes this run handed over, that were not staged again and that no rollback took away since. */
+/** Nodes that this run handed over, without those staged again or rolled back. */
 export function stillReleased(entries: Entries): ReadonlySet<string> {
   return new Set(begunIn(entries, HAND_OVER, IRONIC).keys());
 }
 
 const NOTHING = { begun: [], taken: [], free: 0 } as const;
 
-/** A hand-over that releases as many machines as conductors take. */
+/** A hand-over that releases machines at the conductors' pace. */
 interface PacedPart extends HandOverPart {
   readonly room: () => number;
-  /** Machines a second over recent passes; null until it is known. */
+  /** Machines per second in recent passes. Null if it is unknown. */
   readonly rate: () => number | null;
 }
 
 /**
- * Clears the maintenance of staged machines, and sees each taken over by a conductor. One that no
- * conductor would take stays staged, and one whose conductors all die is waited for no longer.
- *
+ * Ends the maintenance of staged machines and waits for their take-over. Machines without a
+ * suitable conductor stay staged. If all conductors of a machine fail, the wait ends.
  * @param now milliseconds
- * @param notice hears what concerns all machines
- * @param deadline seconds a conductor may take
+ * @param notice receives messages about all machines
+ * @param deadline seconds for a conductor
  */
 export function handOverPart(
   { observe, clear }: Pick<Handover, "observe" | "clear">,
@@ -88,7 +87,7 @@ export function handOverPart(
   deadline: number,
 ): PacedPart {
   const pacing = createPacing(deadline * 1000);
-  /** Of these the logs are read. */
+  /** The logs are read for these machines. */
   let underWay = new Map<string, Row>();
   const inspect = async (): Promise<void> => {
     for (const text of await health.inspect(underWay)) notice(text);
@@ -149,7 +148,7 @@ export function handOverPart(
       if (nobody !== null) return ended(id, without(nobody, "staged"));
       await begin();
       waits(id, node.row);
-      // A conductor may have reserved it: then it is as it was, and is asked again while it is watched.
+      // If a conductor has reserved it, nothing changed, and the watch tries again.
       await clear(id);
       return { ...position, is: "partway" };
     },
@@ -160,10 +159,7 @@ export function handOverPart(
   };
 }
 
-/**
- * Puts machines that this run handed over into our maintenance again. What a conductor did meanwhile
- * stays; it does nothing more.
- */
+/** Puts machines that this run handed over into maintenance. Changes of a conductor are kept. */
 export function restagePart(handover: Pick<Handover, "observe" | "stage">): HandOverPart {
   const inspect: HandOverPart["inspect"] = async (changes) => {
     const seen = await handover.observe(changes.map(({ id }) => id));

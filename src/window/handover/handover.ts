@@ -49,7 +49,7 @@ export interface HandoverWords {
 
 type Ended = Pick<HandedOver, "trouble" | "noted" | "broke">;
 
-/** Hands staged machines over to conductors, or with `undo` puts those released into maintenance again. */
+/** Hands staged machines over to conductors, or with `undo` stages them again. */
 export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<Ended> {
   const { undo, node = [], lockWait, conductorLog = [] } = words;
   return inRun(words.run, "handover", { kind: "migration" }, (run) =>
@@ -69,8 +69,7 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
       checkIdentity(target, identity);
       checkReasons(found);
       const logs: Followed[] = [];
-      // A log that cannot be read is reported before anything of the run is written.
-      // It is followed from its end, whichever line verify is to begin with.
+      // An unreadable log is reported before the run is written.
       for (const { path } of await logsAt(conductorLog)) logs.push(keep(await follow(path)));
       const handing = { handover: committing(createHandover(database, found)), logs };
       return withLocked(run, await lockTarget(database), HAND_OVER, identity, async (session) => {
@@ -115,38 +114,37 @@ function backText({ made, trouble }: HandedOver): string {
 export interface Releasing extends WindowSession {
   readonly handover: Handover;
   readonly logs: readonly Log[];
-  /** Hears of machines behind us, and of what concerns all of them. */
+  /** Receives the number of finished machines, and messages about all machines. */
   readonly progress: Progress;
 }
 
-/** What became of machines that were handed over, or staged again. */
+/** The result of a hand-over or of staging again. */
 interface HandedOver {
   readonly made: number;
-  /** Taken over, or free for a conductor to work with, those of earlier runs too. */
+  /** Taken over, or available for a conductor, including earlier runs of the command. */
   readonly done: number;
   readonly held: number;
-  /** Released, and not seen taken over when this ended. */
+  /** Released, but not taken over before the end. */
   readonly waiting: number;
-  /** Failed, or left as they are on the way back. */
+  /** Failed, or skipped during undo. */
   readonly trouble: readonly Trouble[];
-  /** Handed over, and a conductor reports an error of it that is worth a look. */
+  /** Handed over, with an error of a conductor to check. */
   readonly noted: readonly Trouble[];
-  /** How many of them stood so when this began. */
+  /** Number of these that were finished before. */
   readonly before: number;
-  /** What became of conductors, and what ails all machines: a sentence each. */
+  /** Messages about conductors and about all machines. */
   readonly notices: readonly string[];
   readonly stopped: boolean;
-  /** Machines that ended, while it worked; null where too few passes of a conductor were seen. */
+  /** Finished machines per minute. Null after too few passes of a conductor. */
   readonly perMinute: number | null;
-  /** Why it ended after a machine was changed: to be thrown once the rest is reported. */
+  /** A failure after the first change, thrown after the report. */
   readonly broke: MigrationError | null;
 }
 
 /**
- * Hands staged machines over in the order of the plan and watches each until a conductor has it. Safe
- * to run again: the rows tell who was released.
- *
- * @throws MigrationError when something breaks before the first is released, else as `broke`
+ * Hands staged machines over in plan order and waits until a conductor has each. Safe to repeat,
+ * because rows show the released machines.
+ * @throws MigrationError if it fails before the first release. Later ones are in `broke`
  */
 export async function release(
   plan: AsyncIterable<readonly PlannedNode[]>,
@@ -170,10 +168,8 @@ export async function release(
 }
 
 /**
- * Takes releases back: the machines this run released are put into our maintenance again. Safe to run
- * again.
- *
- * @throws MigrationError when something breaks before the first is staged, else as `broke`
+ * Puts released machines into maintenance again. Safe to repeat.
+ * @throws MigrationError if it fails before the first change. Later ones are in `broke`
  * @param lockWait seconds to wait for conductors' locks
  */
 export async function restage(
@@ -185,7 +181,7 @@ export async function restage(
   const part = restagePart(releasing.handover);
   const pace = { ...ONE_BY_ONE, lockWait: lockWait * 1000 };
   const leg = { part, command: "handover --undo", changes: () => changesOf(plan), pace };
-  // What a conductor said of a machine it has no more is no matter.
+  // A conductor's errors about a staged machine no longer matter.
   return { ...tally.end(await windowBack(leg, releasing, tally.ends)), noted: [] };
 }
 
@@ -195,7 +191,7 @@ async function* changesOf(
   for await (const batch of plan) yield batch.map((node) => ({ id: node.uuid, node }));
 }
 
-/** Counts machines as they end; keeps only those that somebody has to hear of. */
+/** Counts finished machines, and keeps only those to report. */
 function tallyOf(progress: Releasing["progress"]) {
   const trouble: Trouble[] = [];
   const noted: Trouble[] = [];
@@ -227,7 +223,7 @@ function tallyOf(progress: Releasing["progress"]) {
   };
 }
 
-/** A place to die right after each change. */
+/** Failpoints after each change. */
 function committing(handover: Handover): Handover {
   const then = async (point: string, changed: boolean): Promise<boolean> => {
     await failpoint(point);

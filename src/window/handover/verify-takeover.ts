@@ -27,16 +27,15 @@ import {
 
 export interface TakeoverAsked
   extends Pick<VerifyAsked, "run" | "keyFile" | "ironicDb" | "allRows"> {
-  /** Of conductors: `FILE`, or `FILE:LINE` to begin there. */
+  /** Logs of conductors: `FILE`, or `FILE:LINE` to start there. */
   readonly conductorLog?: readonly string[];
 }
 
 /**
- * Looks once where each machine stands, what it lacks, and what the conductors' logs complain of; lists
- * what is not as it should be. Only the database says who took a machine over: REST says who should
- * have it. `accept` records that the operator accepted the errors in the logs.
- *
- * @throws MigrationError N2I-E105, N2I-E326 where no machine is to be looked at
+ * Checks each machine's hand-over once, with missing fields and errors in the conductors' logs.
+ * Needs the database, because REST shows only the expected conductor. `accept` records that the
+ * operator accepted the errors in the logs.
+ * @throws MigrationError N2I-E105, N2I-E326 if there is no machine to check
  */
 export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
   const opened = await openToVerify(asked);

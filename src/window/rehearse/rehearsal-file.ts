@@ -6,13 +6,13 @@ import type { Rehearsal } from "../../model/rehearsal.ts";
 import { type RunFolder, readNote } from "../../run/files/run-folder.ts";
 import { butFor } from "../report/rules/window.ts";
 
-/** The folder of a rehearsal in its run: journal and notes of its own. */
+/** The folder of a rehearsal in its run, with its own journal and notes. */
 export const REHEARSAL = "rehearsal";
-/** What the last one found. */
+/** The result of the last one. */
 export const REHEARSED = "rehearsal.json";
 const FORMAT = "nova2ironic/rehearsal@1";
 
-/** What the last rehearsal of a run found; null where there was none, or somebody spoilt the file. */
+/** The result of a run's last rehearsal. Null if there is none, or if the file is invalid. */
 export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
   const note = await readNote(run, REHEARSED);
   if (!isObject(note) || note.format !== FORMAT) return null;
@@ -27,7 +27,7 @@ export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
   return note as unknown as Rehearsal; // as this tool wrote it
 }
 
-/** With what rehearse ends: as the command itself would, where that would be refused. */
+/** The exit status of rehearse: that of the refused command, if any. */
 export function endOf({ refusals, held, stages, nova }: Rehearsal): number {
   if (held) return EXIT_STATUS[nova.left > 0 ? "partial" : "done"].status;
   const [first] = refusals.toSorted(
@@ -43,7 +43,7 @@ function isRate(loaded: Json | undefined): boolean {
   return isObject(loaded) && typeof loaded.count === "number" && typeof loaded.seconds === "number";
 }
 
-/** What the last rehearsal says of a plan, for people. */
+/** Text about the last rehearsal of a plan. */
 export function rehearsedText(
   { at, plan, held, stages, refusals, nova }: Rehearsal,
   present: string | null,

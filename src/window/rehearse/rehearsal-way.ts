@@ -15,7 +15,7 @@ import type { Sink } from "../../run/sink.ts";
 import { loadedIn } from "../report/history.ts";
 
 interface RehearsalJob {
-  /** Whose journal it is. */
+  /** The run of its journal. */
   readonly inner: RunFolder;
   readonly words: Pick<
     ApplyWords,
@@ -24,7 +24,7 @@ interface RehearsalJob {
   >;
   /** A digest of all rows of the copies. */
   readonly digest: () => Promise<string>;
-  /** Machines that the plan loads. */
+  /** Number of machines to load. */
   readonly machines: number;
   readonly sink: Sink;
 }
@@ -35,27 +35,26 @@ export interface Rehearsed {
   readonly refusals: RehearsedRefusal[];
   loaded: { readonly count: number; readonly seconds: number } | null;
   asBefore: boolean | null;
-  /** What apply was let do that it refused. */
+  /** Refusals of apply that the rehearsal overrides. */
   readonly allowed: Partial<ApplyWords>;
 }
 
 interface Ran {
   readonly rows: number;
-  /** Of the writing alone. */
+  /** Only of the writes. */
   readonly seconds: number | null;
   readonly result: string;
 }
 
-/** All went as planned. */
 export const DONE = "done";
 
-/** No nova-compute knows of a copy. */
+/** No nova-compute uses a copy. */
 const NOBODY = { seconds: 0, allowed: true, queued: true, tell: () => undefined };
 
-/** Ends of a command that say something of the plan and its target. */
+/** Exit statuses that depend on the plan and its target. */
 const RESULTS: readonly number[] = [EXIT_STATUS.refused.status, EXIT_STATUS.denied.status];
 
-/** What apply refuses that a rehearsal may go on without, as nobody's machine is at stake. */
+/** Refusals of apply that a rehearsal may override, because no real machine is affected. */
 const GOES_ON: {
   readonly [code: string]: { readonly words: Partial<ApplyWords>; readonly how: string };
 } = {
@@ -66,11 +65,7 @@ const GOES_ON: {
   },
 };
 
-/**
- * Runs the functions of the commands themselves. It ends if one of them refuses, because a refusal is a result.
- *
- * @returns false when it was stopped on request
- */
+/** Runs the commands until one refuses. @returns false if it was stopped */
 export async function executeAll(job: RehearsalJob, rehearsed: Rehearsed): Promise<boolean> {
   const before = await job.digest();
   const ways: readonly (readonly [string, () => Promise<Ran | null>])[] = [
@@ -97,7 +92,7 @@ export async function executeAll(job: RehearsalJob, rehearsed: Rehearsed): Promi
   return true;
 }
 
-/** What apply refuses is what the rehearsal was to find; a lost connection or a full disk says nothing of it. */
+/** Records a refusal as a result. Other failures, such as a full disk, are thrown. */
 function refusedAt(stage: string, thrown: unknown, { refusals }: Rehearsed): Ran {
   const cause = withoutHalf(thrown);
   if (!(cause instanceof MigrationError) || !RESULTS.includes(cause.exit)) throw cause;
@@ -106,7 +101,7 @@ function refusedAt(stage: string, thrown: unknown, { refusals }: Rehearsed): Ran
   return { rows: 0, seconds: null, result: `refused: ${code}` };
 }
 
-/** A command that ends midway reports what it committed. On a copy this does not matter. */
+/** A command that ends partway reports what it committed. On a copy this does not matter. */
 function withoutHalf(cause: unknown): unknown {
   const isHalf = cause instanceof MigrationError && cause.code === "N2I-E301";
   return isHalf && cause.cause instanceof MigrationError ? withoutHalf(cause.cause) : cause;
@@ -135,7 +130,7 @@ async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null
   };
 }
 
-/** Whether a rehearsal may go on where apply would stop; the same refusal stops it the second time. */
+/** Whether a rehearsal continues after a refusal. The same one ends it the second time. */
 function goesOn(cause: unknown, { refusals, allowed }: Rehearsed): boolean {
   if (!(cause instanceof MigrationError)) return false;
   const { code, message, fix } = cause;
@@ -155,7 +150,7 @@ async function compared(job: RehearsalJob): Promise<Ran> {
   return { rows: comparedOf(verified.tally), seconds: null, result };
 }
 
-/** The first rows that are not as planned, by name. */
+/** The first rows that differ from the plan, by name. */
 function unplanned(rows: Several): string {
   return rows.length === 0 ? "not as planned" : `not as planned: ${listed(rows, NAMED)}`;
 }
@@ -181,8 +176,8 @@ async function entriesOf({ inner }: RehearsalJob): Promise<Entries> {
 }
 
 /**
- * Hides the output of the commands in a rehearsal, because its table has the results. Shows their progress.
- *
+ * Hides the output of the commands in a rehearsal, because its table has the results. Shows their
+ * progress.
  * @param rows collects the rows that differ from the plan
  */
 function within(

@@ -38,10 +38,9 @@ export type RehearseWords = Pick<
 >;
 
 /**
- * Runs apply, verify, rollback, apply and verify on copies of Ironic's and Nova's databases that the operator restored from
- * a backup. The databases of the plan are not opened.
- *
- * @returns null when it was stopped on request
+ * Runs apply, verify, rollback, apply and verify on copies of Ironic's and Nova's databases that
+ * the operator restored from a backup. The plan's databases are not opened.
+ * @returns null if it was stopped
  * @throws MigrationError N2I-E300, N2I-E351 for a database that is not such a copy, N2I-E352
  */
 export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | null> {
@@ -108,7 +107,6 @@ type CopyOptions = Pick<ApplyWords, "ironicDb" | "novaDb" | "novaApiDb">;
 /** Copies that a rehearsal may write to. */
 interface RehearsalCopies {
   readonly databases: Copies;
-  /** Their addresses, for people. */
   readonly shown: readonly string[];
   readonly nova: Rehearsal["nova"];
   /** A digest of their rows. */
@@ -121,18 +119,17 @@ interface Copy {
   readonly spec: string;
   /** The database of the plan that it replaces. */
   readonly planned: TargetIdentity | NovaIdentity;
-  /** The tables that are compared before and after; all without it. */
+  /** The tables that are compared before and after. Default: all. */
   readonly tables?: readonly string[];
   /** The names of services that reported within the last minute. */
   readonly running: (copy: Database) => Promise<readonly string[]>;
 }
 
 /**
- * Opens the databases that the operator restored for a rehearsal, and checks that the plan fits them and that no service
- * uses them. Nothing is written.
- *
- * @throws MigrationError N2I-E300 for other schemas than the plan's, N2I-E351 for the plan's own databases and for those
- * of running services
+ * Opens the restored databases read-only, and checks that the plan fits them and no service uses
+ * them.
+ * @throws MigrationError N2I-E300 for other schemas than the plan's, N2I-E351 for the plan's own
+ * databases and for those of running services
  */
 async function openCopies(
   options: CopyOptions & { readonly ironicDb: string },
@@ -163,7 +160,7 @@ async function openCopies(
   };
 }
 
-/** The rows of Nova that the plan changes, and why they are not rehearsed. */
+/** The rows of Nova that the plan changes, and the reason why they are not rehearsed. */
 function rehearsedNova(
   files: NovaFiles | null,
   { novaDb, novaApiDb }: CopyOptions,

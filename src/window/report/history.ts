@@ -10,12 +10,12 @@ import { LOOKS } from "../../run/stages.ts";
 import { readRehearsal } from "../rehearse/rehearsal-file.ts";
 import type { Measured, RanCommand } from "./rules/facts.ts";
 
-/** Commands a report lists: the newest. */
+/** A report lists at most this many of the newest commands. */
 const KEPT = 200;
-/** Milliseconds without an entry after which nobody was waiting: the night was over, or stopped. */
+/** Milliseconds without an entry that end a session. */
 const PAUSE = 15 * 60_000;
 
-/** How long things took in this run, by its log, the record of its window and its journal. */
+/** Durations of this run, from its log, migration record and journal. */
 export async function measuredOf(run: string, entries: Entries): Promise<Measured> {
   const [commands, recorded] = [await ranIn(run), await inWindow(run)];
   const isLogged = (one: RanCommand): boolean => commands.some((other) => covers(other, one));
@@ -30,15 +30,15 @@ export async function measuredOf(run: string, entries: Entries): Promise<Measure
   };
 }
 
-/** The commands of a run by its log; one that nobody could write or read has none. */
+/** The commands of a run, from its log. Empty if it is missing. */
 async function ranIn(run: string): Promise<readonly RanCommand[]> {
   const path = join(run, "log.jsonl");
-  // O_NONBLOCK: to open a pipe would wait for its writer.
+  // Without O_NONBLOCK, opening a pipe would wait for its writer.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
   if (file === null) return [];
   if (!(await file.stat()).isFile()) return file.close().then(() => []);
   const ran: RanCommand[] = [];
-  /** Commands whose end was not read yet, by process: several may write at a time, and one may be killed. */
+  /** Commands without an end, by process. Several processes may write, and one may be killed. */
   const begun = new Map<string, RanCommand>();
   for await (const line of file.readLines()) {
     const fact = parseObject(line);
@@ -50,12 +50,12 @@ async function ranIn(run: string): Promise<readonly RanCommand[]> {
     if (fact.type === "begin") begun.set(pid, begunOf(fact));
     if (ran.length > KEPT) ran.shift();
   }
-  // The command that asks has not ended either.
+  // This command has not ended either.
   begun.delete(String(process.pid));
   return [...ran, ...begun.values()].filter(({ command }) => command !== "");
 }
 
-/** An option that makes a command do other work than its name says. */
+/** An option that changes what a command does. */
 const OTHER_WORK = / --(plan|undo|takeover|final)(?= |$)/;
 
 function begunOf({ command, ts, by }: JsonObject): RanCommand {
@@ -74,7 +74,7 @@ function ended(begun: RanCommand, { ts, status, name }: JsonObject): RanCommand 
   return { ...begun, seconds, status: known, result: typeof name === "string" ? name : "" };
 }
 
-/** What the record of the window has: its beginning and end, and stages, those too that `run` went through. */
+/** Start, end and stages in the migration record, including stages of `run`. */
 async function inWindow(path: string): Promise<readonly RanCommand[]> {
   const recorded: RanCommand[] = [];
   const begun = new Map<string, RanCommand>();
@@ -92,7 +92,7 @@ async function inWindow(path: string): Promise<readonly RanCommand[]> {
   return recorded;
 }
 
-/** Whether a stage in the record is a command of the log. */
+/** Whether the log already has a stage of the record. */
 function covers(command: RanCommand, { command: stage, at }: RanCommand): boolean {
   const from = Date.parse(command.at);
   const to = from + (command.seconds ?? 0) * 1000;
@@ -101,21 +101,21 @@ function covers(command: RanCommand, { command: stage, at }: RanCommand): boolea
   );
 }
 
-/** The record of the window has no options: `finish --undo` is in it as `finish`. */
+/** The record has no options: `finish --undo` is recorded as `finish`. */
 function nameOf(command: string): string {
   return command.split(" ")[0] ?? "";
 }
 
-/** Rows of Ironic and Nova that apply wrote, and the time its batches took. */
+/** Rows that apply wrote to Ironic and Nova, and the duration of its batches. */
 export function loadedIn(entries: Entries): Measured["loaded"] {
   let [count, took, open, since] = [0, 0, 0, 0];
   let by = "";
   for (const entry of batchesOf(entries, IRONIC, ...NOVA_NAMES)) {
     const at = Date.parse(entry.at);
     if (entry.do === "begin") {
-      // What another process began it did not end.
+      // A batch of another process did not end.
       if (entry.by !== by) open = 0;
-      // Batches overlap: one begins while the one before is being written.
+      // Batches overlap: one begins while the previous one is written.
       if (open === 0) since = at;
       [open, by] = [open + 1, entry.by];
     }
@@ -130,7 +130,7 @@ export function loadedIn(entries: Entries): Measured["loaded"] {
   return count > 0 ? { count, seconds: took / 1000 } : null;
 }
 
-/** Machines that were taken over, and the time from the first to the last of each sitting. */
+/** Machines that were taken over, and the time from first to last in each session. */
 function handedIn(entries: Entries): Measured["handed"] {
   let [count, took, last] = [0, 0, Number.NaN];
   for (const entry of entriesOf(entries, HAND_OVER)) {

@@ -15,17 +15,13 @@ import type { FoundGroup, ReportFacts } from "./rules/facts.ts";
 import { nightText } from "./rules/night.ts";
 import { second } from "./rules/window.ts";
 
-/** Rows of a table, and of the one that a page has room for. */
+/** Maximum of table rows, and of those in the short form. */
 const MOST = 12;
 const MOST_BRIEF = 5;
 
 type Cells = readonly (string | number)[];
 
-/**
- * The report for a change ticket: Markdown as GitHub, GitLab and Jira's converters read it.
- *
- * @param all every section; without it a page
- */
+/** The report as Markdown for a change ticket. @param all every section. Default: one page */
 export function markdown(facts: ReportFacts, all: boolean): string {
   const { verdict, nova } = facts;
   const pieces = [
@@ -54,7 +50,7 @@ export function markdown(facts: ReportFacts, all: boolean): string {
   return `${pieces.join("\n\n")}\n`;
 }
 
-/** What a change board asks: how many, what is to be done first, what was accepted, how long. */
+/** The facts for a change board: counts, tasks, accepted findings and duration. */
 function brief(facts: ReportFacts): readonly string[] {
   const { totals, nova } = facts;
   const open = totals.found.filter(({ open: machines, elsewhere }) => machines + elsewhere > 0);
@@ -159,7 +155,7 @@ function table(titles: readonly string[], rows: readonly Cells[], most = MOST): 
   ].join("\n");
 }
 
-/** Text that Markdown leaves as it is, on one line: it may come from a database. */
+/** Escapes Markdown in a text that may come from a database, on one line. */
 function plain(text: string): string {
   return visible(text).replace(/[\\`*[\]<>#|~&]|(?<![a-z0-9])_|_(?![a-z0-9])/gi, "\\$&");
 }

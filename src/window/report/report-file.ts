@@ -12,21 +12,20 @@ import { inRun } from "../../run/run.ts";
 /** In the run's folder. */
 const REPORT = "report.html";
 
-/** How a report begins; a file that begins otherwise is not written over. */
+/** The start of a report. A file that starts differently is not overwritten. */
 const OURS = /^(<!doctype html>\n<!-- nova2ironic report|# Move of nova-baremetal to Ironic)/;
 
 /**
- * Writes a report whole, readable for this user alone, or leaves what was there.
- *
+ * Writes a complete report, readable only by this user, or keeps the existing file.
  * @returns its absolute path
- * @throws MigrationError N2I-E100 where another file has that name, N2I-E120, N2I-E302
+ * @throws MigrationError N2I-E100 if another file has that name, N2I-E120, N2I-E302
  */
 export async function writeReport(
   run: string,
   output: string | undefined,
   text: AsyncIterable<string> | Iterable<string>,
 ): Promise<string> {
-  // Other stages remove what is not whole in a run, so none of them may be at work.
+  // Other commands remove partial files in a run, so none may be running.
   if (output === undefined)
     return inRun(run, "report", { kind: "migration" }, ({ path }) =>
       write(resolve(path, REPORT), text),
@@ -36,7 +35,7 @@ export async function writeReport(
   return write(path, text);
 }
 
-/** Keeps the packed machines in a temporary file beside the report until the text before them is known. */
+/** Keeps the packed machines in a temporary file until the text before them is complete. */
 export function openParts(output: string | undefined) {
   let temp: Awaited<ReturnType<typeof createTemp>> | null = null;
   return {
@@ -47,7 +46,7 @@ export function openParts(output: string | undefined) {
       temp = await createTemp(dirname(path), basename(path));
       await writeInto(temp.handle, path, pieces);
     },
-    /** What was kept, in the same order. */
+    /** The kept text, in order. */
     async *pieces(): AsyncGenerator<string> {
       yield* temp?.handle.createReadStream({ start: 0, encoding: "latin1", autoClose: false }) ??
         [];
@@ -94,7 +93,7 @@ async function checkName(path: string): Promise<void> {
 async function beginningOf(path: string): Promise<string | null> {
   let head = "";
   try {
-    // To read a pipe would wait for its writer.
+    // Reading a pipe would wait for its writer.
     if (!(await stat(path)).isFile()) return "";
     for await (const piece of createReadStream(path, { encoding: "utf8", end: 99 })) head += piece;
   } catch (cause) {
@@ -104,7 +103,7 @@ async function beginningOf(path: string): Promise<string | null> {
   return head;
 }
 
-/** Script and style sheet of the report's page, as the build made them. */
+/** Script and style sheet of the report's page, from the build. */
 export function pageAssets(): { readonly script: string; readonly style: string } {
   const read = (name: string): string =>
     readFileSync(join(packageRoot(), "dist", "page", name), "utf8").trim();

@@ -6,11 +6,11 @@ import type { NovaTotals, ReportFacts } from "./rules/facts.ts";
 import { clock } from "./rules/night.ts";
 import { minute } from "./rules/window.ts";
 
-/** Whether a command asks or writes: who signs has to know. */
+/** Reviewers need to know that the command is read-only. */
 export const PROMISE =
   "This report was made from the run's files. It asked no database and wrote to none; passwords are not in it.";
 
-/** Where the plan comes from and where it goes, a line each. */
+/** Source and target of the plan, one line each. */
 export function aboutOf({
   run,
   at,
@@ -44,13 +44,13 @@ export function aboutOf({
   ];
 }
 
-/** Verdicts that occur, with what they mean. */
+/** The verdicts of the plan, with their meaning. */
 export function verdictRows({ plan }: ReportFacts): readonly {
   readonly verdict: Verdict;
   readonly machines: number;
   readonly means: string;
 }[] {
-  // The names of an object of this type are its keys, which Object.keys does not tell.
+  // The names of an object of this type are its keys, which Object.keys does not type.
   return (Object.keys(SIGNS) as Verdict[])
     .map((verdict) => ({
       verdict,
@@ -60,7 +60,7 @@ export function verdictRows({ plan }: ReportFacts): readonly {
     .filter(({ machines }) => machines > 0);
 }
 
-/** Machines by compute host, with a column for each verdict that occurs. */
+/** Machines by compute host, with a column for each verdict of the plan. */
 export function hostRows(facts: ReportFacts): {
   readonly titles: readonly string[];
   readonly rows: readonly (readonly (string | number)[])[];
@@ -75,7 +75,7 @@ export function hostRows(facts: ReportFacts): {
   };
 }
 
-/** The steps of the night; with a planned window, by the clock. */
+/** The steps of the migration, with clock times if its start is planned. */
 export function nightRows({ night, window }: ReportFacts): {
   readonly titles: readonly string[];
   readonly rows: readonly (readonly string[])[];

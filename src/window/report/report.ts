@@ -29,11 +29,11 @@ import { judge } from "./rules/verdict.ts";
 
 interface Report {
   readonly facts: ReportFacts;
-  /** Some machines, those that need a look before others; none where nobody takes machines. */
+  /** Some machines, those that need attention first. Empty if machines are not reported. */
   readonly first: readonly ReportMachine[];
 }
 
-/** Takes every machine, in the order of the plan, before anything else is known; memory is that of a batch. */
+/** Receives every machine in plan order, before other facts are known. */
 type Take = (
   run: RunFolder,
   machines: AsyncIterable<readonly Reported[]>,
@@ -42,12 +42,7 @@ type Take = (
 
 type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
 
-/**
- * Reads a run's artefacts, journal and log: what its plan would do, what was found and accepted, what was
- * done so far and how long that took. Asks no database, and parses each artefact once.
- *
- * @throws MigrationError N2I-E110 to N2I-E115
- */
+/** Reads a run's files, but no database. @throws MigrationError N2I-E110 to N2I-E115 */
 export async function report(
   words: { readonly run: string; readonly window?: string },
   sink: Sink,
@@ -115,7 +110,7 @@ export async function report(
   return { facts, first: some.all() };
 }
 
-/** Whether take-over of a release leaves boot files in deploy mode, and whether it can wait for `handover`. */
+/** Whether a release's take-over edits boot files, and whether it supports staging. */
 async function takeOverOf(name: string): Promise<{ boots: boolean; staged: boolean }> {
   const { releases } = await loadMappings();
   const release = releases.find(({ doc }) => doc.release === name);
@@ -123,7 +118,7 @@ async function takeOverOf(name: string): Promise<{ boots: boolean; staged: boole
   return { boots: release?.doc.boot === "deploy", staged };
 }
 
-/** Machines that are read without a script. */
+/** Machines to show without a script. */
 const FIRST = 25;
 
 function createFirst() {
@@ -134,7 +129,7 @@ function createFirst() {
     if (kept.length < FIRST) kept.push(machine);
   };
   return {
-    /** The same machines, of which it keeps some. */
+    /** Passes the machines on, and keeps some of them. */
     async *of(batches: AsyncIterable<readonly Reported[]>): AsyncGenerator<readonly Reported[]> {
       for await (const batch of batches) {
         for (const { machine } of batch) add(machine);
@@ -145,11 +140,7 @@ function createFirst() {
   };
 }
 
-/**
- * The commands that show and take the way back.
- *
- * @param back what is to be taken back before a rollback
- */
+/** The commands that preview and run the rollback. @param back commands to undo before it */
 function undoOf(run: string, back: readonly BackFirst[]): readonly string[] {
   const before = back.map(({ command, ...of }) =>
     nextCommand(command, { run }, { ...of, undo: true }),
@@ -179,10 +170,10 @@ async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>): Promise<Nov
   };
 }
 
-/** Findings of Nova's own rows that are listed; the others are counted. */
+/** At most this many findings of Nova's own rows are listed. */
 const MOST = 50;
 
-/** Steps of one table that change the same columns are alike; of flavors, those of one flavor. */
+/** Groups steps of one table with the same changed columns, or for flavors, steps of one flavor. */
 function groupOf({ table, part, before, after, of }: NovaStep): NovaGroup {
   const row = after ?? before ?? {};
   const changed = Object.keys(row).filter(
@@ -196,7 +187,7 @@ function groupOf({ table, part, before, after, of }: NovaStep): NovaGroup {
   };
 }
 
-/** Machines of the plan with what only the snapshot says of them; both have the same order. */
+/** Machines of the plan with their facts from the snapshot, both in the same order. */
 async function* reported(
   plan: AsyncIterable<readonly PlannedMachine[]>,
   snapshot: Snapshot | null,
@@ -216,7 +207,7 @@ async function* reported(
   }
 }
 
-/** Reads the snapshot on to the machine with this id. */
+/** Reads the snapshot up to the machine with this id. */
 function sourceOf(snapshot: Snapshot) {
   const batches = snapshot.lines()[Symbol.asyncIterator]();
   let batch: readonly (Machine | { readonly orphan: unknown })[] = [];

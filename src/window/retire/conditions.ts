@@ -4,7 +4,7 @@ import type { PlanCounts } from "../../model/artefact.ts";
 import type { DatabaseAddress } from "../../model/database.ts";
 import { isLeaseTable, LEASE_TABLES } from "../../model/nova/leases.ts";
 
-/** One condition for nova_bm to go, and why it does not hold; null where it does. */
+/** A condition for dropping nova_bm, and the reason why it fails. Null if it holds. */
 export interface Gate {
   readonly gate: string;
   readonly why: string | null;
@@ -12,7 +12,7 @@ export interface Gate {
 
 const UNTOLD = "the plan changes Nova, and its location is missing; give --nova-db";
 
-/** nova_bm's own tables, and those of leases, in the order they are dropped: what names the database goes last. */
+/** Tables of nova_bm and of leases in drop order. The one that identifies the database is last. */
 const DROPPED: readonly string[] = [
   ...["bm_boot_records", "bm_locks", "bm_service_leases"],
   "bm_deployments",
@@ -22,10 +22,10 @@ const DROPPED: readonly string[] = [
   "migrate_version",
 ];
 
-/** Tables that tell that another service lives in the same database. */
+/** Tables that show that another service uses the same database. */
 const OTHERS = ["instances", "compute_nodes", "nodes", "conductors", "flavors"];
 
-/** @param skipped machines the site document leaves out, the soft-deleted not among them */
+/** @param skipped machines that the site document skips, without soft-deleted ones */
 export function outGate({ verdicts }: PlanCounts, skipped: number): Gate {
   const kinds = [
     [verdicts.blocked, "blocked"],
@@ -39,7 +39,7 @@ export function outGate({ verdicts }: PlanCounts, skipped: number): Gate {
   };
 }
 
-/** @param handover of a staged load; null: it was not staged */
+/** @param handover of a staged load. Null: it was not staged */
 export function stagedGate(
   handover: { readonly staged: number; readonly released: number } | null,
   { staged }: Pick<Tally, "staged">,
@@ -54,10 +54,7 @@ export function stagedGate(
   };
 }
 
-/**
- * @param rows names of those that differ
- * @param untold the plan has Nova, and nothing says where it is
- */
+/** @param untold the plan has Nova, and its location is missing */
 export function verifiedGate(equal: boolean, rows: readonly string[], untold: boolean): Gate {
   const named = rows.length === 0 ? "rows of Nova" : listed(rows, NAMED);
   const wrong = equal ? [] : [`not as planned: ${named}; run verify`];
@@ -73,7 +70,7 @@ export function sameGate(changed: readonly string[]): Gate {
   };
 }
 
-/** @param repositories whose versions migrate_version tells */
+/** @param repositories in migrate_version */
 export function aloneGate(tables: readonly string[], repositories: readonly string[]): Gate {
   const others = tables.filter((name) => OTHERS.includes(name));
   const foreign = repositories.filter((name) => name !== "nova_bm");
@@ -87,7 +84,7 @@ export function aloneGate(tables: readonly string[], repositories: readonly stri
   };
 }
 
-/** @param running hosts in words; null where the plan has Nova, and nothing says where it is */
+/** @param running text for each host. Null if the plan has Nova, and its location is missing */
 export function legacyGate(running: readonly string[] | null): Gate {
   const gate = "no nova-compute uses the baremetal driver";
   if (running === null) return { gate, why: UNTOLD };
@@ -99,10 +96,7 @@ export function finishedGate(end: { readonly at: string } | null): Gate {
   return { gate: "the run is finished", why: end === null ? "finish has not ended it" : null };
 }
 
-/**
- * The command that dumps a database. Its password is in a file that only the operator can read: an option file on MySQL,
- * a password file on PostgreSQL.
- */
+/** The command that dumps a database, with its password in a file for the operator only. */
 export function dumpCommand(address: DatabaseAddress): string {
   const { engine, host, port, socket, user, database, filename } = address;
   if (engine === "sqlite")
@@ -133,7 +127,7 @@ interface NamedTable {
   readonly columns: readonly { readonly name: string }[];
 }
 
-/** The statements that drop nova_bm's own tables and those of leases. Tables that others made are not dropped. */
+/** Statements that drop the tables of nova_bm and of leases, but no tables of other owners. */
 export function dropStatements(tables: readonly NamedTable[]): readonly string[] {
   const isOurs = ({ name, columns }: NamedTable): boolean =>
     !(name in LEASE_TABLES) ||

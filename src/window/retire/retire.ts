@@ -44,8 +44,8 @@ export interface RetireWords extends Omit<VerifyAsked, "allRows" | "final">, Rea
 }
 
 /**
- * Checks whether nova_bm may be dropped, and prints the commands that dump and drop it. Changes nothing.
- *
+ * Checks whether nova_bm may be dropped, and prints the commands that dump and drop it. Changes
+ * nothing.
  * @throws MigrationError N2I-E340 with every condition that does not hold
  */
 export function retire(words: RetireWords, sink: Sink): Promise<void> {
@@ -64,10 +64,10 @@ export function retire(words: RetireWords, sink: Sink): Promise<void> {
   );
 }
 
-/** Rows kept for a reason, which counts the others. */
+/** At most this many rows are named in a reason. */
 const KEPT = 20;
 
-/** The conditions for nova_bm to be dropped. All are checked. */
+/** The conditions for dropping nova_bm. All are checked. */
 async function retireGates(
   run: RunFolder,
   bm: Database,
@@ -118,7 +118,7 @@ async function placeGates(
   });
 }
 
-/** Machines that somebody decided to leave; nobody asks for one that was deleted. */
+/** Machines that the site document skips, without deleted ones. */
 async function skippedIn(lines: AsyncIterable<readonly PlannedMachine[]>): Promise<number> {
   let skipped = 0;
   for await (const batch of lines)
@@ -127,7 +127,7 @@ async function skippedIn(lines: AsyncIterable<readonly PlannedMachine[]>): Promi
   return skipped;
 }
 
-/** What is listed is noted, and not shown: verify itself shows it. */
+/** Collects listed rows without printing them. verify itself prints them. */
 function noting(sink: Sink, rows: string[]): Sink {
   return {
     ...sink,
@@ -138,7 +138,7 @@ function noting(sink: Sink, rows: string[]): Sink {
   };
 }
 
-/** @throws MigrationError N2I-E340 for another database than the one `extract` read */
+/** @throws MigrationError N2I-E340 for another database than the extracted one */
 function checkSource(extracted: ServerIdentity, found: ServerIdentity): void {
   const changed = differences(extracted, found, []);
   if (changed.length > 0)
@@ -147,10 +147,7 @@ function checkSource(extracted: ServerIdentity, found: ServerIdentity): void {
     });
 }
 
-/**
- * Machines and interfaces of nova_bm that are not as the snapshot has them, by name: a machine counts as
- * changed with any of its interfaces.
- */
+/** Machines and interfaces of nova_bm that differ from the snapshot. */
 async function changedSinceExtract(
   lines: AsyncIterable<readonly SnapshotLine[]>,
   database: Database,
@@ -178,7 +175,7 @@ async function changedSinceExtract(
   return [...wrong, ...[...known.keys()].map((name) => `${name} is gone`)];
 }
 
-/** Without what was found out about it since. */
+/** Without findings, which extract adds. */
 function machineOf({ node, interfaces }: Machine): [string, string] {
   return [`bm_nodes.id=${node.id}`, digestOf({ node, interfaces })];
 }

@@ -10,7 +10,7 @@ interface Given {
   readonly novaConf?: readonly string[];
 }
 
-/** What a command says at its end: what comes next, and what takes it back. `given` are its options. */
+/** The last lines of a command: the next command and its undo. `given` are its options. */
 export const AFTER = {
   /** @param withoutConf hosts without a nova.conf */
   extract(given: Given, withoutConf: readonly string[]) {
@@ -21,10 +21,7 @@ export const AFTER = {
     const novaConf = [...(given.novaConf ?? []), ...added.map((host) => `${host}=FILE`)];
     return `Next: ${nextCommand("extract", given, { novaConf })}\nor, if a site document names the power manager: ${power}\n${plan}`;
   },
-  /**
-   * @param failed whether machines did not answer as they should
-   * @param noConf whether extract was given no nova.conf
-   */
+  /** @param noConf extract had no nova.conf */
   power({ run }: Given, failed: boolean, noConf: boolean) {
     const plan = nextCommand("plan", { run });
     if (!failed) return `Next: ${plan}`;
@@ -36,7 +33,7 @@ export const AFTER = {
   },
   stoppedPower: (given: Given) =>
     stopped(nextCommand("power", given, pick(given, ["only", "node", "host"]))),
-  /** @param asked whether BMCs were asked for it */
+  /** @param asked BMCs were queried for it */
   plan(given: Given, counts: PlanCounts, asked: boolean) {
     const first = asked ? showSkipped(given.run) : nextCommand("power", given);
     const lines = `Fix the causes, or accept them in the site document, then plan again.\nNext: ${first}\nthen: ${nextCommand("plan", given)}`;

@@ -14,35 +14,35 @@ import { lineOf, PLAN } from "./pipeline.ts";
 
 export interface RunWords {
   readonly run: string;
-  /** The last stage that is walked. */
+  /** The last stage to run. */
   readonly until?: RunStage;
-  /** While this file exists no stage begins. */
+  /** While this file exists, no stage starts. */
   readonly pauseFile?: string;
-  /** Seconds a hook may take. */
+  /** Seconds for a hook. */
   readonly hookTimeout: number;
-  /** Seconds to wait for what a person does; without it there is no end. */
+  /** Seconds to wait for the operator. Default: no limit. */
   readonly wait?: number;
   readonly staged: boolean;
   readonly skipBlocked: boolean;
-  /** Seconds, of check and apply. */
+  /** Seconds, for check and apply. */
   readonly watch?: number;
-  /** Of a staged load. */
+  /** For a staged load. */
   readonly perMinute?: number;
-  /** Connections that are not to be used, whatever says them. */
+  /** Connections to ignore, from any source. */
   readonly without?: readonly string[];
 }
 
 export type Words = { readonly [option: string]: unknown };
 
-/** The commands a walk acts with: functions called here, each with the options of its own command line. */
+/** The commands as functions, each with the options of its own command line. */
 export interface Hands {
-  /** Every option of a command: these, what files of connections say, and its defaults. */
+  /** Every option of a command: these, connection files and defaults. */
   readonly options: (command: string, words: Words) => Promise<object>;
-  /** Runs it; gives its exit status. */
+  /** Runs a command and returns its exit status. */
   readonly perform: (command: string, options: object) => Promise<number>;
 }
 
-/** Saves the decisions for later stages. A folder that an interrupted extract left empty becomes a run by it. */
+/** Saves decisions for later stages, also in the empty folder of an interrupted extract. */
 export async function saveDecisions(words: RunWords): Promise<void> {
   const given = pick(words, Object.values(FOR_STAGES).flat());
   if (Object.keys(given).length === 0) return;
@@ -62,7 +62,7 @@ const RUN_OPTIONS: readonly string[] = [
 ];
 const HOOK_TIMEOUT = 300;
 
-/** The step that comes next, or plan if the run's plan is to be made again. @throws MigrationError N2I-E328 */
+/** The next step, or plan if the options of the plan changed. @throws MigrationError N2I-E328 */
 export async function plannedStep(
   run: RunFolder,
   files: RunFiles | null,
@@ -77,7 +77,7 @@ export async function plannedStep(
     ...given,
   });
   const leftOut = [words.without ?? []].flat();
-  // A lost file is no decision: an option that is absent now has to be left out by the command line.
+  // A missing file is no decision. Only the command line can remove an option.
   const changed = await changedOptions(
     run,
     options,
@@ -92,9 +92,8 @@ export async function plannedStep(
 }
 
 /**
- * A plan that was not applied is made again if its options are not those that it was made with.
- *
- * @param changed options that plan would be given now with another value
+ * Plans again if the options changed and the plan was not applied.
+ * @param changed options of plan with another value now
  * @throws MigrationError N2I-E328 if some of it was applied
  */
 export function planAnew(
@@ -103,7 +102,7 @@ export function planAnew(
   words: RunWords,
   changed: readonly string[],
 ): NextStep | null {
-  // What is taken back, or read again, comes before any plan; a plan that comes anyway has the options.
+  // A rollback or extract comes first. A plan that is due anyway uses the new options.
   if (["extract", "rollback", "plan"].includes(step?.command ?? "")) return step;
   const isGiven = Object.keys(pick(words, changed)).length > 0;
   const isFirst = step?.command === "apply" && step.options === undefined;
@@ -123,9 +122,8 @@ export function planAnew(
 }
 
 /**
- * A plan whose power readings are too old is made again where nothing was done of it.
- *
- * @throws MigrationError N2I-E328 where Nova's rows are changed
+ * Allows a new plan after old power readings, if nothing was applied.
+ * @throws MigrationError N2I-E328 if Nova's rows are changed
  */
 export function checkRenewable(files: RunFiles | null): void {
   if (files === null || !changesNova(files)) return;
@@ -137,7 +135,7 @@ export function checkRenewable(files: RunFiles | null): void {
 
 const FLAVORS = "rows of Nova that it changes are changed already";
 
-/** Whether a row of Nova is changed as the plan wants it: flavors come before Ironic's machines. */
+/** Whether Nova's rows of the plan are changed. Flavors come before Ironic's machines. */
 function changesNova({ plan, journal }: RunFiles): boolean {
   if ("missing" in plan || "missing" in journal) return false;
   return NOVA_NAMES.some((name) => isThere(journal.entries, plan.sha256, name));
@@ -149,9 +147,8 @@ function takenBackFirst(files: RunFiles): string {
 }
 
 /**
- * Nobody stops a service, or waits for one, for a plan that is to be made again.
- *
- * @throws MigrationError N2I-E328 where a finished run had loaded what the plan would load again: it was deleted since
+ * Checked first, because the operator should stop no service for a plan that must change.
+ * @throws MigrationError N2I-E328 if a finished run loaded machines that the plan would load again
  */
 export async function checkDeleted(
   run: RunFolder,
@@ -161,7 +158,7 @@ export async function checkDeleted(
   if (files === null) return;
   const { journal } = files;
   const entries = "missing" in journal ? [] : journal.entries;
-  // Also of a second load that was cut short: the run is not finished then.
+  // Also checked for an interrupted second load, when the run is not finished.
   if (!entries.some((entry) => entry.do === "close")) return;
   const { first, count } = await createdAgain(run, entries, NAMED);
   if (count === 0) return;
@@ -173,7 +170,7 @@ export async function checkDeleted(
   );
 }
 
-/** Where a walk ends with what a person has to do. @param fix where the same command is not what comes then */
+/** Ends the run with a task for the operator. @param fix if the next command is another one */
 export function gate(what: string, fix?: string): MigrationError {
   return new MigrationError("N2I-E328", what, fix === undefined ? {} : { fix });
 }

@@ -11,12 +11,7 @@ import { measuredOf } from "../report/history.ts";
 import type { Measured, WindowStep } from "../report/rules/facts.ts";
 import { stepOf } from "../report/rules/window.ts";
 
-/**
- * Estimates the duration of the remaining work of a stage.
- *
- * @param watch seconds that apply watches nova-compute before it writes
- * @param pace of conductors that take machines over
- */
+/** Estimates the remaining duration of a stage. @param watch seconds of apply's watch */
 export function expected(
   files: RunFiles,
   stage: RunStage,
@@ -53,7 +48,7 @@ export async function expectedIn(
   return expected(files, stage, measured, watch, pace);
 }
 
-/** How long a stage takes by what this run measured; null where it is not known, or a person's to say. */
+/** The measured duration of a stage. Null if it is unknown or depends on the operator. */
 export async function takes(
   run: RunFolder | null,
   stage: RunStage,
@@ -71,7 +66,7 @@ function isWatched({ nova }: RunFiles): boolean {
   return (nova.plan?.counts.stopped.length ?? 0) > 0;
 }
 
-/** Rows of the plan that are not in Ironic by our hand, nor were there before. */
+/** Rows of the plan that neither this run created nor Ironic had before. */
 function rowsLeft({ journal, plan }: RunFiles): number {
   if ("missing" in journal || "missing" in plan) return 0;
   const { rows, preExisting } = ownershipOf(journal.entries, IRONIC, plan.sha256);

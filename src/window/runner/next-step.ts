@@ -47,7 +47,7 @@ export async function advice(run: RunFolder): Promise<Advice> {
   });
 }
 
-/** What comes next in a run of another kind, by its status. @param changed what a rollback would take back */
+/** The next step of another kind of run. @param changed rows that a rollback would restore */
 export async function adviceOf(
   run: RunFolder,
   { next, changed }: { readonly next: string; readonly changed: number },
@@ -57,7 +57,7 @@ export async function adviceOf(
   return within(await isWindowClosed(run), run.path, { next, why, takes: "not known", undo });
 }
 
-/** Why a stage comes next, and what a person does before it. */
+/** The reason for a stage, and the operator's tasks before it. */
 const WHY: { readonly [stage in RunStage]: string } = {
   extract: "Nothing is known of the deployment yet; it only reads.",
   power: "It reads each BMC as a conductor will. The plan blocks machines without a power reading.",
@@ -82,7 +82,7 @@ export function whyOf(step: NextStep, stage: RunStage): string {
   return note !== undefined && isDecision(step) ? `${note}. ${why}` : why;
 }
 
-/** What takes back writes, and is refused until the window is open again. */
+/** Undo writes, so a closed window must be opened first. */
 function within(closed: boolean, run: string, { undo, ...advice }: Advice): Advice {
   const open = `nova2ironic window open --run ${shellWord(run)}`;
   return { ...advice, undo: closed ? `${open}, then ${undo}` : undo };

@@ -39,7 +39,7 @@ const FINAL: NextStep = {
 const FINISH: NextStep = { command: "finish" };
 const DONE = "nothing; this run is done";
 
-/** Options of a step that choose what its command does; a load goes on as it was begun. */
+/** Options of a step that change its effect. A load continues in the mode in which it began. */
 export function optionsOf({ command, options }: NextStep, { plan, handover }: RunFiles): object {
   if (command !== "apply") return { ...options };
   const skipBlocked = options !== undefined && !("missing" in plan) && isHeldUp(plan.counts);
@@ -58,7 +58,7 @@ function runOf({ run = "RUN" }: RunFiles): string {
   return run;
 }
 
-/** The command that comes next in a run, by its files alone. */
+/** The next command of a run, from its files alone. */
 export function nextOf(files: RunFiles): string {
   const step = nextStepOf(files);
   if (step === null) return DONE;
@@ -67,7 +67,7 @@ export function nextOf(files: RunFiles): string {
   return lineOf(note === undefined ? step : { ...step, note }, files);
 }
 
-/** Where a run is done and machines are not in Ironic: a line each, how a second night begins. */
+/** For a finished run, one line for each group of machines that are not in Ironic. */
 export function leftBehind(files: RunFiles): readonly string[] {
   const { plan } = files;
   if (stepOf(files) !== null || "missing" in plan) return [];
@@ -83,14 +83,14 @@ export function leftBehind(files: RunFiles): readonly string[] {
           told(blocked, "left behind", "blocked"),
           `Once the causes are fixed: ${[...again, nextCommand("run", { run })].join("\nthen: ")}`,
         ]),
-    // Ironic may well hold the machine, as a node of somebody else's.
+    // Ironic may have the machine as a foreign node.
     ...(conflict === 0
       ? []
       : [told(conflict, "in conflict with what Ironic held already", "conflict")]),
   ].flatMap((text) => text.split("\n"));
 }
 
-/** The step that a person takes next: a plan that apply would refuse is not applied as it is. */
+/** The operator's next step. A plan that apply would refuse must change first. */
 export function nextStepOf(files: RunFiles): NextStep | null {
   const step = stepOf(files);
   const { plan } = files;
@@ -102,13 +102,13 @@ export function nextStepOf(files: RunFiles): NextStep | null {
 
 const FIX = "fix the causes, or accept them in the site document, then plan again";
 
-/** A plan that is made again of the same files is the same plan. */
+/** The same files would make the same plan. */
 function changeFirst({ asked, outdated }: RunFiles): NextStep {
   if (asked === false) return POWER;
   return outdated === true ? PLAN : SHOW;
 }
 
-/** What comes next in a run, by its files alone; null where it is done. */
+/** The next step of a run, from its files alone. Null if it is done. */
 export function stepOf(files: RunFiles): NextStep | null {
   const { snapshot, plan, journal, nova, asked } = files;
   if ("missing" in snapshot)
@@ -126,7 +126,7 @@ export function stepOf(files: RunFiles): NextStep | null {
         ? POWER
         : doneAgain(PLAN, stale ? plan : (nova ?? plan), plan))
     );
-  // What it says is in doubt; verify asks the target alone.
+  // The journal is unreliable, but verify only reads the target.
   if ("missing" in journal) return withNova(VERIFY, nova);
   const back = goOnBack(files);
   if (back !== null) return back;
@@ -142,8 +142,8 @@ function isFirst({ command, options }: NextStep): boolean {
 }
 
 /**
- * What apply, or a rollback, has still to do before the run can end, as `status` says it, and why; null where the plan
- * is loaded. A machine that was taken back by its name is given up: the run is whole without it.
+ * The work that is left before the run can end, with the reason. Null if the plan is loaded.
+ * Machines that were rolled back by name are excluded from the run.
  */
 export function unfinished(files: RunFiles): Unfinished | null {
   const { journal, plan, nova } = files;
@@ -174,25 +174,28 @@ export const APPLY_FIRST =
   "Run apply, then finish again; rollback --node gives up a machine for good.";
 
 /**
- * What finish says of a rollback that is not through. It does not end such a run: that would clear what guards machines
- * whose flavors are Nova's old ones again, while apply and rollback take nothing that the other does not bring back.
+ * Finish refuses an unfinished rollback, because it would remove protection from machines whose
+ * flavors are Nova's old ones. Apply and rollback can undo each other.
  */
 const BACK_FIRST =
   "Settle the rows that rollback --plan would leave, then run rollback again. Or load the other machines again with apply.";
 
-/** A stage whose file is there, and is not what it was: that is said before another takes its place. */
+/** A stage whose file changed or is missing. The reason is shown before it is replaced. */
 function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {
   const why = "missing" in file ? String(file.missing) : "it was made from another snapshot";
   return why.startsWith("N2I-E110 ") && "missing" in plan ? step : { ...step, again: why };
 }
 
-/** Whether a step is for a person to decide: a plan after a rollback, without Nova, or after one that loads nothing; another snapshot of what is loaded; an apply that loads again what was taken back. */
+/**
+ * Whether the operator must decide: a plan after a rollback, without Nova or with no machine to
+ * load, a new snapshot of loaded machines, or an apply that loads rolled-back machines again.
+ */
 export function isDecision({ command, note }: NextStep): boolean {
   if (note === undefined) return false;
   return ["extract", "power", "plan", "show"].includes(command) || note === LOADS_AGAIN.note;
 }
 
-/** A plan that apply would refuse whatever is left out, or whose readings a new power check replaces. */
+/** A plan that apply would refuse in any case, or with outdated readings. */
 function beforeLoading(counts: PlanCounts, files: RunFiles): NextStep {
   // This is no decision: the readings must use the settings of the conductors.
   if (wantsPower(counts))
@@ -207,13 +210,13 @@ export function showSkipped(run: string): string {
   return `nova2ironic show ${shellWord(`${run}/plan`)} --skipped`;
 }
 
-/** Verify found nothing wrong: conductors take over, then nova-compute, then the run ends. */
+/** The next step after a successful verify: take-over, nova-compute, finish. */
 function afterVerify(step: NextStep, { verified, rest }: RunFiles): NextStep {
   if (step.command !== "verify" || verified === undefined) return step;
   if (verified.final) return FINISH;
   if (verified.takeover) return FINAL;
   if (step.options?.takeover === true || !verified.rows) return step;
-  // Over REST a conductor has each machine already.
+  // Over REST, a conductor already has each machine.
   return rest === true ? FINAL : TAKEOVER;
 }
 
@@ -228,27 +231,27 @@ export function loadOf(files: RunFiles) {
 type PlanFile = Exclude<RunFiles["plan"], { readonly missing: string }>;
 
 function afterApply(files: RunFiles, entries: Entries, { sha256, counts }: PlanFile): NextStep {
-  // A plan nothing was done of is a first write, whatever became of earlier ones.
+  // Without a load of this plan, apply is the first write, even after other plans.
   if (!plansOf(entries, IRONIC).includes(sha256)) return { command: "apply" };
   const away = awayOf(files);
   const { open, rows, preExisting } = ownershipOf(entries, IRONIC, sha256);
   if (away !== null) {
     const note = givenUpText(files);
     if (note === null) return { ...PLAN, note: "rolled back; or go on with rollback" };
-    // The others are half loaded.
+    // The other machines are partly loaded.
     return open.length > 0 || waitsInNova(files, entries, away) ? LOADS_AGAIN : { ...PLAN, note };
   }
   const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
   return open.length > 0 || there < counts.nodes + counts.ports ? GOES_ON : VERIFY;
 }
 
-/** Nobody hands over, or starts a service for, machines whose rows of Nova are still to be changed. */
+/** Nova's rows must be changed before the hand-over and before services start. */
 function withNovaRows(step: NextStep, files: RunFiles, entries: Entries): NextStep {
   if (step.command !== "verify") return step;
   return waitsInNova(files, entries, awayOf(files)) ? GOES_ON : step;
 }
 
-/** Whether rows of Nova are still to be changed by a load that was stopped. */
+/** Whether a stopped load has rows of Nova to change. */
 function waitsInNova(
   { nova, verified, finish }: RunFiles,
   entries: Entries,
@@ -256,22 +259,22 @@ function waitsInNova(
 ): boolean {
   if (nova === undefined || "missing" in nova || nova.plan === null) return false;
   const isEnded = finish !== undefined && !("missing" in finish) && finish.end !== null;
-  // Verify asked Nova itself, which knows better than a count; one that found differences is no word for it.
+  // Verify read Nova itself, so it overrides the count, unless it found differences.
   if (isEnded || verified?.rows === true || verified?.final === true) return false;
   return leavesNova(nova.plan, entries, away);
 }
 
-/** A whole load that was staged waits for its hand-over, once its rows were compared; after that, for the conductors. */
+/** The next step of a staged load: hand-over after its rows were compared, then take-over. */
 function afterLoad(next: NextStep, { handover, compared = false }: RunFiles): NextStep {
   if (next.command !== "verify" || handover === null || "missing" in handover) return next;
-  // An apply that was stopped amid its own verify compared nothing, or kept no word of it.
+  // If apply stopped during its own verify, its rows were not compared.
   if (handover.released === 0 && !compared) return next;
   return handover.released < handover.staged
     ? { command: "handover" }
     : { command: "verify", options: { takeover: true } };
 }
 
-/** A plan without Nova loads by the operator's word alone. */
+/** A plan without Nova needs the operator's `--leave-nova`. */
 function withNova(step: NextStep, nova: RunFiles["nova"]): NextStep {
   const { command, options } = step;
   if (command !== "apply" || (nova !== undefined && ("missing" in nova || nova.plan !== null)))
@@ -287,7 +290,7 @@ function withNova(step: NextStep, nova: RunFiles["nova"]): NextStep {
 function withFinish(step: NextStep, files: RunFiles): NextStep | null {
   const { finish } = files;
   if (finish === undefined || "missing" in finish) return step;
-  // It ended without those that were given up.
+  // It ended without the excluded machines.
   if (finish.end !== null && step.note !== undefined && step.note === givenUpText(files))
     return null;
   if (step.command !== "verify" && step.command !== "finish") return step;

@@ -7,7 +7,7 @@ import type { NextCommand } from "../../run/next.ts";
 import type { Standing } from "../report/rules/verdict.ts";
 import { loadOf } from "./pipeline.ts";
 
-/** How far a run got with its plan, by its files alone. */
+/** The progress of a run with its plan, from its files alone. */
 export function standingOf(files: RunFiles): Standing {
   const { handover, verified, finish } = files;
   const ended =
@@ -18,13 +18,13 @@ export function standingOf(files: RunFiles): Standing {
   return { load: loadedOf(files, ended), staged, verified: verifiedOf(verified), ended };
 }
 
-/** A command whose `--undo` comes before a rollback; boot's, for each tree. */
+/** A command to undo before a rollback. For boot, one for each tree. */
 export interface BackFirst {
   readonly command: NextCommand;
   readonly tftpRoot?: string;
 }
 
-/** What is to be taken back before a rollback: after finish it refuses, and a conductor holds what was released. */
+/** Commands to undo before a rollback, which refuses after finish and skips released machines. */
 export function backFirst({ finish, handover, boot }: RunFiles): readonly BackFirst[] {
   const back: BackFirst[] = [];
   if (finish !== undefined && !("missing" in finish) && finish.end !== null)
@@ -35,7 +35,7 @@ export function backFirst({ finish, handover, boot }: RunFiles): readonly BackFi
   return [...back, ...trees.map((tftpRoot) => ({ command: "boot" as const, tftpRoot }))];
 }
 
-/** Ironic's rows are half of a load, and what was rolled back may have left some. */
+/** Also checks Nova's rows, and rows that a rollback left. */
 function loadedOf(files: RunFiles, ended: boolean): Standing["load"] {
   const { journal, plan, nova, verified } = files;
   const load = loadOf(files);
@@ -47,12 +47,12 @@ function loadedOf(files: RunFiles, ended: boolean): Standing["load"] {
     );
     return isThere ? "part" : "none";
   }
-  // Verify asked Nova itself, which knows better than a count.
+  // Verify read Nova itself, so it overrides the count.
   if (ended || verified?.rows === true || planned === null) return "whole";
   return isThrough(planned, journal.entries, awayOf(files)) ? "whole" : "part";
 }
 
-/** Whether something of it is there by our hand, or may be. */
+/** Whether rows of this run exist, or may exist. */
 function isHeld({ open, rows, undone }: Ownership): boolean {
   return (
     open.some((span) => undone.get(keyOf(span)) !== "all") ||
@@ -60,7 +60,7 @@ function isHeld({ open, rows, undone }: Ownership): boolean {
   );
 }
 
-/** A look that found nothing wrong is noted as such, so none at all is a look that did. */
+/** Only successful checks are saved, so an empty record means a failure. */
 export function verifiedOf(verified: RunFiles["verified"]): Standing["verified"] {
   if (verified === undefined) return "no";
   const { rows, takeover, final } = verified;

@@ -32,7 +32,7 @@ import { nodesOf, stillReleased } from "../handover/hand-over.ts";
 import { readRehearsal } from "../rehearse/rehearsal-file.ts";
 import { type RunState, statusOf } from "./status-text.ts";
 
-/** An artefact that is missing or broken is a fact about the run, not a failure of status. */
+/** A missing or broken artifact is shown as a fact, so that status does not fail. */
 async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing: string }> {
   try {
     return await work();
@@ -42,7 +42,7 @@ async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing:
   }
 }
 
-/** Reads the whole plan, when a load was staged. */
+/** Reads the whole plan if the load was staged. */
 export async function handoverOf(
   plan: Pick<Awaited<ReturnType<typeof openPlan>>, "footer" | "lines">,
   journal: Entries,
@@ -53,12 +53,12 @@ export async function handoverOf(
   return tally.end();
 }
 
-/** Counts what of a staged load was handed over as its machines go by; null of a load that was not staged. */
+/** Counts the hand-over of a staged load by machine. Null for another load. */
 export function createHandover(sha256: string, journal: Entries) {
   if (!wasStaged(journal, sha256)) return null;
   const known = stillReleased(journal);
   let [staged, released, takeOvers] = [0, 0, 0];
-  // What was there before the first plan of a run no plan of it staged.
+  // Nodes that existed before the first plan were not staged by it.
   const first = plansOf(journal, IRONIC).every((one) => one === sha256);
   return {
     add(line: PlannedMachine): void {
@@ -74,7 +74,7 @@ export function createHandover(sha256: string, journal: Entries) {
   };
 }
 
-/** What a rollback of these machines with Nova's database would still find changed, by the journal. */
+/** Changed rows that a rollback of these machines would find in Nova, according to the journal. */
 async function stillOf(run: RunFolder, entries: Entries, machines: TakenBack): Promise<Still> {
   const all = machines === "all";
   const wants = ({ machine }: NovaStep) => all || machines.has(machine ?? "");
@@ -86,7 +86,7 @@ async function stillOf(run: RunFolder, entries: Entries, machines: TakenBack): P
   return { rows, machines };
 }
 
-/** The plan's steps on Nova's rows, and what was done of any; null where there never was one. */
+/** The plan's steps on Nova, and their progress. Null if there were none. */
 async function novaStateOf(
   run: RunFolder,
   plan: Parameters<typeof novaPlanOf>[1] | null,
@@ -99,11 +99,7 @@ async function novaStateOf(
   return { plan: beside, entries, ...(still !== null && { still }) };
 }
 
-/**
- * What a run's folder holds, and its plan where it can be read.
- *
- * @param handover tells how much of a staged load was handed over
- */
+/** The contents of a run's folder. @param handover counts the hand-over of a staged load */
 export async function filesOf(
   run: RunFolder,
   given: { readonly run: string },
@@ -170,12 +166,7 @@ export async function filesOf(
   return { files, plan };
 }
 
-/**
- * What is true of a run by its files, and the next command.
- *
- * @param given options of status: databases to ask besides
- * @param handover as `filesOf` takes it
- */
+/** The facts of a run, and the next command. @param handover as in `filesOf` */
 export async function runState(
   run: RunFolder,
   given: { readonly run: string } & Places,
@@ -187,7 +178,7 @@ export async function runState(
   return { ...state, fields: { ...state.fields, ...(allocations !== null && { allocations }) } };
 }
 
-/** Whoever asks no database waits for no driver. */
+/** Imported lazily, because most calls need no database driver. */
 async function allocationsOf(
   places: Places,
   lines: () => AsyncIterable<readonly PlannedMachine[]>,
@@ -197,7 +188,7 @@ async function allocationsOf(
   return allocationsText(places, lines);
 }
 
-/** Whether the site document or the power readings are others than those of the plan. */
+/** Whether the site document or the power readings changed since the plan. */
 async function isOutdated(
   run: RunFolder,
   { made_from }: Awaited<ReturnType<typeof openPlan>>["header"],

@@ -44,28 +44,28 @@ import {
 export interface RunEnd {
   readonly ended: "done" | "until" | "stopped" | "gate";
   readonly at: RunStage | null;
-  /** Of the stage that ended it; null: the signal's, which is set. */
+  /** Exit status of the last stage. Null: that of the signal. */
   readonly status: number | null;
 }
 
 interface Walk {
-  /** Whether BMCs were asked anew, as their readings were too old for apply; once is enough. */
+  /** BMCs were queried again because of old readings, which happens only once. */
   renewed: boolean;
-  /** Stages that this walk repeated, with the reason. A second repetition ends the walk. */
+  /** Stages that this run repeated, with the reason. A second repetition ends the run. */
   readonly again: Set<string>;
-  /** Whether it was said since when the window is open. */
+  /** The open window was reported. */
   opened: boolean;
-  /** The plan that was applied last; what apply leaves of it a second one leaves too. */
+  /** The last applied plan. A second apply would skip the same machines. */
   applied: string | null;
   readonly words: RunWords;
   readonly hands: Hands;
   readonly sink: Sink;
 }
 
-/** A machine in trouble is blocked by the plan; of the plan's blocked machines apply says what there is to say. */
+/** Exit statuses that continue: plan blocks failed machines, and apply reports blocked ones. */
 const GOES_ON: { readonly [stage in RunStage]?: readonly number[] } = {
   power: [0, 3],
-  // Other power readings may unblock machines; apply refuses a plan that loads none.
+  // Other power readings may unblock machines. apply refuses a plan that loads none.
   plan: [0, 6],
   check: [0, 1],
 };
@@ -73,10 +73,9 @@ const GOES_ON: { readonly [stage in RunStage]?: readonly number[] } = {
 const INTERRUPTED = [130, 143];
 
 /**
- * Goes from where the run stands to its end: each stage as its own command would, one after the other.
- * Where it stands is what the run's files say, so that whatever ended it, the same command goes on.
- *
- * @throws MigrationError what refused a stage; N2I-E328 at a gate, N2I-E329
+ * Runs the remaining stages in order, each like its own command. The next stage depends only on the
+ * run's files, so the same command resumes after any interruption.
+ * @throws MigrationError of a refused stage; N2I-E328 at a gate, N2I-E329
  */
 export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<RunEnd> {
   const of: Walk = {
@@ -86,12 +85,12 @@ export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<R
   let saved = false;
   for (;;) {
     const { run, files, ...at } = await standing(words.run);
-    // A run that stops before the plan reads nothing for it.
+    // The plan's options are not needed before that stage.
     const step =
       run === null || isBeyond("plan", words.until)
         ? at.step
         : await plannedStep(run, files, at.step, words, hands);
-    // Options that are refused are not saved.
+    // Refused options are not saved.
     if (!saved && run !== null) await saveDecisions(words);
     saved = run !== null;
     if (step === null) {
@@ -108,11 +107,11 @@ export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<R
   }
 }
 
-/** Where the run stands; a run that is not there yet begins with extract. */
+/** The current step of a run. A new run starts with extract. */
 async function standing(path: string) {
   if (!existsSync(path)) return { run: null, step: EXTRACT, files: null };
   const run = await openRun(path, { create: false });
-  // A folder with hooks alone becomes a run by extract.
+  // A folder that contains only hooks becomes a run by extract.
   if (await isRun(run)) await checkKind(run, { kind: "migration" }, "run");
   const { files } = await filesOf(run, { run: path });
   return { run, step: stepOf(files), files };
@@ -127,7 +126,7 @@ function placeOf(step: NextStep, files: RunFiles | null): string {
   return JSON.stringify([step, one(snapshot), one(plan), entries, verified, asked]);
 }
 
-/** @returns null where the walk goes on */
+/** @returns null to continue */
 async function walkOn(
   of: Walk,
   run: RunFolder | null,
@@ -165,7 +164,7 @@ function planOf(files: RunFiles | null): string | null {
   return files === null || "missing" in files.plan ? null : files.plan.sha256;
 }
 
-/** What check asks is in Ironic's database. */
+/** check needs Ironic's database. */
 function checkedFirst({ sink }: Walk, files: RunFiles | null): readonly RunStage[] {
   if (files?.rest !== true) return ["check", "apply"];
   sink.say(
@@ -201,7 +200,7 @@ async function walkStage(
   if (run !== null && !(await runHook(run, "before", stage, words.hookTimeout, sink)))
     return stopped;
   const status = await recorded(run, stage, () => performed(of, run, stage, at));
-  // Not applied: its readings were too old, and the walk looks again where it stands.
+  // If old readings prevented apply, the next step is determined again.
   if (status === AGAIN) return null;
   if (stage === "apply") of.applied = planOf(at.files);
   if (INTERRUPTED.includes(status)) return { ...stopped, status };
@@ -211,7 +210,7 @@ async function walkStage(
   return (await runHook(now, "after", stage, words.hookTimeout, sink)) ? null : stopped;
 }
 
-/** The stages that this run has. */
+/** The stages of this run. */
 function stagesOf(words: RunWords, files: RunFiles | null): readonly RunStage[] {
   const rest = files?.rest === true;
   const staged = words.staged || files?.handover != null || wasEverStaged(files);
@@ -220,23 +219,23 @@ function stagesOf(words: RunWords, files: RunFiles | null): readonly RunStage[] 
   );
 }
 
-/** Whoever looks days before stops no service and opens no window. */
+/** A run that stops before apply stops no service and opens no window. */
 function isTheNight({ words }: Walk): boolean {
   return !isBeyond("apply", words.until);
 }
 
-/** @throws MigrationError N2I-E328 where somebody closed the window that this walk was in */
+/** @throws MigrationError N2I-E328 if another command closed this run's window */
 async function inWindow(of: Walk, run: RunFolder): Promise<void> {
   if (of.opened && !(await isWindowOpen(run)))
     throw gate("the window was closed by another command; the same command opens another");
-  // Without a terminal the walk is refused before it opens the window.
+  // Without a terminal, the run is refused before it opens the window.
   if (!of.opened && !(await isWindowOpen(run))) of.sink.askable();
   const { at: since, by } = await openWindow(run);
   if (!of.opened) of.sink.say(`Window: open since ${since} by ${by}.`);
   of.opened = true;
 }
 
-/** A stage that does not write is in the record too: those that do write themselves there. */
+/** Records stages that do not write. The others record themselves. */
 async function recorded(
   run: RunFolder | null,
   stage: RunStage,
@@ -298,7 +297,7 @@ async function performed(
       return hands.perform("handover", options);
     }
     case "takeover":
-      // Conductors that were handed the machines run already.
+      // If machines were handed over, conductors are already running.
       if (files === null || files.handover === null)
         await sink.confirm(
           "Now start every ironic-conductor: they take the machines over, and a way back has to stop them first.",
@@ -314,7 +313,7 @@ async function performed(
       return 0;
     case "extract": {
       const options = await hands.options(stage, given);
-      // A signal ends the process amid it: what was given is in the run before.
+      // A signal may end the process during extract, so decisions are saved first.
       if (run === null) await saveDecisions(words);
       return hands.perform(stage, options);
     }
@@ -326,7 +325,7 @@ async function performed(
   }
 }
 
-/** Machines that a finished run left behind are loaded by a plan of their own, which says what Ironic lacks. */
+/** Confirms a second load, of machines that the finished run never loaded. */
 async function secondNight({ files }: At, { confirm }: Sink): Promise<Words> {
   const { finish, plan } = files ?? {};
   if (finish === undefined || "missing" in finish || finish.end === null) return {};
@@ -337,14 +336,14 @@ async function secondNight({ files }: At, { confirm }: Sink): Promise<Words> {
   return { "after-finish": true };
 }
 
-/** Machines of an earlier plan were loaded staged: conductors run by now, and these are to wait for their turn too. */
+/** If an earlier plan was staged, conductors are running, so later ones must be staged. */
 function wasEverStaged(files: RunFiles | null): boolean {
   if (files === null || "missing" in files.journal) return false;
   const { entries } = files.journal;
   return plansOf(entries, IRONIC).some((plan) => wasStaged(entries, plan));
 }
 
-/** Where take-over leaves tenants' boot files in deploy mode, the next reboot hangs: nobody is to miss that. */
+/** Asks for `boot`, because the next reboot fails if take-over leaves deploy mode. */
 async function bootFilesStaged(files: RunFiles | null, { confirm }: Sink): Promise<void> {
   if (files === null || "missing" in files.plan || files.boot !== undefined) return;
   const { release } = files.plan;
@@ -359,10 +358,10 @@ function watching({ watch }: RunWords): Words {
   return watch === undefined ? {} : { watch };
 }
 
-/** In place of a status: nothing was done, and the walk goes on from where the run stands. */
+/** A pseudo exit status: nothing was done, and the run continues with the current step. */
 const AGAIN = -1;
 
-/** A plan of yesterday has readings of yesterday: asked for a yes, BMCs are asked and the plan is made again. */
+/** After confirmation, replaces old readings and the plan. */
 async function renewed(of: Walk, files: RunFiles | null): Promise<number> {
   const { words, hands, sink } = of;
   checkRenewable(files);
@@ -374,5 +373,5 @@ async function renewed(of: Walk, files: RunFiles | null): Promise<number> {
   return (await hands.perform("plan", await hands.options("plan", { run }))) || AGAIN;
 }
 
-/** Seconds between two looks at what a person does. */
+/** Seconds between two checks of the operator's work. */
 const EVERY = 5;

@@ -11,16 +11,16 @@ import { leftBehind, loadOf, nextOf } from "./pipeline.ts";
 import { type BackFirst, backFirst, standingOf } from "./progress.ts";
 
 export interface RunState {
-  /** Stage -> what is true of it. */
+  /** Facts by stage. */
   readonly fields: { readonly [stage: string]: string };
   readonly next: string;
-  /** Machines that a run that is done left behind, a line each. */
+  /** Machines that a finished run excluded, one line each. */
   readonly left: readonly string[];
   readonly standing: Standing;
   readonly back: readonly BackFirst[];
 }
 
-/** What is true of a run, from its files alone, and what comes next. */
+/** The facts of a run from its files alone, and the next step. */
 export function statusOf(files: RunFiles): RunState {
   const { snapshot, plan, journal, handover, nova, boot, finish, held } = files;
   const extracted =

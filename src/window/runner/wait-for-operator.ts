@@ -17,22 +17,21 @@ import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { isHandedOver } from "../handover/rules/observe.ts";
 import { type TakeoverAsked, verifyTakeover } from "../handover/verify-takeover.ts";
 
-/** How what a person does is waited for. */
+/** How to wait for the operator. */
 export interface Waiting {
   readonly every: number;
-  /** Seconds in all; without it until it is seen, or until Ctrl-C. */
+  /** Seconds in total. Default: until the condition holds, or Ctrl-C. */
   readonly most?: number;
   readonly sink: Sink;
 }
 
-/** Seconds after which the same is said again, and that counts may change in silence. */
+/** Seconds between repeated messages, during which changed counts are not printed. */
 const AGAIN = 60;
 
 /**
- * Looks until there is nothing left to say. Nothing is under way meanwhile: Ctrl-C or a kill loses nothing.
- *
- * @param look what is still missing; null: nothing
- * @throws MigrationError N2I-E328 when it takes longer than `most`
+ * Checks repeatedly until the condition holds. Ctrl-C or a kill is safe at any time.
+ * @param look text about the missing condition. Null: it holds
+ * @throws MigrationError N2I-E328 after `most` seconds
  */
 export async function until(
   look: () => Promise<string | null>,
@@ -60,7 +59,7 @@ export async function until(
   }
 }
 
-/** Waits until every nova-compute of the plan is seen standing still; a plan without Nova tells of none. */
+/** Waits until every nova-compute of the plan is stopped. A plan without Nova names none. */
 export async function computesStopped(
   run: RunFolder,
   { novaDb }: { readonly novaDb?: string },
@@ -106,7 +105,7 @@ export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void
     const { done, staged, waiting, failed, missing } = states;
     const logs = faults > 0 ? `; ${counted(faults, "error")} in conductors' logs` : "";
     if (isHandedOver(states)) {
-      // What a log says stays in it: nobody waits for that.
+      // Log lines never disappear, so the operator confirms them.
       const logged = `conductors' logs have ${counted(faults, "error")}`;
       await patience.sink.confirm(
         `Every machine is taken over, and ${logged} (${lister(asked.run, "takeover")}). Go on?`,
@@ -137,7 +136,7 @@ export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<v
   }, patience);
 }
 
-/** Rows that are not as planned, by who has to see to them. */
+/** Rows that differ, by the system to fix. */
 type Seen = Record<"powerUnknown" | "ironic" | "nova", number>;
 
 function count(verdict: RowVerdict, seen: Seen): void {
@@ -163,7 +162,7 @@ function missingText(run: string, { powerUnknown, ironic, nova }: Seen): string 
   return texts.join("; ");
 }
 
-/** A conductor looks at the power of a machine some time after it has it. */
+/** A conductor reads the power of a machine some time after the take-over. */
 function isPowerUnknown({ differs }: RowVerdict): boolean {
   const [only, ...more] = differs;
   return only?.field === "power_state" && only.found === null && more.length === 0;

@@ -4,7 +4,7 @@ import type { BmInterface, Instance, Machine } from "../../../model/machine.ts";
 import { inspectBoot } from "../../../systems/tftp/rules/harvest.ts";
 import { inspectLeft, inspectRows } from "./rows.ts";
 
-/** Every problem of one machine that needs no mapping to see. */
+/** Every problem of one machine that is visible without a mapping. */
 export function inspect(machine: Machine): readonly Finding[] {
   return together([
     machine.findings,
@@ -14,7 +14,7 @@ export function inspect(machine: Machine): readonly Finding[] {
   ]);
 }
 
-/** An interface whose bm_node_id names no row of bm_nodes: no foreign key forbids it. */
+/** An interface whose bm_node_id matches no row of bm_nodes. No foreign key prevents it. */
 export function inspectOrphan(row: BmInterface): Finding {
   const { bm_node_id } = row;
   return inspectLeft(
@@ -39,7 +39,7 @@ export function inspectSources(
 
 const NONE: readonly string[] = [];
 
-/** Columns nobody knows in which a machine has a value, each once: `bm_nodes.rack`. */
+/** Unknown columns in which a machine has a value, each once: `bm_nodes.rack`. */
 export function unknownOf({ node, interfaces }: Machine): readonly string[] {
   if (node.extra === undefined && !interfaces.some(({ extra }) => extra !== undefined)) return NONE;
   const named = new Set(Object.keys(node.extra ?? {}).map((column) => `bm_nodes.${column}`));
@@ -49,9 +49,8 @@ export function unknownOf({ node, interfaces }: Machine): readonly string[] {
 }
 
 /**
- * Where nova_bm and nova disagree. That an instance is missing, deleted or busy is reported by the
- * state table, which decides what becomes of it.
- *
+ * Differences between nova_bm and nova. The state table handles missing, deleted and busy
+ * instances.
  * @source facts/nova-bm.md 1.11, 2.4, 5.1-5.3
  */
 function inspectNova({ node, nova, duplicates }: Machine): readonly Finding[] {
@@ -94,7 +93,7 @@ function inspectInstance(
 ): readonly Finding[] {
   const place = `${where} instance_uuid`;
   const { flavor, host } = instance;
-  // A disputed instance names the winner; the loser has a finding of its own.
+  // A disputed instance names the machine that keeps it. The other has its own finding.
   const misplaced = !disputed && instance.node?.toLowerCase() !== node.uuid?.toLowerCase();
   const hosts = (): string =>
     `instances.host is ${showColumn(host)}, service_host ${showColumn(node.service_host)}`;
@@ -116,7 +115,7 @@ function inspectInstance(
   ];
 }
 
-/** bm_nodes caches the flavor's sizes in MiB; the helper grew root silently. @source facts/nova-bm.md 1.7, 3.5 */
+/** The deploy helper grew root without updating bm_nodes. @source facts/nova-bm.md 1.7, 3.5 */
 function inspectSizes(
   { root_gb, ephemeral_gb }: Instance,
   node: Machine["node"],

@@ -4,7 +4,7 @@ import { isUuid } from "../../../lib/uuid.ts";
 import { type Finding, finding, findingIf, together } from "../../../model/finding.ts";
 import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../../model/machine.ts";
 
-/** Problems of the rows as they stand. @source facts/nova-bm.md 1.3-1.7, 1.11 */
+/** Problems of the rows alone. @source facts/nova-bm.md 1.3-1.7, 1.11 */
 export function inspectRows(machine: Machine): readonly Finding[] {
   const { node, interfaces } = machine;
   const where = `bm_nodes.id=${node.id}`;
@@ -41,10 +41,10 @@ const NONE: readonly Finding[] = [];
 
 const UNDECIDED = "deleted is NULL, so nova never saw it";
 
-/** Nova makes whole numbers of them, and fails at any other text. @source facts/ironic.md 3.3 */
+/** Nova converts them to integers, and fails on any other text. @source facts/ironic.md 3.3 */
 function inspectSizes({ node, nova }: Machine, where: string): readonly Finding[] {
   let found = NONE;
-  // Nova's figures come first where it was read.
+  // If Nova was read, its figures take precedence.
   for (const column of node.instance_uuid && nova === null ? DEPLOYED : OWN) {
     const value = node[column] ?? null;
     if (value === null || Number.isSafeInteger(value)) continue;
@@ -69,7 +69,7 @@ function inspectUuid(uuid: string | null, where: string): readonly Finding[] {
 }
 
 function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[] {
-  // Two or more a machine, and each a string to make: only of what is found.
+  // Called lazily, because building this text for every row costs time.
   const at = (column: string): string => `bm_interfaces.id=${row.id} ${column}`;
   if (row.deleted === true)
     return [finding("N2I-D014", `bm_interfaces.id=${row.id}`, "deleted is true")];
@@ -92,24 +92,19 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
   ]);
 }
 
-/** Other nodes with a MAC. Nearly always there are none of any: to look a new text up takes longer than to see that. */
+/** Other nodes with a MAC. The check for an empty object is faster than a look-up. */
 function othersOf({ duplicates }: Machine, mac: string): readonly number[] | undefined {
   for (const _ in duplicates.address) return duplicates.address[mac];
   return undefined;
 }
 
-/**
- * A MAC that an earlier row of the machine spells otherwise makes one port with it. Two VIFs of one
- * MAC are another thing, where Nova's cache does not say which is right.
- *
- * @source facts/nova-bm.md 1.6
- */
+/** A second spelling of a MAC adds no port. @source facts/nova-bm.md 1.6 */
 function spelling(
   row: BmInterface,
   mac: string | null,
   { interfaces, nova, node }: Machine,
 ): readonly Finding[] {
-  // A machine's first row is the first of its MAC.
+  // The first row of a machine is the first with its MAC.
   if (mac === null || interfaces[0] === row) return NONE;
   const isSame = (other: BmInterface): boolean =>
     other.deleted !== true && (other === row || normaliseMac(other.address ?? "") === mac);
@@ -130,7 +125,7 @@ function spelling(
     : [finding("N2I-D018", place, `${show(row.address ?? "")} is ${mac} of ${other}`)];
 }
 
-/** Up to schema 6 a machine's own interface row may repeat its provisioning MAC; another's may not. */
+/** Up to schema 6, a machine's own interface may repeat its provisioning MAC. */
 function provisioningDuplicates({ node, duplicates }: Machine): readonly Finding[] {
   if (typeof node.prov_mac_address !== "string") return NONE;
   const mac = normaliseMac(node.prov_mac_address);
@@ -154,7 +149,7 @@ function inspectMac(value: unknown, table: string, id: number, column: string): 
 function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {
   const values = columnsOf(row);
   let found = NONE;
-  // Rows made here: nothing is inherited.
+  // Rows are plain objects without inherited keys.
   for (const column in values) {
     const value = values[column];
     if (typeof value !== "string" || !value.includes("\0")) continue;
@@ -164,7 +159,7 @@ function nulCharacters(table: string, row: BmNode | BmInterface): readonly Findi
   return found;
 }
 
-/** Its interfaces should have gone with it; migration 006 and hand-written rows leave some. @source facts/nova-bm.md 1.4, 1.6 */
+/** Migration 006 and manual changes left interfaces. @source facts/nova-bm.md 1.4, 1.6 */
 function inspectDeleted(machine: Machine, where: string): readonly Finding[] {
   const { node, interfaces, nova } = machine;
   const names =
@@ -180,7 +175,7 @@ function inspectDeleted(machine: Machine, where: string): readonly Finding[] {
   ];
 }
 
-/** A live interface row that gives no port. */
+/** A live interface row that becomes no port. */
 export function inspectLeft({ id, address }: BmInterface, why: string): Finding {
   return finding(
     "N2I-D013",
@@ -189,7 +184,7 @@ export function inspectLeft({ id, address }: BmInterface, why: string): Finding 
   );
 }
 
-/** Live instances that would have no machine: not one that Nova has on a live row, which names it too. */
+/** Live instances that would have no machine, without those that Nova has on a live row. */
 function deletedButLive({ node, nova, duplicates }: Machine): readonly Finding[] {
   const instance = nova?.instance;
   const isOwn =

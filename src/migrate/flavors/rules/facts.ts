@@ -2,31 +2,31 @@ import type { JsonObject } from "../../../lib/json.ts";
 import type { Instance, Machine } from "../../../model/machine.ts";
 import { type Desired, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 
-/** What flavors are held against, gathered as machines go by. */
+/** Facts about machines that flavors are checked against. */
 export interface FlavorFacts {
-  /** What machines advertise: key of a capability, or cpu_arch -> its values. */
+  /** Values that machines advertise, by capability or cpu_arch. */
   readonly advertised: ReadonlyMap<string, ReadonlySet<string>>;
   readonly hosts: ReadonlySet<string>;
-  /** Flavor id -> resource classes of the machines its instances are on. */
+  /** Resource classes of the machines with instances of a flavor, by flavor id. */
   readonly flavors: ReadonlyMap<number, ReadonlySet<string | null>>;
   readonly classes: ReadonlySet<string | null>;
-  /** Deploy images that driver_info names. */
+  /** Deploy images in driver_info. */
   readonly images: ReadonlySet<string>;
-  /** Flavor's name -> old deploy images in the copies that instances carry. */
+  /** By flavor name: old deploy images in the flavor copies of instances. */
   readonly copies: ReadonlyMap<string, Copies>;
 }
 
 interface Copies {
   readonly instances: number;
-  /** The first of them, by uuid. */
+  /** UUIDs of the first ones. */
   readonly some: readonly string[];
   readonly images: ReadonlySet<string>;
 }
 
-/** Instances a message names; the others are counted. */
+/** A message names at most this many instances. */
 const NAMED = 3;
 
-/** Gathers what is needed of machines that are carried over; a few values, however many machines. */
+/** Collects the facts of migrated machines, in memory independent of their number. */
 export function gather() {
   const advertised = new Map<string, Set<string>>();
   const advertise = (key: string, value: string): void => {
@@ -47,7 +47,7 @@ export function gather() {
       const row = nodeOf(line.records);
       if (row === undefined) return;
       const able = member(row.properties, "capabilities");
-      // Machines of one host have the same.
+      // Machines of one host usually have the same.
       if (able !== last) for (const [key, value] of capabilities(able)) advertise(key, value);
       last = able;
       const arch = member(row.properties, "cpu_arch");
@@ -98,7 +98,7 @@ function capabilities(text: Column): readonly (readonly [string, string])[] {
   });
 }
 
-/** Their names differ by release; each ends so. */
+/** Field names differ by release, but all have these endings. */
 function deployImages(driverInfo: Column): readonly string[] {
   if (typeof driverInfo !== "object" || driverInfo === null || Array.isArray(driverInfo)) return [];
   const images: string[] = [];

@@ -11,11 +11,11 @@ const RAMDISK = "baremetal:deploy_ramdisk_id";
 
 export interface FlavorsAsked {
   readonly images: Images;
-  /** Flavors by name or flavorid that are changed though they name one image of two. */
+  /** Flavors, by name or flavorid, to change even if they name only one of the two images. */
   readonly named: ReadonlySet<string>;
   /** Nova schedules by resource class on this target. @source facts/nova-bm.md 4.2: Pike */
   readonly classes: boolean;
-  /** A rebuild reads the flavor an instance carries with it. @source facts/nova-bm.md 4.2: Kilo */
+  /** A rebuild reads the instance's copy of the flavor. @source facts/nova-bm.md 4.2: Kilo */
   readonly copies: boolean;
 }
 
@@ -25,10 +25,7 @@ interface PlannedFlavors {
 }
 
 /**
- * What becomes of the extra specs of flavors once Ironic has the machines. Flavors that nobody uses
- * and that were deleted stay as they are.
- *
- * @param at naive UTC, for rows that come or go
+ * Plans the extra specs of flavors, except deleted ones without instances. @param at naive UTC
  * @source facts/nova-bm.md 4; facts/systems.md D3
  */
 export function planFlavors(
@@ -48,7 +45,7 @@ export function planFlavors(
     const gone = isGone(flavor);
     if (gone && used.length === 0) return NOTHING;
     if (images.length === 0 && !facts.flavors.has(flavor.id) && !named) return NOTHING;
-    // A server that was never scheduled has no host, and keeps no flavor from its resource class.
+    // A server that was never scheduled has no host, so its flavor can have a resource class.
     const elsewhere = used.filter((host) => host !== "" && !facts.hosts.has(host));
     const plan = { place, flavor, specs: own, at };
     const parts = [
@@ -69,7 +66,6 @@ export function isGone({ deleted }: FlavorRow): boolean {
   return deleted !== 0 && deleted !== null;
 }
 
-/** Whether it names one of the two deploy images. */
 function namesImages({ key }: SpecRow): boolean {
   return key === KERNEL || key === RAMDISK;
 }
@@ -83,12 +79,10 @@ function together(parts: readonly PlannedFlavors[]): PlannedFlavors {
   };
 }
 
-/** A flavor and what it has. */
 interface Own {
   readonly place: FlavorPlace;
   readonly flavor: FlavorRow;
   readonly specs: readonly SpecRow[];
-  /** Naive UTC. */
   readonly at: string;
 }
 
@@ -100,7 +94,6 @@ function findingOf(
   return finding(code, MAKERS[place].place(flavor), message);
 }
 
-/** Nothing when the value is there. */
 function setSpec({ place, flavor }: Own, spec: SpecRow, to: string): readonly NovaStep[] {
   return spec.value === to ? [] : [MAKERS[place].set(spec, flavor, to)];
 }
@@ -125,7 +118,7 @@ function imagesOf(own: Own, images: Images, named: boolean): PlannedFlavors {
         [KERNEL, images.kernel],
         [RAMDISK, images.ramdisk],
       ]);
-      // A deleted flavor gets nothing it did not have: what deletes it took its extra specs along.
+      // A deleted flavor gets no new extra specs, because its deletion also deleted them.
       const missing = [...wanted].filter(([key]) => !keys.has(key) && named && !isGone(flavor));
       return {
         findings: [],
@@ -138,7 +131,7 @@ function imagesOf(own: Own, images: Images, named: boolean): PlannedFlavors {
   }
 }
 
-/** Keys ComputeCapabilitiesFilter looks at: unscoped, or scoped `capabilities:`. */
+/** Keys that ComputeCapabilitiesFilter checks: unscoped, or with the scope `capabilities:`. */
 function wantedKey(key: string): string | null {
   const [scope = "", ...rest] = key.split(":");
   if (rest.length === 0) return key;
@@ -166,9 +159,7 @@ function shared(own: Own, hosts: readonly string[]): PlannedFlavors {
 }
 
 /**
- * `CUSTOM_` and the class in capitals, as Nova normalises names: whatever is between letters and
- * digits, underscores too, becomes one underscore.
- *
+ * `CUSTOM_` and the class as Nova normalizes it: runs of other characters become one underscore.
  * @source facts/nova-bm.md 4.2; nova 18.0.0:nova/objects/fields.py ResourceClass.normalize_name
  */
 export function customClass(name: string): string {
@@ -198,7 +189,7 @@ function classOf(own: Own, { flavors, classes }: FlavorFacts): PlannedFlavors {
   };
 }
 
-/** What of all machines together does not go with what is asked for flavors. */
+/** Conflicts between all machines and the flavor options. */
 export function judgeImages(
   facts: FlavorFacts,
   { images, copies }: FlavorsAsked,

@@ -10,12 +10,7 @@ import {
 import type { FlavorRows } from "../../../model/nova/nova-rows.ts";
 import { isGone } from "./flavors.ts";
 
-/**
- * What of Nova a plan has not looked at, by the release of its database.
- *
- * @param api flavors of nova_api were looked at
- * @param moving compute hosts change
- */
+/** Parts of Nova that the plan did not check. @param api flavors of nova_api were checked */
 export function judgeSchema(version: number, api: boolean, moving: boolean): readonly Finding[] {
   if (!hasApiFlavors(version)) return [];
   const place =
@@ -28,16 +23,10 @@ export function judgeSchema(version: number, api: boolean, moving: boolean): rea
   ];
 }
 
-/** Flavors a refusal names. */
+/** A refusal names at most this many flavors. */
 const MOST = 10;
 
-/**
- * Refuses what `--flavor` names and is no flavor: it would change nothing, without a word. One that was
- * deleted counts while instances use it.
- *
- * @param named names and flavorids
- * @throws MigrationError N2I-E107
- */
+/** Refuses a `--flavor` without a match. @throws MigrationError N2I-E107 */
 export function refuseUnknown(named: ReadonlySet<string>, places: readonly FlavorRows[]): void {
   const known = places.flatMap(({ flavors, hosts }) =>
     flavors.filter((flavor) => !isGone(flavor) || (hosts.get(flavor.id) ?? []).length > 0),

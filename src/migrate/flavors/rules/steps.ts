@@ -1,9 +1,9 @@
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";
 import type { FlavorPlace, FlavorRow, SpecRow } from "../../../model/nova/nova-rows.ts";
 
-/** How an extra spec comes, changes and goes where it is. */
+/** Creates the steps that add, change and remove an extra spec in one database. */
 interface Maker {
-  /** What is found of a flavor is reported of this. */
+  /** The place that findings of a flavor name. */
   readonly place: (flavor: FlavorRow) => string;
   readonly set: (spec: SpecRow, flavor: FlavorRow, to: string) => NovaStep;
   readonly remove: (spec: SpecRow, flavor: FlavorRow, at: string) => NovaStep;
@@ -15,7 +15,7 @@ function ofFlavor({ name, flavorid }: FlavorRow, key: string): string {
   return `flavor ${name ?? flavorid ?? "without name"} ${key}`;
 }
 
-/** A step on one extra spec. @param of the flavor, the spec's name, and its row's id where it has one */
+/** A step on one extra spec. @param of the flavor, the spec's name and, if present, its row id */
 function step(
   where: Pick<NovaStep, "part" | "table" | "machine">,
   of: { readonly flavor: FlavorRow; readonly name: string; readonly id?: number },
@@ -30,7 +30,7 @@ function step(
 
 const NOVA = { part: "flavors", table: "instance_type_extra_specs", machine: null } as const;
 
-/** Rows that are deleted softly: `deleted` is the row's own id, `updated_at` stays. @source facts/nova-bm.md 4.3 */
+/** Soft-deleted rows: `deleted` becomes the row's id. @source facts/nova-bm.md 4.3 */
 const inNova: Maker = {
   place: ({ id, name }) => `instance_types.id=${id} ${name}`,
   set({ id, instance_type_id, key: name, value, deleted }, flavor, to) {
@@ -51,7 +51,7 @@ const inNova: Maker = {
 
 const API = { part: "api", table: "flavor_extra_specs", machine: null } as const;
 
-/** Rows that are deleted for good, and come back with the id and the times they had. */
+/** Rows are deleted permanently, and restored with their id and times. */
 const inNovaApi: Maker = {
   place: ({ id, name }) => `flavors.id=${id} ${name}`,
   set({ id, instance_type_id: flavor_id, key: name, value }, flavor, to) {

@@ -7,32 +7,28 @@ import { instanceOn } from "./current-placement.ts";
 interface Bare {
   readonly machine: string | null;
   readonly instance: string;
-  /** `CUSTOM_..`; null where the machine has none. */
+  /** `CUSTOM_..`. Null if the machine has none. */
   readonly resource_class: string | null;
 }
 
 /**
- * Makes an allocation that is missing. nova-compute reports reserved 1 for a node in use, and nothing
- * can be allocated on that. Once it counts as down nobody else schedules to it.
- *
- * @source facts/rehearsal.md 4, variant H2; each command run on Nova 26.2, Placement 8.0 and osc-placement 4.0
+ * The commands that create a missing allocation. nova-compute reports reserved 1 for a node in use,
+ * which prevents allocations. A host that is down gets no other instances.
+ * @source facts/rehearsal.md 4, variant H2; each command run on Nova 26.2, Placement 8.0 and
+ * osc-placement 4.0
  */
 export function heal(machine: string | null = null, resource_class: string | null = null): string {
   const [node, custom] = [machine ?? "MACHINE", resource_class ?? "CUSTOM_CLASS"];
   return `stop nova-compute and wait for service_down_time (60 s); openstack resource provider inventory set ${node} --amend --resource ${custom}:reserved=0; nova-manage placement heal_allocations; start nova-compute`;
 }
 
-/** What Nova and Placement say of instances, by their uuid in lower case. */
+/** Instances and their allocations, by UUID in lower case. */
 export interface AllocationsNow {
   readonly instancesOf: (uuids: readonly string[]) => Promise<ReadonlyMap<string, InstanceRow>>;
-  /** Those of them that have an allocation. */
   readonly allocatedOf: (uuids: readonly string[]) => Promise<ReadonlySet<string>>;
 }
 
-/**
- * Live instances of machines that have no allocation: nothing complains, and their machine is free to
- * Placement as soon as it is no longer reserved.
- */
+/** Live instances without an allocation, which nothing else reports. */
 export async function* auditAllocations(
   machines: AsyncIterable<readonly PlannedMachine[]>,
   { instancesOf, allocatedOf }: AllocationsNow,

@@ -6,14 +6,14 @@ import type { Machine } from "../../../model/machine.ts";
 import { type Desired, isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import type { Transformed } from "../../transform/transform.ts";
 
-/** What a machine is chosen by: its old host, and its node as Ironic will have it. */
+/** The properties that select a machine: its old host and its node in Ironic. */
 type Choosable = Pick<PlannedMachine, "service_host"> & {
   readonly records: readonly Pick<Desired, "resource" | "row">[];
 };
 
 type Selector = (machine: Choosable) => string | null;
 
-/** What may stand before the colon in `--compute-host group:rack7=NAME`; without a colon, the host. */
+/** Prefixes in `--compute-host group:rack7=NAME`. The default is host. */
 const SELECTORS: { readonly [kind: string]: Selector } = {
   host: ({ service_host }) => service_host,
   group: (machine) => columnOf(machine, "conductor_group"),
@@ -30,28 +30,27 @@ interface Rule {
   readonly to: string;
 }
 
-/** What stands before the `=` of a word, and what it fits. */
+/** The part of a value before `=`, and the machines it matches. */
 interface HostSelector {
   readonly kind: string;
   readonly value: string;
   readonly fits: (machine: Choosable) => boolean;
 }
 
-/** Which compute host a machine's rows shall name. */
+/** The compute host for the rows of each machine. */
 export interface Choice {
-  /** Null: the one they name already. */
+  /** Null: the current host. */
   readonly of: (machine: Choosable) => string | null;
-  /** New hosts, each with the old ones whose rows may move there; null: every old one. */
+  /** New hosts, with the old hosts they may replace. Null: every old one. */
   readonly targets: ReadonlyMap<string, readonly string[] | null>;
-  /** Without the words for all machines. */
+  /** Without the values for all machines. */
   readonly named: readonly HostSelector[];
 }
 
 /**
- * Reads `NAME`, `HOST=NAME`, `group:GROUP=NAME` and `shard:SHARD=NAME`; the first that fits a machine
- * counts, and a bare NAME fits all. A host whose own name looks like a selector is `host:HOST=NAME`.
- *
- * @throws MigrationError N2I-E100, also when two words name different hosts for the same machines
+ * Parses `NAME`, `HOST=NAME`, `group:GROUP=NAME` and `shard:SHARD=NAME`. The first match counts,
+ * and a bare NAME matches all. For a host name that looks like a selector, use `host:HOST=NAME`.
+ * @throws MigrationError N2I-E100, also if two values name different hosts for the same machines
  */
 export function choiceOf(words: readonly string[]): Choice {
   const rules = words.map(ruleOf).toSorted((one, other) => rank(one) - rank(other));
@@ -88,7 +87,7 @@ function refuseTwoHosts(rules: readonly Rule[]): void {
   }
 }
 
-/** Those that name something come before the one for all. */
+/** Specific values come before the value for all machines. */
 function rank({ by }: Rule): number {
   return by === null ? 1 : 0;
 }
@@ -100,37 +99,32 @@ function ruleOf(word: string): Rule {
   return { by: value === undefined ? null : { select, kind, value }, to };
 }
 
-/** Hosts a refusal names. */
+/** A refusal names at most this many hosts. */
 const MOST = 10;
 
-/** Which machines the words of `--compute-host` fit. */
+/** Records which machines the values of `--compute-host` match. */
 export function createSelection(choice: Choice) {
   const open = new Set<HostSelector>(choice.named);
   const hosts = new Set<string>();
   const kept = new Map<string, number>();
   let [moved, unknown] = [0, 0];
   return {
-    /** Looks at a machine before rows of Nova are held against it. */
+    /** Call it for a machine before its Nova rows are checked. */
     see({ node: { service_host } }: Machine, { desired, blocked }: Transformed): void {
-      // A blocked machine has no node, so its group and shard are not known.
+      // A blocked machine has no node, so its group and shard are unknown.
       if (blocked) unknown += 1;
       if (service_host !== null) hosts.add(service_host);
       const machine = { service_host, records: desired };
       for (const word of open) if (word.fits(machine)) open.delete(word);
     },
-    /** Learns what becomes of it. */
+    /** Call it with the planned machine. */
     add(line: PlannedMachine): void {
       if (!isLoaded(line)) return;
       const { service_host } = line;
       if (choice.of(line) !== null) moved += 1;
       else if (service_host !== null) kept.set(service_host, (kept.get(service_host) ?? 0) + 1);
     },
-    /**
-     * What is odd, once every machine was added.
-     *
-     * @throws MigrationError N2I-E107 for a word that fits no machine: all looks afterwards would find
-     *   the plan obeyed, and instances under their old host
-     */
+    /** Findings about all machines. @throws MigrationError N2I-E107 for a value without a match */
     end(): readonly Finding[] {
       const doubtful = [...open].filter(({ kind }) => kind !== "host" && unknown > 0);
       const wrong = [...open].filter((word) => !doubtful.includes(word));

@@ -4,57 +4,55 @@ import type { ComputePlace, ComputeSize } from "../../../model/nova/nova-rows.ts
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import type { Choice } from "./choice.ts";
 
-/** What a compute node has, and the property of the machine it is taken from. */
+/** Column of a compute node, and the machine property with its value. */
 const SIZES = [
   ["vcpus", "cpus"],
   ["memory_mb", "memory_mb"],
   ["local_gb", "local_gb"],
 ] as const;
 
-/** By the uuid of the machine, lower case. */
+/** By UUID of the machine, lower case. */
 export type ByMachine<T> = (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly T[]>>;
 
-/** What Nova and Placement have of machines now, and what they should have. */
+/** Current and expected rows of machines in Nova and Placement. */
 export interface HypervisorsNow {
-  /** Live compute nodes. */
   readonly computesOf: ByMachine<ComputeSize>;
-  /** Ids of compute nodes that somebody other than the plan deleted since it was made. */
+  /** Ids of compute nodes that were deleted since the plan, but not by it. */
   readonly deletedOf: ByMachine<number>;
-  /** Null: Placement is not given. */
+  /** Null without a Placement database. */
   readonly providersOf: ProvidersOf | null;
-  /** Why a host must offer its machines by now; null while its nova-compute need not have run. */
+  /** The reason why a host must offer its machines. Null if its nova-compute may not have run. */
   readonly expects: (host: string | null) => string | null;
 }
 
-/** How many machines had something to compare. */
+/** Numbers of compared machines. */
 export interface HypervisorTally {
   hypervisors: number;
   providers: number;
-  /** Machines without a compute node of the ironic driver, which nothing expects yet. */
+  /** Machines without a compute node of the ironic driver that need none yet. */
   awaited: number;
 }
 
 export interface ComputeFault {
   readonly machine: string | null;
   readonly fault: string;
-  /** Nova is working on it just now. */
+  /** Nova is changing it. */
   readonly moving?: boolean;
 }
 
-/** Machines without a compute node that are listed one by one. */
+/** Machines without a compute node to list one by one. */
 const HELD = 1000;
 const NONE = "no live compute node of the ironic driver";
 
-/** Looks at machines batch by batch; what all of them together tell it says at the end. */
+/** Checks machines batch by batch. Faults that need all machines come from `end`. */
 interface ComputesAudit {
   readonly look: (batch: readonly PlannedMachine[]) => AsyncGenerator<ComputeFault>;
   readonly end: () => Generator<ComputeFault>;
 }
 
 /**
- * What is wrong with the live compute nodes of a plan's machines. Before the new nova-compute ran
- * there need not be any; once it did, or one machine has one of the ironic driver, each must.
- *
+ * Faults of live compute nodes. Each machine needs one after the new nova-compute ran, or if one
+ * machine has one of the ironic driver.
  * @source facts/systems.md D-14, D-15; facts/rehearsal.md 4
  */
 export function createComputesAudit(
@@ -105,7 +103,7 @@ export function createComputesAudit(
   };
 }
 
-/** Why a machine must have a compute node of the ironic driver; null: it need not have one yet. */
+/** Why a machine needs a compute node of the ironic driver. Null: not yet. */
 function missing(
   line: PlannedMachine,
   rows: readonly ComputeSize[],
@@ -122,10 +120,8 @@ function missing(
 }
 
 /**
- * What is wrong with the live compute nodes of a machine: there must be one at most, and what the
- * ironic driver wrote must be what the machine has. A row of zeros offers nothing: its node is in
- * maintenance, has no power state yet, or is in use on a later Nova.
- *
+ * Faults of a machine's live compute nodes: at most one, with the machine's sizes. A row of zeros
+ * is valid, for a node in maintenance, without a power state, or in use on a later Nova.
  * @source facts/systems.md D4; facts/rehearsal.md 2
  */
 function computeFaults(
@@ -152,23 +148,22 @@ function computeFaults(
   return [...many, ...sizes];
 }
 
-/** What Placement has of a machine, in lower case. */
+/** A machine in Placement, in lower case. */
 export interface MachineProvider {
-  /** Uuids of resource providers that are called as the machine. */
+  /** UUIDs of resource providers named after the machine. */
   readonly uuids: readonly string[];
-  /** Uuid of its live compute node; null where this Nova keeps none. */
+  /** UUID of its live compute node. Null if this Nova has none. */
   readonly compute: string | null;
 }
 
-/** By the uuid of the machine, lower case. */
+/** By UUID of the machine, lower case. */
 export type ProvidersOf = (
   uuids: readonly string[],
 ) => Promise<ReadonlyMap<string, MachineProvider>>;
 
 /**
- * What is wrong with the resource provider of a machine that Nova offers: there must be one, with the
- * uuid of the compute node. With another uuid it is never updated again.
- *
+ * Faults of the resource provider of an offered machine. If its UUID differs from the compute
+ * node's, it is never updated.
  * @source facts/rehearsal.md 4
  */
 function providerFaults(found: MachineProvider | undefined): readonly string[] {
@@ -178,30 +173,27 @@ function providerFaults(found: MachineProvider | undefined): readonly string[] {
   return [`its resource provider is ${uuids.join(" and ")}, its compute node ${compute}`];
 }
 
-/** Live compute nodes of the drivers for machines. */
 type PlacesOf = ByMachine<ComputePlace>;
 
-/** A compute node that Nova made since, and the machine it is of. */
+/** A compute node that Nova created since, and its machine. */
 export interface NewCompute extends ComputePlace {
   readonly bm_node_id: number;
 }
 
-/** A machine of a plan, and the compute host that it is of. */
 export type PlacedMachine = Pick<PlannedMachine, "bm_node_id" | "uuid" | "service_host">;
 
-/** Compute nodes that were there when hosts were planned. */
+/** Compute nodes that existed when hosts were planned. */
 export interface KnownComputes {
   readonly ids: ReadonlySet<number>;
-  /** Machines that had some, by uuid. */
+  /** UUIDs of their machines. */
   readonly machines: ReadonlySet<string>;
 }
 
 /**
- * Compute nodes that a nova-compute made since. Once the old ones are back each such machine is
- * offered twice, and nobody else takes the new ones away. The new nova-compute makes them on another
- * host than the machine's; the old one, started once more, on its own where its row was moved away.
- * One that a driver wrote over on the machine's own host is the old one.
- *
+ * Compute nodes that a nova-compute created since. If they stay, machines are offered twice after a
+ * rollback. The new nova-compute creates them on another host than the machine's, the old one on
+ * its own host if the row was moved away. A row that a driver overwrote on the machine's own host
+ * is the old one.
  * @source facts/nova-bm.md 5.2, 5.3
  */
 export async function* newComputes(
@@ -221,12 +213,7 @@ export async function* newComputes(
   }
 }
 
-/**
- * Compute nodes that offer a machine on another host than the one the plan moves it to: the scheduler
- * gives it away there, as no instance is on that host.
- *
- * @source facts/nova-bm.md 5.2
- */
+/** Compute nodes of a machine on another host than planned. @source facts/nova-bm.md 5.2 */
 export async function* auditPlaces(
   machines: AsyncIterable<readonly PlannedMachine[]>,
   placesOf: PlacesOf,

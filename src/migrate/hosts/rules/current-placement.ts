@@ -10,29 +10,27 @@ import { keepsInstance, namesNode } from "./keeps-instance.ts";
 
 export type OnNode = Pick<InstanceRow, "uuid" | "task_state">;
 
-/** How Nova has machines and their instances now, by uuid in lower case. */
+/** Current machines and instances in Nova, by UUID in lower case. */
 export interface TenantsNow {
   readonly instancesOf: (uuids: readonly string[]) => Promise<ReadonlyMap<string, InstanceRow>>;
-  /** The server that compares what they name. */
+  /** The server, because collations compare UUIDs differently. */
   readonly nova: Pick<ServerIdentity, "engine">;
-  /** Live instances that name these nodes. */
   readonly onNodes: (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly OnNode[]>>;
 }
 
 export interface Placed {
-  /** Where it stands among the plan's machines. */
+  /** Position among the plan's machines. */
   readonly at: number;
   readonly bm_node_id: number;
   readonly uuid: string | null;
-  /** The instance it is planned with. */
   readonly instance: string | null;
-  /** The nova-compute that runs for it. */
+  /** The host of its nova-compute. */
   readonly host: string | null;
-  /** No step of the plan gives its rows that host: they name it already. */
+  /** The plan changes no rows, because they already name this host. */
   readonly kept: boolean;
-  /** Another live instance that names it is held against it: no plan reported one. */
+  /** A second live instance on the machine is a fault, because the plan reported none. */
   readonly alone: boolean;
-  /** Codes of findings that the operator accepted, with a space between. */
+  /** Codes of accepted findings, separated by spaces. */
   readonly accepted: string;
 }
 
@@ -49,11 +47,8 @@ export function placedOf(line: PlannedMachine, at: number, choice: Choice): Plac
 }
 
 /**
- * Looks at the instance of every machine that is to be loaded, whether the plan changes its row or
- * not: its host must be the one that runs for the machine, its node the machine, and no other live
- * instance may name that. What the operator accepted is not held against it.
- *
- * @param tally counts what was compared
+ * Checks the instance of every loaded machine, changed or not: its host must be the machine's, its
+ * node the machine, and no other live instance may name that node. Accepted findings are ignored.
  * @source facts/systems.md D-14
  */
 export async function* auditInstances(
@@ -82,18 +77,17 @@ export async function* auditInstances(
   }
 }
 
-/** The instance a machine is planned with. */
 export function instanceOn({ records }: PlannedMachine): string | null {
   return textOrNull(nodeOf(records)?.instance_uuid);
 }
 
-/** Whether the instance is there to be placed; what the operator accepted is not held against it. */
+/** Faults if the instance is missing or deleted. Accepted findings are ignored. */
 function lifeFaults(line: Placed, row: InstanceRow | undefined): readonly string[] {
   if (row === undefined) return accepted(line, "N2I-D201") ? [] : ["is not in nova"];
   return (row.deleted ?? 0) === 0 || accepted(line, "N2I-D202") ? [] : ["is deleted in nova"];
 }
 
-/** Whether it names the nova-compute that runs for its machine, and its machine. */
+/** Faults if it names another nova-compute or another machine. */
 function placeFaults(
   line: Placed,
   row: InstanceRow | undefined,
@@ -111,7 +105,7 @@ function placeFaults(
   ];
 }
 
-/** Live instances that name a machine as their node, and that no plan reported. */
+/** Live instances on a machine that no plan reported. */
 function strangersOn(
   { uuid, instance, alone }: Placed,
   there: ReadonlyMap<string, readonly OnNode[]>,
@@ -128,9 +122,9 @@ export function accepted(line: Placed, wanted: FindingCode): boolean {
 }
 
 /**
- * What Nova says by now of machines that are still to be loaded, and did not say when they were
- * planned. Rows that the plan changes are compared as such; these are the others: a machine that got
- * a tenant since would be loaded free, and given to the next one.
+ * Instance changes since the plan, of machines that are not loaded yet. Rows that the plan changes
+ * are compared elsewhere. A machine that got an instance since would be loaded as available and
+ * deployed again.
  */
 export async function* changedTenants(
   machines: Iterable<readonly Placed[]>,

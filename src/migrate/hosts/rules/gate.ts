@@ -15,31 +15,30 @@ import { nodeOf } from "../../../model/plan.ts";
 import { type Transformed, withFindings } from "../../transform/transform.ts";
 import { keepsInstance, namesNode, same } from "./keeps-instance.ts";
 
-/** Where Nova has a live instance when everything the plan wants was done. */
+/** The location of a live instance in Nova after the plan. */
 export interface InstancePlace {
   readonly uuid: string;
   readonly host: string | null;
   readonly node: string | null;
 }
 
-/** The nova-compute that runs for a machine after the window. */
+/** The nova-compute of a machine after the migration. */
 export interface Runs {
   readonly host: string | null;
-  /** Whether Nova has its service, or the operator named it. */
+  /** Nova has its service, or the operator named it. */
   readonly known: boolean;
-  /** Whether nothing else keeps the machine from being loaded. */
+  /** Nothing else prevents the load of the machine. */
   readonly loads: boolean;
 }
 
-/** What stands against a machine because of the compute host its instance will name. */
+/** Findings of a machine about the compute host of its instance. */
 export type HostGate = (machine: Machine, place: InstancePlace, runs: Runs) => readonly Finding[];
 
 /**
- * Holds each instance against the nova-compute that runs for its machine: through Kilo one destroys at its
- * start what its driver reports under another host's name, later ones do not manage it. To Mitaka all
- * machines have one host, since each nova-compute manages every node: that of the first that loads.
- *
- * @param clustered whether Nova of the target's release is such a one
+ * Compares each instance with the nova-compute of its machine. Until Kilo, a nova-compute that
+ * starts destroys instances of another host that its driver reports. Later ones do not manage them.
+ * Until Mitaka, each nova-compute manages every node, so all machines need the host of the first.
+ * @param clustered Nova of the target's release manages every node on each host
  * @param nova its server, which compares instances.node
  * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
  */
@@ -64,7 +63,7 @@ export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engin
   };
 }
 
-/** Judges machines whose rows in Nova stay as `extract` found them. */
+/** Judges machines whose Nova rows the plan does not change. */
 export function keptHosts(
   gate: HostGate,
   acceptances: (machine: Machine) => readonly Acceptance[],
@@ -80,7 +79,6 @@ export function keptHosts(
   };
 }
 
-/** A machine with more found against it. */
 export function held(
   made: Transformed,
   found: readonly Finding[],
@@ -89,13 +87,12 @@ export function held(
   return withFindings(made, accept(found, acceptances));
 }
 
-/** What is wrong with `instances.node`. */
 function misnamed(name: string | null, machine: string | null): string {
   const spelt = same(name, machine) ? `, and Ironic's uuid is in lower case` : "";
   return `instances.node will be ${showColumn(name)}${spelt}`;
 }
 
-/** Requests that a nova-compute has not begun, and would begin when it starts again. */
+/** Queued requests that a nova-compute would execute when it starts. */
 export function queuedIn(
   { node }: Machine,
   { instance, queued = [] }: MachineRows,
@@ -108,9 +105,9 @@ export function queuedIn(
 }
 
 /**
- * The same for a machine that is blocked already, so that all is reported at once. A task_state that stays
- * while nova-compute is dead says it too: what it was to do waits in the queue, whether or not
- * instance_actions tells. The finding that blocks for it may be accepted alone.
+ * The same for a machine that is already blocked, so that all findings appear together. A
+ * task_state also shows a queued request while nova-compute is down, with or without
+ * instance_actions. The blocking finding may be accepted alone.
  */
 export function queuedOf(
   machine: Machine,

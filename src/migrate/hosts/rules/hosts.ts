@@ -28,12 +28,10 @@ import {
 } from "./steps.ts";
 
 /**
- * Which rows of nova name another compute host once Ironic has the machines: instances, compute
- * nodes, services and aggregates. Without a choice one host is kept, and no row changes.
- *
- * @param acceptances what the site document accepts of a machine
- * @param gate holds what rows will say against who runs
- * @param at naive UTC, for rows that come or go
+ * Plans Nova rows that change their compute host: instances, compute nodes, services and
+ * aggregates. Without `--compute-host`, no row changes.
+ * @param gate compares the planned rows with the running nova-computes
+ * @param at naive UTC, for rows that are created or deleted
  * @source facts/nova-bm.md 5.3; facts/systems.md A3, D4
  */
 export function createHosts(
@@ -54,13 +52,13 @@ export function createHosts(
     return known;
   };
   return {
-    /** Adds what Nova's rows say against carrying a machine over. */
+    /** Adds findings from Nova's rows. */
     judge: judging({ world, choice, memberships, gate, acceptances }),
-    /** The steps of one machine, once it is known what becomes of it. */
+    /** The steps of one planned machine. */
     steps(line: PlannedMachine, rows: MachineRows): readonly NovaStep[] {
       if (!isLoaded(line)) return [];
       if (line.service_host !== null) seen.add(line.service_host);
-      // Whatever nova-compute offers the machine acts on it, under whichever name it runs.
+      // Any nova-compute that offers the machine acts on it, even under another host name.
       for (const row of rows.computes) seen.add(computeHost(row, world.services) ?? "");
       const node = nodeOf(line.records);
       const to = choice.of(line);
@@ -73,12 +71,12 @@ export function createHosts(
       for (const host of computes.left) leaving(host, to).computes += 1;
       return [...(instance === null ? [] : [instance]), ...computes.steps];
     },
-    /** Hosts that machines were moved away from. */
+    /** Hosts from which machines were moved. */
     left: (): readonly string[] => [...used.keys()].toSorted(),
     /** Hosts whose nova-compute must not run while rows change. */
     stopped: (): readonly string[] =>
       [...new Set([...seen, ...used.keys(), ...reached])].filter((host) => host !== "").toSorted(),
-    /** Services and aggregates, once every machine is known. */
+    /** Services and aggregates. Call it after the last machine. */
     end(use: ReadonlyMap<string, HostUse>): Moved {
       const emptied = [...used].filter(([host]) => !reached.has(host));
       const services = emptied.map(([host, gone]) =>
@@ -99,18 +97,17 @@ export function createHosts(
   };
 }
 
-/** Rows that change, and what is odd of them. */
 interface Moved {
   readonly steps: readonly NovaStep[];
   readonly findings: readonly Finding[];
 }
 
-/** Asked of every machine, nearly always with nothing to say. */
+/** A shared constant, because most machines have no findings. */
 const NONE: readonly Finding[] = [];
 
 const UNUSED: HostUse = { instances: 0, computes: 0 };
 
-/** What a host loses, and to which others. */
+/** Rows that a host loses, and their new hosts. */
 interface Gone {
   instances: number;
   computes: number;
@@ -156,7 +153,7 @@ function judging(
   };
 }
 
-/** Where the instance will be, held against the nova-compute that will run. */
+/** Compares the planned location of the instance with the running nova-compute. */
 function placesIn(
   machine: Machine,
   node: Row,
@@ -174,7 +171,7 @@ function placesIn(
   return [finding("N2I-D226", where, `instances.node is ${show(instance.node ?? "")}`)];
 }
 
-/** Disables the service of a host that machines left, unless others stay on it. */
+/** Disables the service of a host that machines left, unless other machines remain on it. */
 function retire(host: string, gone: Gone, use: HostUse, { services }: NovaWorld): Moved {
   const service = services.findLast((one) => one.host === host);
   if (service === undefined) return { steps: [], findings: [] };
@@ -186,14 +183,14 @@ function retire(host: string, gone: Gone, use: HostUse, { services }: NovaWorld)
   return { steps: [], findings: [finding("N2I-D223", where, why)] };
 }
 
-/** A host that machines moved to, and that no nova-compute has; later Novas would not start one. */
+/** A destination host without a nova-compute. Later Novas refuse to start one. */
 function unserved(to: string, { services, identity }: NovaWorld): readonly Finding[] {
   if (services.some(({ host }) => host === to) || refusesNewHosts(identity.head)) return [];
   const why = "no live nova-compute service has this host";
   return [finding("N2I-D224", `services host ${to}`, why)];
 }
 
-/** Later Novas tell Ironic the host of its instance; a row that is moved must not name the old one. */
+/** Later Novas write the instance's host to Ironic. A moved row must not name the old one. */
 function rehosted(made: Transformed, to: string | null): Transformed {
   if (to === null) return made;
   const desired = made.desired.map((record) => {
@@ -204,7 +201,7 @@ function rehosted(made: Transformed, to: string | null): Transformed {
   return { ...made, desired };
 }
 
-/** The new host has hypervisors that take no machines. */
+/** The new host has hypervisors of other drivers. */
 function foreignTo({ node }: Machine, to: string, { foreign }: NovaWorld): readonly Finding[] {
   const types = foreign.get(to);
   if (types === undefined || types.length === 0) return NONE;
@@ -212,7 +209,7 @@ function foreignTo({ node }: Machine, to: string, { foreign }: NovaWorld): reado
   return [finding("N2I-D242", `bm_nodes.id=${node.id}`, has)];
 }
 
-/** Nova would not start the nova-compute that is to take a tenant over. */
+/** Nova would refuse to start the nova-compute of this host. */
 function unstartable(
   { node: { id } }: Machine,
   { instance_uuid }: Row,
@@ -225,9 +222,8 @@ function unstartable(
 }
 
 /**
- * A host that is kept gives its nova-compute to Ironic, which then knows nothing of guests there; its
- * compute nodes of another hypervisor without any go when it starts.
- *
+ * If the host stays, its nova-compute changes to Ironic and does not manage other guests. It
+ * deletes compute nodes of another hypervisor that have none.
  * @source facts/nova-bm.md 5.2
  */
 function guestsBeside({ node }: Machine, { foreign, guests }: NovaWorld): readonly Finding[] {
@@ -246,10 +242,10 @@ function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): reado
   return [finding("N2I-D220", where, some)];
 }
 
-/** Columns of the instance that decide what becomes of it. */
+/** Columns of the instance that decide its outcome. */
 const WATCHED = ["host", "node", "task_state"] as const;
 
-/** @param to the host it shall name: when it does already, we made it so, and its node likewise */
+/** @param to the planned host; a row that already has it was changed by this run, with its node */
 function changesIn(
   { node, nova }: Machine,
   { instance }: MachineRows,

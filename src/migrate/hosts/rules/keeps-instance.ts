@@ -1,16 +1,15 @@
 import type { ServerIdentity } from "../../../model/artefact.ts";
 import type { Row } from "../../../model/machine.ts";
 
-/** Whether Ironic's node has this instance: bm_nodes named it, and nobody disputes it. */
+/** Whether Ironic's node has this instance: bm_nodes names it, undisputed. */
 export function keepsInstance(node: Row | undefined, { uuid }: { readonly uuid: string }): boolean {
   const kept = node?.instance_uuid;
   return typeof kept === "string" && same(kept, uuid);
 }
 
 /**
- * Whether Nova finds a machine by what an instance names as its node. Ironic's uuids are in lower case;
- * MySQL's collation takes other spellings for the same, the other servers compare exactly.
- *
+ * Whether Nova finds a machine by an instance's node. Ironic's UUIDs are lower case. MySQL's
+ * collation ignores case, but other servers compare exactly.
  * @source facts/nova-bm.md 5.2
  */
 export function namesNode(
@@ -22,7 +21,7 @@ export function namesNode(
   return node === (machine?.toLowerCase() ?? null);
 }
 
-/** Whether two uuids are one: each system spells them its own way. */
+/** Compares UUIDs without case, because systems write them differently. */
 export function same(one: string | null | undefined, other: string | null | undefined): boolean {
   return (one ?? null)?.toLowerCase() === (other ?? null)?.toLowerCase();
 }

@@ -2,10 +2,9 @@ import { HEARTBEAT } from "../../../model/ironic/service.ts";
 import type { HostBeat } from "../../../model/nova/nova-plan.ts";
 
 /**
- * Which nova-computes run, in words: those that reported within a minute, and those whose row moved
- * between two looks. An age needs two clocks to agree and a look needs the time of a heartbeat, so
- * either is enough. A report from the future tells nothing but that clocks disagree.
- *
+ * Text about running nova-computes: reports within a minute, or between two reads. Ages need equal
+ * clocks and reads need the time of a heartbeat, so either counts. A report in the future only
+ * shows that clocks differ.
  * @source facts/systems.md D R20, D-3
  */
 export function runningComputes(
@@ -22,13 +21,10 @@ export function runningComputes(
   });
 }
 
-/** A report this close to a minute is worth the rest of it: seconds. */
+/** Seconds before a full minute in which the rest is awaited. */
 const PATIENCE = 10;
 
-/**
- * Seconds until the last of the reports is a minute old, when all that are younger nearly are; 0 when
- * there is nothing to wait for, or too long.
- */
+/** Seconds until the last report is a minute old, if that is soon. Otherwise 0. */
 export function restOfMinute(beats: readonly HostBeat[]): number {
   const young = beats.flatMap(({ age }) =>
     age !== null && Math.abs(age) < HEARTBEAT ? [age] : [],
@@ -38,9 +34,7 @@ export function restOfMinute(beats: readonly HostBeat[]): number {
 }
 
 /**
- * Whether Nova calls a service up by its age: from the future as from the past. Less than a minute ahead
- * is only clocks that differ.
- *
+ * Whether Nova considers a service up. Less than a minute ahead only shows that clocks differ.
  * @param down seconds
  * @source nova@26.2.2:nova/servicegroup/drivers/db.py is_up
  */
@@ -48,7 +42,7 @@ export function isUp({ age }: Pick<HostBeat, "age">, down: number): boolean {
   return age !== null && age < down && -age < Math.max(down, HEARTBEAT);
 }
 
-/** Whether a service reported between two looks, or came. Other changes of its row are somebody else's. */
+/** Whether a service reported or appeared. Other changes of its row do not count. */
 export function hasReported(
   was: Pick<HostBeat, "report_count" | "last_seen_up"> | undefined,
   now: Pick<HostBeat, "report_count" | "last_seen_up">,
@@ -57,11 +51,9 @@ export function hasReported(
 }
 
 /**
- * Hosts whose nova-compute ran since the load: those that report now, and those whose last report is
- * younger than it. Both ages are of one clock each, so clocks need not agree. Before Liberty the age
- * is that of the row, which somebody may have changed who disabled the service: it tells nothing.
- *
- * @param loaded seconds since the load; null: nothing was loaded
+ * Hosts whose nova-compute ran since the load. Both ages are durations, so clocks need not agree.
+ * Before Liberty, the age of a row also changes when a service is disabled, so it is ignored.
+ * @param loaded seconds since the load. Null: nothing was loaded
  */
 export function ranSince(beats: readonly HostBeat[], loaded: number | null): ReadonlySet<string> {
   const ran = ({ age, last_seen_up }: HostBeat): boolean =>

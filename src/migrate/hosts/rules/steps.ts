@@ -11,17 +11,16 @@ import type { PlannedMachine } from "../../../model/plan.ts";
 import type { Choice } from "./choice.ts";
 import { keepsInstance } from "./keeps-instance.ts";
 
-/** `disabled_reason` of services whose machines were moved, and of nothing else. */
+/** `disabled_reason` of services whose machines were moved. */
 const REASON = "nova2ironic: moved to";
-/** Characters disabled_reason holds. */
+/** Length of the column. */
 const LONGEST = 255;
 
 /**
- * The step that makes an instance name its new host, and the node of its machine where it names none
- * or another, or the same in another spelling, as PostgreSQL compares exactly: which machine it is on is bm_nodes' word, which Ironic's node carries. A deleted row and
- * that of a claim bm_nodes lost are not touched.
- *
- * @param made the node as Ironic will have it
+ * The step that sets an instance's host, and its node if that differs, even in case, because
+ * PostgreSQL compares exactly. bm_nodes decides the machine. Deleted instances and those that
+ * another machine keeps are unchanged.
+ * @param made the planned node
  * @source facts/nova-bm.md 2.4, 5.2
  */
 export function instanceStep(
@@ -49,11 +48,9 @@ export function instanceStep(
 }
 
 /**
- * One live compute node a machine, under the new host: the old row is moved there, so that it keeps
- * its id (and its uuid, which a resource provider may have too); with no service to move it to, it
- * is soft-deleted and nova-compute makes a new one. A row of Kilo or later names the host itself, and
- * needs no service.
- *
+ * Leaves one live compute node per machine, on the new host. The old row is moved, to keep its id
+ * and UUID. Without a service there, the row is soft-deleted and nova-compute creates a new one.
+ * Rows since Kilo name the host, and need no service.
  * @source facts/nova-bm.md 5.1, 5.2, 5.3; facts/systems.md A3
  */
 export function moveComputes(
@@ -107,7 +104,7 @@ export function moveComputes(
   return { steps, left };
 }
 
-/** The compute host that offers a machine, as the row or its service names it. */
+/** The compute host of a row, by its own column or its service. */
 export function computeHost(
   { service_id, host }: ComputeRow,
   services: readonly NovaService[],
@@ -115,7 +112,7 @@ export function computeHost(
   return host ?? services.find(({ id }) => id === service_id)?.host ?? null;
 }
 
-/** A row that names its host has a service only where Nova gave it one; the old one is never right. */
+/** A row with a host column has a service only if Nova set it. The old service is never right. */
 function movedService(
   { service_id, host }: ComputeRow,
   target: NovaService | undefined,
@@ -123,7 +120,7 @@ function movedService(
   return host && service_id === null ? null : (target?.id ?? null);
 }
 
-/** A service nothing is left on is disabled with a reason, and never deleted. */
+/** Disables an empty service with a reason, and never deletes it. */
 export function serviceStep(
   { id, host, disabled, disabled_reason }: NovaService,
   to: readonly string[],
@@ -147,10 +144,7 @@ export type Memberships = ReturnType<typeof aggregatesOf>;
 
 const NONE: readonly number[] = [];
 
-/**
- * The aggregates of the hosts machines are moved to. A host Nova knows keeps those it has; a new one
- * gets those that all hosts it takes machines from have in common.
- */
+/** Aggregates for destination hosts. A new host gets those that all its source hosts have. */
 export function aggregatesOf({ services, aggregates, baremetal }: NovaWorld, choice: Choice) {
   const isOf = (host: string): readonly number[] => aggregates.get(host) ?? NONE;
   const wanted = new Map(
@@ -161,10 +155,9 @@ export function aggregatesOf({ services, aggregates, baremetal }: NovaWorld, cho
     }),
   );
   return {
-    /** Aggregates a host must be put into. */
     missing: (host: string): readonly number[] =>
       (wanted.get(host) ?? NONE).filter((id) => !isOf(host).includes(id)),
-    /** Whether an instance would change its aggregates, and with them its availability zone. */
+    /** Whether an instance would change its aggregates, and thus its availability zone. */
     judge({ uuid, host }: InstanceRow, to: string): readonly Finding[] {
       const [now, then] = [isOf(host ?? ""), wanted.get(to) ?? NONE];
       const same = now.length === then.length && now.every((id) => then.includes(id));
@@ -174,7 +167,6 @@ export function aggregatesOf({ services, aggregates, baremetal }: NovaWorld, cho
   };
 }
 
-/** Steps that put a host into aggregates. */
 export function joining(missing: readonly number[], host: string, at: string): readonly NovaStep[] {
   return missing.map((aggregate_id) => {
     const key = { host, aggregate_id, deleted: 0 };

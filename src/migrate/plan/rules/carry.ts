@@ -11,28 +11,25 @@ import { type Transformed, withFindings } from "../../transform/transform.ts";
 
 type Noted = readonly [code: FindingCode, message: string];
 
-/** Where the VIF of a port stands in the records of a release. */
+/** The field of a port's VIF in the records of a release. */
 const VIFS = ["internal_info", "tenant_vif_port_id"] as const;
 
 interface Carry {
   readonly machine: (source: Machine, machine: Transformed) => Transformed;
-  /** Origins this adds to the plan's table. */
+  /** Origins to add to the plan's table. */
   readonly origins: readonly (readonly [string, string])[];
 }
 
-/** Where VIFs stand instead, with their origin. */
+/** Other fields for VIFs, with their origin. */
 const MOVED = [
   ["extra.vif_port_id", "port.vif"],
   ["extra.nova_bm.vif_port_id", "port.vif"],
 ] as const;
 
 /**
- * What of a machine's records adoption over REST can bring about, and, per machine, what it cannot.
- * The records that come out are rows as the API tells them: plan, diff and verify speak of nothing
- * else.
- *
- * @param site what the operator accepts
- * @param known how many origins the plan's table has without these
+ * The part of a machine's records that adoption over REST supports, with findings about the rest.
+ * The returned records are rows as the API shows them, as plan, diff and verify need.
+ * @param known number of origins in the plan's table without these
  * @source facts/ironic.md 4
  */
 export function carry(doc: RestDoc, target: TargetDoc, site: Site, known: number): Carry {
@@ -84,7 +81,7 @@ function carryNode(
   if (reached !== planned)
     notes.push(["N2I-D753", `${JSON.stringify(planned)} is planned; it will be ${reached}`]);
   row.provision_state = reached;
-  // The service measures it itself, and would keep a word of ours for good.
+  // The service reads it from the machine, and would never replace a value of ours.
   row.power_state = null;
   // Only the service writes it.
   if (row.last_error !== null) lost.push("last_error");
@@ -106,7 +103,7 @@ function carryNode(
     notes.push(["N2I-D755", "the ramdisk interface boots it from the network: nova2ironic boot"]);
 }
 
-/** What a machine lacks without which its adoption would fail, one after the other. */
+/** Missing values with which the adoption of a machine would fail. */
 function asksFor(desired: readonly Desired[], { adoption, keys }: TargetDoc): readonly Noted[] {
   const node = nodeOf(desired);
   if (adoption === "none" || node?.provision_state !== "active" || !bootsOver(node)) return [];
@@ -125,14 +122,14 @@ function asksFor(desired: readonly Desired[], { adoption, keys }: TargetDoc): re
 
 const MISSING = { "deploy-images": "N2I-D757", "conductor-images": "N2I-D758" } as const;
 
-/** Whether a boot interface of the network judges it; classic drivers have it in them. */
+/** Whether it has a network boot interface. Classic drivers contain one. */
 function bootsOver({ boot_interface, driver }: Row): boolean {
   return typeof boot_interface === "string"
     ? /pxe/.test(boot_interface)
     : driver === "fake_pxe" || !/^fake/.test(String(driver));
 }
 
-/** @returns whether it has a VIF, which stands elsewhere now */
+/** @returns whether the port has a VIF, now in another field */
 function carryPort(
   row: Record<string, Json>,
   doc: RestDoc,

@@ -1,10 +1,13 @@
 import { counted } from "../../../lib/text.ts";
 import type { ScannedKey } from "../../../model/ironic/target.ts";
 
-/** Up to so many nodes, or rows of a table, a rollback takes seconds without an index: 5,000 nodes took 3 to 5 s. */
+/** Up to this many rows, a rollback takes seconds without an index: 5,000 nodes took 3 to 5 s. */
 const MANY = 5000;
 
-/** Why deleting so many nodes is slow, and statements for the tables' owner (the tool never changes Ironic's schema). Null if it is fast. */
+/**
+ * The reason why deletion is slow, and statements for the owner of the tables, because the tool
+ * never changes Ironic's schema. Null if it is fast.
+ */
 export function slowDelete(
   nodes: number,
   keys: readonly ScannedKey[],
@@ -28,7 +31,7 @@ function indexOf({ table, column }: ScannedKey): string {
   return `nova2ironic_${table}_${column}`.slice(0, 63);
 }
 
-/** Keys as they will be once a plan is loaded. @param ports it makes */
+/** The keys after a plan is loaded. @param ports that the plan creates */
 export function onceLoaded(keys: readonly ScannedKey[], ports: number): readonly ScannedKey[] {
   return keys.map((key) =>
     key.table === "ports" ? { ...key, rows: Math.max(key.rows, ports) } : key,

@@ -13,14 +13,14 @@ const HEADLINE: { readonly [change in PlannedRecord["change"]]: string } = {
   conflict: "is in conflict; nothing is written",
 };
 
-/** A machine is written whole or not at all: what stands beside a conflict or drift is not created. */
+/** A machine is written completely or not at all. */
 function headline(change: PlannedRecord["change"], verdict: Verdict): string {
   return change === "create" && verdict !== "create"
     ? "is not there; nothing of this machine is written"
     : HEADLINE[change];
 }
 
-/** `field = value` lines of a row as planned, and as it is in Ironic. */
+/** `field = value` lines of a row, as planned and as in Ironic. */
 function textOf(fields: readonly (readonly [string, Json])[]): string {
   return fields.map(([field, value]) => `${field} = ${showValue(value)}\n`).join("");
 }
@@ -38,29 +38,25 @@ function asFound(
   return [...kept, ...added.map(({ field, found: value }) => [field, value] as const)];
 }
 
-/** A line of a diff, and where a planned value comes from. */
+/** A line of a diff, with the origin of a planned value. */
 interface DiffLine {
   readonly sign: string;
-  /** `field = value`. */
   readonly text: string;
-  /** Null where the line is not of a planned value. */
+  /** Null for a line without a planned value. */
   readonly origin: string | null;
 }
 
 interface RecordDiff {
   readonly title: string;
   readonly lines: readonly DiffLine[];
-  /** Fields left NULL that are counted and not shown. */
+  /** Number of hidden NULL fields. */
   readonly hidden: number;
 }
 
-/** Reads where a field of a record comes from. */
+/** Returns the origin of a field. */
 type OriginOf = (field: string) => string | undefined;
 
-/**
- * One record from what Ironic holds to what the plan wants, each planned value with its origin. Fields
- * left NULL are counted, not shown, unless asked for.
- */
+/** Differences between a record in Ironic and in the plan, with origins. */
 export function diffOf(
   record: PlannedRecord,
   origins: Origins,
@@ -83,7 +79,7 @@ export function diffOf(
   };
 }
 
-/** A record that is not there yet needs no comparison: it is all new. */
+/** A new record needs no comparison. */
 function added(fields: readonly (readonly [string, Json])[]): readonly string[] {
   return fields.map(([field, value]) => `+${field} = ${showValue(value)}`);
 }
@@ -101,11 +97,11 @@ function annotate(line: string, originOf: OriginOf): DiffLine {
   const [sign, text] = [line.slice(0, 1), line.slice(1)];
   if (sign !== "+") return { sign, text, origin: null };
   const field = text.slice(0, text.indexOf(" = "));
-  // A column no rule could fill is NULL, and verify holds Ironic to that.
+  // A column without a rule is NULL, which verify also checks.
   return { sign, text, origin: originOf(field) ?? "nothing gives it" };
 }
 
-/** The origin stands in a column of its own where the line is short. */
+/** Aligns the origins of short lines. */
 function renderRecord({ title, lines, hidden }: RecordDiff): readonly string[] {
   return [
     `# ${title}`,
@@ -117,7 +113,7 @@ function renderRecord({ title, lines, hidden }: RecordDiff): readonly string[] {
   ];
 }
 
-/** One machine in full: why it is as it is, then each of its records. */
+/** All of one machine: the reason of its verdict, then each of its records. */
 export function renderMachine(machine: PlannedMachine, origins: Origins, all: boolean): string {
   const { bm_node_id, uuid, state, verdict, reason, records, findings } = machine;
   return [

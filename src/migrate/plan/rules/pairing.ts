@@ -3,7 +3,7 @@ import type { PlanHeader } from "../../../model/artefact.ts";
 import type { TargetDoc } from "../../../model/mapping.ts";
 import { JUNO, novaReleaseOf, versionNamed } from "../../../model/nova/nova-release.ts";
 
-/** nova release by the version of its own database. @source facts/systems.md D R3 */
+/** Nova release by the version of its own database. @source facts/systems.md D R3 */
 function novaRelease(nova: number | null, novaBm: number): string {
   if (nova === null) return novaBm === 10 ? "Icehouse or Juno" : novaBm >= 5 ? "Havana" : "Grizzly";
   if (nova >= JUNO) return novaReleaseOf(nova);
@@ -14,13 +14,10 @@ function novaRelease(nova: number | null, novaBm: number): string {
 }
 
 /**
- * The upgrade's own rule: source and target are of one release, Juno. Anything else needs the
- * operator's word, which the plan records.
- *
- * nova_bm alone cannot tell Icehouse from Juno (version 10 is both), so without the nova database
- * the pairing rests on nova_bm's version, and the plan says so.
- *
- * @throws MigrationError N2I-E205 with the path that leads there
+ * Checks that source and target are Juno. Other pairs need the operator's permission, which the
+ * plan records. nova_bm 10 is Icehouse or Juno, so without the nova database, the plan notes the
+ * uncertainty.
+ * @throws MigrationError N2I-E205 with the upgrade path
  * @source facts/systems.md D R3, R4
  */
 export function pair(

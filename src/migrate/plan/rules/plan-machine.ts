@@ -6,7 +6,7 @@ import type { Machine, Row } from "../../../model/machine.ts";
 import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../../model/plan.ts";
 import type { Transformed } from "../../transform/transform.ts";
 
-/** Ironic's rows by everything that is unique there. */
+/** Ironic's rows by their unique columns. */
 export interface Index {
   readonly node: ReadonlyMap<string, Row>;
   readonly instance: ReadonlyMap<string, Row>;
@@ -32,7 +32,7 @@ export function indexCurrent({ nodes, ports }: Current): Index {
   };
 }
 
-/** Everything a batch of machines would claim in Ironic. */
+/** All unique values that a batch of machines needs in Ironic. */
 export function wantedOf(batch: readonly Pick<Transformed, "desired">[]): Claims {
   const desired = batch.flatMap((machine) => machine.desired);
   const texts = (resource: string, column: string): readonly string[] =>
@@ -49,7 +49,7 @@ export function wantedOf(batch: readonly Pick<Transformed, "desired">[]): Claims
   };
 }
 
-/** Whether this tool loaded the row: it carries the bm_nodes id it came from. */
+/** Whether this tool loaded the row, because it has the same bm_nodes id. */
 function isOurs(found: Row, planned: Row): boolean {
   const mark = (row: Row): unknown =>
     isObject(row.extra) && isObject(row.extra.nova_bm) ? row.extra.nova_bm.id : undefined;
@@ -58,14 +58,14 @@ function isOurs(found: Row, planned: Row): boolean {
 
 const NONE: readonly Finding[] = [];
 
-/** An Ironic without a row is the usual one. */
+/** A fast path, because Ironic is usually empty. */
 function isEmpty({ node, instance, name, port, address }: Index): boolean {
   return node.size + instance.size + name.size + port.size + address.size === 0;
 }
 
 type Judged = { readonly record: PlannedRecord; readonly findings: readonly Finding[] };
 
-/** What becomes of one row, given what stands in Ironic. */
+/** Compares one row with Ironic. */
 export function judge(desired: Desired, index: Index, same: SameSecret): Judged {
   const { row, resource, id, origins } = desired;
   if (isEmpty(index))
@@ -121,7 +121,7 @@ function verdictOf(records: readonly PlannedRecord[]): Verdict {
   return verdict;
 }
 
-/** One machine's line of the plan: what it becomes, against what Ironic holds. */
+/** One machine's line of the plan, compared with Ironic. */
 export function planMachine(
   { node }: Machine,
   transformed: Transformed,

@@ -10,26 +10,26 @@ import {
 import type { Row } from "../../../model/machine.ts";
 import { type Transformed, withFindings } from "../../transform/transform.ts";
 
-/** Reserved nodes a finding names; the others are counted. */
+/** A finding names at most this many reserved nodes. */
 const MOST = 5;
 const INTERFACE = "_interface";
 
 /**
- * Holds the plan against the conductors that ever registered: a node whose driver none of its group
- * has is taken in, belongs to nobody, and nothing ever happens to it.
- *
- * @param adopts the backend needs a living conductor; on the other they are stopped until the hand-over
+ * Compares the plan with all conductors that ever registered. Ironic accepts a node without a
+ * matching driver and group, but no conductor ever manages it.
+ * @param adopts the backend needs a live conductor. With the other, they are stopped until the
+ * hand-over
  * @source facts/ironic.md 1.5
  */
 export function preflight(service: Service, adopts: boolean) {
   const { conductors, reserved } = service;
   const faults = faultsOf(service, adopts);
   return {
-    /** Of the target as a whole. */
+    /** Of the whole target. */
     findings: findingIf(reserved.length > 0, "N2I-D422", "nodes", uuidsOf(reserved)),
-    /** For people: who would take the machines over. */
+    /** The conductors for the machines, as text for people. */
     words: wordsOf(service),
-    /** Adds what the conductors there would make of a machine. */
+    /** Adds the findings about a machine's conductors. */
     machine(made: Transformed): Transformed {
       if (conductors.length === 0) return made;
       const found = made.desired.flatMap(({ id, resource, row }) =>
@@ -79,8 +79,8 @@ function faultsOf(
 }
 
 /**
- * Interfaces without a name: the first save of the row makes them those of the conductor that saves
- * it, and until then they follow its configuration. Only the database backend leaves any.
+ * Interfaces without a name, only from the database backend. They follow the conductor's
+ * configuration until it saves the row with its own.
  */
 function leftOpen(
   id: string,
@@ -102,7 +102,7 @@ function leftOpen(
   return findingIf(become.length > 0, "N2I-D415", `${id} driver`, emptied);
 }
 
-/** Where a node finds its conductor. */
+/** The properties that select a node's conductor. */
 export function placeOf(row: Row): { readonly driver: string; readonly group: string } {
   return { driver: String(row.driver), group: String(row.conductor_group ?? "").toLowerCase() };
 }
@@ -126,11 +126,7 @@ function wordsOf({ conductors, interfaces }: Service): string {
   return `${alive} of ${conductors.length} alive, with ${drivers.join(", ") || "no driver"}${compared}`;
 }
 
-/**
- * Finds what a utf8mb3 or Latin-1 database would refuse in the middle of the load.
- *
- * @source facts/ironic.md 1.2
- */
+/** Finds characters that the database's charset would refuse. @source facts/ironic.md 1.2 */
 export function inspectCharset(charset: string): (machine: Transformed) => Transformed {
   const beyond = BEYOND[charset];
   if (beyond === undefined) return (machine) => machine;

@@ -7,37 +7,37 @@ import type { PlannedMachine } from "../../../model/plan.ts";
 import type { KnownReadings, PowerReading } from "../../../model/power.ts";
 import { diskOf, type MachineFlavor, type NodeSize } from "../../../model/settings.ts";
 
-/** What a first site document is made of, besides the plan's lines. */
+/** The input of a first site document, in addition to the plan's lines. */
 interface ProposalFacts extends Classes {
   readonly readings: KnownReadings;
-  /** driver_info keys the release reads, of those that not every release does. */
+  /** driver_info keys of the release that not every release has. */
   readonly keys: readonly string[];
 }
 
-/** What is set, of all the machines that have the same of each. */
+/** Values for all machines that have the same ones. */
 interface Setting extends Sized {
   readonly driver_info: { readonly [key: string]: string };
 }
 
-/** One line of the document, and the machines that it is about. */
+/** One decision of the document, with its machines. */
 interface Group {
   readonly body: readonly string[];
   readonly uuids: string[];
 }
 
-/** What lines said so far; of a machine its uuid alone is kept, beside what it shares with others. */
+/** The collected lines. For each machine, only its UUID is kept. */
 interface Gathered {
   readonly accepts: Map<string, Group>;
   readonly settings: Map<string, Setting>;
   readonly set: { readonly uuid: string; readonly to: Setting }[];
 }
 
-/** Asking answers these; an acceptance would only hide that nobody did. */
+/** Findings that `power` resolves. To accept them would hide that it did not run. */
 const ASK_FIRST: readonly string[] = ["N2I-D604", "N2I-D612"];
 
 /**
- * A first site document: what is known is filled in, and what only the operator knows is empty, which
- * no command takes for an answer. A reason is never proposed: somebody has to have one.
+ * A first site document. Known values are filled in. Values for the operator are empty, which every
+ * command refuses. Reasons are never proposed.
  */
 export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
   const gathered: Gathered = { accepts: new Map(), settings: new Map(), set: [] };
@@ -85,7 +85,7 @@ function addTo(groups: Map<string, Group>, uuid: string, body: readonly string[]
   group.uuids.push(uuid);
 }
 
-/** What the readings found that a conductor needs, where its release reads it. */
+/** Settings from the readings that a conductor needs and its release reads. */
 function settingsOf(
   findings: PlannedMachine["findings"],
   reading: PowerReading | undefined,
@@ -141,8 +141,8 @@ const IMAGES = [
 ];
 
 /**
- * Each decision once, with every machine that it is about: what wants a reason, then what is set.
- * A later entry adds to an earlier one.
+ * Each decision once, with all its machines: first those that need a reason, then values. A later
+ * entry adds to an earlier one.
  */
 function decisionLines(
   { accepts, settings, set }: Gathered,
@@ -187,24 +187,24 @@ function quoted(value: Json): string {
   return JSON.stringify(value);
 }
 
-/** One line, without what could end a comment or steer a terminal. */
+/** One line, without characters that end a comment or control a terminal. */
 function plain(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ").slice(0, 200);
 }
 
-/** What tells resource classes. */
+/** Sources of resource classes. */
 interface Classes {
-  /** Machine's uuid, in lower case -> class of its provider, `CUSTOM_GOLD`. */
+  /** Provider's class (`CUSTOM_GOLD`) by machine UUID in lower case. */
   readonly placement: ReadonlyMap<string, string>;
-  /** Live flavors for machines, those that no tenant has among them. */
+  /** Live flavors for machines, used or unused. */
   readonly flavors: readonly MachineFlavor[];
 }
 
-/** A class to propose, and why; no name where several may be meant. */
+/** A class to propose, with the reason. The name is empty if several match. */
 interface Class {
   readonly name: string;
   readonly why: string;
-  /** Named after something, where nothing of Nova or Placement names a class. */
+  /** Derived from a name, because neither Nova nor Placement has a class. */
   readonly guess: boolean;
 }
 
@@ -215,7 +215,7 @@ interface Sized {
   readonly found: Class | null;
 }
 
-/** Of a machine by itself: what its provider has, or its tenant's flavor asks for. */
+/** The class of the machine's provider or of its instance's flavor. */
 function classOf({ node, nova }: Machine, placement: Classes["placement"]): Class | null {
   const provider = placement.get(node.uuid?.toLowerCase() ?? "");
   if (provider !== undefined)
@@ -238,7 +238,7 @@ function flavorClass({
   return name === "" ? null : { name, why: `named after ${flavor}${GUESS}`, guess: true };
 }
 
-/** `CUSTOM_GOLD` as Nova makes it of a node's class `gold`. */
+/** The node's class `gold` for Nova's `CUSTOM_GOLD`. */
 function bare(custom: string): string {
   return custom.replace(/^CUSTOM_/, "").toLowerCase();
 }
@@ -247,7 +247,7 @@ function sizeOf({ cpus, memory_mb, local_gb }: NodeSize): string {
   return `${cpus} cpus, ${memory_mb} MiB, ${local_gb} GB`;
 }
 
-/** Each with its class: where nothing is known of a machine, that of its size. */
+/** Adds a class to each entry. The size decides if nothing else is known. */
 function withSizes<T extends Sized>(
   entries: readonly T[],
   flavors: Classes["flavors"],
@@ -274,7 +274,7 @@ function withSizes<T extends Sized>(
   ]);
 }
 
-/** A smaller flavor may run there too, and says nothing about the machine; disks are often larger. */
+/** Compares exact sizes, because a smaller flavor also fits. Disks are often larger. */
 function fits({ size }: MachineFlavor, { cpus, memory_mb, local_gb }: NodeSize): boolean {
   return (
     size.vcpus === cpus && size.memory_mb === memory_mb && diskOf(size) <= 1024 * (local_gb ?? 0)
@@ -283,7 +283,7 @@ function fits({ size }: MachineFlavor, { cpus, memory_mb, local_gb }: NodeSize):
 
 const GUESS = ": a guess";
 
-/** What names a class counts before what one could be named after; between equals nobody chooses. */
+/** Prefers a known class to a derived one. If several remain, none is chosen. */
 function choose(fitting: readonly Class[]): Class {
   const sure = fitting.filter(({ guess }) => !guess);
   const byName = new Map<string, Class>();
@@ -292,7 +292,7 @@ function choose(fitting: readonly Class[]): Class {
     if (!byName.has(name)) byName.set(name, one);
   }
   const [only, ...more] = byName.values();
-  // That a machine has the size is no word about it.
+  // A matching size is not a proof.
   if (only !== undefined && more.length === 0)
     return only.why.endsWith(GUESS) ? only : { ...only, why: `${only.why}${GUESS} by the size` };
   const each = [...byName.values()].map(({ name, why }) => `${name} (${why})`);

@@ -10,7 +10,7 @@ import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
 import type { NovaPlanCounts } from "../../../model/nova/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../../model/plan.ts";
 
-/** One sign a verdict, as plans elsewhere use them; the legend names only those in use. */
+/** One sign for each verdict, as in other plan tools. The legend has only those in use. */
 export const SIGNS: { readonly [verdict in Verdict]: readonly [string, string] } = {
   create: ["+", "to be loaded"],
   unchanged: ["=", "loaded already"],
@@ -20,7 +20,7 @@ export const SIGNS: { readonly [verdict in Verdict]: readonly [string, string] }
   skipped: ["-", "left out"],
 };
 
-/** Which database or service it is, for people. */
+/** The database or service, as text for people. */
 export function serverName({
   engine,
   address,
@@ -29,7 +29,7 @@ export function serverName({
   return engine === "sqlite" || engine === "rest" ? address : `${database} @ ${address}`;
 }
 
-/** @param conductors who would take the machines over, where that was asked */
+/** @param conductors the conductors for the machines, if they were read */
 export function renderHeader(header: PlanHeader, conductors?: string): string {
   const { source, target, pairing } = header;
   return [
@@ -41,7 +41,7 @@ export function renderHeader(header: PlanHeader, conductors?: string): string {
   ].join("\n");
 }
 
-/** Codes of the blocking findings the operator accepted, each once. */
+/** Codes of accepted blocking findings, without duplicates. */
 function acceptedCodes(machine: PlannedMachine): string {
   const codes = acceptedOf(machine)
     .filter(({ severity }) => severity === "blocks")
@@ -49,7 +49,7 @@ function acceptedCodes(machine: PlannedMachine): string {
   return codes.length === 0 ? "" : `  accepted ${[...new Set(codes)].join(", ")}`;
 }
 
-/** A machine on one line: why it is not loaded, or as what and on whose word. */
+/** A machine on one line, with the reason or the outcome. */
 export function renderLine(machine: PlannedMachine): string {
   const { verdict, uuid, bm_node_id, state, records, reason } = machine;
   const ports = records.filter(({ resource }) => resource === "port").length;
@@ -63,7 +63,7 @@ export function renderFinding({ code, severity, place, message, accepted }: Find
   return `  ${code} ${severity.padEnd(7)} ${place}: ${message}${accepted === undefined ? "" : ` (accepted: ${accepted})`}`;
 }
 
-/** Findings by code, worst first, with what each means. */
+/** Findings by code, the worst first, with their titles. */
 export function renderFindingCounts(findings: PlanCounts["findings"]): readonly string[] {
   const rank = { blocks: 0, warning: 1, note: 2 };
   return Object.entries(findings)
@@ -78,7 +78,7 @@ export function renderFindingCounts(findings: PlanCounts["findings"]): readonly 
     );
 }
 
-/** Columns nobody knows, a line a table, and how many machines have a value there. */
+/** Unknown columns, one line per table, with the number of machines that have a value. */
 export function renderUnknown(
   columns: SnapshotHeader["unknown_columns"],
   machines: ReadonlyMap<string, number>,
@@ -91,13 +91,13 @@ export function renderUnknown(
     });
 }
 
-/** What the plan changes in nova; a line scripts may look for. */
+/** The plan's changes in nova. Scripts may read this line. */
 export function renderNovaCounts({ hosts, flavors, api }: NovaPlanCounts): string {
   const apart = api === undefined ? "" : `; ${api} of flavors outside of it`;
   return `Nova: ${hosts} rows that name a compute host to change; ${flavors} extra specs of flavors to change${apart}.`;
 }
 
-/** The line scripts look for; frozen. */
+/** Scripts read this line, so its format is fixed. */
 export function renderCounts({ nodes, ports, verdicts, machines }: PlanCounts): string {
   const { unchanged, drift, conflict, blocked, skipped } = verdicts;
   return (
@@ -106,12 +106,12 @@ export function renderCounts({ nodes, ports, verdicts, machines }: PlanCounts): 
   );
 }
 
-/** What somebody answers for by name. */
+/** Findings that the operator accepted. */
 export function acceptedOf({ findings }: Pick<PlannedMachine, "findings">): readonly Finding[] {
   return findings.filter(({ accepted }) => accepted !== undefined);
 }
 
-/** Why a machine becomes what it becomes, in words that machines in the same case share. */
+/** The cause of a verdict, the same text for all machines with this cause. */
 export function causeOf({ verdict, state, reason, findings }: PlannedMachine): string {
   const open = findings.filter(
     ({ severity, accepted }) => severity === "blocks" && accepted === undefined,

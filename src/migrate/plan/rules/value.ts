@@ -3,15 +3,15 @@ import type { Row } from "../../../model/machine.ts";
 import { isSealed, type Sealed } from "../../../model/secret.ts";
 
 /**
- * A secret as people may see it: with four hex digits that change with it. They are of its nonce,
- * which hangs on the machine too: they do not tell which machines share a password, nor how long it is.
+ * A secret for people: four hex digits that change with it. They are from its nonce, which also
+ * depends on the machine, so they reveal neither equal passwords nor lengths.
  */
 function mask({ secret }: Sealed): string {
   const digits = Buffer.from(secret.slice(0, 4), "base64").toString("hex", 0, 2);
   return digits === "" ? "(secret)" : `(secret ${digits})`;
 }
 
-/** A value on one line; control characters escaped, as JSON escapes them. */
+/** A value on one line, with control characters escaped as in JSON. */
 export function showValue(value: Json): string {
   if (isSealed(value)) return mask(value);
   return JSON.stringify(value).replaceAll(
@@ -20,7 +20,7 @@ export function showValue(value: Json): string {
   );
 }
 
-/** Every secret in a value replaced by its mask, for formats that machines read. */
+/** Masks every secret in a value, for machine-readable formats. */
 export function masked(value: Json): Json {
   if (isSealed(value)) return mask(value);
   if (Array.isArray(value)) return value.map((item: Json) => masked(item));
@@ -29,7 +29,7 @@ export function masked(value: Json): Json {
     : value;
 }
 
-/** What a reader looks for first; the other plain columns follow, then the JSON columns. */
+/** The first columns of a record. Other plain columns follow, then the JSON columns. */
 const FIRST = [
   "uuid",
   "name",
@@ -45,7 +45,7 @@ function rank(column: string, value: Json): number {
   return at >= 0 ? at : isObject(value) && !isSealed(value) ? FIRST.length + 1 : FIRST.length;
 }
 
-/** The leaves of a row: `driver_info.ipmi_address` and its value, what matters most first. */
+/** The fields of a row, most important first: `driver_info.ipmi_address` and its value. */
 export function leaves(row: Row): readonly (readonly [string, Json])[] {
   const walk = (path: string, value: Json): readonly (readonly [string, Json])[] =>
     isObject(value) && !isSealed(value)

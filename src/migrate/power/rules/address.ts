@@ -2,16 +2,16 @@ import type { JsonObject } from "../../../lib/json.ts";
 import { show } from "../../../lib/text.ts";
 
 /**
- * Why nothing can be asked at this address; null when it can be one machine's. A conductor passes it to
- * ipmitool or ssh as it stands, so what is a slip of a form or a sheet ("10.0.0.9 ", "10.0.0.9:623",
- * "10.0.0.300") reaches nobody there, and is no BMC that happens to be silent.
+ * The reason why this cannot be a machine's address. Null if it can. A conductor passes the text
+ * unchanged to ipmitool or ssh, so a typing error ("10.0.0.9 ", "10.0.0.9:623", "10.0.0.300") is
+ * reported, not treated as a silent BMC.
  */
 export function addressFault(text: string): string | null {
   const fault = formFault(text);
   return fault === null ? null : `${show(text)} ${fault}`;
 }
 
-/** Four numbers of one machine's, as nearly every address is: nothing else need be asked. */
+/** A fast path for nearly every address: a unicast IPv4 address. */
 const USUAL = /^(?:[1-9]\d?|1\d\d|2[01]\d|22[0-3])(?:\.(?:0|[1-9]\d?|1\d\d|2[0-4]\d|25[0-5])){3}$/;
 
 function formFault(text: string): string | null {
@@ -33,13 +33,13 @@ function formFault(text: string): string | null {
 }
 
 const ADDRESS = /^(ipmi|iboot|snmp|redfish|ilo|drac|irmc|amt)_(address|host)$/;
-/** Numbers at that address, such as an outlet or a bridged channel, that tell one machine from another. */
+/** Parts that distinguish machines at one address, such as an outlet or a bridged channel. */
 const PART =
   /^(ipmi|iboot|snmp|redfish|ilo|drac|irmc)_(port|relay_id|outlet|system_id|.*_(channel|address))$/;
 /** Defaults of the drivers. @source ironic/drivers/modules/{ipmitool,iboot,snmp}.py */
 const USUALLY = ["ipmi_port 623", "iboot_port 9100", "iboot_relay_id 1", "snmp_port 161"];
 
-/** The same text for every spelling of one BMC or outlet; null if driver_info has none. */
+/** The same text for every spelling of one BMC or outlet. Null if driver_info has none. */
 export function powerPlace(info: JsonObject): string | null {
   const keys = Object.keys(info).filter((key) => key !== "ipmi_local_address");
   if (!keys.some((key) => ADDRESS.test(key))) return null;
@@ -51,7 +51,7 @@ export function powerPlace(info: JsonObject): string | null {
     .join();
 }
 
-/** The address in one spelling. For a URL: host and port. */
+/** The normalized address, or host and port of a URL. */
 function plain(text: string): string {
   if (USUAL.test(text)) return text;
   const [bare = "", ...zone] = text.trim().toLowerCase().split("%");
@@ -62,7 +62,7 @@ function plain(text: string): string {
 
 const NOBODYS = "is no single machine's: unspecified, broadcast or multicast";
 
-/** Its four numbers; null for anything else. A leading zero makes some programs read it as octal. */
+/** The four numbers. Null for other texts. Some programs read a leading zero as octal. */
 function ipv4(text: string): readonly number[] | null {
   if (!/^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})$/.test(text)) return null;
   const four = text.split(".").map(Number);
@@ -82,10 +82,10 @@ function isNobodys6(text: string): boolean {
   return /^[0:]+$/.test(text) || /^ff/i.test(text);
 }
 
-/** RFC 1123, and the underscore that some sites have. @source ironic 3abaa3a2d, 2025-10 */
+/** RFC 1123, and the underscore that some sites use. @source ironic 3abaa3a2d, 2025-10 */
 function nameFault(text: string): string | null {
   const labels = text.replace(/\.$/, "").split(".");
-  // Programs read these as addresses in octal, in hex, or with parts left out.
+  // Programs read these as octal, hexadecimal or short addresses.
   if (/^(\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "")) return "is no IPv4 address";
   const fits = (label: string): boolean => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label);
   return text.length <= 253 && labels.every(fits) ? null : "is no address and no host name";

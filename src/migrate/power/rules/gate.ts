@@ -12,29 +12,28 @@ import {
 import { adviceOf, suiteUntried, warningsOf } from "./next-step.ts";
 import type { Way } from "./way.ts";
 
-/** The readings a plan takes into account, and what the operator said of them. */
+/** The readings for a plan, with the operator's options. */
 export interface PowerView {
   readonly readings: KnownReadings;
-  /** Why machines whose BMC does not answer are loaded all the same; null: they are not. */
+  /** The reason why machines with a silent BMC are loaded. Null: they are not. */
   readonly unreachable: string | null;
-  /** Write the measured power into power_state. */
+  /** Write the measured state to power_state. */
   readonly record: boolean;
 }
 
-/** The same of a virtual machine, where the host that runs it is asked; D600 to D606 are of BMCs. */
+/** Findings for a virtual machine, read from its host. D600 to D606 are for BMCs. */
 const MEANS_OF_HOST: { readonly [verdict in PowerVerdict]?: FindingCode } = {
   unreachable: "N2I-D608",
   "wrong-password": "N2I-D609",
   "protocol-error": "N2I-D610",
 };
 
-/** nova.instances.power_state: 1 running, 4 shut down; anything else says nothing. */
+/** nova.instances.power_state: 1 running, 4 shut down. Other values are not compared. */
 const RECORDED: { readonly [power_state: number]: "on" | "off" } = { 1: "on", 4: "off" };
 
 /**
- * What Nova has against the power that was measured; null: nothing. An instance that is stopped and
- * runs is switched off by Nova itself, whatever its power_state says.
- *
+ * The conflict between Nova and the measured power. Null: none. Nova powers off a stopped instance
+ * that runs, even if its power_state matches.
  * @source facts/nova-bm.md 2.5
  */
 function contradiction({ nova }: Machine, power: "on" | "off"): string | null {
@@ -49,23 +48,22 @@ function contradiction({ nova }: Machine, power: "on" | "off"): string | null {
   return [differs, will].filter((text) => text !== null).join("; ") || null;
 }
 
-/** What a conductor of the target reads of driver_info, and how its ipmitool behaves. */
+/** The driver_info keys and the ipmitool of a target's conductor. */
 export interface ConductorTraits {
-  /** Keys of driver_info it reads, of those that not every release does. */
+  /** driver_info keys of the release that not every release has. */
   readonly keys: readonly string[];
   readonly ipmitool: ConductorIpmitool;
 }
 
-/** For a release that does not read the key: saying to set it would be no help. */
+/** If the release does not read the key, setting it has no effect. */
 function unread(words: string): string {
   return `cannot ${words}: this release does not read it; change the BMC, or accept it`;
 }
 
 /**
- * What a machine's reading says against loading it: nothing only for a BMC that answered the
- * conductor's own question as nova knows the machine.
- *
- * @param way how a conductor would ask, by what would be loaded; null when nothing would be
+ * Findings of a machine's reading. There are none only if the BMC answered the conductor's query
+ * and the state matches Nova.
+ * @param way the planned query of a conductor. Null if nothing would be loaded
  * @source facts/ipmi.md 4.4, 5.1, 5.5; facts/ironic.md 0.1
  */
 export function gate(
@@ -108,12 +106,12 @@ function isRead(key: PowerAdvice["key"], { keys }: ConductorTraits): boolean {
   return key === null || keys.includes(key);
 }
 
-/** Whether a reading answers the question of this way. */
+/** Whether a reading has this query. */
 export function isAbout(reading: PowerReading | undefined, id: number, way: Way): boolean {
   return reading?.asked?.machines[reading.bm_node_ids.indexOf(id)] === way.digest;
 }
 
-/** Why a reading says nothing of what would be loaded: somebody else was asked, or as somebody else. */
+/** The reason why a reading does not apply: another address or other credentials. */
 function askedOtherwise(id: number, reading: PowerReading, way: Way): string | null {
   const { asked } = reading;
   if (isAbout(reading, id, way)) return null;

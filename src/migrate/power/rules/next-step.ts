@@ -7,7 +7,7 @@ import {
 } from "../../../model/power.ts";
 import type { Way } from "./way.ts";
 
-/** The suite a conductor would use on this BMC; null if no session with a suite was opened. */
+/** A conductor's cipher suite for this BMC. Null if no session had a suite. */
 function wanted(
   { verdict, suite, suites }: PowerReading,
   way: Way | null,
@@ -19,10 +19,9 @@ function wanted(
 }
 
 /**
- * What to set on the Ironic node for a conductor to get on as well as the reading did. `power` and
- * `plan` both say this, so that they cannot differ on a machine.
- *
- * @param way how the machine would be asked by what is to be loaded
+ * Settings that a conductor needs on the Ironic node for the reading's result. `power` and `plan`
+ * share it.
+ * @param way the planned query
  */
 export function adviceOf(
   reading: PowerReading,
@@ -55,7 +54,7 @@ export function adviceOf(
   ];
 }
 
-/** Why a reading leaves open whether the conductor's ipmitool gets a session; null when it does not. */
+/** The reason why a session of the conductor's ipmitool is untested. Null if it is tested. */
 export function suiteUntried(
   reading: PowerReading,
   way: Way | null,
@@ -69,7 +68,7 @@ export function suiteUntried(
     : `asked as ipmitool ${asked.ipmitool} does; the conductor's ${ipmitool} takes suite ${first}, which was not tried`;
 }
 
-/** Whether this conductor's ipmitool asks a BMC for its suites: it does not when it is given one. */
+/** Whether this ipmitool requests the BMC's suites. With a configured suite it does not. */
 function asksList(way: Way | null, ipmitool: ConductorIpmitool): boolean {
   return ipmitool === "1.8.19" && !(way?.way === "ipmi" && way.login.suite !== null);
 }
@@ -77,7 +76,7 @@ function asksList(way: Way | null, ipmitool: ConductorIpmitool): boolean {
 /** Findings that only the request for the list causes. */
 const OF_LIST: readonly FindingCode[] = ["N2I-D628", "N2I-D631"];
 
-/** Warnings of a reading that apply to the ipmitool of this conductor. */
+/** The warnings of a reading that apply to this conductor's ipmitool. */
 export function warningsOf(
   { warnings }: PowerReading,
   way: Way | null,
@@ -90,7 +89,7 @@ function setting(key: "ipmi_cipher_suite" | "ipmi_priv_level", value: string): P
   return { key, value, words: `set driver_info.${key} to ${value}` };
 }
 
-/** What is known while machines are asked: `12 ok, 1 unreachable`. @param again failed, asked once more */
+/** Progress text: `12 ok, 1 unreachable`. @param again failed machines to query once more */
 export function live(verdicts: Iterable<readonly [string, number]>, again = 0): string {
   const words = byCount(verdicts).map(([verdict, count]) => `${count} ${verdict}`);
   if (again > 0) words.push(`${again} failed so far`);

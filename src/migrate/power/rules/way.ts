@@ -4,18 +4,17 @@ import { askedDigest, type PowerLevel, type PowerVerdict } from "../../../model/
 import { isSealed, type Sealed } from "../../../model/secret.ts";
 import { addressFault } from "./address.ts";
 
-/** What a node would be loaded with, as far as a conductor reads it to reach its power. */
+/** The planned settings with which a conductor reaches the machine's power. */
 interface PowerSettings {
   readonly driver: Json;
   readonly power_interface: Json;
   readonly driver_info: JsonObject;
-  /** MACs of its ports: by these virtual machines are found. */
+  /** MACs of its ports, which identify virtual machines. */
   readonly macs: readonly string[];
 }
 
 export type Secret = Sealed | string;
 
-/** A BMC as a conductor would log in to it. */
 interface IpmiLogin {
   readonly address: string;
   readonly port: number;
@@ -23,12 +22,12 @@ interface IpmiLogin {
   readonly password: Secret | null;
   /** Hex. */
   readonly kg: Secret | null;
-  /** Null lets the conductor's ipmitool choose. */
+  /** Null: the conductor's ipmitool chooses. */
   readonly suite: number | null;
   readonly level: PowerLevel;
 }
 
-/** A virtualisation host as Ironic's ssh driver would log in to it. */
+/** Login of a virtualization host, as in Ironic's ssh driver. */
 export type HostLogin = Pick<
   HostConfig,
   | "virtual_power_ssh_host"
@@ -38,7 +37,7 @@ export type HostLogin = Pick<
   | "virtual_power_host_key"
 >;
 
-/** How a machine's power is asked: always of what its driver_info names. */
+/** How a machine's power is read, always from its driver_info. */
 export type Way = (
   | { readonly way: "ipmi"; readonly login: IpmiLogin }
   | {
@@ -46,7 +45,7 @@ export type Way = (
       readonly host: HostLogin;
       readonly macs: readonly string[];
     }
-  /** Nobody can be asked; the verdict says why. */
+  /** No query is possible. The verdict has the reason. */
   | {
       readonly way: "none";
       readonly verdict: PowerVerdict;
@@ -54,27 +53,26 @@ export type Way = (
       readonly address: string;
     }
 ) & {
-  /** What is asked, without secrets. */
+  /** The query without secrets. */
   readonly words: string;
-  /** Differs when anything of it differs, secrets too. */
+  /** A digest of the query with secrets. */
   readonly digest: string;
 };
 
-/** Nobody else's key than ipmitool's, which some releases do not know: they leave it unread. */
+/** Keys of ipmitool drivers that some releases do not read. */
 const BY_RELEASE: readonly string[] = [
   ...["ipmi_priv_level", "ipmi_protocol_version", "ipmi_port"],
   ...["ipmi_hex_kg_key", "ipmi_cipher_suite"],
 ];
 
-/** What ipmitool and our client speak of the suites that are safe to use. */
+/** The safe suites that both ipmitool and our client support. */
 const SUITES = [1, 2, 3, 15, 16, 17];
 const IPMI_PORT = 623;
 
 /**
- * How a machine is asked: by the driver and the driver_info it is to be loaded with, and by nothing
- * else, so that an answer is one about what a conductor will do.
- *
- * @param keys driver_info keys the release reads, of those that not every release does
+ * The query of a machine, only from its planned driver and driver_info, so that the result applies
+ * to a conductor.
+ * @param keys driver_info keys of the release that not every release has
  */
 export function wayOf(planned: PowerSettings, keys: readonly string[]): Way {
   const info = Object.fromEntries(
@@ -100,13 +98,13 @@ export function wayOf(planned: PowerSettings, keys: readonly string[]): Way {
   }
 }
 
-/** Nobody to ask, and why. */
+/** A machine that cannot be queried, with the reason. */
 export function noWay(verdict: PowerVerdict, detail: string, address = ""): Way {
   const words = `nobody: ${verdict}: ${detail}`;
   return { way: "none", verdict, detail, address, words, digest: askedDigest(words, []) };
 }
 
-/** Whom Ironic's drivers ask. @source ironic setup.cfg, 2014.2 to 2026.1 */
+/** The protocol of each of Ironic's drivers. @source ironic setup.cfg, 2014.2 to 2026.1 */
 function kindOf({ driver, power_interface }: PowerSettings) {
   const name = String(power_interface ?? driver);
   if (/ipmi|pyghmi/.test(name)) return "ipmi";
@@ -175,7 +173,7 @@ function text(value: Json | undefined): string {
   return value === undefined || value === null || typeof value === "object" ? "" : String(value);
 }
 
-/** The whole number a value says; null when it says none. */
+/** The integer of a value. Null if it is not one. */
 function numberOf(value: Json | undefined, otherwise: number): number | null {
   const given = text(value);
   if (given === "") return otherwise;

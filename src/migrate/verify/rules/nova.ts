@@ -16,37 +16,35 @@ import { auditInstances, type TenantsNow } from "../../hosts/rules/current-place
 import type { NovaTally } from "./tally.ts";
 import { asUsed, isMoving, isStepUsed, mayBeUsed, type Used } from "./used.ts";
 
-/** A row that the plan changes, and how it stands. */
+/** A row that the plan changes, with its state. */
 export interface Inspected {
   readonly step: NovaStep;
   readonly state: RowState;
 }
 
-/** Nova as it is now. */
+/** Current rows and readers of Nova. */
 export interface NovaNow {
-  /** Every row of the plan. */
   readonly rows: AsyncIterable<readonly Inspected[]>;
   readonly tenants: TenantsNow;
   readonly placesOf: ByMachine<ComputePlace>;
   readonly hypervisors: HypervisorsNow;
-  /** Null: Placement is not given. */
+  /** Null without a Placement database. */
   readonly allocatedOf: AllocationsNow["allocatedOf"] | null;
 }
 
-/** Compares Nova along with Ironic, so that the plan is read once for both. */
+/** Compares Nova during the comparison of Ironic, so that the plan is read once. */
 export interface NovaComparison {
-  /** Every row that the plan changes, but those of instances that come with their machines. */
+  /** Every row that the plan changes, except instances, which are compared with their machines. */
   readonly rows: () => AsyncGenerator<RowVerdict>;
-  /** Takes machines whose rows in Ironic were compared. */
+  /** Call it after the machines' rows in Ironic are compared. */
   readonly machines: (batch: readonly PlannedMachine[]) => AsyncGenerator<RowVerdict>;
   readonly end: () => AsyncGenerator<RowVerdict>;
 }
 
 /**
- * Compares every row of Nova that the plan changes; and of each machine it loads, whether the plan
- * changes a row of it or not, its instance, its hypervisor and its resource provider.
- *
- * @param how whether rows as planned are given too, and which machines were used since, of those that came
+ * Compares every changed row of Nova, and the instance, hypervisor and resource provider of every
+ * loaded machine.
+ * @param how whether validated rows are returned, and the machines that were used since
  */
 export function compareNova(
   { rows, tenants, placesOf, hypervisors, allocatedOf }: NovaNow,
@@ -54,11 +52,11 @@ export function compareNova(
   tally: NovaTally,
   { all, used }: { readonly all: boolean; readonly used: Used },
 ): NovaComparison {
-  /** Machines with a row that was given already. */
+  /** Machines with a reported row. */
   const known = new Set<string | null>();
-  /** Rows that wait for what Ironic says of their machines. */
+  /** Rows whose result depends on their machine in Ironic. */
   const waiting = new Map<string | null, Inspected[]>();
-  /** Compute nodes the plan itself deletes. */
+  /** Compute nodes that the plan deletes. */
   const ours = new Set<number>();
   let held: PlannedMachine[] = [];
   const others = { ...hypervisors, deletedOf: without(ours, hypervisors.deletedOf) };

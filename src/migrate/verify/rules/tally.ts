@@ -1,43 +1,43 @@
 import type { RowState } from "../../../model/nova/nova-plan.ts";
 import type { HypervisorTally } from "../../hosts/rules/computes.ts";
 
-/** Rows of Ironic, by what is said of them. */
+/** Numbers of Ironic's rows by result. */
 export interface Tally {
   validated: number;
   mismatched: number;
   missing: number;
   extra: number;
   suspended: number;
-  /** Rows whose differences the use of a machine since its hand-over explains. */
+  /** Rows that differ because the machine was used after its hand-over. */
   used: number;
-  /** Rows as planned but for fields a conductor changes by itself. */
+  /** Rows that differ only in fields that a conductor changes. */
   ironics_own: number;
   /** Machines in the maintenance of a staged load. */
   staged: number;
-  /** Uuids of nodes that say themselves that they are not cleaned between tenants. */
+  /** UUIDs of nodes with automated cleaning disabled. */
   readonly uncleaned: string[];
-  /** Machines the plan leaves out: skipped, blocked, in conflict. */
+  /** Machines that the plan excludes: skipped, blocked, in conflict. */
   left_out: number;
 }
 
-/** What was compared in Nova: rows of the plan by how they stand, and what else there is of machines. */
+/** Numbers of Nova's rows by state, and of compared machines. */
 export interface NovaTally extends HypervisorTally, Record<RowState["is"], number> {
   machines: number;
   instances: number;
-  /** Machines of `--final` that no nova-compute reports. */
+  /** Machines of `--final` without a nova-compute. */
   unreported: number;
-  /** Rows of the plan that the use of their machine explains. */
+  /** Rows that differ because their machine was used. */
   used: number;
-  /** Whether Placement was asked too. */
+  /** Whether Placement was compared. */
   readonly placement: boolean;
 }
 
-/** What became of a comparison. */
+/** The result of a comparison. */
 export interface Verified {
   readonly tally: Tally;
-  /** Secrets that the service masks: nothing can compare them. */
+  /** Secrets that the service masks, so they cannot be compared. */
   readonly hidden: number;
-  /** Null: Nova was not asked. */
+  /** Null if Nova was not compared. */
   readonly nova: NovaTally | null;
 }
 
@@ -55,13 +55,13 @@ export function emptyNovaTally(placement: boolean): NovaTally {
   };
 }
 
-/** Whether everything that was compared is as planned, or as its use since the hand-over leaves it. */
+/** Whether all compared rows are as planned, or explained by use since the hand-over. */
 export function isEqual({ tally, nova }: Pick<Verified, "tally" | "nova">): boolean {
   const wrong = tally.mismatched + tally.missing + tally.extra + tally.suspended;
   return wrong === 0 && (nova === null || nova.before + nova.other === 0);
 }
 
-/** Rows that were compared, whatever came of it. */
+/** Number of compared rows. */
 export function comparedOf(tally: Tally): number {
   const { validated, mismatched, missing, extra, suspended, used } = tally;
   return validated + mismatched + missing + extra + suspended + used;

@@ -15,21 +15,20 @@ import { isOldPowerError } from "../../../model/power.ts";
 import type { Tally } from "./tally.ts";
 import { isByUse, isPortUsed, type Used, useOf } from "./used.ts";
 
-/** How rows are compared. */
 interface Strictness {
-  /** Give validated rows too. */
+  /** Also return validated rows. */
   readonly all: boolean;
-  /** Nova has the machines, or should: what hides one from it is a difference, though Ironic wrote it. */
+  /** Nova manages the machines, so anything that hides one from it is a difference. */
   readonly settled?: boolean;
-  /** Filled with the machines that were used since. */
+  /** Receives the machines that were used since. */
   readonly used?: Used;
-  /** Looks at the machines of a batch elsewhere, once their rows are compared here. */
+  /** Compares the machines of a batch elsewhere, after their rows are compared here. */
   readonly beside?: (batch: readonly PlannedMachine[]) => AsyncIterable<RowVerdict>;
 }
 
-/** Machines asked about at once; at most two such questions are open, while a third batch is compared or parsed. */
+/** Machines per query. At most two queries are open while a third batch is compared or parsed. */
 const BATCH = 128;
-/** Fewer machines where they have hundreds of ports each. */
+/** Fewer machines if they have hundreds of ports each. */
 const ROWS = { of: ({ records }: PlannedMachine) => records.length, most: 2000 };
 
 type Named = Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">;
@@ -43,7 +42,6 @@ function verdict(
   return { resource, uuid, bm_node_id, state, differs, reason };
 }
 
-/** What every row is compared with and counted in. */
 interface Comparing {
   readonly same: SameSecret;
   readonly tally: Tally;
@@ -51,11 +49,9 @@ interface Comparing {
 }
 
 /**
- * Compares every row a plan wants with the row that is there, by the verifier's own queries, and
- * looks for rows that carry our mark and are in no plan. Streams: a verdict a row that is not as
- * planned, and, on request, one for every row.
- *
- * @param plan gives the plan's machines from the start, each time it is called
+ * Compares every planned row with the current row, by the verifier's own queries, and finds rows
+ * with our mark that are in no plan. Streams a verdict for each row with a difference, or for all.
+ * @param plan each call iterates the plan's machines from the start
  */
 export async function* verify(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,
@@ -78,7 +74,7 @@ export async function* verify(
 
 type There = Awaited<ReturnType<Verifier["rows"]>>;
 
-/** The plan batch by batch, each with the question what is there: several are asked at a time. */
+/** The plan in batches, each with an open query of its current rows. */
 async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target: Verifier) {
   const open = new Set<Promise<There>>();
   try {
@@ -89,7 +85,7 @@ async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target
       const asked = target.rows(uuids, (uuid) => rows.get(uuid));
       open.add(asked);
       const over = (): boolean => open.delete(asked);
-      asked.then(over, over); // thrown when it is awaited
+      asked.then(over, over); // thrown when awaited
       yield { batch, loaded, asked };
     }
   } finally {
@@ -97,7 +93,7 @@ async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target
   }
 }
 
-/** By their uuids, which no two rows share. */
+/** Planned rows by their UUID, which is unique. */
 function plannedRows(machines: readonly PlannedMachine[]): ReadonlyMap<string, Row> {
   const rows = new Map<string, Row>();
   for (const { records } of machines)
@@ -152,7 +148,7 @@ function verifyMachine(
   return verdicts;
 }
 
-/** @param ofUsed whether the record is of a machine that was used since */
+/** @param ofUsed the machine was used since */
 function judge(
   { resource, row: planned }: PlannedRecord,
   found: Row,
@@ -173,7 +169,7 @@ function judge(
   const differs = [...changed, ...open.filter(({ field }) => !fields.has(field))];
   const use =
     resource === "node" ? useOf(planned, found, differs) : ofUsed && isPortUsed(differs) && "used";
-  // An operator's change of a machine in use is a difference of its own.
+  // An operator's change to a machine in use is a separate difference.
   const others = differs.filter(({ field }) => resource === "node" && !isByUse(planned, field));
   if (use === "used" && others.length === 0) return verdict(named, use, differs);
   if (use === "used") return { ...verdict(named, "mismatched", others), used: true };
@@ -181,7 +177,7 @@ function judge(
   return { ...verdict(named, "mismatched", differs), ...(use === "moving" && { moving: true }) };
 }
 
-/** Nodes with our mark that this plan does not want: another run's, or left from one. */
+/** Nodes with our mark that are not in this plan, from another run or left over. */
 async function* strangers(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,
   target: Verifier,
@@ -200,10 +196,9 @@ async function* strangers(
 }
 
 /**
- * What of a loaded node must not be so any more when Nova has its machines: the maintenance of a
- * staged load or of a conductor that gave up, no power state, an error. Ironic may write all of them,
- * so they are no differences from the plan, and to Nova such a node is not there.
- *
+ * Values of a loaded node that hide it from Nova: maintenance of a staged load or of a conductor
+ * that gave up, no power state, an error. Ironic may write them, so they are not differences from
+ * the plan.
  * @source facts/rehearsal.md 3
  */
 export function unsettled(planned: Row, found: Row): readonly FieldChange[] {
@@ -213,7 +208,7 @@ export function unsettled(planned: Row, found: Row): readonly FieldChange[] {
   };
   const held = planned.maintenance === true;
   if (!held && found.maintenance === true) not("maintenance", false);
-  // No conductor asks for the power of a node in maintenance.
+  // No conductor reads the power of a node in maintenance.
   if (!held && found.power_state === null) not("power_state", "a power state");
   const { last_error } = found;
   if (typeof last_error === "string" && last_error !== planned.last_error)

@@ -13,17 +13,17 @@ import { clocks, galera, pairing, privileges, schemas, space } from "./world.ts"
 
 interface Check {
   readonly title: string;
-  /** Whether what it looks at is only whole with a plan. */
+  /** The check is complete only with a plan. */
   readonly planned?: true;
   readonly inspect: (view: CheckView) => CheckResult;
 }
 
-/** A row of the result, as nova-status prints it. */
+/** A row of the result, in nova-status format. */
 export interface CheckRow extends CheckResult {
   readonly title: string;
 }
 
-/** The rows of `check`, in the order of the window. */
+/** The rows of `check`, in the order of the migration. */
 export const CHECKS: readonly Check[] = [
   { title: "Databases and schema heads", inspect: schemas },
   { title: "Pairing of releases", inspect: pairing },
@@ -68,7 +68,7 @@ const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix
   run: ["has no plan", "nova2ironic plan"],
 };
 
-/** What is fine as far as it was looked at, without the plan that has a say in it, is not all. */
+/** Without a plan, a successful check that needs one becomes a warning. */
 function withPlan(planned: boolean, { plan, run }: CheckView, found: CheckResult): CheckResult {
   if (!planned || plan !== null || found.result !== "Success") return found;
   const [why, fix] = WHY[run.is];
@@ -80,7 +80,7 @@ export function statusOfChecks(rows: readonly CheckRow[]): number {
   return Math.max(0, ...rows.map(({ result }) => CHECK_STATUS[result].status));
 }
 
-/** What apply would refuse the plan for, known before the window: the word for each is apply's own. */
+/** Reasons for which apply would refuse the plan, in the same words. */
 function applies({ plan, run }: CheckView): CheckResult {
   if (plan === null) return FINE;
   const { loads, there, blocked, conflicts, leaves, fresh, readings } = plan.applies;
@@ -110,7 +110,7 @@ function applies({ plan, run }: CheckView): CheckResult {
   ]);
 }
 
-/** Readings of days before are as they should be, until the window. */
+/** Readings that will be too old by the time of apply. */
 function aged({
   same,
   minutes,

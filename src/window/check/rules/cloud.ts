@@ -36,7 +36,7 @@ export const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api })
   );
 });
 
-/** A plan leaves flavors with one image of two alone unless they are named; others have D231. */
+/** A plan skips flavors with one of two images unless they are named. Others have D231. */
 function byName(old: readonly DeployImage[], all: readonly DeployImage[]): string {
   const halves = old.filter(
     ({ flavor, id }) => all.filter((one) => one.flavor === flavor && one.id === id).length === 1,
@@ -47,7 +47,7 @@ function byName(old: readonly DeployImage[], all: readonly DeployImage[]): strin
     : `${names.join("")} (N2I-D230: it has one of the two)`;
 }
 
-/** What a take-over or deployment wants and the plan does not have. */
+/** A take-over or deployment needs an image that the plan lacks. */
 const NO_IMAGE = "N2I-D402";
 
 /** @source facts/systems.md D R25 */
@@ -73,7 +73,7 @@ export const images = needing(["nova", "ironic"], (view) => {
   return result.result === "Success" ? active(view) : result;
 });
 
-/** Instances of no image, but for those on machines the plan skips. */
+/** Instances without an image, except on machines that the plan skips. */
 function* imageless({ bm, plan }: CheckView, { instances }: NovaFacts): Generator<string> {
   const machines = isRefused(bm) ? [] : bm.nodes;
   const nodes = index(machines, "uuid");
@@ -81,7 +81,7 @@ function* imageless({ bm, plan }: CheckView, { instances }: NovaFacts): Generato
     if (!deleted && !image && !nodes(node).some(({ id }) => plan?.skipped.has(id))) yield uuid;
 }
 
-/** What Glance says of them, where it was asked. */
+/** The images' status in Glance, if it was queried. */
 function active({ glance, plan }: CheckView): CheckResult {
   if (glance === null)
     return fine("Each is named; Glance was not asked whether it is active (--glance).");
@@ -111,7 +111,7 @@ function active({ glance, plan }: CheckView): CheckResult {
 
 type Members = NonNullable<NovaFacts["aggregates"]>;
 
-/** Hosts whose instances get another name leave what the old one was in. @source facts/nova-bm.md 5.3 */
+/** Renamed hosts lose their aggregates. @source facts/nova-bm.md 5.3 */
 export const aggregates = needing(["nova", "ironic"], (view) => {
   const { nova, ironic } = view;
   const planned = view.plan?.nova ?? null;
@@ -160,6 +160,6 @@ export const aggregates = needing(["nova", "ironic"], (view) => {
   );
 });
 
-/** Nova takes no host into an aggregate that it does not know yet. */
+/** Nova refuses unknown hosts in aggregates. */
 const ADD =
   "openstack aggregate add host AGGREGATE HOST, once the nova-compute of the new host has started and nova-manage cell_v2 discover_hosts ran (N2I-D241)";

@@ -4,7 +4,7 @@ import type { FindingCode } from "../../../model/findings.ts";
 import { index } from "../../../model/rows.ts";
 import { fine, isRefused, lower, needing, planned, resultOf } from "./look.ts";
 
-/** What blocks a machine whose instance is under a wrong host, and what the operator may accept. */
+/** Findings that block a machine whose instance is on a wrong host, and that can be accepted. */
 const HELD: readonly FindingCode[] = ["N2I-D225", "N2I-D226", "N2I-D227"];
 const FIX =
   "nova2ironic plan --nova-db DB --compute-host NAME, then apply --nova-db DB; explain N2I-D225 and N2I-D227";
@@ -12,15 +12,13 @@ const FIX =
 interface Tenant {
   readonly uuid: string;
   readonly host: string | null;
-  /** What is wrong with its place; null: nothing alone. */
+  /** The fault of its location. Null: none by itself. */
   readonly fault: string | null;
   readonly accepted: boolean;
 }
 
 /**
- * Each instance's host and node as they will be, by nova's rows and the plan's changes of them,
- * against the nova-compute that runs for its machine then.
- *
+ * Compares each instance's planned host and node with its machine's nova-compute.
  * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
  */
 export const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
@@ -53,7 +51,7 @@ export const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
       );
 });
 
-/** The host of the first one with which nothing is wrong. */
+/** The host of the first one without a fault. */
 function firstSound(tenants: Iterable<Tenant>): string | null {
   for (const { fault, host } of tenants) if (fault === null) return host;
   return null;
@@ -65,11 +63,11 @@ function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): Gener
   const services = new Set(nova.beats.map(({ host }) => host));
   for (const { id, uuid: machine, instance_uuid, service_host } of bm.nodes) {
     const row = instances(instance_uuid).at(-1);
-    // What is missing or deleted in nova has rows of its own.
+    // Missing and deleted instances have their own rows.
     if (row === undefined || row.deleted || plan?.skipped.has(id)) continue;
     const line = lines({ uuid: machine, id });
     const held = HELD.filter((code) => line?.findings.has(code));
-    // What the plan does not load for another reason, or without its instance, nobody will destroy.
+    // A machine that is not loaded, or loaded without its instance, is not at risk.
     if (line?.blocked ? held.length === 0 : line?.instance_uuid === null) continue;
     const uuid = lower(instance_uuid);
     const { host, node } = plan?.nova?.places.get(uuid) ?? row;

@@ -21,13 +21,13 @@ import {
   warning,
 } from "./look.ts";
 
-/** A machine of the window with the instance it claims; uuids in lower case. */
+/** A machine with its instance, UUIDs in lower case. */
 interface Tenant {
   readonly uuid: string;
   readonly machine: string;
 }
 
-/** Facts of a database only later Novas have. */
+/** Facts of a database that only later Novas have. */
 function ofLater<T extends object>(
   { ironic, bm, plan }: CheckView,
   side: T | Refused | null,
@@ -52,7 +52,7 @@ function* tenantsOf({ nodes }: BmFacts, plan: PlanFacts | null): Generator<Tenan
       yield { uuid: lower(instance_uuid), machine: lower(uuid) };
 }
 
-/** Without one, or one of no cell, Nova lists an instance and finds it no more. @source facts/rehearsal.md 4 */
+/** Nova cannot find an instance without a mapping or cell. @source facts/rehearsal.md 4 */
 export function mappings(view: CheckView): CheckResult {
   return ofLater(view, view.api, "--nova-api-db", ({ mapped, cellless }, tenants) => {
     const missing = resultOf(
@@ -61,7 +61,7 @@ export function mappings(view: CheckView): CheckResult {
       "nova-manage cell_v2 map_instances --cell_uuid CELL",
     );
     if (missing.result !== "Success") return missing;
-    // map_instances passes over a mapping that is there.
+    // map_instances skips existing mappings.
     return resultOf(
       said(tenants(), ({ uuid }) => (cellless.has(uuid) ? uuid : null)),
       "instance mappings name no cell, and their instances can be neither stopped nor deleted",
@@ -109,7 +109,7 @@ export function allocations(view: CheckView): CheckResult {
   });
 }
 
-/** Instances without an allocation; heal_allocations makes it from the flavor each carries, on the provider there is. */
+/** Instances without an allocation. heal_allocations needs the flavor and a provider. */
 function bare(
   tenants: Iterable<Tenant>,
   isAllocated: (tenant: Tenant) => boolean,

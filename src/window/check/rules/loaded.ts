@@ -21,20 +21,18 @@ import {
   unseen,
 } from "./look.ts";
 
-/** Findings by which a machine loses its instance: nova has it on another one, or deleted it. */
+/** Findings for which a machine loses its instance: nova has it elsewhere, or deleted it. */
 const BARE = ["N2I-D103", "N2I-D202"];
 
-/** The finding for which the plan loads a machine without the instance it has; null: there is none. */
+/** The finding for which the plan loads a machine without its instance. Null: none. */
 function bareBy(line: LineFacts | undefined): string | null {
   if (line === undefined || line.blocked || line.instance_uuid !== null) return null;
   return BARE.find((code) => line.findings.has(code)) ?? null;
 }
 
 /**
- * What nova_bm says of each machine's instance, the plan and Ironic say too, and what they say
- * nova_bm and nova do: the third side beside nova_bm and nova, looked at from each.
- *
- * @source facts/rehearsal.md 3: a node without its instance is a machine nobody stops
+ * Compares machines and instances of plan and Ironic with nova_bm and nova, in both directions.
+ * @source facts/rehearsal.md 3: a node without its instance is never powered off
  */
 export const loaded = needing(["bm"], (view) => {
   const { bm, ironic, plan } = view;
@@ -58,7 +56,7 @@ export const loaded = needing(["bm"], (view) => {
   ]);
 });
 
-/** What is another one in the plan or in Ironic, then what stands there alone. */
+/** Different instances in the plan or in Ironic, then unknown ones. */
 function apart(view: CheckView, bm: BmFacts): Several {
   const { ironic, plan } = view;
   const found = createSeveral();
@@ -81,7 +79,7 @@ function apart(view: CheckView, bm: BmFacts): Several {
   return found;
 }
 
-/** What is as it should be, in figures. */
+/** Counts, if everything matches. */
 function counted({ plan }: CheckView, bm: BmFacts, nodes: IronicFacts["nodes"]): CheckResult {
   const tenants = countOf(bm.nodes, ({ instance_uuid }) => instance_uuid);
   const there = countOf(nodes, ({ instance_uuid }) => instance_uuid);
@@ -92,7 +90,7 @@ function counted({ plan }: CheckView, bm: BmFacts, nodes: IronicFacts["nodes"]):
   return fine(`${tenants} in nova_bm, ${kept} in the plan${left}, ${there} in Ironic.`);
 }
 
-/** What the plan and Ironic have of machines and instances that nova_bm or nova has no more. */
+/** Machines and instances of plan and Ironic that nova_bm or nova no longer has. */
 function* strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): Generator<string> {
   const [machines, claims] = [machinesBy(bm, "uuid"), machinesBy(bm, "instance_uuid")];
   const known = nova !== null && !isRefused(nova);
@@ -109,7 +107,7 @@ function* strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): Gener
       yield `bm_nodes.id=${claimed.join(" and ")} has ${instance}, and so has node ${uuid} in Ironic`;
       continue;
     }
-    // What others loaded is theirs.
+    // Foreign nodes are not checked.
     if (!ours.has(uuid)) continue;
     const live = rows(instance).some(({ deleted }) => !deleted);
     if (own === undefined) yield `node ${uuid} is ours in Ironic, and no more in nova_bm`;

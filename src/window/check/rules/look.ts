@@ -11,9 +11,9 @@ import {
 } from "../../../model/check.ts";
 import { index } from "../../../model/rows.ts";
 
-/** Things a detail names; the others are counted. */
+/** A detail names at most this many. More are counted. */
 const MOST = 3;
-/** So few are named, all of them: databases and services are no more. */
+/** Up to this many, all are named. There are few databases and services. */
 const FEW = NAMED;
 
 export const FINE: CheckResult = { result: "Success", details: null };
@@ -34,7 +34,7 @@ export function isRefused<T extends object>(side: T | Refused): side is Refused 
   return "refused" in side;
 }
 
-/** A database that could not be read says so in its own row; the others only that they did not look. */
+/** An unreadable database has its own row. Other checks only report that they are incomplete. */
 export function unseen(option: string): CheckResult {
   return warning(
     `Not looked at: ${option} was not read.`,
@@ -42,7 +42,7 @@ export function unseen(option: string): CheckResult {
   );
 }
 
-/** A database that could be read hides a table: MySQL lists only those its user may do something with. */
+/** A readable database may hide tables: MySQL shows only those with a grant. */
 export function unreadable(option: string, tables: string): CheckResult {
   return warning(
     `Not looked at: ${tables} cannot be read behind ${option}.`,
@@ -50,15 +50,14 @@ export function unreadable(option: string, tables: string): CheckResult {
   );
 }
 
-/** The databases most looks are at, by the options that name them. */
+/** Options of the databases that most checks need. */
 const OPTIONS = { bm: "--nova-bm-db", nova: "--nova-db", ironic: "--ironic-db" } as const;
 
-/** The view of a look, with what these databases say. */
 type Seen<K extends keyof typeof OPTIONS> = CheckView & {
   readonly [side in K]: Exclude<NonNullable<CheckView[side]>, Refused>;
 };
 
-/** A look that cannot do without what these databases say. */
+/** A check that needs these databases. */
 export function needing<K extends keyof typeof OPTIONS>(
   needs: readonly K[],
   inspect: (view: Seen<K>) => CheckResult,
@@ -69,7 +68,7 @@ export function needing<K extends keyof typeof OPTIONS>(
   };
 }
 
-/** Nothing found is a success; anything else comes with what fixes it. */
+/** Success if nothing was found. Otherwise the findings with their fix. */
 export function resultOf(
   found: Several,
   what: string,
@@ -83,7 +82,7 @@ export function resultOf(
   };
 }
 
-/** What is said of rows, a text each; null: nothing. */
+/** A text for each row. Null: none. */
 export function said<T>(rows: Iterable<T>, of: (row: T) => string | null): Several {
   const texts = createSeveral();
   for (const row of rows) {
@@ -93,27 +92,25 @@ export function said<T>(rows: Iterable<T>, of: (row: T) => string | null): Sever
   return texts;
 }
 
-/** How many rows there are of a kind. */
 export function countOf<T>(rows: Iterable<T>, is: (row: T) => unknown): number {
   let count = 0;
   for (const row of rows) if (is(row)) count += 1;
   return count;
 }
 
-/** Something that was found of machines, by their numbers in nova_bm; of none where nobody knows. */
+/** A fact with its machines by bm_nodes.id. Empty if they are unknown. */
 export interface MachineFact {
   readonly text: string;
   readonly machines: readonly number[];
 }
 
-/** Of machines that apply leaves out. */
+/** For machines that apply skips. */
 export const LEFT_OUT = ", and are left out (--skip-blocked)";
 
 /**
- * As `resultOf`, but what the operator decides fails nothing: machines the plan skips are no part of the window, and
- * a finding that was accepted, or whose machine is left out, is a warning. All are listed.
- *
- * @param codes findings that say the same of a machine
+ * As `resultOf`, but operator decisions never fail: machines that the plan skips are excluded, and
+ * accepted findings and skipped machines are warnings. All are listed.
+ * @param codes findings about the same fact
  */
 export function judged(
   found: Iterable<MachineFact>,
@@ -149,13 +146,13 @@ export function judged(
   ]);
 }
 
-/** What a plan says of a machine, by its number in nova_bm; of several lines the last. */
+/** A machine's line of the plan by bm_nodes.id, the last if there are several. */
 export function lineOf(plan: PlanFacts | null): (machine: number) => LineFacts | undefined {
   const lines = index(plan?.machines ?? NONE, "id");
   return (machine) => lines(machine).at(-1);
 }
 
-/** The same of a node by its uuid, and of a machine that has none by its number. */
+/** The same by UUID, or by bm_nodes.id without one. */
 export function planned(
   plan: PlanFacts | null,
 ): (one: { readonly uuid: string | null; readonly id?: number }) => LineFacts | undefined {
@@ -165,7 +162,7 @@ export function planned(
 
 const NONE: readonly LineFacts[] = [];
 
-/** Several looks as one, the worst first. */
+/** Merges several results, the worst first. */
 export function joined(parts: readonly CheckResult[]): CheckResult {
   const spoken = parts
     .filter(({ details }) => details !== null)
@@ -178,7 +175,7 @@ function statusOf({ result }: CheckResult): number {
   return CHECK_STATUS[result].status;
 }
 
-/** Numbers of the machines that a text names: their own uuid, or that of the instance they claim. */
+/** bm_nodes.ids by UUID of the machine or its instance. */
 export function machinesBy(
   { nodes }: BmFacts,
   column: "uuid" | "instance_uuid",

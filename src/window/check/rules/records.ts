@@ -20,9 +20,8 @@ import {
 } from "./look.ts";
 
 /**
- * Liberty and later destroy by records of evacuations. Before, nova-compute asks none: whatever its
- * driver reports under a host that is not its own is destroyed when it starts.
- *
+ * Since Liberty, nova-compute destroys by evacuation records. Before, it destroys at start every
+ * instance of another host that its driver reports.
  * @source facts/nova-bm.md 5.3; facts/rehearsal.md 5
  */
 export const evacuations = needing(["bm", "nova"], (view) => {
@@ -71,7 +70,7 @@ const WHAT = "requests wait in message queues";
 const FIX =
   "run the commands named on the message broker while nova-compute is stopped, then openstack server set --state active INSTANCE where task_state is set; accept N2I-D243 for what was purged";
 
-/** Requests that a nova-compute executes when it starts again. @source facts/systems-measured.md A1+ */
+/** Requests that a nova-compute executes when it starts. @source facts/systems-measured.md A1+ */
 export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
   const { queued, unqueued, instances, beats, later } = nova;
   const of = machinesBy(bm, "instance_uuid");
@@ -80,7 +79,7 @@ export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
     machines: of(instance),
   }));
   const known = new Set(queued.map(({ instance }) => lower(instance)));
-  // No action tells of these; whose nova-compute lives, it is at work on them.
+  // Tasks without an action. If the nova-compute is alive, it is working on them.
   const before = new Map(beats.map((beat) => [beat.id, beat]));
   const alive = new Set(
     later.filter((now) => hasReported(before.get(now.id), now)).map(({ host }) => host),
@@ -104,14 +103,12 @@ export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
   ]);
 });
 
-/** What a tenant deleted and may restore; Nova ends it by itself after reclaim_instance_interval. */
+/** A deleted instance that can be restored. Nova removes it after reclaim_instance_interval. */
 const SOFT = "soft-delete";
 
 /**
- * nova-compute tears a machine down whose instance is deleted when it starts, and one that is to be
- * reclaimed once its time is over.
- *
- * @source facts/ironic.md 5.2; nova 2014.2:nova/compute/manager.py _reclaim_queued_deletes
+ * nova-compute undeploys machines of deleted or reclaimed instances. @source facts/ironic.md 5.2;
+ * nova 2014.2:nova/compute/manager.py _reclaim_queued_deletes
  */
 export const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
   const claimed = machinesBy(bm, "instance_uuid");

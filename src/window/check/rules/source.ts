@@ -17,14 +17,12 @@ import {
   warning,
 } from "./look.ts";
 
-/** Seconds: two of nova's report_interval; less than that proves nothing. */
+/** Seconds, two of nova's report_interval. A shorter watch proves nothing. */
 const STILL = 20;
 
 /**
- * Heartbeats, watched: a service that says nothing for as long as we look has stopped, whatever
- * `disabled` or anybody says. The hosts are those of machines, of their instances, and those the plan
- * wants stopped.
- *
+ * Watches heartbeats: a service without a report has stopped, whatever `disabled` is. The hosts are
+ * those of machines and instances, and those the plan needs stopped.
  * @source facts/systems.md D R20
  */
 export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seconds }) => {
@@ -54,7 +52,7 @@ export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seco
     : warning(`No heartbeat in ${seconds} s, which proves nothing.`, `check with --watch ${STILL}`);
 });
 
-/** A deployment under way in nova_bm. @source facts/nova-bm.md 2.3 */
+/** A deployment in progress in nova_bm. @source facts/nova-bm.md 2.3 */
 const DEPLOYING: ReadonlySet<string> = new Set([
   ...["building", "prepared", "deploying"],
   ...["deploy complete", "deploy failed"],
@@ -85,7 +83,7 @@ function* inFlight(bm: BmFacts, instances: NovaFacts["instances"]): Generator<Ma
       yield { text: `instance ${row.uuid} ${row.task_state}`, machines: of(row) };
 }
 
-/** Machines that claim an instance, or the one that nova places it on. */
+/** Machines that claim an instance, or the machine of its node in nova. */
 function machinesOf(bm: BmFacts) {
   const [claims, machines] = [machinesBy(bm, "instance_uuid"), machinesBy(bm, "uuid")];
   return (row: { readonly uuid: string; readonly node: string | null }): readonly number[] => {
@@ -95,9 +93,8 @@ function machinesOf(bm: BmFacts) {
 }
 
 /**
- * Where nova says whose the instance is, those that lost it are judged (N2I-D103); else all that
- * claim it, and one alone still when the plan says that nobody knows (N2I-D102).
- *
+ * If nova decides the machine of an instance, the others are judged (N2I-D103). Otherwise all that
+ * claim it, even one with N2I-D102 in the plan.
  * @source facts/nova-bm.md 2.4
  */
 export const duplicates = needing(["bm"], ({ bm, plan }) =>
@@ -117,25 +114,22 @@ function* claimedTwice(bm: BmFacts, plan: PlanFacts | null): Generator<MachineFa
     ids.filter((id) => line(id)?.findings.has(code));
   for (const { id: machine, instance_uuid } of bm.nodes) {
     const ids = claims(instance_uuid);
-    // Each instance once, with the first that claims it.
+    // Each instance once, with the first machine that claims it.
     if (ids.length < 2 || ids[0] !== machine) continue;
     const text = `${lower(instance_uuid)} by bm_nodes.id ${ids.join(" and ")}`;
     const left = ids.filter((id) => plan?.skipped.has(id) !== true);
     const wrong = [having("N2I-D102", left), having("N2I-D103", left), left.length > 1 ? left : []];
-    // One claim is no duplicate; the others are then what is listed as skipped.
+    // One claim is no duplicate, so the skipped machines are listed.
     const machines = wrong.find((some) => some.length > 0);
     yield { text, machines: machines ?? ids.filter((id) => !left.includes(id)) };
   }
 }
 
-/** Which side is wrong nobody but the machine knows. @source facts/nova-bm.md 1.11, 5.1 */
+/** Only the machine shows which side is wrong. @source facts/nova-bm.md 1.11, 5.1 */
 const MATCH =
   "look at the machine, then correct the wrong side: in nova_bm UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE' where it is not there, or in nova UPDATE instances SET node='NODE' WHERE uuid='INSTANCE' AND deleted=0 where it is; nova delete INSTANCE for one that is nowhere; then extract and plan again (N2I-D201, D203)";
 
-/**
- * The sets of instance_uuid of nova_bm and nova are one, on the same machines. What nova has on a
- * compute host of nova-baremetal is on one of its machines, or on one Ironic has already.
- */
+/** Compares the instances of nova_bm and nova, without those of machines in Ironic. */
 export const unmatched = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) =>
   judged(
     withoutTheirLike(bm, nova, isRefused(ironic) ? [] : ironic.nodes),
@@ -162,7 +156,7 @@ function* withoutTheirLike(
       continue;
     }
     if (row.deleted || lower(row.node) === lower(machine)) continue;
-    // Of several that claim it, one may be right; Duplicate instances has the others.
+    // If one of several claims is right, Duplicate instances reports the others.
     const ids = claimed(instance_uuid);
     if (machines(row.node).some((other) => ids.includes(other))) continue;
     yield { text: `${text} is on node ${row.node ?? "none"} in nova`, machines: [id] };

@@ -16,9 +16,8 @@ import {
 } from "./look.ts";
 
 /**
- * A node is ours when the run's journal says so. The mark alone says that this tool loaded it, by
- * another run perhaps, and anybody can write one.
- *
+ * Nodes belong to the run by its journal. The mark may be from another run, or written by another
+ * user.
  * @source facts/systems.md D R25, D-19
  */
 export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
@@ -36,7 +35,7 @@ export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
       );
 });
 
-/** Before the load its ports are the plan's. */
+/** Before the load, the plan's ports count. */
 export const goingBack = needing(["ironic"], ({ ironic, plan }) => {
   const nodes = plan ? countOf(plan.machines, ({ blocked }) => !blocked) : ironic.nodes.length;
   const keys = onceLoaded(ironic.keys, plan?.ports ?? 0);
@@ -45,10 +44,10 @@ export const goingBack = needing(["ironic"], ({ ironic, plan }) => {
   return fine("Nothing slows it down.");
 });
 
-/** Seconds of a hand-over that are worth two lines of ironic.conf. */
+/** A hand-over of this many seconds justifies two settings in ironic.conf. */
 const LONG = 30 * 60;
 
-/** How long conductors take for the machines in use, by their ironic.conf, and with the settings for the window. */
+/** The hand-over time with the conductors' ironic.conf, and with the recommended settings. */
 export function handOver({ bm, plan, takeOver }: CheckView): CheckResult {
   if (plan === null && isRefused(bm)) return unseen("--nova-bm-db");
   const machines =
@@ -77,10 +76,10 @@ export function handOver({ bm, plan, takeOver }: CheckView): CheckResult {
     : fine(said);
 }
 
-/** The finding of a machine that this Ironic cannot boot; explain has what to do. */
+/** The finding of a machine that this Ironic cannot boot. */
 const NETBOOT = "N2I-D403";
 
-/** Ironic 21 and later boot from disk only, nova-baremetal's tenants from the network. @source facts/systems.md D-20 */
+/** Ironic 21 boots from disk only, nova-baremetal did not. @source facts/systems.md D-20 */
 export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
   if (!ironic.local) return fine(`Ironic of ${ironic.release} boots from the network.`);
   if (isRefused(bm)) return unseen("--nova-bm-db");
@@ -102,7 +101,7 @@ export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
   );
 });
 
-/** Rows are in reach of a conductor from the moment they are there. @source facts/ironic.md 1.5 */
+/** Conductors manage new rows at once. @source facts/ironic.md 1.5 */
 export const conductors = needing(["ironic"], ({ ironic }) => {
   const alive = ironic.conductors.filter((conductor) => conductor.alive);
   if (alive.length > 0 && isHeld(ironic)) return fine(`${alive.length} run; every node is staged.`);
@@ -121,8 +120,8 @@ function isHeld({ nodes }: IronicFacts): boolean {
 }
 
 /**
- * In maintenance Ironic asks no BMC, Nova believes what is recorded, and switches the tenant off.
- *
+ * In maintenance, Ironic reads no BMC, and Nova powers off an instance because of the recorded
+ * state.
  * @source facts/rehearsal.md 3, variant C
  */
 export const power = needing(["ironic"], ({ ironic }) => {

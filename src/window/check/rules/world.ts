@@ -2,12 +2,12 @@ import type { CheckResult, CheckView, Refused } from "../../../model/check.ts";
 import { type Lacking, otherServer } from "../../../model/database.ts";
 import { FINE, failure, fine, isRefused, joined, resultOf, unseen, warning } from "./look.ts";
 
-/** Refusals that speak of what a user may do. */
+/** Refusals about privileges. */
 const PRIVILEGE = "N2I-E206";
-/** Milliseconds of clock skew: heartbeats are judged in tens of seconds. */
+/** Milliseconds of clock skew. Heartbeats are compared in tens of seconds. */
 const SKEW = { warning: 2000, failure: 30_000 };
 const MIB = 1024 * 1024;
-/** Bytes of the run folder: artefacts and journal of a machine are well under this much. */
+/** Bytes for the run folder, an upper bound of artifacts and journal per machine. */
 const ROOM = { base: 64 * MIB, machine: 64 * 1024 };
 
 function sides(view: CheckView): readonly Refused["refused"][] {
@@ -23,7 +23,7 @@ function refusals(found: readonly Refused["refused"][]): CheckResult {
   return { result: "Failure", details: lines.join("\n") };
 }
 
-/** Databases are what their options say, at versions this tool knows. */
+/** Checks that databases match their options and have known versions. */
 export function schemas(view: CheckView): CheckResult {
   return joined([
     refusals(sides(view).filter(({ code }) => code !== PRIVILEGE)),
@@ -35,7 +35,7 @@ export function schemas(view: CheckView): CheckResult {
   ]);
 }
 
-/** Lines on which BMC passwords, in nova_bm's rows and Ironic's driver_info, can be read. */
+/** Unencrypted connections, over which BMC passwords of nova_bm and Ironic could be read. */
 function inClear({ servers }: CheckView): CheckResult {
   return resultOf(
     servers.filter(({ clear }) => clear).map(({ option, shown }) => `${option} ${shown}`),
@@ -45,11 +45,11 @@ function inClear({ servers }: CheckView): CheckResult {
   );
 }
 
-/** Databases the plan was not made for: another run's, or another address of the same. */
+/** Databases that differ from the plan's: another run's, or another address. */
 function others({ servers, plan }: CheckView): CheckResult {
   const found = servers.flatMap(({ option, identity }) => {
     const planned = plan?.madeFor.get(option);
-    // apply refuses a plan by the same.
+    // The same comparison as in apply.
     const [field] = planned === undefined ? [] : otherServer(planned, identity);
     return field === undefined
       ? []
@@ -137,7 +137,7 @@ export function clocks({ servers }: CheckView): CheckResult {
   );
 }
 
-/** What a node of a cluster says when it can be written to. */
+/** Values of a cluster node that accepts writes. */
 const HEALTHY: readonly (readonly [string, string])[] = [
   ["wsrep_cluster_status", "Primary"],
   ["wsrep_local_state_comment", "Synced"],

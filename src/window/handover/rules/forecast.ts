@@ -2,22 +2,21 @@ import { counted } from "../../../lib/text.ts";
 import { type TakeOverPace, USUAL_PACE } from "../../../model/handover.ts";
 
 interface Forecast {
-  /** At most; null: no conductor takes any machine over. */
+  /** An upper bound. Null: no conductor takes a machine over. */
   readonly seconds: number | null;
-  /** Machines in a pass, at most. */
+  /** Upper bound of machines in a pass. */
   readonly each: number;
-  /** Where the figure comes from, in words. */
+  /** The source of the figure. */
   readonly source: string;
 }
 
 /**
- * The duration of a hand-over: the number of passes times the interval between them. The first pass begins within one
- * interval after the first machine is released. The conductors share the machines evenly. The work of a take-over is not
- * included, because it overlaps with the next interval.
- *
- * @param machines in use: of others there is no take-over
- * @param inFlight machines that are released and not taken over yet, at most; without it `handover` begins with eight
- *   for each conductor and doubles them with each pass
+ * The duration of a hand-over: passes times interval. The first pass begins within one interval
+ * after the first release, and conductors share machines evenly. The take-over itself is excluded,
+ * because it overlaps with the next interval.
+ * @param machines in use, because others need no take-over
+ * @param inFlight maximum of released machines that are not taken over. Default: eight per
+ * conductor, doubled with each pass
  * @source ironic _sync_local_state, 2014.2 to 38.0.0
  */
 export function forecast(

@@ -3,19 +3,19 @@ import { type Guarded, type Guards, isOurs } from "../../../model/handover.ts";
 import type { Origins, PlannedMachine } from "../../../model/plan.ts";
 import type { PlannedNode } from "./judge.ts";
 
-/** A machine whose guards may be ours to clear. */
+/** A machine with possible guards of this run. */
 export interface GuardedNode extends PlannedNode {
-  /** Whether the site document says whether it is cleaned: that stays. */
+  /** The site document sets its cleaning, so that value is kept. */
   readonly asSite: boolean;
-  /** A rollback took it back: the run is whole without it. */
+  /** It was rolled back, so the run is complete without it. */
   readonly optional?: true;
 }
 
-/** What finish has to do with a machine, or why it has nothing to do. */
+/** The action of finish for a machine, or the reason why there is none. */
 type Duty =
   | { readonly do: "clear"; readonly change: Partial<Guards>; readonly held: boolean }
   | { readonly do: "nothing"; readonly held: boolean; readonly why: string | null }
-  /** Nobody manages it yet. */
+  /** No conductor manages it. */
   | { readonly do: "staged" }
   | { readonly do: "gone" };
 
@@ -36,9 +36,9 @@ export function nodesOf(
 }
 
 /**
- * What is ours to clear of a machine: protection that it was loaded with, by our reason, and the
- * refusal of cleaning that no site document asked for. One that the plan holds in maintenance keeps
- * its protection, or where it has none its disk, for as long as it is there: somebody has to look.
+ * The protection to remove: protection with our reason, and disabled cleaning that is not from the
+ * site document. A machine that the plan has in maintenance keeps its protection, or without one
+ * its disk, until the operator has checked it.
  */
 export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined): Duty {
   if (found === undefined) return { do: "gone" };
@@ -47,7 +47,7 @@ export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined)
   const guarded = found.protected && ours && found.protected_reason === row.protected_reason;
   const looked = row.maintenance !== true || !found.maintenance;
   const uncleaned = row.automated_clean === false && !asSite && found.automated_clean === false;
-  // A disk that nothing else protects is not wiped until somebody looked at it.
+  // An unprotected disk is not wiped before the operator has checked it.
   const held = !looked && (guarded || uncleaned);
   const change: Partial<Guards> = {
     ...(guarded && looked && { protected: false, protected_reason: null }),
@@ -64,7 +64,7 @@ function reason({ protected_reason }: Guarded): string {
   return protected_reason ?? "without a reason";
 }
 
-/** What the plan guards a machine by, of the fields that were cleared. */
+/** The plan's values of the cleared fields. */
 export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Partial<Guards> {
   const { protected_reason } = row;
   return {

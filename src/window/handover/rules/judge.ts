@@ -10,13 +10,13 @@ import { isOldPowerError } from "../../../model/power.ts";
 import { BRING } from "./successors.ts";
 
 /**
- * Judges a machine by its planned row and what Ironic says now. Only a machine in use is taken
- * over, and only a conductor that is alive has it: of another one it is waited for until the next
- * takes it. Any other machine is nobody's by name: it is enough that a living conductor would work
- * with it. What a conductor says of a machine it has is reported, and is no failure of the hand-over.
- *
- * @param nobody why no living conductor would have it; null: one would
- * @source facts/ironic.md 0.9, 2.2: a take-over that fails leaves last_error alone and is tried again
+ * Compares a machine's planned row with Ironic. A machine in use must be taken over by a live
+ * conductor. If that conductor is down, another one will take it over. For any other machine, a
+ * suitable live conductor is sufficient. Errors of a conductor after the take-over are reported,
+ * but are not failures.
+ * @param nobody the reason why no live conductor is suitable. Null: one is
+ * @source facts/ironic.md 0.9, 2.2: a take-over that fails leaves last_error alone and is tried
+ * again
  */
 export function judge(
   planned: Row,
@@ -37,7 +37,7 @@ export function judge(
   const used = planned.provision_state === "active";
   const gone = used ? lost(taker) : nobody;
   const taken = gone === null && (!used || taker !== null);
-  // The lock of a machine that is taken over is of a conductor's daily work: it comes and goes.
+  // Reservations after a take-over are normal for a conductor.
   if (taken) return settled(planned, observed);
   const news = last_error !== null && last_error !== planned.last_error;
   if (observed.reservation !== null || !news || !used) return judged("waiting", gone);
@@ -46,9 +46,8 @@ export function judge(
 }
 
 /**
- * A machine that a conductor has; an error does not take it away, and is worth a word. Ironic sets conductor_affinity
- * when a take-over has succeeded, and never clears last_error then.
- *
+ * A machine with a conductor. An error is only reported: Ironic sets conductor_affinity after a
+ * successful take-over, and does not clear last_error.
  * @source facts/ironic.md 2.2, manager.py _do_takeover
  */
 function settled(planned: Row, { last_error, power_state, taker }: ObservedNode): Judged {
@@ -62,7 +61,7 @@ function settled(planned: Row, { last_error, power_state, taker }: ObservedNode)
     : judged("done", `a conductor says: ${last_error}`, LOOK);
 }
 
-/** Why a conductor that took a machine over has it no more; null when it has, or none did. */
+/** The reason why the conductor of a machine lost it. Null if it has it, or if there was none. */
 function lost(taker: Taker | null): string | null {
   if (taker === null || taker.alive) return null;
   return taker.hostname === null
@@ -77,10 +76,9 @@ const RETRIES =
   "Fix the cause, and the conductor tries again. Or take it back with handover --undo --node.";
 
 /**
- * A machine nobody took over in time. An interface no conductor enables leaves nothing in the row:
- * its name ends the whole periodic task, each time, with a trace in the log alone (seen on 2023.1).
- *
- * @param why what is known of the conductor that had it
+ * A machine that was not taken over in time. If its interface is not enabled, the periodic task
+ * fails for all machines, with a trace only in the log (observed on 2023.1).
+ * @param why facts about its conductor
  */
 export function overdue(
   { driver, conductor_group }: Row,
@@ -98,7 +96,7 @@ export function overdue(
   );
 }
 
-/** A machine no living conductor would take: it stays staged, or is waited for no longer. */
+/** A machine without a suitable conductor stays staged, or the wait for it ends. */
 export function without(why: string, state: "staged" | "failed"): Judged {
   return judged(state, why, BRING);
 }
@@ -119,6 +117,6 @@ export interface PlannedNode {
   readonly uuid: string;
   readonly bm_node_id: number;
   readonly row: Row;
-  /** Uuid of its tenant's root filesystem; absent where the plan knows none. */
+  /** UUID of the root filesystem of its instance, if the plan knows it. */
   readonly root?: string;
 }

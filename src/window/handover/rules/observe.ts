@@ -7,23 +7,22 @@ import { nobody } from "./successors.ts";
 type ByState = { [state in HandoverState]: number };
 
 export type HandoverTally = Readonly<ByState> & {
-  /** Of those that are handed over: no conductor has read their power since. */
+  /** Handed over, but no conductor has read their power since. */
   readonly powerUnknown: number;
 };
 
-/** HandoverTally an operator has nothing to do about. */
+/** States that need no action. */
 const FINE: ReadonlySet<HandoverState> = new Set(["done", "held"]);
 
-/** The fields each of some machines lacks for its take-over, by uuid. */
+/** Missing fields for a take-over, by node UUID. */
 export type Lacks = (
   batch: readonly PlannedNode[],
 ) => Promise<ReadonlyMap<string, readonly string[]>>;
 
 /**
- * Where each machine of a plan stands on its way to a conductor, looked at once. One that was taken
- * over and lacks what the next take-over needs has failed; of one that waits it says why it will wait.
- *
- * @param all give those that are handed over with nothing to say, or held by the plan, too
+ * The current state of each machine's hand-over. A machine that was taken over but lacks fields for
+ * the next take-over has failed.
+ * @param all also return handed-over machines without a message, and those in planned maintenance
  * @param tally counts every machine
  */
 export async function* observe(
@@ -49,7 +48,7 @@ export async function* observe(
   }
 }
 
-/** Adds what a machine lacks to where it stands. */
+/** Adds the missing fields to the state. */
 function judgeFields(judged: Judged, fields: readonly string[]): Judged {
   if (fields.length === 0 || judged.state === "missing" || judged.state === "held") return judged;
   const why = `lacks ${fields.join(", ")}${judged.why === null ? "" : `; ${judged.why}`}`;
@@ -79,18 +78,17 @@ export function observedOf({
   return staged + waiting + done + held + failed + missing;
 }
 
-/** Fields of the columns a take-over reads that hold something: `instance_info.image_source`. */
+/** Non-empty fields of the columns that a take-over reads: `instance_info.image_source`. */
 type FilledFields = ReadonlySet<string>;
 
 const ROOT = "driver_internal_info.root_uuid_or_disk_id";
-/** Of a machine that boots from its own disk. */
+/** For a machine with local boot. */
 const LOCAL = "capabilities.boot_option=local";
 
 /**
- * Fields that the take-over of a machine in use reads, or its boot file afterwards, and that are not
- * there. Without them a conductor fails without a word, or leaves the machine in deploy mode.
- *
- * @param root what the plan knows of the tenant's root filesystem: Juno has no field for it
+ * Missing fields that a take-over or its boot file needs. Without them, a conductor fails silently
+ * or leaves the machine in deploy mode.
+ * @param root the root filesystem in the plan, because Juno has no field for it
  * @source facts/ironic.md 2.3, 2.5; facts/systems.md D4, D-11
  */
 export function lacking(

@@ -1,45 +1,45 @@
-/** One pass of a conductor, as it is seen from outside: machines that it reserves one soon after the other. */
+/** One pass of a conductor, detected by reservations in quick succession. */
 interface Burst {
   readonly began: number;
   last: number;
   taken: number;
 }
 
-/** Machines that waited when a pass came: they tell whether it took all that it could. */
+/** Machines that waited when a pass began. They show whether it took all it could. */
 interface Round {
   readonly size: number;
   readonly waits: Set<string>;
   /** By conductor. */
   readonly bursts: Map<string, Burst[]>;
-  /** When the last of them was reserved. */
+  /** Time of its last reservation. */
   last: number;
   failed: boolean;
 }
 
-/** A look at machines under way, at a time in milliseconds. */
+/** A reading of released machines, with its time in milliseconds. */
 interface Look {
   readonly now: number;
-  /** Conductors that would take them over, and are alive. */
+  /** Number of suitable live conductors. */
   readonly conductors: number;
-  /** Machines that a conductor has reserved, or has taken over already. */
+  /** Machines that a conductor has reserved or taken over. */
   readonly begun: readonly { readonly id: string; readonly by: string }[];
   readonly taken: readonly string[];
   readonly failed: readonly string[];
-  /** Machines that need no conductor to take them over. */
+  /** Number of machines that need no take-over. */
   readonly free: number;
 }
 
-/** periodic_max_workers as Ironic has it: where it is set to less, machines wait for one pass more. */
+/** Ironic's default of periodic_max_workers. If it is lower, machines wait for another pass. */
 const SMALLEST = 8;
-/** Of what a pass takes, released beyond it: it shows when a pass could take more, and no conductor runs dry. */
+/** Factor of released machines to machines in a pass, to detect that a pass could take more. */
 const SPARE = 1.25;
-/** Milliseconds without a reservation that end a pass; a machine released since then may not have been seen by the pass. */
+/** Milliseconds without a reservation that end a pass. */
 const PAUSE = 2000;
-/** Milliseconds, the longest pass: conductors that are always at work have no pauses. */
+/** Milliseconds of the longest pass, for conductors without pauses. */
 const LONGEST = 30_000;
-/** Milliseconds, sync_local_state_interval as Ironic has it. */
+/** Ironic's default of sync_local_state_interval, in milliseconds. */
 const INTERVAL = 180_000;
-/** Passes that a rate is measured over. */
+/** Number of passes for a rate. */
 const PASSES = 4;
 
 function intervalOf(marks: readonly { readonly at: number }[]): number {
@@ -47,7 +47,7 @@ function intervalOf(marks: readonly { readonly at: number }[]): number {
   return before === undefined || last === undefined ? INTERVAL : last.at - before.at;
 }
 
-/** Null if no machine waited when the pass came. */
+/** Null if no machine waited when the pass began. */
 function roundOf(waiting: ReadonlyMap<string, number>, now: number): Round | null {
   const waits = [...waiting].flatMap(([id, since]) => (now - since > PAUSE ? [id] : []));
   if (waits.length === 0) return null;
@@ -55,20 +55,19 @@ function roundOf(waiting: ReadonlyMap<string, number>, now: number): Round | nul
 }
 
 /**
- * How many machines are released and wait for a conductor. It begins with eight for each conductor, doubles as long as
- * one pass begins with all of them, and then stays at a quarter more than a pass begins with. A conductor that comes back
- * for machines that its pass before had left took all it could in that pass. A pass reserves its machines at once, so that
- * the duration of a take-over does not matter: machines that are reserved wait no longer.
- *
- * @param deadline milliseconds for one machine, within which two passes have to be
+ * Limits the released machines that wait for a conductor. The limit starts at eight per conductor,
+ * doubles while one pass starts with all of them, then stays 25 % above a pass. If a conductor
+ * takes machines that its previous pass left, that pass was full. A pass reserves its machines at
+ * once, so the duration of a take-over does not matter.
+ * @param deadline milliseconds for one machine, which must include two passes
  * @source facts/ironic.md 1.5 and trap 10
  */
 export function createPacing(deadline: number) {
   const waiting = new Map<string, number>();
-  /** Reserved, and not taken over yet. */
+  /** Reserved, but not taken over. */
   const begunBefore = new Set<string>();
   const bursts = new Map<string, Burst>();
-  /** By conductor, how many machines were behind us as its last passes began. */
+  /** By conductor: finished machines at the start of its last passes. */
   const marks = new Map<string, { readonly at: number; readonly behind: number }[]>();
   let round: Round | null = null;
   let latest: string | null = null;
@@ -85,9 +84,9 @@ export function createPacing(deadline: number) {
     latest = by;
     return burst;
   }
-  /** Those of the conductor that came last. */
+  /** Passes of the most recent conductor. */
   const recent = () => (latest === null ? [] : (marks.get(latest) ?? []));
-  /** @returns whether the conductor had left this machine in a pass before */
+  /** @returns whether an earlier pass of the conductor left this machine */
   function take(id: string, by: string, now: number): boolean {
     const burst = burstOf(by, now);
     burst.taken += 1;
@@ -109,7 +108,7 @@ export function createPacing(deadline: number) {
       share = Math.max(share, (2 * size) / Math.max(1, conductors));
   }
   return {
-    /** A machine that a conductor has to take over is released. */
+    /** Call it when a machine for a conductor is released. */
     released: (id: string, now: number): void => void waiting.set(id, now),
     looked({ now, conductors, begun, taken, failed, free }: Look): void {
       const starts = begun.filter(({ id }) => waiting.has(id));
@@ -123,16 +122,16 @@ export function createPacing(deadline: number) {
       }
       for (const id of [...taken, ...failed]) begunBefore.delete(id);
       behind += taken.length + failed.length + free;
-      // What fails at once is seen before the number grows.
+      // Failures appear before the limit increases.
       const isWhole = round?.waits.size === 0 && now - round.last >= PAUSE;
       if (round === null || !(isFull || isWhole)) return;
       judge(round, isFull, conductors);
       round = null;
     },
-    /** Machines that may be released and not taken over yet. */
+    /** Upper bound of machines that are released and not taken over. */
     most: (conductors: number): number =>
       Math.ceil(share * Math.max(1, conductors)) + begunBefore.size,
-    /** Machines a second, over recent passes; null until two passes of one conductor were seen. */
+    /** Machines per second in recent passes. Null before two passes of one conductor. */
     rate(): number | null {
       const [first] = recent();
       const last = recent().at(-1);

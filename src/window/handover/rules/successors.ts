@@ -7,14 +7,13 @@ type Takers = Pick<Service, "conductors" | "interfaces">;
 
 const INTERFACE = "_interface";
 
-/** What brings a taker back, as the operator does it. */
+/** The fix for a missing conductor. */
 export const BRING =
   "Start or fix it, then run the same command again to resume. Or handover --undo --node.";
 
 /**
- * Why no conductor would take this machine over now; null when one would. One machine with an
- * interface nobody enables ends the take-over of all others, so it is not to be released at all.
- *
+ * The reason why no conductor would take this machine over. Null if one would. An interface that is
+ * not enabled would stop the take-over of all machines, so this machine is not released.
  * @source facts/ironic.md 1.5: a conductor serves its group alone
  */
 export function nobody({ conductors, interfaces }: Takers, row: Row): string | null {
@@ -41,7 +40,7 @@ function groupOf({ conductor_group }: Row): string {
   return typeof conductor_group === "string" ? conductor_group.toLowerCase() : "";
 }
 
-/** What became of conductors between two looks, a sentence each. */
+/** Conductors that failed or started between two readings, one sentence each. */
 function changes(before: Takers, now: Takers): readonly string[] {
   const living = ({ conductors }: Takers): ReadonlySet<string> =>
     new Set(conductors.filter(({ alive }) => alive).map(({ hostname }) => hostname));
@@ -56,26 +55,26 @@ function hosts(conductors: readonly Conductor[]): string {
   return conductors.map(({ hostname }) => hostname).join(", ");
 }
 
-/** What release knows of the conductors beside the machines' rows. */
+/** Facts about conductors that are not in the machines' rows. */
 export interface ConductorHealth {
-  /** Looks at conductors and logs; gives what is new about all machines, a sentence each. */
+  /** Reads conductors and logs. Returns new messages about all machines. */
   readonly inspect: (watched: {
     readonly has: (uuid: string) => boolean;
   }) => Promise<readonly string[]>;
-  /** Why nobody would take a machine over, by the last look. */
+  /** The reason why no conductor would take a machine over, from the last reading. */
   readonly nobody: (row: Row) => string | null;
-  /** How many conductors are alive that would take any of these machines over. */
+  /** Number of live conductors that would take over one of these machines. */
   readonly living: (rows: Iterable<Row>) => number;
-  /** What the logs say of a machine; it is not asked about again. */
+  /** Returns the log lines about a machine, and forgets them. */
   readonly quoted: (uuid: string) => readonly string[];
 }
 
-/** A conductor's log; gives the lines it gained since it was read last. */
+/** A conductor's log. Returns the lines since the last read. */
 export interface Log {
   readonly read: () => Promise<readonly string[]>;
 }
 
-/** Looks once, so that `nobody` has something to say. */
+/** Reads once at the start, for `nobody`. */
 export async function createConductorHealth(
   handover: Pick<Handover, "service">,
   logs: readonly Log[],

@@ -2,10 +2,10 @@ import { DETAILS, type Detail, type DetailBlock } from "../page/data.ts";
 import { element, make } from "./dom.ts";
 import { unpack } from "./unpack.ts";
 
-/** Blocks that were opened: machines that are looked at one after the other are often neighbours. */
+/** Cached blocks, because the operator often opens neighboring machines. */
 const opened = new Map<number, Promise<DetailBlock>>();
 
-/** Shows a machine in full: what was found of it, and each of its records with the origin of every value. */
+/** Shows a machine with its findings, and its records with the origin of every value. */
 export async function openMachine(at: number, uuid: string): Promise<void> {
   const number = Math.floor(at / DETAILS);
   const block = opened.get(number) ?? unpack<DetailBlock>(element(`details-${number}`));

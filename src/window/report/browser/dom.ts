@@ -1,10 +1,10 @@
 export function element<T extends HTMLElement = HTMLElement>(id: string): T {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`the page has no ${id}`);
-  return found as T; // as the page has it
+  return found as T; // as in the page
 }
 
-/** A new element; what stands in it is text, whatever it holds. */
+/** A new element. Its content is inserted as text, so markup in it is harmless. */
 export function make<K extends keyof HTMLElementTagNameMap>(
   name: K,
   attributes: { readonly [name: string]: string } = {},

@@ -5,7 +5,7 @@ export interface Listed {
   readonly verdicts: About["verdicts"];
 }
 
-/** Which machines are listed; `*`: whatever it is. */
+/** The filters of the list. `*` matches any value. */
 export interface Filter {
   readonly text: string;
   readonly verdict: string | undefined;
@@ -22,7 +22,7 @@ export const TITLES = [
 
 let texts: readonly string[] | null = null;
 
-/** All that is searched of each machine; made at the first search. */
+/** The searchable text of each machine, created for the first search. */
 function textsOf({ columns }: Listed): readonly string[] {
   texts ??= columns.id.map((id, at) =>
     [
@@ -35,7 +35,7 @@ function textsOf({ columns }: Listed): readonly string[] {
   return texts;
 }
 
-/** Places of the machines that match, those that need a look first unless sorted otherwise. */
+/** Indexes of matching machines. By default, those that need attention come first. */
 export function matching(
   machines: Listed,
   { text, verdict, finding, host }: Filter,

@@ -4,7 +4,7 @@ import { element, make } from "./dom.ts";
 import { type Filter, type Listed, matching, NO_FILTER, TITLES } from "./machines.ts";
 import { islands, unpack } from "./unpack.ts";
 
-/** Rows of a page of the list, and rows that are printed at most. */
+/** Rows of a page of the list, and the maximum of printed rows. */
 const ROWS = 50;
 const PRINTED = 2_000;
 
@@ -13,7 +13,7 @@ const counted = (machines: number): string => `${machines} machine${machines ===
 
 interface State {
   filter: Filter;
-  /** Places of the machines that match, in the order they are listed. */
+  /** Indexes of the matching machines, in list order. */
   found: readonly number[];
   page: number;
   sort: { readonly column: number; readonly down: boolean } | null;
@@ -43,7 +43,7 @@ async function start(): Promise<void> {
 
 function joined(parts: readonly IndexColumns[]): IndexColumns {
   const all = <K extends keyof IndexColumns>(key: K): IndexColumns[K] =>
-    // Each column is of one type, which flat cannot tell.
+    // Each column has one type, which flat does not preserve.
     parts.flatMap((part) => part[key]) as unknown as IndexColumns[K];
   return {
     ...{ id: all("id"), uuid: all("uuid"), verdict: all("verdict"), host: all("host") },
@@ -128,7 +128,7 @@ function drawPages(state: State, redraw: () => void): void {
   if (inside) buttons.find((one) => one.textContent === focused)?.focus();
 }
 
-/** Titles become buttons: by their column, the other way round, and as the plan has them. */
+/** Titles become buttons: ascending, descending, then plan order. */
 function bindSort(state: State, search: () => void): void {
   const heads = [...document.querySelectorAll<HTMLElement>("#list thead th")];
   for (const [column, head] of heads.entries()) {
@@ -161,7 +161,7 @@ function bindFilters(state: State, list: List): void {
   });
 }
 
-/** `#finding=N2I-D600` in a link of the page, or in one that somebody was sent. */
+/** Applies a link such as `#finding=N2I-D600`. */
 function fromAddress(state: State, list: List, scroll = true): void {
   const [, name = "", value = ""] = /^#(verdict|finding)=([\w-]+)$/.exec(location.hash) ?? [];
   if (name === "") return;
@@ -175,13 +175,13 @@ function fromAddress(state: State, list: List, scroll = true): void {
   element("search").focus({ preventScroll: true });
 }
 
-/** Paper has no pages to turn: it gets every row, and of a large fleet as many as somebody may read. */
+/** Prints every row, up to a limit for large fleets. */
 function bindPrint(machines: Listed, state: State, list: List): void {
   element("print").addEventListener("click", () => print());
-  /** Those that were closed: paper cannot be opened. */
+  /** Details to close again after printing. */
   let opened: readonly HTMLDetailsElement[] = [];
   addEventListener("beforeprint", () => {
-    // A browser may say it twice for one sheet.
+    // A browser may send the event twice.
     opened = [...opened, ...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
     for (const one of opened) one.open = true;
     list.draw(0, PRINTED);
@@ -198,7 +198,7 @@ function bindPrint(machines: Listed, state: State, list: List): void {
   });
 }
 
-/** A spreadsheet takes what begins so for a formula. */
+/** A spreadsheet reads these as the start of a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 function save(run: string, { columns, verdicts }: Listed, found: readonly number[]): void {

@@ -1,9 +1,9 @@
-/** Data of the page, in its order. */
+/** Data elements of the page, in order. */
 export function islands(kind: string): readonly Element[] {
   return [...document.querySelectorAll(`script.${kind}`)];
 }
 
-/** What was packed into the page; the report made it, so its type is taken on its word. */
+/** Unpacks data of the page. The report created it, so its type is trusted. */
 export async function unpack<T>(island: Element): Promise<T> {
   const packed = atob(island.textContent ?? "");
   const bytes = new Uint8Array(packed.length);

@@ -6,21 +6,21 @@ import type { Origins, PlannedMachine, Verdict } from "../../../model/plan.ts";
 import type { Reported, ReportMachine } from "../rules/facts.ts";
 import { DETAILS, type Detail, type DetailBlock, type IndexColumns } from "./data.ts";
 
-/** Machines of a block of the index. */
+/** Machines per block of the index. */
 const INDEXED = 4_000;
 
-/** Verdicts in the order the page sorts them: what needs a look first. */
+/** Verdicts in the order of the page: those that need attention first. */
 export const VERDICTS = [
   ...(["blocked", "conflict", "drift", "create", "unchanged", "skipped"] as const),
 ] as const satisfies readonly Verdict[];
 
-/** Data that is no markup whatever it holds: letters, digits, `+/=`. */
+/** Data as base64, which contains no markup. */
 export function island(about: string, value: unknown): string {
   const packed = gzipSync(JSON.stringify(value)).toString("base64");
   return `<script type="text/plain" ${about}>${packed}</script>\n`;
 }
 
-/** Packs machines as they go by: memory is that of a block of each kind. */
+/** Packs machines in a stream, with one block of each kind in memory. */
 export async function* packed(
   machines: AsyncIterable<readonly Reported[]>,
   origins: Origins,
@@ -60,7 +60,7 @@ function columnsOf(rows: readonly ReportMachine[]): IndexColumns {
   };
 }
 
-/** @param known origins of the block so far, with their places; those of this machine are added */
+/** @param known origins of the block with their indexes, to which new ones are added */
 function detailOf(machine: PlannedMachine, origins: Origins, known: Map<string, number>): Detail {
   const { bm_node_id, verdict, state, findings, records } = machine;
   const placeOf = (origin: string | null): number => {
@@ -87,7 +87,7 @@ function detailOf(machine: PlannedMachine, origins: Origins, known: Map<string, 
   };
 }
 
-/** For the script: what verdicts are called, and their signs. */
+/** Verdicts and their signs, for the script. */
 export function verdictSigns() {
   return VERDICTS.map((verdict) => ({ verdict, sign: SIGNS[verdict][0] }));
 }

@@ -1,21 +1,21 @@
-/** What the page and its script agree on. Imports nothing: the one is checked for Node, the other for a browser. */
+/** Types of the page and its script. No imports, because one runs in Node and one in a browser. */
 
-/** Machines in columns; the same place in each is the same machine. */
+/** Machines by column. The same index in each column is the same machine. */
 export interface IndexColumns {
   readonly id: readonly number[];
   readonly uuid: readonly string[];
-  /** Place in `About.verdicts`. */
+  /** Index in `About.verdicts`. */
   readonly verdict: readonly number[];
   readonly host: readonly string[];
   readonly address: readonly string[];
   readonly instance: readonly string[];
   readonly instance_uuid: readonly string[];
-  /** Codes of findings, parted by blanks, without their `N2I-`. */
+  /** Codes of findings without `N2I-`, separated by spaces. */
   readonly codes: readonly string[];
   readonly reason: readonly string[];
 }
 
-/** A finding of a machine: code, severity, place, message, and the reason it was accepted for. */
+/** A finding of a machine. The last field is the reason for which it was accepted. */
 type FoundRow = readonly [
   code: string,
   severity: string,
@@ -24,27 +24,27 @@ type FoundRow = readonly [
   accepted: string,
 ];
 
-/** A line of a diff: `+field = value`, and the place of its origin in the block; -1: none. */
+/** A line of a diff: `+field = value`, and the index of its origin in the block; -1: none. */
 type DiffRow = readonly [line: string, origin: number];
 
 export interface Detail {
   /** `bm_nodes.id=1: create, state free -> available`. */
   readonly title: string;
   readonly found: readonly FoundRow[];
-  /** Per record its title, its lines, and how many fields are left NULL. */
+  /** For each record: its title, its lines, and the number of NULL fields. */
   readonly records: readonly (readonly [string, readonly DiffRow[], number])[];
 }
 
-/** Machines next to each other, so that what they share is stored once. */
+/** Consecutive machines, so that common values are stored once. */
 export interface DetailBlock {
   readonly origins: readonly string[];
   readonly machines: readonly Detail[];
 }
 
-/** Machines of a block of details. */
+/** Machines per block of details. */
 export const DETAILS = 250;
 
-/** Rows that stand in the page itself, for who has no scripts. */
+/** Rows in the page itself, for browsers without scripts. */
 export const STATIC_ROWS = 25;
 
 export interface About {

@@ -8,12 +8,12 @@ const NAMED: { readonly [character: string]: string } = {
   "'": "&#39;",
 };
 
-/** A value as text or in an attribute: it may come from a database. */
+/** Escapes a value that may come from a database, for text or an attribute. */
 export function escaped(value: string | number): string {
   return visible(String(value)).replace(/[&<>"']/g, (character) => NAMED[character] ?? character);
 }
 
-/** A value beside others, which keeps its reading direction to itself. */
+/** A value with its own reading direction. */
 export function isolated(value: string): string {
   return `<bdi>${escaped(value)}</bdi>`;
 }
@@ -34,7 +34,7 @@ export function code(value: string): Cell {
   return { markup: escaped(value), of: "code" };
 }
 
-/** A table that can be scrolled sideways by keyboard; the first cell of a row is its header. */
+/** A table that scrolls sideways by keyboard. The first cell of a row is its header. */
 export function table(
   caption: string,
   titles: readonly string[],
@@ -56,7 +56,7 @@ ${body}
 </tbody></table></div>`;
 }
 
-/** On a narrow screen the cells of a row are below each other, each with its title. */
+/** On a narrow screen, cells are stacked, each with its title. */
 function cellMarkup({ markup, of }: Cell, at: number, titles: readonly string[]): string {
   const kind = of === undefined ? "" : ` class="${of}"`;
   return at === 0

@@ -8,7 +8,7 @@ import { type About, STATIC_ROWS } from "./data.ts";
 import { escaped, isolated, section } from "./markup.ts";
 import { sections, signOff } from "./sections.ts";
 
-/** The page's own script and style sheet, as the build makes them. */
+/** The page's script and style sheet from the build. */
 interface Assets {
   readonly script: string;
   readonly style: string;
@@ -16,16 +16,13 @@ interface Assets {
 
 interface Shown {
   readonly facts: ReportFacts;
-  /** Machines to be read without scripts, those that need a look first. */
+  /** Machines to show without scripts, those that need attention first. */
   readonly first: readonly ReportMachine[];
-  /** Every machine, as `packed` made it. */
+  /** Every machine, packed. */
   readonly machines: () => AsyncIterable<string>;
 }
 
-/**
- * The report as one page, in pieces: it needs no network, no other file, and no script to be read, and
- * allows itself nothing else.
- */
+/** The report as one page, in pieces. Its policy forbids network, files and other scripts. */
 export async function* page(shown: Shown, assets: Assets): AsyncGenerator<string> {
   const { facts, first, machines } = shown;
   yield beginning(facts, assets);
@@ -78,7 +75,7 @@ ${about.join("\n")}
 `;
 }
 
-/** What somebody may look for first; sections are named by their titles. */
+/** Links to the most important sections, whose ids are their titles. */
 const CONTENTS = [
   ...[["to-do-before-the-window", "To do"] as const, ["findings", "Findings"] as const],
   ...[["the-window", "The window"] as const, ["what-rollback-does", "Rollback"] as const],

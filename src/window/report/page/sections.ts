@@ -6,15 +6,15 @@ import { nightText } from "../rules/night.ts";
 import { second } from "../rules/window.ts";
 import { cell, code, escaped, isolated, list, section, table } from "./markup.ts";
 
-/** Rows of a table of causes; no deployment has more kinds of trouble that people can read. */
+/** Rows of a table of causes, more than any real deployment has. */
 const MOST = 100;
 
-/** Rows of a table that nobody has to open. */
+/** A table with more rows is collapsed. */
 const OPEN = 12;
 
 const MARKS = { blocks: "✕", warning: "▲", note: "●" } as const;
 
-/** The sections above the machines, in the order they are read. */
+/** The sections before the machines, in reading order. */
 export function sections(facts: ReportFacts): readonly string[] {
   return [
     `<div class="two">${verdicts(facts)}\n${toDo(facts)}</div>`,
@@ -64,7 +64,7 @@ function hostsSection(facts: ReportFacts): string {
   const more = rows.length - MOST;
   const rest = more > 0 ? `\n<p class="aside">and ${counted(more, "more host")}</p>` : "";
   const list = `${table(title, titles, shown)}${rest}`;
-  // A page of hosts would stand before what matters.
+  // A long list of hosts would hide more important facts.
   return section(title, rows.length > OPEN ? folded(counted(rows.length, "host"), list) : list);
 }
 
@@ -72,7 +72,7 @@ function folded(summary: string, body: string): string {
   return `<details><summary>${summary}</summary>\n${body}</details>`;
 }
 
-/** Shows the machines that have a finding. */
+/** Shows the machines with a finding. */
 function filterLink(of: FindingCode, text: string): string {
   return `<a href="#finding=${of}">${escaped(text)}</a>`;
 }
@@ -148,7 +148,7 @@ function nova({ nova: totals }: ReportFacts): string {
   return section(title, `${table(title, ["Table", "Rows", "Change"], rows)}${found}`);
 }
 
-/** What was found in Nova's own rows, which are of no machine. */
+/** Findings in Nova's own rows, without a machine. */
 function novaFound({ findings: found, counts }: NovaTotals): string {
   if (found.length === 0) return "";
   const rows = found.map((one) => [code(one.code), cell(one.place), cell(one.message)]);
@@ -219,10 +219,10 @@ export function signOff(facts: ReportFacts): string {
   );
 }
 
-/** Radius at which a circle's line is 100 long, so that a share is its length. */
+/** A circle of this radius has length 100, so lengths are percentages. */
 const RADIUS = 15.9155;
 
-/** Shares of a whole as a ring; its colours are classes, as the page allows no style but its own. */
+/** A ring chart. Its colors are classes, because the page's policy forbids inline styles. */
 function ring(
   total: number,
   parts: readonly { readonly name: string; readonly count: number }[],
@@ -242,14 +242,14 @@ ${arcs.join("\n")}
 </svg>`;
 }
 
-/** A number against the largest of its column, those that were accepted lighter. */
+/** A number relative to the largest of its column, with accepted ones lighter. */
 function bar(severity: string, open: number, accepted: number, largest: number): string {
   const width = (count: number): number => (count === 0 ? 0 : Math.max(1, (100 * count) / largest));
   const [first, second] = [width(open), width(accepted)];
   return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="${severity}" width="${first.toFixed(2)}" height="8"/><rect class="accepted" x="${first.toFixed(2)}" width="${second.toFixed(2)}" height="8"/></svg>`;
 }
 
-/** Where a step stands in the night. */
+/** The position of a step in the migration. */
 function span(night: readonly NightStep[], at: number): string {
   const [step, total] = [night[at], night.at(-1)?.ends ?? 0];
   if (step === undefined || total === 0) return "";

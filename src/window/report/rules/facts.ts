@@ -14,11 +14,11 @@ export interface ReportMachine {
   readonly instance: string | null;
   readonly instance_uuid: string | null;
   readonly reason: string | null;
-  /** Each once. */
+  /** Without duplicates. */
   readonly codes: readonly FindingCode[];
 }
 
-/** A machine as the plan has it, and as a report lists it. */
+/** A machine in the plan and in the report. */
 export interface Reported {
   readonly machine: ReportMachine;
   readonly planned: PlannedMachine;
@@ -28,16 +28,16 @@ export interface FoundGroup {
   readonly code: FindingCode;
   readonly severity: Severity;
   readonly machines: number;
-  /** Those of them that are not left out, and where it was not accepted. */
+  /** Machines that are not skipped, without an acceptance. */
   readonly open: number;
   readonly accepted: number;
-  /** Times it was found of no machine. */
+  /** Number of findings without a machine. */
   readonly elsewhere: number;
-  /** The first machines where it is open, by uuid. */
+  /** UUIDs of the first open machines. */
   readonly examples: readonly string[];
 }
 
-/** What somebody took upon himself, in his own words. */
+/** An accepted finding with the operator's reason. */
 export interface AcceptedGroup {
   readonly code: FindingCode;
   readonly severity: Severity;
@@ -54,19 +54,19 @@ export interface HostGroup {
 export interface Totals {
   readonly found: readonly FoundGroup[];
   readonly accepted: readonly AcceptedGroup[];
-  /** Machines left out on purpose, by reason. */
+  /** Machines skipped by the site document, by reason. */
   readonly skipped: readonly { readonly reason: string; readonly machines: number }[];
   /** By name. */
   readonly hosts: readonly HostGroup[];
-  /** Machines that are loaded though a finding says no, on somebody's word. */
+  /** Machines that are loaded because a blocking finding was accepted. */
   readonly risky: number;
 }
 
-/** Steps on Nova's rows that are alike. */
+/** A group of similar steps on Nova's rows. */
 export interface NovaGroup {
   readonly table: string;
   readonly change: "create" | "update" | "delete";
-  /** What changes: columns, or extra specs of a flavor. */
+  /** Changed columns, or extra specs of a flavor. */
   readonly what: string;
   readonly rows: number;
 }
@@ -75,7 +75,7 @@ export interface NovaTotals {
   readonly header: NovaPlanHeader;
   readonly counts: NovaPlanCounts;
   readonly groups: readonly NovaGroup[];
-  /** What the steps found wrong in Nova, by code and place. */
+  /** Findings of the steps, by code and place. */
   readonly findings: readonly {
     readonly code: FindingCode;
     readonly place: string;
@@ -84,11 +84,11 @@ export interface NovaTotals {
 }
 
 export interface RanCommand {
-  /** With the option that makes it other work: `finish --undo`. */
+  /** With an option that changes its effect: `finish --undo`. */
   readonly command: string;
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** Null: the log does not tell its end. */
+  /** Null: the log has no end. */
   readonly seconds: number | null;
   readonly status: number | null;
   /** `done`, `refused`, or that no end was recorded. */
@@ -96,7 +96,6 @@ export interface RanCommand {
   readonly by: string;
 }
 
-/** Machines or rows, and the seconds they took. */
 interface Rate {
   readonly count: number;
   readonly seconds: number;
@@ -104,9 +103,9 @@ interface Rate {
 
 export interface Measured {
   readonly ran: readonly RanCommand[];
-  /** Rows that apply wrote, by the journal. */
+  /** Rows that apply wrote, from the journal. */
   readonly loaded: Rate | null;
-  /** Rows that apply wrote on copies, by the last rehearsal, and what of Nova had none; absent: there was none. */
+  /** Rows that apply wrote on copies, from the last rehearsal, if any. */
   readonly rehearsed?: Rate & { readonly nova: Unrehearsed };
   readonly handed: Rate | null;
 }
@@ -114,20 +113,20 @@ export interface Measured {
 export interface WindowStep {
   readonly name: string;
   readonly by: "command" | "hand";
-  /** Null: nobody knows. */
+  /** Null: unknown. */
   readonly seconds: number | null;
   /** `measured` in this run; `given` by an option; `estimate`: neither; `unknown`. */
   readonly basis: "measured" | "given" | "estimate" | "unknown";
-  /** Where the figure comes from, in words. */
+  /** The source of the figure. */
   readonly source: string;
 }
 
-/** A step with its place in the night, in seconds after the begin of the window. */
+/** A step with its start and end, in seconds after the start of the window. */
 export interface NightStep extends WindowStep {
   readonly seconds: number;
   readonly begins: number;
   readonly ends: number;
-  /** Seconds of the way back once this step is done. */
+  /** Seconds of the rollback after this step. */
   readonly back: number;
 }
 
@@ -138,11 +137,11 @@ export interface ReportVerdict {
   readonly lines: readonly string[];
 }
 
-/** All that a report says but the machines, which stream. */
+/** The report without its machines, which are streamed. */
 export interface ReportFacts {
   /** Last part of the run's path. */
   readonly run: string;
-  /** ISO 8601, UTC: when the report was made. */
+  /** Time of the report, ISO 8601, UTC. */
   readonly at: string;
   readonly tool: string;
   readonly plan: {
@@ -155,7 +154,7 @@ export interface ReportFacts {
   readonly totals: Totals;
   readonly nova: NovaTotals | null;
   readonly night: readonly NightStep[];
-  /** As planned, in minutes after midnight; null: not given. */
+  /** The planned time in minutes after midnight. Null: unknown. */
   readonly window: { readonly from: number; readonly to: number } | null;
   readonly ran: readonly RanCommand[];
   readonly undo: readonly string[];

@@ -2,16 +2,16 @@ import { counted, duration } from "../../../lib/text.ts";
 import type { NightStep, WindowStep } from "./facts.ts";
 import { type Forecast, stepOf } from "./window.ts";
 
-/** The facts that determine the steps of the night and their durations. */
+/** The facts that determine the steps of the migration and their durations. */
 interface NightAsked extends Forecast {
   readonly stopped: readonly string[];
   /** Whether take-over leaves boot files that need `boot`. */
   readonly boots: boolean;
-  /** Whether machines can be loaded staged; on Juno a conductor takes machines over when it starts. */
+  /** Whether machines can be staged. On Juno, a conductor takes machines over when it starts. */
   readonly staged: boolean;
 }
 
-/** A window as it is planned, in minutes after midnight; `to` counts on where it passes midnight. */
+/** A planned window in minutes after midnight. If it passes midnight, `to` is after 24:00. */
 interface PlannedWindow {
   readonly from: number;
   readonly to: number;
@@ -21,7 +21,7 @@ const DAY = 24 * 60;
 const HAND = "estimate for the work by hand (manual: night)";
 const COMMAND = "estimate for 300 machines (manual: night)";
 
-/** Seconds of each step of the way back. A test compares them with the manual's page `night`. */
+/** Seconds of each step of the rollback. A test compares them with the manual's page `night`. */
 const BACK = {
   /** nova.conf, nova-scheduler, message queues, the old nova-compute, Nova's API. */
   services: 300,
@@ -31,10 +31,7 @@ const BACK = {
   stopCompute: 120,
 } as const;
 
-/**
- * The steps of the night in order, from the opening of the window to its end. Commands take as long as
- * they took in this run, where they ran; else the manual's estimate stands.
- */
+/** The steps of the migration in order, with measured times or the manual's estimates. */
 export function nightOf(asked: NightAsked): readonly NightStep[] {
   const hosts = asked.stopped.length;
   const command = (name: string, seconds: number): WindowStep => {
@@ -44,20 +41,17 @@ export function nightOf(asked: NightAsked): readonly NightStep[] {
       : known;
   };
   const load = command("apply", 120);
-  // What apply wrote is read for the preview and written once more.
+  // Rollback reads the rows for the preview, and then writes them.
   const rollback = 60 + (load.seconds ?? 0);
   const { staged, boots } = asked;
-  // On Juno nothing is released step by step: conductors find every machine at once.
+  // On Juno, machines are not released step by step. Conductors find all at once.
   const takeOver = stepOf(
     "handover",
     staged ? asked : { ...asked, inFlight: Number.POSITIVE_INFINITY },
   );
   let [at, back] = [0, 0];
   const steps: NightStep[] = [];
-  /**
-   * @param number of the step in the runbook
-   * @param more seconds that this step adds to the way back
-   */
+  /** @param number of the step in the runbook @param more seconds for the rollback */
   const then = (number: number, step: WindowStep, more = 0): void => {
     const [seconds, name] = [step.seconds ?? 0, `${number}. ${step.name}`];
     back += more;
@@ -75,7 +69,7 @@ export function nightOf(asked: NightAsked): readonly NightStep[] {
   then(14, load, rollback);
   const boot = byHand("Run nova2ironic boot on each conductor's host", 300);
   if (boots && staged) then(15, boot, BACK.undo);
-  // From the first take-over on, the copies of the TFTP trees have to be put back.
+  // After the first take-over, a rollback must restore the TFTP trees.
   then(16, byHand("Start the conductors", 120), BACK.stopConductors + (staged ? 0 : BACK.trees));
   // It waits for a pass.
   const one = byHand("Hand over one machine and look at it", 50 + asked.pace.interval);
@@ -97,16 +91,16 @@ function byHand(name: string, seconds: number): WindowStep {
   return { name, by: "hand", seconds, basis: "estimate", source: HAND };
 }
 
-/** Reads `02:00-05:00`. A window whose end is not after its begin ends on the next day. */
+/** Parses `02:00-05:00`. A window whose end is not after its start ends on the next day. */
 export function plannedWindow(text: string): PlannedWindow {
   const [hour = 0, minute = 0, toHour = 0, toMinute = 0] = text.split(/[:-]/).map(Number);
   const [from, to] = [hour * 60 + minute, toHour * 60 + toMinute];
   return { from, to: to > from ? to : to + DAY };
 }
 
-/** `04:41`, of seconds after the window's begin, or before its end where they are negative. */
+/** `04:41`, from seconds after the window's start, or before its end if they are negative. */
 export function clock({ from, to }: PlannedWindow, seconds: number): string {
-  // Rounded to the side of caution: a step ends later, and turning back begins earlier.
+  // Rounded conservatively: steps end later, and the rollback starts earlier.
   const minutes = seconds < 0 ? to + Math.floor(seconds / 60) : from + Math.ceil(seconds / 60);
   const of = ((minutes % DAY) + DAY) % DAY;
   return `${pad(Math.floor(of / 60))}:${pad(of % 60)}`;
@@ -116,7 +110,7 @@ function pad(number: number): string {
   return String(number).padStart(2, "0");
 }
 
-/** How long the night is, and until when it can be turned back from each of its steps. */
+/** Text about the duration of the migration, and the latest times for a rollback. */
 export function nightText(steps: readonly NightStep[], window: PlannedWindow | null): string {
   const [night = 0, back = 0] = [steps.at(-1)?.ends, steps.at(-1)?.back];
   const hand = steps.reduce((sum, { by, seconds }) => sum + (by === "hand" ? seconds : 0), 0);

@@ -4,9 +4,9 @@ import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
 import { isLoaded, type PlannedMachine, type Verdict } from "../../../model/plan.ts";
 import type { AcceptedGroup, FoundGroup, HostGroup, Totals } from "./facts.ts";
 
-/** Machines that are named of a group; the others are counted. */
+/** At most this many machines of a group are named. */
 const EXAMPLES = 3;
-/** Reasons listed apart: a site document has a few, and a machine's own are not listed one by one. */
+/** Reasons to list separately. A site document has only a few. */
 const REASONS = 100;
 const OTHER = "other reasons";
 const RANK = { blocks: 0, warning: 1, note: 2 } as const;
@@ -14,7 +14,7 @@ const RANK = { blocks: 0, warning: 1, note: 2 } as const;
 type Mutable<T> = { -readonly [key in keyof T]: T[key] };
 type Group = Mutable<FoundGroup> & { examples: string[]; times: number };
 
-/** Counts machines as they go by: memory is that of the codes, the hosts and the reasons. */
+/** Counts machines in a stream. Memory depends on codes, hosts and reasons, not on machines. */
 export function createTotals() {
   const found = new Map<FindingCode, Group>();
   const accepted = new Map<string, Mutable<AcceptedGroup>>();
@@ -36,7 +36,7 @@ export function createTotals() {
       addAccepted(machine, accepted);
       if (isLoaded(machine) && machine.findings.some(isRisk)) risky += 1;
     },
-    /** @param counts of the plan, which has findings of no machine too */
+    /** @param counts of the plan, which include findings without a machine */
     end: (counts: PlanCounts): Totals => ({
       found: foundGroups(found, counts),
       accepted: [...accepted.values()].toSorted(
@@ -60,7 +60,7 @@ function count(counts: Map<string, number>, key: string): void {
   counts.set(own, (counts.get(own) ?? 0) + 1);
 }
 
-/** Whether the machine would be blocked but for somebody's word. */
+/** Whether only an acceptance prevents that the machine is blocked. */
 function isRisk({ severity, accepted }: PlannedMachine["findings"][number]): boolean {
   return severity === "blocks" && accepted !== undefined;
 }
@@ -73,7 +73,7 @@ function addFindings(
     const group = found.get(code) ?? newGroup(code);
     const own = findings.filter((one) => one.code === code);
     const accepted = own.every((one) => one.accepted !== undefined);
-    // What is left out on purpose asks nothing of anybody.
+    // Skipped machines need no action.
     const open = !accepted && verdict !== "skipped";
     group.machines += 1;
     group.times += own.length;
@@ -116,7 +116,7 @@ function addAccepted(
   }
 }
 
-/** Worst first; what was found of no machine is the plan's count beyond the machines'. */
+/** Worst first. The plan's count also includes findings without a machine. */
 function foundGroups(
   found: ReadonlyMap<FindingCode, Group>,
   { findings }: PlanCounts,

@@ -4,10 +4,10 @@ import { stepsOf } from "../../../model/nova/nova-plan.ts";
 import type { NovaTotals, ReportVerdict, Totals } from "./facts.ts";
 
 export interface Standing {
-  /** `part`: apply was stopped on its way, or a rollback left some. */
+  /** `part`: apply was stopped, or a rollback left rows. */
   readonly load: "none" | "part" | "whole";
   readonly staged: number;
-  /** What the last look at the rows found, since anything was written. */
+  /** The result of the last comparison since the last write. */
   readonly verified: "no" | "failed" | "yes";
   /** `verify --final` found every machine in Nova, or finish ended the run. */
   readonly ended: boolean;
@@ -18,12 +18,12 @@ interface Judged {
   readonly counts: PlanCounts;
   readonly totals: Totals;
   readonly nova: Pick<NovaTotals, "counts"> | null;
-  /** Whether the run's snapshot is the one the plan was made from. */
+  /** The plan was made from the run's snapshot. */
   readonly fresh: boolean;
   readonly standing: Standing;
 }
 
-/** Whether the plan may be applied as it is: one sentence with numbers, and what else has to be known. */
+/** Whether the plan can be applied: one sentence with numbers, and further facts. */
 export function judge(judged: Judged): ReportVerdict {
   const { counts, standing } = judged;
   const stops = stopsOf(judged);
@@ -54,7 +54,7 @@ export function judge(judged: Judged): ReportVerdict {
   };
 }
 
-/** What is there, and what was not seen yet. */
+/** Loaded machines, and checks that are missing. */
 function loadedTitle({ counts, standing }: Judged): string {
   const { load, staged, verified, ended } = standing;
   const all = `${counted(loads(counts), "machine")} of ${counts.machines}`;
@@ -78,7 +78,7 @@ function loads({ verdicts }: PlanCounts): number {
   return verdicts.create + verdicts.unchanged + verdicts.drift;
 }
 
-/** Why it cannot be applied as it is, the most important first. */
+/** The reasons why it cannot be applied, most important first. */
 function stopsOf({ counts, fresh }: Judged): readonly string[] {
   const { blocked, conflict } = counts.verdicts;
   const some: string[] = [];
@@ -91,7 +91,7 @@ function stopsOf({ counts, fresh }: Judged): readonly string[] {
   return some;
 }
 
-/** What somebody takes upon himself with this plan. */
+/** Accepted risks of this plan. */
 function risksOf({ header, counts, totals, nova }: Judged): readonly string[] {
   const { drift } = counts.verdicts;
   const some: string[] = [];

@@ -6,35 +6,35 @@ import type { Measured, RanCommand, WindowStep } from "./facts.ts";
 
 export interface Forecast {
   readonly machines: number;
-  /** Those of them that are in use: conductors take over no other. */
+  /** Machines in use, because conductors take over no others. */
   readonly takeOvers: number;
   /** Rows of Ironic and Nova that the plan writes. */
   readonly rows: number;
-  /** Machines handed over a minute, where it was given. */
+  /** Machines handed over per minute, if the option is set. */
   readonly perMinute: number | null;
-  /** Machines that handover releases at a time; without it, as many as conductors take. */
+  /** Machines that handover releases at a time. Default: the conductors' capacity. */
   readonly inFlight?: number;
   readonly pace: TakeOverPace;
   readonly measured: Measured;
 }
 
-/** What one command is expected to take, of which it is known where the figure comes from. */
+/** The expected duration of one command, with the source of the figure. */
 export function stepOf(command: string, asked: Forecast): WindowStep {
   if (command === "apply") return load(asked);
   return command === "handover" ? takeOver(asked) : asBefore(command, asked.measured.ran);
 }
 
-/** Statuses of runs that went through all there was, besides 0; a refusal is over in no time. */
+/** Exit statuses of complete runs, in addition to 0. A refusal takes no time. */
 const WHOLE: { readonly [command: string]: readonly number[] } = {
   ...{ power: [3], plan: [2, 6], apply: [3], check: [1, 2] },
 };
 
 function didItsWork({ command, status }: RanCommand): boolean {
-  // Without a status it is of the record of the window, which has times of what was done only.
+  // Without a status, it is from the migration record, which has only completed stages.
   return status === null || status === 0 || (WHOLE[command] ?? []).includes(status);
 }
 
-/** As long as the longest of the command's runs that came to an end: a later one may be of a part. */
+/** The longest complete run of the command, because later ones may be partial. */
 function asBefore(name: string, ran: readonly RanCommand[]): WindowStep {
   const [longest] = ran
     .filter((one) => one.command === name && one.seconds !== null && didItsWork(one))
@@ -55,7 +55,7 @@ function asBefore(name: string, ran: readonly RanCommand[]): WindowStep {
 
 const ALL = { left: 0 };
 
-/** What of Nova a rehearsal had no copy of, as an afterthought. */
+/** A suffix about rows of Nova without a copy in a rehearsal. */
 export function butFor({ left }: Unrehearsed): string {
   return left === 0 ? "" : ` but for ${counted(left, "row")} of Nova`;
 }
@@ -89,7 +89,7 @@ function takeOver(asked: Omit<Forecast, "rows">): WindowStep {
   const step = { name, by: "command" } as const;
   const { handed } = measured;
   const { seconds, each, source } = forecast(takeOvers, pace, inFlight);
-  // The first batch waits for a conductor's next round, however few it is.
+  // The first batch waits for a conductor's next pass, even if it is small.
   const isPace = (count: number): boolean => count > each || count >= machines;
   if (handed !== null && handed.seconds > 0 && isPace(handed.count)) {
     const rate = handed.count / handed.seconds;
@@ -97,7 +97,7 @@ function takeOver(asked: Omit<Forecast, "rows">): WindowStep {
     return { ...step, seconds: machines / rate, basis: "measured", source: before };
   }
   if (seconds === null) {
-    // It has to be set right first, to what Ironic has without it at the least.
+    // This must be fixed first, at least to Ironic's default.
     const { seconds: usual } = forecast(takeOvers, USUAL_PACE, inFlight);
     return { ...step, seconds: usual, basis: "estimate", source };
   }
@@ -111,7 +111,7 @@ function figure(rate: number): string {
   return rate >= 10 ? String(Math.round(rate)) : rate.toFixed(1);
 }
 
-/** `2026-11-22 20:13`, as time stamps are read. */
+/** `2026-11-22 20:13`, from a time stamp. */
 export function minute(at: string): string {
   return at.slice(0, 16).replace("T", " ");
 }

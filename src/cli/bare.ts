@@ -28,7 +28,7 @@ Help     nova2ironic COMMAND --help, nova2ironic help for every command, nova2ir
 Manual   nova2ironic help TOPIC: quickstart, night, runbook, going-back, codes, ...
 `;
 
-/** A command line without words is the status of the run in this folder; without a run, it prints what there is. */
+/** Without arguments: `status` of the run in this folder, otherwise the introduction. */
 export async function bare(): Promise<readonly string[] | null> {
   const configured = await configuredRun();
   if (configured !== null && existsSync(join(configured, "run.json"))) return ["status"];
@@ -52,10 +52,10 @@ export async function bare(): Promise<readonly string[] | null> {
   return null;
 }
 
-/** The run of this folder: the folder itself, or the runs in it, the newest first. */
+/** The folder itself if it is a run, otherwise the runs in it, newest first. */
 async function runsIn(here: string): Promise<readonly string[]> {
   if (existsSync(join(here, "run.json"))) return ["."];
-  // This user may not be able to list the folder.
+  // The user may not be allowed to list the folder.
   const found = (await readdir(here, { withFileTypes: true }).catch(() => []))
     .filter((entry) => entry.isDirectory() && existsSync(join(here, entry.name, "run.json")))
     .map(({ name }) => ({ name, at: statSync(join(here, name)).mtimeMs }));

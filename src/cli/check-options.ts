@@ -13,11 +13,7 @@ import {
 } from "./options/declared.ts";
 import { everyCommand } from "./options/every.ts";
 
-/**
- * Refuses a misspelled option before yargs reports the option that it stands for as missing.
- *
- * @throws MigrationError N2I-E100
- */
+/** Before yargs reports the correct option as missing. @throws MigrationError N2I-E100 */
 export function checkNames(declared: Declared): void {
   const { options = {} } = declared;
   const all = { ...everyCommand, ...options };
@@ -27,7 +23,7 @@ export function checkNames(declared: Declared): void {
   const end = words.indexOf("--");
   for (const word of end < 0 ? words : words.slice(0, end)) {
     const [, dashes = "", said = ""] = /^(--?)([a-z][\w-]*)/i.exec(word) ?? [];
-    // yargs takes camel case, and several aliases after one dash.
+    // yargs accepts camel case, and several aliases after one dash.
     const names = dashes === "-" ? [...said] : [kebab(said)];
     if (said === "" || names.every((name) => known.includes(name))) continue;
     const near = dashes === "-" ? spaced(said, known) : nearest(kebab(said), known).map(long);
@@ -42,14 +38,14 @@ function long(name: string): string {
   return `--${name}`;
 }
 
-/** `-f json` of `-fjson`, which yargs takes for five options. */
+/** Suggests `-f json` for `-fjson`, which yargs reads as five options. */
 function spaced(letters: string, known: readonly string[]): readonly string[] {
   if (known.includes(letters)) return [long(letters)];
   const [first = "", ...rest] = letters;
   return rest.length > 0 && known.includes(first) ? [`-${first} ${rest.join("")}`] : [];
 }
 
-/** Views are loaded only for a command line that names columns. @throws MigrationError N2I-E100 */
+/** Loads the views only if the command line names columns. @throws MigrationError N2I-E100 */
 export async function checkColumnOptions(
   declared: Declared,
   args: { readonly [option: string]: unknown },
@@ -59,12 +55,7 @@ export async function checkColumnOptions(
   checkColumns(nameOf(declared), args);
 }
 
-/**
- * Checks the options of the command line together with those of the files of connections: missing ones, those that
- * exclude each other or need another one, ranges and forms.
- *
- * @throws MigrationError N2I-E100
- */
+/** Includes the options of connection files. @throws MigrationError N2I-E100 */
 export function checkTogether(
   declared: Declared,
   args: { readonly [name: string]: unknown },
@@ -81,7 +72,7 @@ function listOf(names: readonly string[], joint: "and" | "or"): string {
   return [names.slice(0, -1).join(", "), ...names.slice(-1)].filter(Boolean).join(` ${joint} `);
 }
 
-/** The first fault, the options that it names, and the usual fix. */
+/** The first error, the options that it names, and the default fix. */
 function faultOf(
   declared: Declared,
   args: { readonly [name: string]: unknown },
@@ -146,7 +137,7 @@ function faultOf(
   return null;
 }
 
-/** Whether the value of an option is empty: `--watch "$UNSET"`. */
+/** Whether the value is empty, for example `--watch "$UNSET"`. */
 function isBlank(name: string): boolean {
   const { words } = io();
   return words.some((word, at) => {

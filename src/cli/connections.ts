@@ -24,22 +24,21 @@ import { aside } from "./print/events.ts";
 const NAME = "nova2ironic.yaml";
 const VARIABLE = "NOVA2IRONIC_CONFIG";
 
-/** Ironic's API, and how it is spoken with. */
 const CLOUD: readonly string[] = TARGET.filter((option) => option !== "ironic-db");
 
-/** Commands for which Nova's databases, or a login to a cloud, have another meaning. */
+/** Commands that use Nova's databases or a cloud login for another purpose. */
 const NOTHING_FOR: readonly string[] = ["config", "status"];
 
 type Args = { [name: string]: unknown };
 
-/** What a file of connections says, and which options of the command it may fill. */
+/** The values of a connection file, and the options of the command that it may set. */
 interface Layer {
   readonly connections: ReadonlyMap<string, Connection>;
   readonly wants: (option: string) => boolean;
 }
 
 /**
- * Adds the options of nova2ironic.yaml and of the run's connections.yaml that the command line does not have.
+ * Adds options of nova2ironic.yaml and the run's connections.yaml that the command line lacks.
  *
  * @param usual options that have their default value
  */
@@ -85,7 +84,7 @@ async function addFrom(
   const planned = (option: string): boolean =>
     option !== "run" && !unplanned(option) && !(named && WITNESSES.has(option));
   const wanting = wanted(args, declared, connections);
-  // As it would be without another database of Nova, which is joined by nothing of the run's.
+  // The same without another Nova database, which excludes the run's other Nova options.
   const joined = wanted({ ...args, "nova-db": undefined }, declared, connections);
   const { why, leaves } = leftOfRun(args, said, declared, connections);
   const wants = (option: string) => planned(option) && (wanting(option) || joined(option));
@@ -96,14 +95,14 @@ async function addFrom(
   fill(args, savedFile(run), named, all.filter(isTaken), without);
 }
 
-/** Logs. A command line that names a place uses no earlier ones. */
+/** Ignored if the command line names a database or a cloud. */
 const WITNESSES: ReadonlySet<string> = new Set(["conductor-log", "compute-log"]);
 
 type Filled = readonly [option: string, value: Connection];
 
 /**
- * @param named whether to say what is taken of the file: the command line says some of it
- * @param without what is not taken of it, and why
+ * @param named prints the options from the file, because the command line has others
+ * @param without the options of the file that are ignored, and the reason
  */
 function fill(
   args: Args,
@@ -117,7 +116,7 @@ function fill(
     args[camel(option)] = value;
   }
   if (args.quiet === true || (found.length === 0 && without === "")) return;
-  // A decision that a command uses again is always named.
+  // A saved decision is always printed.
   const listed = named ? found : found.filter(([option]) => !CONNECTIONS.includes(option));
   const words = [namesOf(listed), without].filter((text) => text !== "");
   const text = [`Connections: ${file}`, words.join("; ")].filter((one) => one !== "").join(": ");
@@ -131,7 +130,7 @@ function namesOf(found: readonly Filled[]): string {
   return found.flatMap(([option]) => (option === "run" ? [] : [option])).join(", ");
 }
 
-/** The values of a file for options of the command that are not given, and do not conflict with those that are. */
+/** The values of a file for options that are unset and do not conflict with the command line. */
 function fillable(
   args: Args,
   declared: Declared,
@@ -155,10 +154,10 @@ function fillable(
   );
 }
 
-/** Files that a command has reported: `run` has each of its stages read them. */
+/** Reported files. Each stage of `run` reads them again. */
 const reported = new WeakMap<Io, ReadonlySet<string>>();
 
-/** Named on the command line, by a variable, or in this folder; null where there is none. */
+/** Named on the command line, by the variable, or in this folder; otherwise null. */
 function fileOf(args: Args): string | null {
   const { cwd, env } = io();
   const named = typeof args.config === "string" ? args.config : env[VARIABLE];
@@ -167,14 +166,12 @@ function fileOf(args: Args): string | null {
   return existsSync(here) ? here : null;
 }
 
-/** The folder of a run that has saved options; null where it has not, or none is named. */
 function savedAt({ run }: Args): string | null {
   if (typeof run !== "string") return null;
   const folder = resolve(io().cwd(), run);
   return existsSync(join(folder, "connections.yaml")) ? folder : null;
 }
 
-/** The folder of the run that the file of connections names; null without one. */
 export async function configuredRun(): Promise<string | null> {
   const path = fileOf({});
   if (path === null) return null;
@@ -190,31 +187,30 @@ export function isSaid(args: Readonly<Args>, name: string): boolean {
   return value === undefined ? is !== undefined && is !== false : is === value;
 }
 
-/** Whether what is given of an option is something else than a file says of it. */
 function isOther(args: Args, name: string, connections: ReadonlyMap<string, Connection>): boolean {
   if (!isSaid(args, name)) return false;
   const given = [args[name]].flat().map((word) => absolute(name, String(word)));
   return JSON.stringify(given) !== JSON.stringify([connections.get(name) ?? []].flat().map(String));
 }
 
-/** What `--without` names; without nova's database, without all of Nova. */
+/** The options in `--without`. `nova-db` includes all options of Nova. */
 function leftOut({ without }: Args): readonly string[] {
   const names = [without ?? []].flat().map(String);
   return names.includes("nova-db") ? [...names, ...WITH_NOVA] : names;
 }
 
-/** Which options of a command a file may fill: what is said as a whole is said by one of the two. */
+/** The options a file may set. Options that belong together come from one source. */
 function wanted(
   args: Args,
   declared: Declared,
   connections: ReadonlyMap<string, Connection>,
 ): (option: string) => boolean {
   const command = nameOf(declared);
-  // To check a cloud is no other way to Ironic: images are asked for there.
+  // `check` reads the images of the cloud, so the cloud is not another connection to Ironic there.
   const elsewhere =
     command !== "check" && [...BACKENDS, "from-catalog"].some((name) => isSaid(args, name));
   const rows = connections.has("ironic-db") && !elsewhere;
-  // Another database of Nova is joined by nothing that stands beside the file's.
+  // Options of the file are not combined with another Nova database.
   const alone =
     isSaid(args, "leave-nova") || args.takeover === true || isOther(args, "nova-db", connections);
   const without = leftOut(args);
@@ -223,11 +219,11 @@ function wanted(
     if (option === "run") return true;
     if (without.includes(option) || (images && IMAGES.includes(option))) return false;
     if (isUnusedDecision(command, option)) return false;
-    // Asked for nova.conf, config says nothing of conductors.
+    // If nova.conf is given, `config` reports nothing about conductors.
     if (option === "ironic-conf" && command === "config")
       return !["nova-conf", "part", "exact-filters"].some((name) => isSaid(args, name));
     if (NOTHING_FOR.includes(command)) return false;
-    // Its databases are copies, which no file names.
+    // `rehearse` uses copies of the databases, which no file names.
     if (command === "rehearse") return option === "key-file";
     if (option === "placement-db" && command === "plan") return isSaid(args, "propose-site");
     if (option === "placement-db" && !connections.has("nova-db")) return false;
@@ -238,11 +234,10 @@ function wanted(
 }
 
 /**
- * What a run keeps and a command line is not given, and why: where it names another database or service
- * than the run's, and no plan tells whether both belong together, nothing is mixed. What no command does
- * without is given all the same.
+ * If the command line names another database or service, and no plan shows that it belongs to the
+ * saved ones, they are not combined. Options that every command needs are always used.
  *
- * @param said places that the command line itself names
+ * @param said connections that the command line itself names
  */
 function leftOfRun(
   args: Args,
@@ -252,7 +247,7 @@ function leftOfRun(
 ): { readonly why: string; readonly leaves: (option: string) => boolean } {
   const command = nameOf(declared);
   if (command === "rollback") {
-    // Without Ironic it takes back Nova's rows, when Ironic is gone.
+    // Rollback without Ironic reverts Nova's rows after Ironic was deleted.
     const [by] = said.filter((name) => BESIDE.includes(name));
     const target: readonly string[] = TARGET;
     const alone = by !== undefined && !BACKENDS.some((name) => isSaid(args, name));
@@ -270,14 +265,14 @@ function leftOfRun(
   };
 }
 
-/** Of `host`: whether machines of Ironic or of nova-baremetal move is decided by who names nova_bm, not by a file. */
+/** For `host`, only the command line can select nova-baremetal (`--nova-bm-db`). */
 function decidesKind(declared: Declared): (option: string) => boolean {
   const name = nameOf(declared);
   const names = ["host list", "host schema", "host agent"].includes(name);
   return (option) => name.startsWith("host ") && option === "nova-bm-db" && !names;
 }
 
-/** A plan without Nova is applied and verified without. */
+/** A plan without Nova is applied and verified without Nova. */
 async function withoutNova(
   args: Args,
   { command }: Declared,
@@ -291,7 +286,7 @@ async function withoutNova(
   return (option) => without && BESIDE.includes(option);
 }
 
-/** One word or several, as the option takes them; null for files of several hosts where it takes one. */
+/** One value or several, as the option needs; null for several if it accepts one. */
 function asDeclared({ array }: OptionTable[string], value: Connection): Connection | null {
   if (array === true) return Array.isArray(value) ? value : [String(value)];
   return Array.isArray(value) ? null : value;

@@ -7,33 +7,31 @@ import { log } from "./log.ts";
 import { aside } from "./print/events.ts";
 import { onUnread } from "./print/out.ts";
 
-/** Exit status by signal. A terminal that is lost (SIGHUP) ends a command as SIGTERM does. */
+/** Exit status by signal. A lost terminal (SIGHUP) ends a command like SIGTERM. */
 const STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 143, SIGQUIT: 143 } as const;
-/** Those an acting command comes to a good place for. */
+/** Signals after which a command that writes finishes its batch. */
 const ASKING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Aborted by the first signal. What comes later in the same command is stopped before it begins. */
+/** Aborted by the first signal. Later stages of the same command do not start. */
 let stop = new AbortController();
-/** Who has to come to a good place first. */
+/** The number of running operations that finish their batch before the process ends. */
 let acting = 0;
 let serving: ServiceSignals | null = null;
 
-/** A command begins: what stopped one before it in this process does not stop it. */
+/** Resets the interrupt of an earlier command in this process. */
 export function beginCommand(): void {
   if (acting === 0 && stop.signal.aborted) stop = new AbortController();
 }
 
 /**
- * Ends the process on a signal while nobody acts: what stands on the disk for the time of a command
- * goes, and so do its children. Without this the kernel would end it before that; a SIGQUIT would
- * leave a core file with every password in it.
+ * The exit handlers delete temporary files and end child processes. SIGQUIT is handled because the
+ * kernel would write a core file with every password.
  */
 export function endOnSignal(host: Host): void {
   for (const signal of [...ASKING, "SIGQUIT"] as const)
     host.on(signal, () => {
       if (acting > 0 && signal !== "SIGQUIT") return;
       log("end", { status: STATUS[signal], name: signal });
-      // Who pressed Ctrl-C is there to read it.
       if (signal === "SIGINT" && io().stderr.isTTY === true)
         aside("\nInterrupted; nothing is lost. Run the same command again to go on.");
       host.exit(STATUS[signal]);
@@ -41,9 +39,8 @@ export function endOnSignal(host: Host): void {
 }
 
 /**
- * A terminal that is gone ends the process as SIGHUP does. A question finds out before the signal comes; and at
- * its end node aborts where it cannot set a terminal back, which may leave a core file with every password in it:
- * of what is gone it is to know nothing.
+ * A question can fail before SIGHUP arrives. Closes lost terminals, because node aborts if it
+ * cannot restore one, and its core file may have passwords.
  */
 export function endOnLostTerminal(host: NodeJS.Process): void {
   const terminals = [0, 1, 2].filter((file) => isatty(file));
@@ -56,20 +53,20 @@ export function endOnLostTerminal(host: NodeJS.Process): void {
   host.on("exit", () => {
     for (const file of lost()) closeSync(file);
   });
-  // So does what is written, and a shell may keep the signal to itself.
+  // A write can also fail before the signal arrives, and a shell may not forward the signal.
   for (const stream of [host.stdout, host.stderr])
     stream.on("error", () => {
-      // A file that is full says nothing of a terminal.
+      // The output may be a file on a full disk.
       if (!lost().includes(stream.fd)) return;
       if (serving === null) host.emit("SIGHUP", "SIGHUP");
-      // It would read its policy again and say so, which comes here again.
+      // SIGHUP would make a service reload its policy and print that, which fails again.
       else if (!stop.signal.aborted) host.emit("SIGTERM", "SIGTERM");
     });
 }
 
 /**
- * A reader that goes away, as in `show | head`, ends the process as SIGPIPE would, and quietly. Whoever acts comes to a
- * good place first, as at a terminal that is lost: a load is not cut between two databases for a pager's sake.
+ * If the reader ends, as in `show | head`, the process ends without an error, as on SIGPIPE. An
+ * operation that writes finishes its batch first, as for a lost terminal.
  */
 export function endOnLostReader(host: NodeJS.Process): void {
   const { status } = EXIT_STATUS.unread;
@@ -78,7 +75,7 @@ export function endOnLostReader(host: NodeJS.Process): void {
     ["stderr", host.stderr],
   ] as const)
     onUnread(stream, () => {
-      // It comes to its end by itself, and what it says on the way is lost likewise.
+      // The command is ending already.
       if (stop.signal.aborted) return;
       if (acting === 0) {
         log("end", { status, name: "SIGPIPE" });
@@ -91,10 +88,7 @@ export function endOnLostReader(host: NodeJS.Process): void {
     });
 }
 
-/**
- * Ctrl-C, SIGTERM or SIGHUP once: finish the batch and stop. Ctrl-C or SIGTERM after that: stop at once; the
- * open transaction dies with the connection.
- */
+/** A second Ctrl-C or SIGTERM stops at once, and the database rolls back the open transaction. */
 export function onInterrupt(service?: ServiceSignals): Interrupt {
   const { host } = io();
   acting += 1;
@@ -120,9 +114,9 @@ function handle(signal: NodeJS.Signals): void {
     serving.reload();
     return;
   }
-  const status = STATUS[signal as keyof typeof STATUS]; // only those are heard
+  const status = STATUS[signal as keyof typeof STATUS];
   if (stop.signal.aborted) {
-    // A shell passes it on, and the kernel says it again once the shell has ended: nobody asks twice.
+    // The shell and the kernel may each send SIGHUP, so a second one is no second request.
     if (signal === "SIGHUP") return;
     log("end", { status, name: signal });
     io().host.exit(status);
@@ -131,6 +125,6 @@ function handle(signal: NodeJS.Signals): void {
   io().status = status;
   stop.abort();
   const text = serving?.stopping ?? BATCH;
-  // A terminal shows ^C on the line it is at.
+  // A terminal shows ^C on the current line.
   aside(isForMachines() ? text : `\n${text}`);
 }

@@ -17,9 +17,8 @@ export interface Host {
   readonly exit: (status: number) => void;
 }
 
-/** What a command has of the world it was started in. Nothing in `cli` but main names the process. */
+/** The environment of a command. In `cli`, only main uses the global `process`. */
 export interface Io {
-  /** The words behind the program's name. */
   readonly words: readonly string[];
   readonly stdin: Readable & { readonly isTTY?: boolean };
   readonly stdout: Output;
@@ -27,24 +26,19 @@ export interface Io {
   readonly env: Environment;
   readonly cwd: () => string;
   readonly host: Host;
-  /** Where a simulated BMC of this address is; absent: every BMC is where its address says. */
+  /** Location of the simulated BMC for an address; absent: every BMC is at its address. */
   readonly bmcAt?: BmcAt;
-  /** By which BMCs are waited for and progress is measured; absent: the system's. */
+  /** Clock for BMC timeouts and progress; absent: the system clock. */
   readonly clock?: NonNullable<Surroundings["clock"]>;
-  /** The exit status a command leaves; undefined is 0. */
   status: number | undefined;
 }
 
 const scope = new AsyncLocalStorage<Io>();
 
-/** The world of the process, which its signals and lost streams find no command's in. */
+/** The environment of the process, for code outside a command: signals and lost streams. */
 let outside: Io | undefined;
 
-/**
- * Runs a command whose every line, also that of a timer, is written to these streams.
- *
- * @param own what its stages have besides
- */
+/** Runs a command with these streams, including its timers. @param own hooks for its stages */
 export function within<T>(
   io: Io,
   own: Pick<Surroundings, "tell" | "wait" | "onInterrupt">,
@@ -58,18 +52,18 @@ export function within<T>(
   return work();
 }
 
-/** The world of the command under way; that of the process outside of one. */
+/** The environment of the current command; outside a command, that of the process. */
 export function io(): Io {
   const found = scope.getStore() ?? outside;
   if (found === undefined) throw new Error("no command is under way");
   return found;
 }
 
-/** The world of a process, from here on that of whatever runs in it outside of a command. */
+/** The environment of a process, used from now on outside a command. */
 export function ioOf(host: NodeJS.Process): Io {
   outside = {
     words: host.argv.slice(2),
-    // Read when it is used: opening stdin may keep a process alive.
+    // Getters, because opening stdin may keep a process alive.
     get stdin() {
       return host.stdin;
     },

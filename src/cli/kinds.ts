@@ -2,7 +2,7 @@ import type { RunFolder } from "../run/files/run-folder.ts";
 import { kindOf, type RunAbout } from "../run/files/run-kind.ts";
 import type { RunKind } from "./kinds/kind.ts";
 
-/** Each kind is loaded if a run of it is there. */
+/** Each kind is loaded only for a run of it. */
 const KINDS: { readonly [kind in RunAbout["kind"]]: (about: RunAbout) => Promise<RunKind> } = {
   migration: async () => (await import("./kinds/migration.ts")).migration,
   takeover: async (about) => (await import("./kinds/takeover.ts")).takeover(about),

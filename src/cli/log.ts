@@ -23,10 +23,9 @@ interface Log {
 const logs = new WeakMap<Io, Log>();
 
 /**
- * From here on the command under way is written down in `RUN/log.jsonl`: its words without secrets,
- * what it said, what refused it, how it ended. A line a fact; `v` is the version of the form.
- *
- * A folder that is no run of this user's is left alone; one that `extract` makes gets the lines that wait.
+ * Logs the command in `RUN/log.jsonl`, without secrets. One fact per line; `v` is the version of
+ * the format. A folder that is no run of this user is not changed. If `extract` creates the folder,
+ * it receives the lines so far.
  */
 export function logTo(run: string): void {
   const words = io().words.map((word) => shellWord(masked(word)));
@@ -44,13 +43,13 @@ export function logTo(run: string): void {
   });
 }
 
-/** A word without what may be a password, also in an address that lacks its beginning. */
+/** Also masks passwords in an address whose beginning is missing. */
 function masked(word: string): string {
   const whole = withoutSecret(word);
   return /:\/\/[^:@]*@[^@]*$/.test(whole) ? whole : whole.replace(/:.*@/s, ":***@");
 }
 
-/** Adds a line; nothing where the command has no run. What cannot be written is not worth a failure. */
+/** Adds a line if the command has a run. Write errors are ignored. */
 export function log(type: "begin" | "said" | "refused" | "end", fields: JsonObject): void {
   const own = logs.get(io());
   if (own === undefined) return;
@@ -60,14 +59,14 @@ export function log(type: "begin" | "said" | "refused" | "end", fields: JsonObje
 }
 
 const NAME = "log.jsonl";
-/** What a folder has that is a run. */
+/** Either of these files identifies a run. */
 const OF_RUN: readonly string[] = ["snapshot.jsonl", "run.lock"];
 
 /**
- * Adds lines to the log of a run, at once: what comes later may kill the process. Whoever looks at a
- * run may have a copy of it, or no right to write there, so that nothing of this is a failure.
+ * Synchronous, because the process may be killed next. Errors are ignored, because the run may be
+ * read-only.
  *
- * @returns whether they need not be kept: written, or never to be written
+ * @returns whether the lines can be dropped: they were written, or can never be written
  */
 function appendRunLog(run: string, lines: string): boolean {
   const here = isOwnRun(run);
@@ -81,7 +80,7 @@ function appendRunLog(run: string, lines: string): boolean {
       closeSync(file);
     }
   } catch {
-    // A full or read-only disk: what the command does there says so itself.
+    // The command reports a full or read-only disk itself.
   }
   return true;
 }

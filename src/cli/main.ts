@@ -6,7 +6,7 @@ import { EXIT_STATUS } from "../lib/exit-status.ts";
 import { CHECK_STATUS } from "../model/check.ts";
 import { packageRoot, version } from "../run/files/package-root.ts";
 
-/** `--version` is answered before the program is loaded. If stdout accepts no line, the program reports the error. */
+/** Answers `--version` before the program is loaded. The program reports an output error. */
 function answersVersion(words: readonly string[]): boolean {
   if (words.length !== 1 || words[0] !== "--version") return false;
   try {
@@ -16,7 +16,7 @@ function answersVersion(words: readonly string[]): boolean {
   }
 }
 
-/** A file of the program or a package is missing. Nothing has begun yet. */
+/** A file of the program or a package is missing. Nothing was started. */
 function endIncomplete(error: Error & { readonly code?: unknown }): void {
   if (error.code !== "ERR_MODULE_NOT_FOUND") throw error;
   process.stderr.write(
@@ -26,7 +26,8 @@ function endIncomplete(error: Error & { readonly code?: unknown }): void {
 }
 
 if (!answersVersion(process.argv.slice(2))) {
-  // Node 22 and later. A user who can change the cache can change the code that root runs: it is in the program's folder.
+  // Node 22 and later. Who can write the cache can change code that root runs, so it is in the
+  // program's folder.
   const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
   enableCompileCache?.(join(packageRoot(), "dist", "cache"));
   void import("./start.ts").then(({ start }) => start(process), endIncomplete);

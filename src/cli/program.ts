@@ -24,16 +24,14 @@ import { checkExitName } from "./views/checks.ts";
 import { exitName, isCode } from "./views/explain.ts";
 
 /**
- * Runs one command line to its end, in the world that it is given.
+ * yargs prints help, version and completion to the process itself, and ends it.
  *
- * What yargs prints by itself (help, version, completion) goes to the process, and ends it.
- *
- * @param stalled rejects when nothing is left that it could go on by
+ * @param stalled rejects when the process has nothing to wait for
  * @returns the exit status
  */
 export function run(world: Io, stalled?: Promise<never>): Promise<number> {
   return within(world, { tell: aside, wait: waiting, onInterrupt }, async () => {
-    /** `check` has nova-status's exit statuses, not the tool's. */
+    /** `check` has the exit statuses of nova-status. */
     const checks = world.words.find((word) => !word.startsWith("-")) === "check";
     const events = (): ReturnType<typeof createEvents> => createEvents(world.stderr, Date.now);
     beginCommand();
@@ -44,7 +42,7 @@ export function run(world: Io, stalled?: Promise<never>): Promise<number> {
       const error = outOfFiles(caught);
       log("refused", refusalOf(error));
       const status = checks ? CHECK_STATUS.Error.status : exitStatus(error);
-      // Ctrl-C has set its own status already; a refusal that follows from it does not hide it.
+      // Ctrl-C has set its own status, which an error that follows from it must not hide.
       if (world.status !== 130 && world.status !== 143) world.status = status;
       if (isForMachines()) events()("diagnostic", refusalOf(error));
       else world.stderr.write(errorText(error, { debug: world.words.includes("--debug") }));
@@ -64,10 +62,9 @@ async function work(world: Io): Promise<void> {
   await lost();
 }
 
-/** Asks for help. */
 const HELP: readonly string[] = ["-h", "--help"];
 
-/** The command line in full: `help plan` is `plan --help`, `help runbook` is `explain runbook`; null if all is done. */
+/** Completes the command line: `help plan` is `plan --help`. Null if nothing remains to run. */
 async function asked(words: readonly string[]): Promise<readonly string[] | null> {
   const [first, ...rest] = words;
   if (first === undefined) return bare();
@@ -75,7 +72,7 @@ async function asked(words: readonly string[]): Promise<readonly string[] | null
   if (topic === "help" && actionsOf(first).length > 0)
     return asked(["help", first, ...rest.slice(1)]);
   if (first !== "help") return words;
-  // Whatever stands behind it is not done.
+  // Further arguments are ignored.
   if (topic === undefined || HELP.includes(topic)) return ["--help"];
   const found = commandIn(rest);
   if (found === topic && rest[1]?.startsWith("-") === false) checkAction(topic, rest.slice(1));
@@ -92,7 +89,6 @@ async function command(words: readonly string[]): Promise<void> {
   checkWords(words);
   const program = yargs([...words])
     .scriptName("nova2ironic")
-    // All texts of this program are English.
     .locale("en")
     .usage("$0 <command>\n\nMoves a nova-baremetal deployment to OpenStack Ironic.")
     .parserConfiguration({
@@ -120,15 +116,15 @@ async function command(words: readonly string[]): Promise<void> {
     .fail((message, error) => usage(message, error))
     .wrap(Math.min(100, io().stdout.columns || 100))
     .parseAsync()
-    // Behind something that it waits for, yargs throws past `fail`.
+    // After an asynchronous step, yargs throws instead of calling `fail`.
     .catch((error: unknown) => usage(null, error as Error));
-  // `-- host list`: yargs takes the words after it for no command.
+  // For `-- host list`, yargs does not recognize the command.
   if (!isRun && !words.includes("--get-yargs-completions")) usage(NO_COMMAND, undefined);
 }
 
-/** yargs renders the help of each command that it runs, and nobody here asks for it afterwards: 30 ms or more. */
+/** yargs renders the unused help of each command that it runs, which takes 30 ms or more. */
 function keepNoHelp(program: object): void {
-  // Of yargs 18; its types do not have it.
+  // Internal in yargs 18, not in its types.
   const { getInternalMethods } = program as {
     getInternalMethods: () => { getUsageInstance: () => { cacheHelpMessage: () => void } };
   };
@@ -137,9 +133,9 @@ function keepNoHelp(program: object): void {
 
 const NO_COMMAND = "no command";
 
-/** A wrong command line: yargs' message in our words, with our code. */
+/** Replaces yargs' message for a wrong command line with our text and code. */
 function usage(message: string | null, error: Error | undefined): never {
-  // What yargs itself throws speaks of the command line; everything else comes from a command.
+  // A YError is about the command line. Any other error comes from a command.
   if (error !== undefined && error.name !== "YError") throw error;
   const said = message ?? error?.message ?? "the command line is wrong";
   const { words } = io();
@@ -205,9 +201,9 @@ function declarationOf(name: string): string {
   return declaredCommands().find((one) => nameOf(one) === name)?.command ?? name;
 }
 
-/** Of two values for an option that takes one, neither is the one that is meant. */
+/** Refuses two values for an option that accepts one. */
 function checkRepeated(program: object, given: { readonly [option: string]: unknown }): true {
-  // Of yargs 18; its types do not have it. Those that may be repeated.
+  // Internal in yargs 18, not in its types. The options that may be repeated.
   const { getOptions } = program as { getOptions: () => { readonly array: readonly string[] } };
   const lists = new Set(getOptions.call(program).array);
   for (const [option, value] of Object.entries(given)) {
@@ -218,21 +214,18 @@ function checkRepeated(program: object, given: { readonly [option: string]: unkn
   return true;
 }
 
-/** `://user:password@`; what looks like a port and is followed by a path is no password. */
+/** `://user:password@`. A port that is followed by a path is not a password. */
 const LOGIN = /:\/\/[^:/@\s]*:(?!\d{1,5}(?:[/?]|$))[^@]+@|\bhttps?:\/\/[^/@?#\s]+@/s;
 const QUERY = /:\/\/.*[?&][\w-]*(?:pass|pwd)[\w-]*=[^&]/is;
 
-/** What is said of addresses that are no database's. */
+/** Fixes for addresses of other services than databases. */
 const NO_LOGIN: { readonly [option: string]: string } = {
   "--ironic-url": "Give user and password in OS_* variables or in clouds.yaml (--os-cloud).",
   "--keystone-url": "Leave user and password out: Keystone is asked by each caller's own token.",
 };
 
 /**
- * Looks at the command line before it is parsed: what is wrong with it is refused by quoting it, and an
- * address with its password may stand where no option wants one.
- *
- * @throws MigrationError N2I-E101 naming the option, never the address
+ * An error message would quote the password. @throws MigrationError N2I-E101 with the option only
  */
 function checkWords(words: readonly string[]): void {
   for (const [at, word] of words.entries()) {

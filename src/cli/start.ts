@@ -4,13 +4,12 @@ import { endOnLostReader, endOnLostTerminal, endOnSignal } from "./interrupt.ts"
 import { ioOf } from "./io.ts";
 import { run } from "./program.ts";
 
-/** What a command left open, a socket above all, keeps nobody waiting: milliseconds. */
+/** Milliseconds after the command until the process exits, even if a socket is open. */
 const OVER = 3000;
 
-/** What streams dies young: a heap of twice what is alive is enough, where V8 would take four times. */
+/** Limits the heap to twice the live data: streaming needs no more. V8's default is four times. */
 const FLAG = "--heap-growing-percent=100";
 
-/** Runs the command line of a process to its end. */
 export async function start(host: NodeJS.Process): Promise<void> {
   setFlagsFromString(FLAG);
   host.umask(0o077);
@@ -22,7 +21,7 @@ export async function start(host: NodeJS.Process): Promise<void> {
   setTimeout(() => host.exit(), OVER).unref();
 }
 
-/** Rejects when nothing is left that a command could go on by; Node would end with 13, and say nothing. */
+/** Rejects when a command waits for nothing. Node would exit with 13 and no message. */
 function stalled(host: NodeJS.Process): Promise<never> {
   const never = new Promise<never>((_resolve, reject) => {
     host.once("beforeExit", () =>
@@ -34,6 +33,6 @@ function stalled(host: NodeJS.Process): Promise<never> {
       ),
     );
   });
-  never.catch(() => undefined); // it comes after every command that has ended, too
+  never.catch(() => undefined); // also rejects after each completed command
   return never;
 }

@@ -1,10 +1,9 @@
 import { io } from "./io.ts";
 import { duration } from "./print/progress.ts";
 
-/** Seconds between two lines of progress where there is no terminal. */
+/** Seconds between two lines of progress without a terminal. */
 const INTERVAL = 1;
 
-/** Stages of the commands under way that have ended, in milliseconds. */
 const stages = new WeakMap<object, (readonly [title: string, took: number])[]>();
 
 export function took(title: string, milliseconds: number): void {
@@ -13,14 +12,14 @@ export function took(title: string, milliseconds: number): void {
   stages.set(io(), ended);
 }
 
-/** What `-v` makes of a command's options; verify has a word of its own for rows that are as planned. */
+/** Sets the options that `-v` implies. `verify` has its own meaning of `--all-rows`. */
 export function verbosely(args: { [name: string]: unknown }, command: string): void {
   if (args.verbose !== true) return;
   args.progressInterval = Math.min(Number(args.progressInterval), INTERVAL);
   if ("allRows" in args && command !== "verify") args.allRows = true;
 }
 
-/** How long the stages took, for `-v`; null where there was none. */
+/** The duration of each stage for `-v`; null without stages. */
 export function tookText(): string | null {
   const ended = stages.get(io()) ?? [];
   if (ended.length === 0) return null;

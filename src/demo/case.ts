@@ -1,26 +1,22 @@
 import type { Json } from "../lib/json.ts";
 
-/** A row as a case writes it: only what matters; the rest comes from `base`. */
+/** A row with only the relevant columns. The other columns come from `base`. */
 export type CaseRow = { readonly [column: string]: Json };
 
-/**
- * One deployment, small: what nova_bm, nova, nova.conf and Ironic hold. Cases are JSON files; a
- * node's interfaces, its instance and the instance's row in nova may be left to be made up.
- */
+/** A small deployment. Missing interfaces, instances and their rows in nova are generated. */
 export interface Case {
-  /** Sentence that says what the case shows. */
   readonly shows: string;
   readonly nova_bm: {
     readonly version?: number;
     readonly nodes: readonly CaseRow[];
-    /** One each when absent. */
+    /** Absent: one per node. */
     readonly interfaces?: readonly CaseRow[];
     /** Rows of other tables: bm_pxe_ips, bm_deployments. */
     readonly more?: { readonly [table: string]: readonly CaseRow[] };
     /** Columns of a fork: table -> column -> SQL type. */
     readonly columns?: { readonly [table: string]: { readonly [column: string]: string } };
   };
-  /** Null: the nova database is not given. Absent: made up to fit nova_bm. */
+  /** Null: no nova database. Absent: generated from nova_bm. */
   readonly nova?: {
     readonly version?: number | string;
     readonly instances?: readonly CaseRow[];
@@ -33,27 +29,27 @@ export interface Case {
     /** Rows of other tables: aggregates, aggregate_hosts, block_device_mapping. */
     readonly more?: { readonly [table: string]: readonly CaseRow[] };
   } | null;
-  /** Flavors of Newton and later; absent: there is no such database. */
+  /** Flavors of Newton and later; absent: no nova_api database. */
   readonly nova_api?: {
     readonly version?: number | string;
     readonly flavors: readonly CaseRow[];
     readonly extra_specs: readonly CaseRow[];
   };
   /**
-   * Host -> options of [baremetal], `host` and `compute_driver` of [DEFAULT], or null for a file without [baremetal]; "*" for the
-   * file of all hosts. power_manager is IPMI, and not in the file where it is null. Null: no file is given.
+   * Host -> options of [baremetal], `host` and `compute_driver`; null: a file without [baremetal].
+   * "*" is the file of all hosts. power_manager defaults to IPMI, and null omits it. Null: no file.
    */
   readonly nova_conf?: {
     readonly [host: string]: { readonly [option: string]: string | null } | null;
   } | null;
-  /** Host -> path -> text of a file, or where a link leads; null: a folder. "*" for all hosts. */
+  /** Host -> path -> file text or link target; null: a folder. "*" for all hosts. */
   readonly tftp?: {
     readonly [host: string]: {
       readonly [path: string]: string | { readonly link: string } | null;
     };
   };
   readonly ironic?: {
-    /** As mappings/targets names it; Juno without it. */
+    /** A name in mappings/targets; default: Juno. */
     readonly release?: string;
     readonly nodes?: readonly CaseRow[];
     /** A port names its node by `node_uuid`. */
@@ -61,15 +57,15 @@ export interface Case {
     /** Rows of other tables: conductors, conductor_hardware_interfaces. */
     readonly more?: { readonly [table: string]: readonly CaseRow[] };
   };
-  /** Nova's own rows are planned too, with these words of `plan`. */
+  /** Arguments of `plan` for Nova's rows; absent: Nova's rows are not planned. */
   readonly plan_nova?: readonly string[];
   readonly site?: Json;
-  /** The machines have BMCs that are asked; without it the site document accepts that nobody asks. */
+  /** Absent: the site document accepts that BMCs are not read. */
   readonly power?: true;
   readonly allow_pairing?: boolean;
 }
 
-/** `00000000-0000-4000-8000-00000000000N`, with a letter that tells nodes from instances. */
+/** `a0000000-0000-4000-8000-00000000000N`; the first letter differs by kind. */
 export function caseUuid(kind: "node" | "instance" | "vif", id: number): string {
   const letter = { node: "a", instance: "b", vif: "c" }[kind];
   return `${letter}0000000-0000-4000-8000-${String(id).padStart(12, "0")}`;
@@ -82,7 +78,7 @@ export function caseMac(node: number, nic: number): string {
 
 const CREATED = "2014-05-01 10:00:00";
 
-/** A healthy node with this id; what the case says replaces it. */
+/** A node without problems, overridden by the columns of the case. */
 export function baseNode(row: CaseRow): CaseRow {
   const id = Number(row.id);
   return {
@@ -120,7 +116,6 @@ export function baseInterface(row: CaseRow): CaseRow {
   };
 }
 
-/** The row nova has for the instance on a node, when nothing is wrong. */
 export function baseInstance(node: CaseRow): CaseRow {
   const id = Number(node.id);
   return {

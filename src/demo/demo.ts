@@ -20,17 +20,16 @@ import { digestDatabase } from "../systems/ironic-db/digest.ts";
 import type { Case } from "./case.ts";
 import { writeCase } from "./write-case.ts";
 
-/** What the demo shows to people; the rest is the commands' own output. */
 type Say = (text: string) => void;
 
 function readCase(name: string): Case {
-  // Part of this package; the fixture tests run it.
+  // Part of the package, and tested as a fixture.
   return JSON.parse(
     readFileSync(join(packageRoot(), "fixtures", name, "case.json"), "utf8"),
   ) as Case;
 }
 
-/** Digest of a SQLite database, ids included: two equal digests are two equal databases. */
+/** Digest of a SQLite database, including ids. */
 async function digest(path: string): Promise<string> {
   const database = await openRole("ironic-db", `sqlite:///${path}`, { readOnly: true });
   try {
@@ -41,12 +40,13 @@ async function digest(path: string): Promise<string> {
 }
 
 /**
- * Runs the main job on a sample deployment in a temporary folder, command by command as an
- * operator would, and proves after each what it promises.
+ * Runs the migration of a sample deployment in a temporary folder, command by command, and checks
+ * the result of each.
  *
- * @param keep a folder that stays, with the report of the run; a temporary one is removed
- * @returns whether everything held
- * @throws MigrationError N2I-E120 if its folder cannot be written, N2I-E100 if the one to keep is not empty
+ * @param keep a folder to keep, with the report of the run; default: a temporary one, which is
+ * deleted
+ * @returns whether every check succeeded
+ * @throws MigrationError N2I-E120 if the folder cannot be written, N2I-E100 if `keep` is not empty
  */
 export async function demo(say: Say, keep?: string): Promise<boolean> {
   const folder = folderOf(keep);
@@ -95,7 +95,6 @@ function folderOf(keep: string | undefined): string {
   throw new MigrationError("N2I-E100", `${folder} is not empty`, { fix });
 }
 
-/** Says of what cannot be written where that is, and what to do; the sample's databases are files, too. */
 function unwritable(where: string): (cause: unknown) => never {
   return (cause) => {
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
@@ -105,10 +104,9 @@ function unwritable(where: string): (cause: unknown) => never {
   };
 }
 
-/** Where the demo plays. */
 interface Scene {
   readonly folder: string;
-  /** Runs a command, held against its exit status and what that means; gives what it printed. */
+  /** Runs a command, checks its exit status, and returns its output. */
   readonly run: (status: number, what: string, ...words: readonly string[]) => Promise<string>;
   readonly say: Say;
   readonly prove: (what: string, held: boolean) => void;
@@ -116,7 +114,7 @@ interface Scene {
 
 async function play({ folder, run, say, prove }: Scene): Promise<void> {
   const written = await writeCase(readCase("demo"), folder).catch(unwritable(folder));
-  // Short words to read: the commands run in that folder.
+  // Relative paths, because the commands run in that folder.
   const short = (words: readonly string[]): readonly string[] =>
     words.map((word) => word.replace(`${folder}/`, ""));
   const sample = {
@@ -126,7 +124,7 @@ async function play({ folder, run, say, prove }: Scene): Promise<void> {
   };
   const nova = after(sample.extract, "--nova-db");
   const at = ["--run", "run"];
-  // Its nova-computes are long gone: a second of watching is for show.
+  // The sample has no running nova-compute, so a short watch is enough.
   const to = [...at, ...sample.ironic, ...nova, "--watch", "1"];
   const target = join(folder, "ironic.sqlite");
   const empty = await digest(target);
@@ -150,13 +148,12 @@ async function play({ folder, run, say, prove }: Scene): Promise<void> {
   prove("after rollback Ironic is as before, by digest", (await digest(target)) === empty);
 }
 
-/** An option of a command line, with its word. */
 function after(words: readonly string[], option: string): readonly string[] {
   const at = words.indexOf(option);
   return at < 0 ? [] : words.slice(at, at + 2);
 }
 
-/** Runs one command; its stdout and stderr go into one file, so that they stay in order. */
+/** Runs a command. stdout and stderr go to one file, which keeps their order. */
 function command(
   cwd: string,
   words: readonly string[],

@@ -16,10 +16,9 @@ import {
 
 const CHUNK = 50;
 
-/** SQLite files that have their tables and no rows yet: a process builds the same tables again and again. */
+/** SQLite files with empty tables, reused because a process often builds the same tables. */
 const built = new WeakMap<Tables, Buffer>();
 
-/** Creates tables. An empty SQLite file gets the bytes of the one that was built first. */
 async function create(db: Knex, tables: Tables, engine: Engine, charset?: string): Promise<void> {
   if (engine !== "sqlite") return createTables(db, tables, { engine, charset });
   const { filename } = db.client.config.connection;
@@ -30,10 +29,10 @@ async function create(db: Knex, tables: Tables, engine: Engine, charset?: string
   if (empty) built.set(tables, readFileSync(filename));
 }
 
-/** Puts rows into these tables: what a case says of columns that its schema version lacks is left out. */
+/** Inserts rows without the columns that the schema version does not have. */
 type Insert = (table: string, rows: readonly CaseRow[]) => Promise<void>;
 
-/** @param more columns besides those of the document, by table */
+/** @param more additional columns, by table */
 function insertInto(
   db: Knex,
   { tables }: Tables,
@@ -58,7 +57,7 @@ async function insert(
         .map(([name, value]) => [name, cell(value)]),
     ),
   );
-  // PostgreSQL wants every row of one insert to have the same columns.
+  // PostgreSQL needs the same columns in all rows of an insert.
   const names = [...new Set(fitting.flatMap((row) => Object.keys(row)))];
   const whole = fitting.map((row) =>
     Object.fromEntries(names.map((name) => [name, row[name] ?? null])),
@@ -87,7 +86,6 @@ function interfacesOf(given: Case): readonly CaseRow[] {
   return rows.map((row, at) => baseInterface({ id: at + 1, ...row }));
 }
 
-/** Builds nova_bm as the case has it. */
 export async function loadNovaBm(
   db: Knex,
   engine: Engine,
@@ -122,7 +120,7 @@ const FLAVOR: CaseRow = {
   deleted: 0,
 };
 
-/** Builds nova as the case has it, and makes up what fits nova_bm where the case is silent. */
+/** Builds nova for the case. Missing rows are generated from nova_bm. */
 export async function loadNova(
   db: Knex,
   engine: Engine,
@@ -161,7 +159,7 @@ export async function loadNova(
     (host): host is string => typeof host === "string",
   );
   await add("services", nova.services ?? hosts.map(serviceOn));
-  /** The service of its host where the services are made up here, the first one otherwise. */
+  /** The service of the host if services are generated, otherwise the first one. */
   const serviceOf = ({ service_host = null }: CaseRow): number =>
     Math.max(1, nova.services === undefined ? hosts.indexOf(service_host) + 1 : 1);
   await add(
@@ -172,7 +170,7 @@ export async function loadNova(
   if (engine === "postgresql") await count(db, "instance_type_extra_specs", "aggregate_hosts");
 }
 
-/** Rows with ids of their own leave PostgreSQL's counters behind, as no nova does. */
+/** Inserted ids do not advance PostgreSQL's sequences. */
 async function count(db: Knex, ...tables: readonly string[]): Promise<void> {
   for (const table of tables)
     await db.raw("SELECT setval(pg_get_serial_sequence(?, 'id'), max(id)) FROM ??", [table, table]);
@@ -185,7 +183,7 @@ function serviceOn(host: Json, at: number): CaseRow {
   };
 }
 
-/** The compute node that nova-baremetal makes of a machine. */
+/** The compute node of nova-baremetal for a machine. */
 function computeOf(node: CaseRow, service_id: number): CaseRow {
   return {
     ...{ service_id, vcpus: 8, memory_mb: 49152, local_gb: 500 },
@@ -195,7 +193,7 @@ function computeOf(node: CaseRow, service_id: number): CaseRow {
   };
 }
 
-/** What Nova's cache says of an instance: the VIFs of the interfaces of the node it is on. */
+/** Nova's network cache of an instance: the VIFs of its node. */
 function cacheOf(
   instance: CaseRow,
   used: readonly CaseRow[],
@@ -210,7 +208,7 @@ function cacheOf(
   return { instance_uuid: instance.uuid ?? null, deleted: 0, network_info: JSON.stringify(vifs) };
 }
 
-/** Builds Ironic's database of the case's release, with the rows the case puts there. */
+/** Builds Ironic's database for the release of the case, with its rows. */
 export async function loadIronic(
   db: Knex,
   engine: Engine,
@@ -247,7 +245,6 @@ export async function loadIronic(
   for (const [table, of] of Object.entries(more)) await add(table, of);
 }
 
-/** The text of each host's nova.conf. */
 export function novaConfs(
   given: Case,
 ): readonly { readonly host: string; readonly text: string }[] {
@@ -277,7 +274,6 @@ export function novaConfs(
   });
 }
 
-/** Builds nova_api as the case has it. */
 export async function loadNovaApi(
   db: Knex,
   engine: Engine,

@@ -6,7 +6,7 @@ import { isObject, type Json } from "../lib/json.ts";
 import type { Case } from "./case.ts";
 import { loadIronic, loadNova, loadNovaApi, loadNovaBm, novaConfs } from "./load-case.ts";
 
-/** Where a case was written to: options for the commands, word by word. */
+/** The folder of a written case, and arguments for the commands. */
 export interface WrittenCase {
   readonly folder: string;
   readonly extract: readonly string[];
@@ -14,10 +14,7 @@ export interface WrittenCase {
   readonly plan: readonly string[];
 }
 
-/**
- * A SQLite file to build tables in; makes the file. Nothing waits for the disk: what a power cut
- * leaves unfinished is built again.
- */
+/** Creates a SQLite file to build tables in, without syncs: a broken file is built again. */
 export function sqliteFile(path: string): Knex {
   const require = createRequire(import.meta.url);
   const { knex } = require("knex") as { readonly knex: typeof knexFactory };
@@ -45,7 +42,7 @@ export function sqliteFile(path: string): Knex {
 
 const NOBODY_ASKED = { finding: "N2I-D604", reason: "a sample has no BMCs" };
 
-/** The case's site document, with the word of the operator that no BMC has to be asked. */
+/** The case's site document. Without BMCs, it accepts that none is read. */
 export function siteOf({ site, power }: Case): Json | undefined {
   if (power === true) return site;
   const given = isObject(site) ? site : { format: "nova2ironic/site@1" };
@@ -53,7 +50,6 @@ export function siteOf({ site, power }: Case): Json | undefined {
   return { ...given, machines: [...machines, { match: {}, accept: [NOBODY_ASKED] }] };
 }
 
-/** Writes a case as SQLite files, nova.conf files and a site document into a folder. */
 export async function writeCase(given: Case, folder: string): Promise<WrittenCase> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const build = async (name: string, work: (db: Knex) => Promise<void>): Promise<string> => {
@@ -113,7 +109,6 @@ export async function writeCase(given: Case, folder: string): Promise<WrittenCas
   };
 }
 
-/** Builds a TFTP tree. */
 export function writeTree(root: string, entries: NonNullable<Case["tftp"]>[string]): void {
   mkdirSync(root, { recursive: true, mode: 0o755 });
   for (const [path, entry] of Object.entries(entries)) {

@@ -14,17 +14,16 @@ import { openRunning } from "../systems/ironic-db/running.ts";
 import { type Beside, whyNot } from "./rules/criteria.ts";
 
 export interface AdoptableWords extends RestOptions {
-  /** In place of Ironic's API; a login is for Neutron alone then. */
+  /** Replaces Ironic's API. The cloud login is then only for Neutron. */
   readonly ironicDb?: string;
-  /** Those that are left out too, each with why. */
   readonly all: boolean;
 }
 
 /**
- * Machines of Ironic that run already and have no server record, page by page. Four listings whatever
- * their number: cards, bonds, Neutron's ports where any is named, nodes.
+ * Lists active machines without a server record. Makes four listings regardless of the fleet:
+ * ports, portgroups, Neutron's ports if VIFs exist, and nodes.
  *
- * @param show is given the rows as they come
+ * @param show receives the rows while they are read
  * @throws MigrationError N2I-E106, N2I-E202, N2I-E208 to N2I-E212
  */
 export function listAdoptable(
@@ -60,13 +59,12 @@ export function listAdoptable(
   });
 }
 
-/** Where machines are read: nodes page by page, their cards before. */
 interface Source {
   readonly asked: Promise<Beside>;
   readonly listing: AsyncIterable<readonly RunningNode[]>;
 }
 
-/** What Neutron says of the ports that cards name; it is not asked where none does. */
+/** Neutron's ports for the VIFs. Neutron is not called without VIFs. */
 export async function besideCards(
   cards: Promise<KnownNics>,
   network: ManagePlace["network"],

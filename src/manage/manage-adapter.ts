@@ -19,43 +19,40 @@ import { novaPart } from "./steps/manage-nova.ts";
 import { novaBackPart } from "./steps/manage-nova-back.ts";
 import { unlike } from "./steps/manage-positions.ts";
 
-/** How server records are made, and taken away. @param most machines at once */
+/** Creates and deletes server records. @param most machines at once */
 export interface Adapter {
   readonly name: "allocation" | "nova";
-  /** What the journal keeps of it. */
   readonly target: { readonly adapter: string; readonly project?: string };
-  /** @param cards of all nodes; null: a single machine is asked for */
+  /** @param cards NICs of all nodes; null for a single machine */
   readonly there: (most: number, cards: KnownNics | null) => ManagePart;
-  /** @param unasked by no command of its own: what a user may have by now is left */
+  /** @param unasked true without a rollback command: a server that may be in use is kept */
   readonly back: (most: number, unasked?: boolean) => ManagePart;
   readonly look: (change: ManageChange) => Promise<SeenServer>;
-  /** Whether one of several is not looked at again by itself once it has its record, but by `unlike` with all others. */
+  /** Whether a new record is compared by `unlike` for all machines together, not by itself. */
   readonly comparesLater: (before: RunningNode) => boolean;
-  /** Of those that have their record now, and were not looked at since: those that are not as they are to be, and why. */
+  /** The machines that changed since the record was created, with the reasons. */
   readonly unlike: (
     made: readonly Recorded[],
     most: number,
   ) => Promise<ReadonlyMap<string, readonly string[]>>;
-  /** What nothing but its hardware tells of a machine that has its record; null: nothing is wrong. */
+  /** A fault that only the node's hardware type shows, or null. */
   readonly fault: (change: ManageChange) => Promise<string | null>;
-  /** Zones that records are made in, each with whether they are now; null: there are none, or nobody tells. */
+  /** Availability zones and whether they are available; null if not applicable or unknown. */
   readonly zones: () => Promise<ReadonlyMap<string, boolean> | null>;
-  /** What a record is, for people: `allocation`. */
+  /** The record type in messages: `allocation`. */
   readonly record: string;
 }
 
-/** A machine that was given its record, and how it was seen before. */
 export interface Recorded {
   readonly change: ManageChange;
   readonly before: RunningNode;
 }
 
-/** Records that are allocations of Ironic. */
 export function allocationAdapter(keeper: RecordKeeper): Adapter {
   return {
     ...{ name: "allocation", record: "allocation", target: { adapter: "allocation" } },
     there: (most, cards) => managePart(keeper, most, cards),
-    // One that was marked is looked at again then, with its record.
+    // A node with an instance or VIFs was marked, and is read again together with its record.
     comparesLater: ({ nics, instance_uuid }) =>
       instance_uuid === null && nics.every(({ vif }) => vif === null),
     async unlike(made, most) {
@@ -83,10 +80,10 @@ export function allocationAdapter(keeper: RecordKeeper): Adapter {
 }
 
 /**
- * The adapter that machines are managed by, or that a run began with.
+ * Opens the adapter of the command, or the adapter of the run.
  *
- * @param asked what is wanted of Nova; null: whatever the run began with
- * @throws MigrationError N2I-E100 where the run began with another, N2I-E300 with another project
+ * @param asked the options for Nova; null for the run's own adapter
+ * @throws MigrationError N2I-E100 if the run has another adapter, N2I-E300 if another project
  */
 export async function openAdapter(
   place: ManagePlace,
@@ -129,10 +126,8 @@ function adapterIn(entries: Entries): string | null {
 }
 
 /**
- * Nova lists the servers of the login's own project, and one whose uuid came to nobody is found by that list alone: a
- * login of another would leave it, and ask for a second.
- *
- * @throws MigrationError N2I-E300
+ * With another project, a server of unknown uuid would be created twice. @throws MigrationError
+ * N2I-E300
  */
 function checkProject(entries: Entries, project: string | null): void {
   const own = targetOf(entries, MANAGE)?.target.project;
@@ -147,7 +142,7 @@ function checkProject(entries: Entries, project: string | null): void {
   );
 }
 
-/** @throws MigrationError N2I-E100 where the run began with another: its way back knows no records but those */
+/** Rollback handles one kind of record. @throws MigrationError N2I-E100 for another kind */
 export function checkAdapter(entries: Entries, wanted: string): void {
   const known = adapterIn(entries);
   if (known === null || wanted === known) return;
@@ -159,5 +154,5 @@ export function checkAdapter(entries: Entries, wanted: string): void {
   );
 }
 
-/** Of a way back, which asks for nothing. */
+/** For rollback. */
 const NONE: ServerWishes = { flavor: "", image: null, ports: null, cut: false, watch: 0 };

@@ -12,17 +12,15 @@ import { noZone, zoneFault, zoneNamed } from "./rules/nova.ts";
 import { repeatedFaults, requestFaults } from "./rules/request.ts";
 import type { ManageChange } from "./steps/manage-acts.ts";
 
-/** What `node manage` is told, besides the machines. */
 export interface ManageWords extends RestOptions {
   readonly run: string;
-  /** Machines under way at once. */
   readonly inFlight: number;
   readonly dryRun: boolean;
-  /** Absent: records are allocations of Ironic. */
+  /** Absent: the records are Ironic allocations. */
   readonly nova?: ServerWishes;
 }
 
-/** @throws MigrationError N2I-E100 naming every fault, before anything is opened */
+/** @throws MigrationError N2I-E100 with every error, before anything is opened */
 export function checkAsked(all: readonly ManageAsked[], { nova }: ManageWords): void {
   const keeper = nova === undefined ? "allocation" : "nova";
   const faults = [
@@ -36,7 +34,6 @@ export function checkAsked(all: readonly ManageAsked[], { nova }: ManageWords): 
 
 const MOST_TOLD = 20;
 
-/** A fault for each zone in which Nova makes no server. */
 async function unknownZones(
   all: readonly ManageAsked[],
   zones: Adapter["zones"],
@@ -47,9 +44,9 @@ async function unknownZones(
 }
 
 /**
- * Each machine by the uuid of its node, with the record that was begun for it, or a new one.
+ * Resolves each machine to its node uuid, with its started or a new record.
  *
- * @throws MigrationError N2I-E306 naming every node that Ironic has not, N2I-E100 every other fault
+ * @throws MigrationError N2I-E306 with every unknown node, N2I-E100 with every other error
  */
 export async function changesOf(
   all: readonly ManageAsked[],
@@ -77,7 +74,7 @@ export async function changesOf(
       ...(before === name ? [] : [`this run manages node ${id} as ${before} already`]),
     ];
   });
-  // A machine that was begun continues, even if its zone no longer exists.
+  // A started machine continues, even if its zone no longer exists.
   const rest = all.filter((_, at) => !begun.has(uuids[at] ?? ""));
   const every = faults.length > 0 ? faults : await unknownZones(rest, known);
   if (every.length > 0) throw new MigrationError("N2I-E100", listed(every, MOST_TOLD, "; "));

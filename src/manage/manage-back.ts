@@ -23,15 +23,13 @@ import { changeBack, managedIn, openManaged } from "./manage-run.ts";
 import { bindsOf, type ManageChange, recordOf, unseenNode } from "./steps/manage-acts.ts";
 import { heldFor } from "./steps/manage-nova-marks.ts";
 
-/** Which machines lose their record: uuids or names of nodes. */
 interface UnmanageWords extends RestOptions, RollbackOptions {}
 
-/** Machines under way at once where nothing else is said. */
+/** Default number of machines in progress. */
 export const IN_FLIGHT = 4;
 
 /**
- * Takes away records that this run made, and gives ports and nodes back what was replaced. Ports of Neutron are
- * never deleted.
+ * Deletes the records of this run and restores nodes and ports. Ports are never deleted.
  *
  * @throws MigrationError N2I-E100, N2I-E305, N2I-E306
  */
@@ -111,9 +109,7 @@ function changesOf(
 }
 
 /**
- * Uuids of the nodes that are meant.
- *
- * @throws MigrationError N2I-E306 for what this run did not manage, or what means two machines
+ * @throws MigrationError N2I-E306 for a machine that the run did not manage, or an ambiguous name
  */
 async function wantedOf(
   { all, node = [], inFlight: most = IN_FLIGHT }: UnmanageWords,
@@ -127,7 +123,7 @@ async function wantedOf(
     if (managed.has(uuid)) return [uuid];
     const called = [...managed].flatMap(([id, { name }]) => (name === one ? [id] : []));
     const found = isUuid(one) ? null : await readRunning(service, one, []);
-    // A record's name counts where no node has it.
+    // The name of a record also identifies its machine.
     return found === null ? called : [...new Set([found.uuid, ...called])];
   });
   const of = (fits: (ids: readonly string[]) => boolean): readonly string[] =>
@@ -147,17 +143,12 @@ async function wantedOf(
   return new Set(meant.flat());
 }
 
-/** How many machines were as they should be, and how many not. */
 interface ManagedVerified {
   readonly validated: number;
   readonly wrong: number;
 }
 
-/**
- * Compares what Ironic and Neutron have with what this run made: record, node and ports of each machine.
- *
- * @throws MigrationError N2I-E326 where the run did not manage one
- */
+/** @throws MigrationError N2I-E326 if the run managed no machine */
 export function verifyManaged(
   words: RestOptions & { readonly run: string; readonly allRows?: boolean },
   sink: Sink,

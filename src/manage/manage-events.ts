@@ -3,25 +3,24 @@ import type { ManagePart } from "./steps/manage.ts";
 import type { ManageChange } from "./steps/manage-acts.ts";
 import type { ManagePosition } from "./steps/manage-positions.ts";
 
-/** What becomes of a machine as it is done: `manage.start`, then `manage.end` or `manage.error`. */
+/** The events of a machine: `manage.start`, then `manage.end` or `manage.error`. */
 export interface ManageEvent {
   readonly event: "manage.start" | "manage.end" | "manage.error";
   readonly node: string;
   readonly name: string;
-  /** Null: it was refused before one was chosen. */
+  /** Null: refused before a uuid was chosen. */
   readonly server: string | null;
   readonly why?: string;
 }
 
 export type Notify = (event: ManageEvent) => void;
 
-/** One that is refused as it was found has its two events, too. */
+/** A machine that is refused before its first step also has two events. */
 export function refused(change: ManageChange, why: readonly string[], notify: Notify): void {
   notify({ event: "manage.start", ...named(change) });
   notify({ event: "manage.error", ...named(change), why: why.join("; ") });
 }
 
-/** The word that was kept back of machines, now that it is true. */
 export function tellEnds(held: ReadonlyMap<string, ManageChange>, notify: Notify): void {
   for (const change of held.values()) notify({ event: "manage.end", ...named(change) });
 }
@@ -31,10 +30,10 @@ export function named({ id, asked, server }: ManageChange): Omit<ManageEvent, "e
 }
 
 /**
- * The part, with a word about each machine as it is begun and as it ends.
+ * Wraps the part with the events of each machine.
  *
- * @param holds whether the word that one has its record is not said yet
- * @param broke hears of each that throws
+ * @param holds whether to delay the end event
+ * @param broke called for each machine that fails with an exception
  */
 export function telling(
   part: ManagePart,

@@ -4,19 +4,15 @@ import { listed } from "../lib/text.ts";
 import type { ManageAsked } from "../model/ironic/manage.ts";
 import { parseDocument, readDocument } from "../run/files/yaml-file.ts";
 
-/** Machines of one file, at most: the memory of a command is no larger. */
+/** Maximum number of machines, to limit memory. */
 const MOST = 100_000;
 const TOLD = 20;
 
-/** Members of a machine in a file; of a CSV file its columns, besides `metadata.KEY`. */
+/** Fields of a machine in YAML, or CSV columns besides `metadata.KEY`. */
 const MEMBERS = ["node", "name", "description", "availability_zone"] as const;
 const METADATA = "metadata.";
 
-/**
- * Machines that a file names, one a line of CSV below its header, or a list of YAML.
- *
- * @throws MigrationError N2I-E103 naming every fault by its line or place
- */
+/** @throws MigrationError N2I-E103 with every error and its line or position */
 export function readMachines(file: string): readonly ManageAsked[] {
   const text = readDocument(file);
   const faults: string[] = [];
@@ -110,7 +106,7 @@ interface CsvRow {
   readonly cells: readonly string[];
 }
 
-/** Rows of CSV, empty lines left out. @source RFC 4180 */
+/** CSV rows without empty lines. @source RFC 4180 */
 function csvRows(text: string, faults: string[]): readonly CsvRow[] {
   const rows: CsvRow[] = [];
   let [line, began] = [1, 1];

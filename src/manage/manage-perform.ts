@@ -17,11 +17,10 @@ import type { ManageChange } from "./steps/manage-acts.ts";
 import type { ManagePosition } from "./steps/manage-positions.ts";
 
 /**
- * One machine, in a session that has others too; of one that is not managed at the end nothing stays, whatever
- * broke.
+ * Manages one machine in the shared session of the service, and rolls it back after a failure.
  *
- * @returns its row, and what was seen of it last; no row where somebody asked to stop. `stays`: it is not managed,
- *   and could not be taken back whole
+ * @returns its row and last position; no row if the service stops. `stays`: it is not managed, and
+ * rollback was incomplete
  */
 export async function manageOne(
   adapter: Adapter,
@@ -54,10 +53,11 @@ interface OneManaged {
 }
 
 /**
- * What was begun, came to no end and is not wanted any more: nothing of it stays, or it is told why.
+ * Rolls back unfinished machines that are not wanted any more.
  *
- * @param ended of those that came to their end: which are taken back too
- * @returns of which machines nothing stays; of which something does, and why; which their users may have; what broke it off
+ * @param ended selects completed machines to roll back
+ * @returns the rolled back machines, those with leftovers and the reason, those that may be in use,
+ * and the error that ended the rollback
  */
 export async function takeBack(
   adapter: Adapter,
@@ -75,7 +75,7 @@ export async function takeBack(
   const changes = (ours: ReadonlyMap<string, Parameters<typeof changeBack>[1]>) =>
     once(
       [...ours].flatMap(([id, begun]) =>
-        // One that came to its end is somebody's server, whatever is asked now.
+        // The server of a completed machine may be in use.
         (begun.open ? wants(id) : ended(id)) ? [changeBack(id, begun).change] : [],
       ),
     );
@@ -89,7 +89,7 @@ export async function takeBack(
         if (handedOut) inUse.add(id);
       }
   };
-  // An allocation is gone in a moment; a server of Nova is waited for, and its machine is held until then.
+  // A Nova server needs time, and its machine stays reserved until then.
   const own = adapter.name === "allocation" ? { ...session, stopping: () => false } : session;
   try {
     const leg = { part, command: "node manage", changes, pace };
@@ -110,16 +110,14 @@ export async function takeBack(
 export interface Managed {
   readonly rows: readonly ManagedOne[];
   readonly stopped: boolean;
-  /** Machines of which something stays though they are not managed, and why. */
+  /** Machines that are not managed but have leftovers, with the reasons. */
   readonly stays: ReadonlyMap<string, string>;
-  /** Those of them that their users may have: the same command goes on with them. */
+  /** Those of them whose server may be in use. The same command continues with them. */
   readonly inUse: ReadonlySet<string>;
-  /** Why it ended amid them: to be thrown once the rest is reported. */
   readonly broke: MigrationError | null;
 }
 
 export interface Performed extends Managed {
-  /** Of each that came to its end, as it was then. */
   readonly last: ReadonlyMap<string, ManagePosition>;
 }
 
@@ -135,11 +133,11 @@ export async function perform(
   { session, sink, notify }: Acting,
 ): Promise<Performed> {
   const rows = new Map<string, ManagedOne>();
-  // Of each machine amid whose steps something broke, what.
+  // The error of each machine that failed during its steps.
   const broken = new Map<string, string>();
   const isLater = ({ is, seen: { node } }: ManagePosition): boolean =>
     cards !== null && is === "after" && node !== null && adapter.comparesLater(node);
-  // Their last word comes once all are compared.
+  // Their end events are sent after the comparison.
   const held = new Map<string, ManageChange>();
   const part = telling(adapter.there(most, cards), notify, {
     holds(change, reached) {
@@ -171,7 +169,7 @@ export async function perform(
       ({ made }) => `${counted(made, "machine")} managed`,
     )
     .catch((cause: unknown) => {
-      // A login that lacks a right may have had another: what it did is taken back all the same.
+      // Without the permission for a step, earlier steps are still rolled back.
       if (cause instanceof MigrationError && isDenied(cause))
         return { stopped: false, broke: cause };
       tellEnds(held, notify);
@@ -179,7 +177,7 @@ export async function perform(
     });
   const known = new Map(changes.map((change) => [change.id, change]));
   const denied = end.broke !== null && (isDenied(end.broke) || isDenied(end.broke.cause));
-  // What is its user's stays so, whatever the login lacks.
+  // A server in use is kept, even if the login lacks a permission.
   const ours = denied ? managedIn(session.journal.entries()) : null;
   const unwanted = (id: string): boolean =>
     rows.get(id)?.became === "left" ||
@@ -207,7 +205,7 @@ export async function perform(
   return { rows: [...rows.values()], stopped: end.stopped, last, ...back, broke };
 }
 
-/** What somebody changed of several machines while their records were made. */
+/** Machines that were changed while their records were created. */
 async function unlikeOf(
   adapter: Adapter,
   made: readonly Recorded[],
@@ -226,7 +224,7 @@ async function unlikeOf(
   }
 }
 
-/** What became of what was begun is said of the machine itself. @param why something stays; null: nothing does */
+/** Adds the result of the rollback. @param why the reason of leftovers, or null */
 function takenBack(row: ManagedOne, why: string | null): ManagedOne {
   const said = why === null ? "taken back, nothing stays" : `not taken back: ${why}`;
   return { ...row, why: [row.why, said].filter((one) => one !== "").join("; ") };
@@ -238,7 +236,6 @@ function becameOf({ is, inService }: ManagePosition, made: boolean): ManagedOne[
   return made ? "managed" : "managed already";
 }
 
-/** Uuid of the record that it has. */
 export function recordIn(
   { server }: ManageChange,
   position: ManagePosition | undefined,
@@ -260,6 +257,6 @@ export interface Looked {
   readonly place: ManagePlace;
   readonly adapter: Adapter;
   readonly changes: readonly ManageChange[];
-  /** Of all nodes; null: of one machine its MAC alone tells whose a port is. */
+  /** Null for a single machine, whose port is identified only by its MAC. */
   readonly cards: KnownNics | null;
 }

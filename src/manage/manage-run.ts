@@ -7,14 +7,14 @@ import { openRun } from "../run/files/run-folder.ts";
 import { nextCommand } from "../run/next.ts";
 import { actsOf, isHanded, type ManageChange } from "./steps/manage-acts.ts";
 
-/** Machines that a run began to manage and has not taken back since, by uuid. */
+/** Machines that the run started to manage and has not rolled back, by uuid. */
 export function managedIn(entries: Entries): ReadonlyMap<
   string,
   {
     readonly change: ManageChange;
     readonly name: string;
     readonly open: boolean;
-    /** Its user may have its server, and its mark is on it still: no way back was begun. */
+    /** Its server may be in use, its mark is still set, and no rollback was started. */
     readonly handedOut: boolean;
   }
 > {
@@ -28,7 +28,6 @@ export function managedIn(entries: Entries): ReadonlyMap<
   );
 }
 
-/** A machine as its way back needs it. */
 export function changeBack(
   id: string,
   begun: Begun,
@@ -38,14 +37,13 @@ export function changeBack(
   return { change: { id, server, acts, asked: null, open: begun.open, ...back }, name };
 }
 
-/** A run of this kind, with what its journal says. @throws MigrationError N2I-E110 to N2I-E113 */
+/** @throws MigrationError N2I-E110 to N2I-E113 */
 export async function openManaged(path: string) {
   const run = await openRun(path, { create: false });
   const { entries } = await readJournal(run);
   return { run, entries, managed: managedIn(entries) };
 }
 
-/** What is true of a run that gives machines their record, by its files alone, and what comes next. */
 export async function managedState(path: string) {
   const { run, entries, managed } = await openManaged(path);
   const all = [...managed.values()];
@@ -69,10 +67,10 @@ export async function managedState(path: string) {
   };
 }
 
-/** Machines that a command names at most; verify lists them all. */
+/** Maximum number of machines in a command; verify lists all. */
 const NAMED = 5;
 
-/** What takes back those that are not at their end, and no other. */
+/** The command that rolls back unfinished machines only. */
 function nextOf(given: { readonly run: string }, open: readonly string[], all: number): string {
   if (open.length === 0 || (open.length > NAMED && open.length < all))
     return nextCommand("verify", given);

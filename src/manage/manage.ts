@@ -24,12 +24,12 @@ import {
 import type { ManageChange } from "./steps/manage-acts.ts";
 
 /**
- * Gives machines that run already their server record, without scheduling and without a command to a BMC. The
- * same words go on where it was stopped; a machine that is refused amid its steps is taken back at once.
+ * Creates server records of running machines, without scheduling and without contacting a BMC. The
+ * same command resumes. A machine that fails during its steps is rolled back at once.
  *
- * @param notify hears of each machine that is begun, and of its end
- * @throws MigrationError N2I-E100, N2I-E103 for what is asked, N2I-E306 for nodes that are not there, N2I-E315
- *   for a run of another kind, N2I-E370 where none can be managed
+ * @param notify receives the start and end of each machine
+ * @throws MigrationError N2I-E100, N2I-E103 for the options, N2I-E306 for unknown nodes, N2I-E315
+ * for a run of another kind, N2I-E370 if no machine can be managed
  */
 export function manageMachines(
   all: readonly ManageAsked[],
@@ -43,7 +43,7 @@ export function manageMachines(
       const known = await looked(all, words, entries, { keep, sink });
       return { ...(await wouldBe(known, words)), broke: null };
     });
-  // What is only asked leaves no folder.
+  // A dry run creates no folder.
   if (words.dryRun && !existsSync(words.run)) return preview([]);
   return inRun(words.run, "node manage", { kind: "manage", create: true }, (run) =>
     closing(async (keep) => {
@@ -81,7 +81,6 @@ async function looked(
   return { place, adapter, changes, cards };
 }
 
-/** Each machine has a row in the end, those too that nobody came to. */
 function withUnreached(changes: readonly ManageChange[], done: Performed): Managed {
   const reached = new Map(done.rows.map((row) => [row.node, row]));
   const why = done.broke === null ? "the command was stopped before" : "the run broke off before";
@@ -91,7 +90,7 @@ function withUnreached(changes: readonly ManageChange[], done: Performed): Manag
   return { ...done, rows };
 }
 
-/** @throws MigrationError N2I-E300 where the run began with another Ironic */
+/** @throws MigrationError N2I-E300 if the run uses another Ironic */
 export function checkPlace(entries: Entries, address: string): void {
   const began = targetOf(entries, MANAGE);
   if (began === undefined || began.target.address === address) return;

@@ -6,7 +6,7 @@ import { BODY } from "./rules/served.ts";
 
 export const VALIDATES = createAjv().compile(BODY);
 
-/** @param body as its schema has it */
+/** @param body valid for the schema */
 export function askedOf(body: ReturnType<typeof objectOf>): Required<Omit<ManageAsked, "owner">> {
   const word = (key: string): string | null => {
     const value = body[key];

@@ -36,20 +36,19 @@ import { zoneFault } from "./rules/nova.ts";
 import { requestFaults } from "./rules/request.ts";
 import { deniedText, type MANAGEABLE_RULES, statusOf, wantedOf } from "./rules/served.ts";
 
-/** What requests are answered with. */
 interface ManageableParts {
   readonly http: Http;
   readonly tokens: Tokens | null;
   readonly keystone: string;
   readonly place: ManagePlace;
   readonly session: RunSession;
-  /** Null: what stands behind it has no such word. */
+  /** Null: this Ironic cannot create allocations of nodes in use. */
   readonly adapter: Adapter | null;
   readonly allows: (rule: keyof typeof MANAGEABLE_RULES, who: TokenOwner) => boolean;
   readonly notify: Notify;
 }
 
-/** Who asks, and Ironic as he sees it. */
+/** The caller, and Ironic with the caller's token. */
 interface Asking {
   readonly parts: ManageableParts;
   readonly owner: TokenOwner;
@@ -57,7 +56,7 @@ interface Asking {
   readonly asked: AskedFor;
 }
 
-/** Answers requests of the specification; nothing is asked or written of what is refused here. */
+/** Answers the requests of the specification. A refused request reads and writes nothing. */
 export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => Promise<Reply> {
   const busy = new Set<string>();
   return async (asked) => {
@@ -67,7 +66,7 @@ export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => P
     if (wanted.do === "nowhere") return fault(404, "The resource could not be found.");
     const { owner } = who.known;
     if (!parts.allows(wanted.do, owner)) return fault(403, deniedText(wanted.do));
-    // Of his own token; whatever else is refused was asked by the service.
+    // Refusals of the caller's own token, not of the service's login.
     const refusals: (401 | 403)[] = [];
     const { token } = who;
     const at: Asking = {
@@ -101,14 +100,14 @@ async function listReply({ parts, service }: Asking): Promise<Reply> {
   const pages = runningNodes(service, cards, asked, { all: false });
   const beside = await asked;
   const { url } = service.session;
-  // What is refused with the first page has a status still.
+  // Reads the first page now, so that an error can set the status.
   let page = await pages.next();
   async function* body(): AsyncGenerator<string> {
     let before = '{"adoptable_nodes": [';
     for (; page.done !== true; page = await pages.next()) {
       const fits = page.value.filter((node) => whyNot(node, beside).length === 0);
       const told = fits
-        // A request has to name a network.
+        // A request must name a network.
         .filter(({ nics }) => nics.some(({ vif }) => vif !== null))
         .map((node) => JSON.stringify(adoptableNode(node, url)));
       if (told.length === 0) continue;
@@ -154,7 +153,7 @@ async function manageReply(at: Asking, busy: Set<string>): Promise<Reply> {
   });
 }
 
-/** A request that may manage has one event when it begins and one when it ends, whatever it comes to. */
+/** A request to manage has one start and one end event, regardless of its result. */
 async function announced(
   notify: Notify,
   { node, name }: ManageAsked,
@@ -213,7 +212,6 @@ async function managed(
   return jsonReply(201, made, { Location: `/v1/servers/${server}` });
 }
 
-/** A server that was managed, read in the caller's name. */
 async function showReply({ parts, service }: Asking, uuid: string): Promise<Reply> {
   const record = await readAllocation(service, uuid);
   const asked = record === null ? null : keptAsked(record.name, record.extra);
@@ -234,12 +232,7 @@ async function showReply({ parts, service }: Asking, uuid: string): Promise<Repl
   return jsonReply(200, shown);
 }
 
-/**
- * What an earlier record of the node left, where it was not ended or somebody has deleted it since, is given back
- * before another is made.
- *
- * @returns null, or what could not be given back
- */
+/** Rolls back an unfinished or deleted earlier record. @returns null, or the reason of a failure */
 async function takenBack(
   adapter: Adapter,
   { uuid: id }: RunningNode,
@@ -252,13 +245,13 @@ async function takenBack(
   if (!before.open && isKept) return null;
   const isIt = (one: string): boolean => one === id;
   const { stays, broke } = await takeBack(adapter, isIt, session, ONE_BY_ONE, isIt);
-  // Ports that somebody else has since are his.
+  // A port that another server uses since is kept.
   return broke === null
     ? null
     : `${broke.message}${stays.size > 0 ? `: ${stays.get(id) ?? ""}` : ""}`;
 }
 
-/** Of the node, where Glance has it; a Glance that does not answer is no reason to refuse. */
+/** The image of the node in Glance. An unreachable Glance does not fail the request. */
 async function imageOf(
   { images }: ManagePlace,
   { instance_info: { image_source } }: RunningNode,
@@ -268,7 +261,7 @@ async function imageOf(
   return orNull(found, "N2I-E106", "N2I-E202", "N2I-E210", "N2I-E211", "N2I-E212");
 }
 
-/** Why the ports named are not those of the node; null where they are. */
+/** The reason why the ports do not belong to the node, or null. */
 async function portFault(
   { parts: { place } }: Asking,
   { uuid, nics }: RunningNode,

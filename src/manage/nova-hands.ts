@@ -26,10 +26,10 @@ import { bindsOf, holdOf, type ManageChange, recordOf } from "./steps/manage-act
 import type { NovaHands } from "./steps/manage-nova-hands.ts";
 
 /**
- * Opens Nova and Placement beside Ironic and Neutron.
+ * Opens Nova and Placement in addition to Ironic and Neutron.
  *
  * @param begun machines of this run that wait for their server
- * @throws MigrationError N2I-E106, N2I-E209 where one of them is too old, N2I-E210 to N2I-E212
+ * @throws MigrationError N2I-E106, N2I-E209 if a service is too old, N2I-E210 to N2I-E212
  */
 export async function novaHands(
   place: ManagePlace,
@@ -53,7 +53,7 @@ export async function novaHands(
       known ??
       readBehind(service).then(({ conductors, interfaces }) => ({ conductors, interfaces }));
     known = asked;
-    // What failed of one machine is asked again of the next.
+    // The next machine reads it again after a failure.
     asked.catch(() => {
       known = undefined;
     });
@@ -79,10 +79,9 @@ export async function novaHands(
 }
 
 /**
- * The same wishes by ids: people also give names, as they do to Nova's own client. A flavor that Nova has not stays, and
- * stands against each machine.
+ * Replaces names by ids. An unknown flavor is kept and reported for each machine.
  *
- * @throws MigrationError N2I-E100 where a name means no one image
+ * @throws MigrationError N2I-E100 if a name does not identify one image
  */
 async function byIds(
   wishes: ServerWishes,
@@ -99,7 +98,6 @@ async function byIds(
   };
 }
 
-/** @param begun images that machines of this run wait for a server of */
 async function imageNamed(
   name: string,
   images: ManagePlace["images"],
@@ -116,10 +114,13 @@ async function imageNamed(
   throw new MigrationError("N2I-E100", `${why}${begun.size > 0 ? open : ": pass the image's id"}`);
 }
 
-/** Two first builds at once can fail in nova-compute's Ironic client (Nova 26). Until the end, Nova offers the other machines to every user. */
+/**
+ * Milliseconds for the first server alone: two first builds at once can fail in nova-compute (Nova
+ * 26). During that time, Nova offers the other machines to every user.
+ */
 const ALONE_MS = 20_000;
 
-/** What stands behind Ironic's API, less who is busy now. */
+/** Ironic's services without current load. */
 type Behind = Pick<Service, "conductors" | "interfaces">;
 
 interface Opened extends Pick<NovaHands, "network" | "hardware"> {
@@ -146,7 +147,7 @@ async function lookAt(
   const record = found && {
     ...{ uuid: found.id, name: holdOf(change)?.name ?? null, last_error: null },
     ...{ created_at: null, updated_at: null },
-    // Nova tells an operator alone which machine it is on; Ironic tells whose the machine is.
+    // Nova shows the node of a server only to an operator, so the node's instance_uuid is used.
     node_uuid: node?.instance_uuid === found.id ? id : null,
     state: /^(ACTIVE|SHUTOFF)$/.test(found.status) ? "active" : found.status,
   };

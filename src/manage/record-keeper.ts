@@ -9,11 +9,7 @@ import { checkMinor } from "../systems/ironic-api/service.ts";
 import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
 import { MARK } from "./rules/criteria.ts";
 
-/**
- * Server records as allocations of Ironic: what there is where no Nova is given.
- *
- * @throws MigrationError N2I-E209 where Ironic makes none of a node in use
- */
+/** @throws MigrationError N2I-E209 if Ironic cannot create allocations of nodes in use */
 export function allocationKeeper({ service, network }: ManagePlace): RecordKeeper {
   checkMinor(service, "allocation");
   const neutron = networkOf({ network });
@@ -27,7 +23,7 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
       const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
       const ids = new Set([...vifs, ...named]);
       if (ids.size === 0) return { node, record, ports: new Map() };
-      // Whoever cannot ask says so of the node; what was bound once has to be asked for.
+      // Without Neutron, only a port that this run has bound is an error.
       const asked = named.length > 0 ? await neutron() : await network();
       return { node, record, ports: asked === null ? null : await asked.ports(ids) };
     },
@@ -36,7 +32,7 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
       const nodes = await readSeveral(service, uuids, most, cards);
       return inFlight([...all.entries()], most, async ([at, [id, server]]) => {
         const node = nodes[at] ?? null;
-        // Cards that name ports are read anew with them.
+        // Nodes with VIFs are read again together with their ports.
         const isWhole = server === null && node?.nics.every(({ vif }) => vif === null) === true;
         return isWhole ? { node, record: null, ports: new Map() } : keeper.look(id, server, []);
       });
@@ -56,7 +52,7 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
   return keeper;
 }
 
-/** Neutron, where it has to be there. @throws MigrationError N2I-E106 */
+/** Neutron, if it is required. @throws MigrationError N2I-E106 */
 export function networkOf({
   network,
 }: Pick<ManagePlace, "network">): () => Promise<NetworkService> {

@@ -21,7 +21,6 @@ import { manageableAnswer } from "./manageable-requests.ts";
 import { allocationKeeper } from "./record-keeper.ts";
 import { MANAGEABLE, MANAGEABLE_RULES } from "./rules/served.ts";
 
-/** What `serve manageable` is told: what any service here is, and the login that writes. */
 type ManageableAsked = Omit<ProxyAsked, "novaCompat" | "run"> &
   Omit<RestOptions, "apiTimeout"> & { readonly run: string };
 
@@ -29,13 +28,13 @@ interface ManageableTold {
   readonly say: (text: string) => void;
   readonly served: (request: Served) => void;
   readonly notify: Notify;
-  /** Resolves when it is to end; without it, whoever asks to stop ends it. */
+  /** Resolves when the service ends; absent: it ends on a signal. */
   readonly until?: (url: string) => Promise<void>;
 }
 
 /**
- * Serves the list of machines that run already, and gives them their record, until somebody asks to stop. What a
- * caller reads of Ironic is read by his own token; the process's login writes, and each step is in the run's journal.
+ * Serves the list of running machines and creates their records. Reads use the caller's token.
+ * Writes use the service's login and are in the run's journal.
  *
  * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E116 to N2I-E118, N2I-E315
  */
@@ -101,7 +100,7 @@ async function listening(
   }
 }
 
-/** Null where this Ironic makes no allocation of a node in use: it can list alone. */
+/** Null: this Ironic cannot create allocations of nodes in use. */
 function adapterOf(place: ManagePlace): Adapter | null {
   try {
     return allocationAdapter(allocationKeeper(place));

@@ -24,7 +24,6 @@ import { type SwitchParts, switchAnswer } from "./switchover-requests.ts";
 
 type Common = Omit<SwitchWords, "run" | "source" | "destination" | "dryRun" | "sourceConfirmedOff">;
 
-/** What `serve switchover` is told. */
 export interface ServeSwitchAsked extends Omit<ProxyAsked, "novaCompat" | "run">, Common {
   readonly state: string;
   readonly apiTimeout: number;
@@ -33,25 +32,26 @@ export interface ServeSwitchAsked extends Omit<ProxyAsked, "novaCompat" | "run">
 interface ServeSwitchTold {
   readonly say: (text: string) => void;
   readonly served: (request: Served) => void;
-  /** Resolves when it is to end; without it, whoever asks to stop ends it. */
+  /** Resolves when the service ends; absent: it ends on a signal. */
   readonly until?: (url: string) => Promise<void>;
-  /** Milliseconds until a service that did not answer is asked again, and how often at most. */
+  /** Milliseconds between attempts if a service does not answer, and the number of attempts. */
   readonly pause?: number;
   readonly tries?: number;
 }
 
 const PAUSE_MS = 30_000;
-/** An hour of silence, or a few: each try waits for answers too. */
+/** An hour or more, because each attempt also waits for answers. */
 const TRIES = 120;
 
 const STOPPING =
   "Ending: nothing more is accepted, and each switchover ends its step. Start it again with the same --state: it goes on.";
 
 /**
- * Serves `PUT /v1/nodes/{ident}/switchover` until somebody asks to stop. What is accepted is a run of its own under
- * --state; what an earlier process left open there is gone on with first.
+ * Each accepted request becomes a run in --state. Unfinished runs of an earlier process are resumed
+ * first.
  *
- * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E112, N2I-E113, N2I-E116 to N2I-E118, N2I-E302
+ * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E112, N2I-E113, N2I-E116 to
+ * N2I-E118, N2I-E302
  */
 export function serveSwitchover(asked: ServeSwitchAsked, told: ServeSwitchTold): Promise<void> {
   return closing(async (keep) => {
@@ -141,7 +141,7 @@ function workOf(
 ): SwitchingsAt {
   return {
     ...{ state, place, words: asked, say, stopping, pause, tries },
-    /** With the service's own login: the caller's token may have expired. */
+    /** Uses the service's login, because the caller's token may have expired. */
     async again({ plan: { source, instance_uuid, leave_nova, picked }, id, target }) {
       const again = { source, destination: target, leaveNova: leave_nova, nova: place.nova };
       const { plan } = await decide(place.service, doc, again, shown, Date.now());

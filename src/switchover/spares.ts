@@ -10,19 +10,19 @@ import { readHanging, wholeNodes } from "../systems/ironic-api/whole.ts";
 import { gatherSpares, nodeName } from "./rules/spares.ts";
 
 export interface SparesWords extends RestOptions {
-  /** A document of the operator's in place of mappings/identical.json. */
+  /** Replaces mappings/identical.json. */
   readonly identical?: string;
   readonly need?: number;
 }
 
 /**
- * Active machines that boot from a volume, grouped by their hardware, and the spares of each group. Seven
- * listings whatever their number: cards, bonds, connectors, volumes, nodes in three states.
+ * Lists machines that boot from volumes by hardware, with their spares. Makes seven listings
+ * regardless of the fleet: ports, portgroups, connectors, targets, and nodes in three states.
  *
- * @param show is given the classes, those with the fewest spares first
- * @returns whether a class has fewer spares than are needed
- * @throws MigrationError N2I-E100, N2I-E103, N2I-E106, N2I-E202, N2I-E208 to N2I-E212; N2I-E326 where
- *   spares are needed and nothing boots from a volume
+ * @param show receives the classes, fewest spares first
+ * @returns whether a class has fewer spares than needed
+ * @throws MigrationError N2I-E100, N2I-E103, N2I-E106, N2I-E202, N2I-E208 to N2I-E212; N2I-E326 if
+ * spares are needed and no machine boots from a volume
  */
 export function listSpares(
   words: SparesWords,

@@ -25,16 +25,10 @@ import { switchAt, walkBack } from "./switchover-walk.ts";
 
 interface BackWords extends RestOptions, RollbackOptions {
   readonly novaDb?: string;
-  /** A program that ends with 0 once the spare is off. */
   readonly fenceCommand?: string;
 }
 
-/**
- * Takes a switchover back that did not deploy the destination yet: each step's inverse, the newest first.
- * A run has one switchover, which is meant with or without `--node`.
- *
- * @throws MigrationError N2I-E305, N2I-E391 once the destination's deploy was begun
- */
+/** A run has one switchover, so `--node` is optional. @throws MigrationError N2I-E305, N2I-E391 */
 export function switchoverBack(words: BackWords): Rollback {
   const scope = { ...words, all: words.node === undefined };
   return rollbackOf({ kind: "switchover" }, scope, (sink, preview) => ({
@@ -50,7 +44,7 @@ export function switchoverBack(words: BackWords): Rollback {
       const { plan } = switched;
       const place = await openManagePlace(words, keep, sink.say);
       checkSwitchPlace(entries, place.service.identity.address);
-      // Placement is not needed before there is no way back.
+      // Placement changes only after rollback is no longer possible.
       const how = { readOnly: preview, placement: false };
       const nova = await reopenSwitchNova(plan, words, place, keep, how);
       return { run, entries, switched, nova, service: place.service };
@@ -110,11 +104,7 @@ function checkBack({ node = [] }: BackWords, switched: Switched): void {
     );
 }
 
-/**
- * Compares both nodes, their volumes and VIFs with what the switchover should have made of them.
- *
- * @throws MigrationError N2I-E326 where the run did not switch one over
- */
+/** @throws MigrationError N2I-E326 if the run has no switchover */
 export function verifySwitched(
   words: RestOptions & {
     readonly run: string;

@@ -16,30 +16,25 @@ import type { SwitchedServer, Switchover } from "./rules/switching.ts";
 import { novaRows } from "./steps/switch-nova.ts";
 import type { SwitchNova } from "./steps/switch-part.ts";
 
-/** Where Nova's rows are, and what of it is changed. */
 export interface NovaWords {
   readonly novaDb?: string;
-  /** The allocation in Placement too. */
   readonly placement?: boolean;
 }
 
-/** Nova, open for the time of a command. */
 export interface OpenNova extends SwitchNova {
-  /** @returns null where the instance is none of Nova's. @throws MigrationError N2I-E392 */
+  /** @returns null if the instance is not a Nova server. @throws MigrationError N2I-E392 */
   readonly serverOf: (
     asked: Pick<Switchover, "source" | "destination" | "instance_uuid">,
     isIronics: boolean,
   ) => Promise<SwitchedServer | null>;
 }
 
-/** Tables that are only read, besides `instances`. */
+/** Tables that are only read, in addition to `instances`. */
 const READ = ["compute_nodes", "services", "migrations", ...REQUEST_TABLES];
 
 /**
- * Opens Nova's database, and Placement where it is wanted.
- *
- * @returns null where neither is said
- * @throws MigrationError N2I-E206 with the GRANTs that are missing, N2I-E202, N2I-E203
+ * @returns null without a Nova database
+ * @throws MigrationError N2I-E206 with the missing GRANTs, N2I-E202, N2I-E203
  */
 export async function openSwitchNova(
   { novaDb, placement = false }: NovaWords,
@@ -77,10 +72,8 @@ export async function openSwitchNova(
 }
 
 /**
- * The same of a switchover that was decided.
- *
- * @returns null where it leaves Nova alone
- * @throws MigrationError N2I-E100 where it changes Nova's row, and nothing says where that is
+ * @returns null if the plan does not change Nova
+ * @throws MigrationError N2I-E100 if it does, and no Nova database is given
  */
 export async function reopenSwitchNova(
   { server }: Switchover,

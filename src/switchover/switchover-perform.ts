@@ -17,20 +17,19 @@ import { isPastReturn, named, switchedIn } from "./switchover-run.ts";
 import { faultsOf } from "./switchover-verify.ts";
 import { millisecondsOf, switchAt, USUAL, walkBack, walkForward } from "./switchover-walk.ts";
 
-/** How a switchover acts. Times are seconds. */
+/** Options of a switchover. Times in seconds. */
 export interface ActWords extends RestOptions {
   readonly run: string;
   readonly softTimeout?: number;
   readonly proofInterval?: number;
   readonly proofTimeout?: number;
-  /** A program that ends with 0 once the source is off. */
   readonly fenceCommand?: string;
   readonly sourceConfirmedOff: boolean;
 }
 
 export type Told = Pick<Sink, "say" | "note" | "result">;
 
-/** Ironic, and Nova where its rows are changed. */
+/** Ironic, and Nova if its rows change. */
 export interface SwitchPlace extends ManagePlace {
   readonly nova: OpenNova | null;
 }
@@ -42,12 +41,7 @@ interface Acting {
   readonly sink: Told;
 }
 
-/**
- * Takes a switchover to its end, from wherever its journal says that it is.
- *
- * @returns whether it came there; false where somebody asked to stop
- * @throws MigrationError N2I-E301, N2I-E380 to N2I-E390
- */
+/** @returns false if a signal stopped it @throws MigrationError N2I-E301, N2I-E380 to N2I-E390 */
 export async function perform(words: ActWords, plan: Switchover, acting: Acting): Promise<boolean> {
   const { run, place, session, sink } = acting;
   await session.begin(SWITCHOVER, { address: place.service.identity.address });
@@ -74,7 +68,7 @@ export async function perform(words: ActWords, plan: Switchover, acting: Acting)
   return false;
 }
 
-/** Once the nodes are marked, whatever breaks leaves them so. @throws MigrationError N2I-E301, N2I-E390 */
+/** @throws MigrationError N2I-E301, N2I-E390 for an error after the nodes are marked */
 async function begunBy<T>(
   at: SwitchAt,
   { journal }: WindowSession,
@@ -99,7 +93,7 @@ function keptOff({ plan, keptOf }: SwitchAt): string {
     : `; keep the source (${plan.source}) off: its boot file still has these volumes`;
 }
 
-/** What the site's own fence says, once the BMC does not. */
+/** Runs the site's fence command, if the BMC gives no proof. */
 export async function fencedBy(
   { fenceCommand, run }: Pick<ActWords, "fenceCommand" | "run">,
   { calls }: Pick<SwitchAt, "calls">,
@@ -110,7 +104,7 @@ export async function fencedBy(
   if (fenceCommand === undefined) return null;
   const { name } = await calls.read(node);
   try {
-    // A name may be the spare's by then; a uuid stays.
+    // The name may have moved to the spare, so the uuid is passed as well.
     const env = { NOVA2IRONIC_NODE_NAME: typeof name === "string" ? name : "" };
     await askFence({ fenceCommand, from: node, run, env }, signal, sink);
   } catch (cause) {
@@ -122,9 +116,7 @@ export async function fencedBy(
 }
 
 /**
- * Ends what did not go on: before the spare is deployed it is taken back.
- *
- * @returns only if somebody asked to stop meanwhile
+ * @returns only if a signal stopped the rollback
  * @throws MigrationError N2I-E301, N2I-E380, N2I-E381, N2I-E384, N2I-E388 to N2I-E390
  */
 async function failed(
@@ -140,7 +132,7 @@ async function failed(
     throw new MigrationError("N2I-E390", `${step.name}: ${text}${keptOff(at)}`);
   const wasTold = at.keptOf("switchover-power").length > 0;
   const left: Left[] = [];
-  // The fence command of a switchover is about the source: it says nothing of the spare.
+  // The fence command is for the source and proves nothing about the spare.
   const unfenced = (): Promise<null> => Promise.resolve(null);
   const isBack = await begunBy(at, session, () =>
     walkBack(at, session, (some) => left.push(...some), unfenced),
@@ -167,21 +159,21 @@ async function failed(
 const AGAIN =
   "The switchover was rolled back. Run the same command again. It chooses a spare again.";
 
-/** How far the volumes went, by the journal. */
+/** The position of the volumes, from the journal. */
 export function farOf({ plan, keptOf }: Pick<SwitchAt, "plan" | "keptOf">): string {
   return keptOf("switchover-volumes").length > 0
     ? `its volumes are, or may be, of node ${plan.destination} already. Do not power the source on`
     : "nothing was moved";
 }
 
-/** @throws MigrationError N2I-E390 where what came of it is not as it should be */
+/** @throws MigrationError N2I-E390 if the result is not as planned */
 async function ended(at: SwitchAt, sink: Told, isOver: boolean): Promise<boolean> {
   const { plan } = at;
-  // What became of it since is verify's to say.
+  // Later changes are reported by verify.
   const facts = isOver ? [] : await faultsOf(at);
   const faults = facts.flatMap(({ what, why }) => (why === null ? [] : [`${what}: ${why}`]));
   if (faults.length > 0) throw new MigrationError("N2I-E390", faults.join("; "));
-  // Names were swapped by now: the source's is the destination's.
+  // The destination now has the source's name.
   const [from, to] = [
     named(plan.source, plan.failed_name ?? plan.source_name),
     named(plan.destination, plan.failed_name === null ? plan.destination_name : plan.source_name),

@@ -17,15 +17,13 @@ import type { OpenNova } from "./switchover-nova.ts";
 export interface SwitchAsked {
   /** Uuid or name. */
   readonly source: string;
-  /** The same; absent: one is chosen. */
+  /** Uuid or name; absent: a spare is chosen. */
   readonly destination?: string;
-  /** Nova is left as it is. */
   readonly leaveNova: boolean;
-  /** Where its rows are changed; null: nobody said where they are. */
   readonly nova?: Pick<OpenNova, "serverOf"> | null;
-  /** Uuids of nodes that other switchovers of this process have. */
+  /** Nodes of other switchovers in this process, by uuid. */
   readonly taken?: ReadonlySet<string>;
-  /** Who sees every node, where the one who asks may not. */
+  /** A login that sees every node, if the caller's may not. */
   readonly everywhere?: RestService;
 }
 
@@ -36,9 +34,7 @@ interface Decided {
 }
 
 /**
- * Checks both nodes, and chooses a spare where none is named. Nothing is written.
- *
- * @param show hears of every difference of hardware before a destination is refused for it
+ * @param show receives the hardware differences before a destination is refused
  * @param now milliseconds
  * @throws MigrationError N2I-E306, N2I-E380 to N2I-E388
  */
@@ -52,7 +48,7 @@ export async function decide(
   const { taken = new Set(), everywhere = service } = asked;
   const destined =
     asked.destination === undefined ? null : destinationOf(service, asked.destination);
-  // What is wrong with the source is told first.
+  // Errors of the source are reported first.
   destined?.catch(() => undefined);
   const source = await wholeNode(service, asked.source);
   if (source === null)
@@ -62,7 +58,7 @@ export async function decide(
     throw new MigrationError("N2I-E384", `${nodeName(source)} is the source itself`);
   const own = [...takenFaults(source, taken), ...sourceFaults(source)];
   const its = named === null ? [] : [...takenFaults(named, taken), ...spareFaults(named)];
-  // What passes by itself is told first, of both.
+  // Temporary locks of both nodes are reported first.
   refuse(source, own.filter(isLocked));
   if (named !== null) refuse(named, its.filter(isLocked));
   refuse(source, own);
@@ -94,7 +90,7 @@ export async function decide(
   return { plan, source, destination };
 }
 
-/** Of a plan that is made again. @throws MigrationError N2I-E383 if the source has another instance now */
+/** For a repeated plan. @throws MigrationError N2I-E383 if the source has another instance now */
 export function sameInstance(plan: Switchover, was: string): Switchover {
   if (plan.instance_uuid === was) return plan;
   const name = plan.source_name ?? plan.source;
@@ -104,7 +100,7 @@ export function sameInstance(plan: Switchover, was: string): Switchover {
   );
 }
 
-/** @throws MigrationError N2I-E384 where there is none: what is named is no spare */
+/** @throws MigrationError N2I-E384 if it does not exist */
 async function destinationOf(service: RestService, ident: string): Promise<WholeNode> {
   const node = await wholeNode(service, ident);
   if (node !== null) return node;
@@ -115,7 +111,6 @@ function takenFaults({ uuid }: WholeNode, taken: ReadonlySet<string>): readonly 
   return taken.has(uuid) ? [{ code: "N2I-E381", why: "another switchover has it" }] : [];
 }
 
-/** A volume that other nodes have too would be mounted by them as well. */
 async function sharedFaults(
   service: RestService,
   source: WholeNode,
@@ -127,7 +122,7 @@ async function sharedFaults(
   }));
 }
 
-/** Characters of a node's name. @source ironic: db/sqlalchemy/models.py */
+/** Maximum length of a node's name. @source ironic: db/sqlalchemy/models.py */
 const LONGEST = 255;
 
 function failedName(name: string, stamp: string): string {
@@ -135,10 +130,9 @@ function failedName(name: string, stamp: string): string {
   return `${name.slice(0, LONGEST - end.length)}${end}`;
 }
 
-/** Year to second. */
 const STAMP = 14;
 
-/** @throws MigrationError with the code of the first fault, and every fault */
+/** @throws MigrationError with the first error's code and all texts */
 function refuse(node: WholeNode, faults: readonly SwitchFault[]): void {
   const [first] = faults;
   if (first === undefined) return;
@@ -161,21 +155,14 @@ function instanceOf(source: WholeNode, asked: SwitchAsked): string {
   return instance_uuid;
 }
 
-/**
- * Whether nothing is lost where a node is switched off that nobody named: it is off. One in enroll is asked by the
- * switchover, and one that is on then is left.
- */
+/** A node in enroll has no known power state. The switchover reads it, and skips one that is on. */
 function mayBePicked({ told: { power_state, provision_state } }: WholeNode): boolean {
   return (
     power_state === "power off" || (power_state !== "power on" && provision_state === "enroll")
   );
 }
 
-/**
- * The first spare that fits, and is off. What hangs on a node is asked for of those alone that fit without it.
- *
- * @throws MigrationError N2I-E387
- */
+/** Reads ports and volumes only of otherwise matching nodes. @throws MigrationError N2I-E387 */
 async function chosen(
   service: RestService,
   source: WholeNode,

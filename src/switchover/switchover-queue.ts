@@ -25,43 +25,34 @@ import {
 } from "./switchover-state.ts";
 
 export interface SwitchingsAt {
-  /** Folder of all of them. */
   readonly state: string;
   readonly place: SwitchPlace;
-  /** How each is done. */
   readonly words: Omit<ActWords, "run" | "sourceConfirmedOff">;
-  /** Checks once more what was accepted and did not start: its nodes may have changed. Its target stays. */
+  /** Plans an accepted switchover again, because its nodes may have changed. Keeps the target. */
   readonly again: (accepted: Accepted) => Promise<Switchover>;
   readonly say: (text: string) => void;
-  /** Whether somebody asked to stop. */
   readonly stopping: () => boolean;
-  /** Milliseconds until a service that did not answer is asked again, and how often at most. */
+  /** Milliseconds between attempts if a service does not answer, and the number of attempts. */
   readonly pause: number;
   readonly tries: number;
 }
 
-/** Switchovers that were accepted, and the work on them. */
 export interface Switchings {
-  /** Uuids of the nodes that are worked on. */
+  /** Uuids of nodes in progress. */
   readonly taken: () => ReadonlySet<string>;
-  /** Keeps both nodes to one; false where one of them is taken. In one turn: of two requests one has it. */
+  /** Reserves both nodes, synchronously; false if one of them is already reserved. */
   readonly reserve: (plan: Switchover) => boolean;
   readonly release: (plan: Switchover) => void;
-  /** Works on one whose nodes are reserved. */
   readonly begin: (accepted: Accepted, plan: Switchover) => void;
-  /** The switchover that gave a node this name; null: none did. */
+  /** The switchover that gave the node this name, or null. */
   readonly named: (name: string, node: string) => Accepted | null;
-  /** The newest of which a node is the source, else of which it is the target; null: there was none. */
+  /** The node's newest switchover as source, otherwise as target, or null. */
   readonly shown: (node: string) => Promise<ShownSwitchover | null>;
-  /** Once every one has come to the end of its step. */
+  /** Resolves after each switchover has finished its step. */
   readonly ended: () => Promise<void>;
 }
 
-/**
- * Goes on with what an earlier process left open, and takes what comes.
- *
- * @throws MigrationError N2I-E110, N2I-E112, N2I-E113
- */
+/** Resumes those of an earlier process. @throws MigrationError N2I-E110, N2I-E112, N2I-E113 */
 export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
   const all = [...(await acceptedIn(at.state))];
   const taken = new Set<string>();
@@ -83,7 +74,7 @@ export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
   };
   for (const one of all)
     if (await isOpen(one)) {
-      // Its nodes are kept before anybody can ask for them.
+      // Reserves the nodes before the first request.
       for (const node of nodesOf(one)) taken.add(node);
       at.say(`${one.source}: going on with switchover ${one.id}`);
       begin(one, null);
@@ -118,7 +109,7 @@ export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
   };
 }
 
-/** Takes one to its end, or to where somebody else has to do something; fails never. */
+/** Runs a switchover until it ends or needs an operator. Never throws. */
 async function workOn(
   at: SwitchingsAt,
   accepted: Accepted,
@@ -128,13 +119,13 @@ async function workOn(
   const { say } = at;
   try {
     await writeOutcome(accepted, null);
-    // An accepted switchover that has not begun by the second try is decided again.
+    // From the second attempt on, a switchover that did not start is planned again.
     for (let tries = 1; ; tries += 1) {
       const broke = await once(at, accepted, tries === 1 ? plan : null);
       if (broke === null || at.stopping()) return;
       own.error = broke.message;
       say(`${accepted.source}: ${broke.code} ${broke.message}`);
-      // Whoever did not answer may be there at the next try.
+      // Only an unreachable service is worth another attempt.
       if (causeWith(broke, "N2I-E210") === null) return await close(accepted, broke);
       if (tries === at.tries) return await close(accepted, await silent(at, accepted, broke));
       await patience(at);
@@ -166,7 +157,7 @@ async function silent(
   );
 }
 
-/** @returns what stopped it; null where it came to its end, or was asked to stop */
+/** @returns the error, or null if it ended or was stopped */
 async function once(
   at: SwitchingsAt,
   accepted: Accepted,
@@ -177,7 +168,7 @@ async function once(
   const told: Told = { say, note: say, result: say };
   try {
     await inRun(path, "node switchover", { kind: "switchover" }, async (run) => {
-      // Somebody took it back while it waited.
+      // It was rolled back while it waited.
       if ((await outcomeOf({ run })) !== null) return;
       const { entries } = await readJournal(run);
       checkSwitchPlace(entries, place.service.identity.address);

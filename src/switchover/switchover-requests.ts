@@ -38,7 +38,6 @@ export interface SwitchParts {
   readonly place: SwitchPlace;
   readonly ranges: ReturnType<typeof ranges>;
   readonly doc: IdenticalDoc;
-  /** What is asked of every switchover here. */
   readonly common: Omit<SwitchAsked, "source" | "destination" | "nova" | "taken" | "everywhere">;
   readonly state: string;
   readonly switchings: Switchings;
@@ -49,7 +48,7 @@ export interface SwitchParts {
 
 type Fields = Reply["fields"];
 
-/** Who asks, and Ironic as he sees it. */
+/** The caller, and Ironic with the caller's token. */
 interface Asking {
   readonly parts: SwitchParts;
   readonly asked: AskedFor;
@@ -58,12 +57,7 @@ interface Asking {
   readonly fields: Fields;
 }
 
-/**
- * Answers `PUT /v1/nodes/{ident}/switchover` once everything is checked and written down, and GET of it. What is
- * refused changes nothing.
- *
- * @source facts/systems.md B3
- */
+/** Answers a PUT after the run is written. @source facts/systems.md B3 */
 export function switchAnswer(parts: SwitchParts): (asked: AskedFor) => Promise<Reply> {
   return async (asked) => {
     const who = await whose(parts, asked, fault);
@@ -89,7 +83,7 @@ export function switchAnswer(parts: SwitchParts): (asked: AskedFor) => Promise<R
   };
 }
 
-/** The versions of the Ironic behind it, which may be another than it was. */
+/** The microversions of Ironic, read again if refused, because Ironic may have been upgraded. */
 async function versionOf({ ranges, place }: SwitchParts, { fields }: AskedFor) {
   const { url } = place.service.session;
   const spoken = async () => {
@@ -104,12 +98,12 @@ async function versionOf({ ranges, place }: SwitchParts, { fields }: AskedFor) {
   return spoken();
 }
 
-/** As Ironic words what no controller of it has seen. @source facts/systems.md B2 */
+/** Ironic's error format before a controller is called. @source facts/systems.md B2 */
 function plain(code: number, title: string, description: string, fields: Fields): Reply {
   return jsonReply(code, { error_message: JSON.stringify({ code, title, description }) }, fields);
 }
 
-/** Looks for a spare that another request took meanwhile. */
+/** Attempts to find a spare that no other request reserves. */
 const TRIES = 20;
 
 async function switchReply(at: Asking): Promise<Reply> {
@@ -141,12 +135,12 @@ async function switchReply(at: Asking): Promise<Reply> {
   parts.say(
     `${plan.source_name ?? plan.source}: switchover ${plan.id} to ${plan.destination_name ?? plan.destination}, asked for by user ${owner.user_id}, ${asked.globalId}`,
   );
-  // By uuid: the names change hands.
+  // By uuid, because the names change.
   const where = { Location: `/v1/nodes/${plan.source}/switchover` };
   return { status: 202, fields: { ...fields, ...where }, body: "" };
 }
 
-/** @returns null where the caller sees no such source. @throws MigrationError N2I-E380 to N2I-E387, N2I-E392 */
+/** @returns null for an unknown source. @throws MigrationError N2I-E380 to N2I-E387, N2I-E392 */
 async function reserved(
   { parts, service }: Asking,
   { is, text: source }: Ident,
@@ -158,12 +152,12 @@ async function reserved(
     ...(target !== null && { destination: target }),
   };
   for (let tries = 1; ; tries += 1) {
-    // Of nodes that others took since it is told by the next look.
+    // Nodes reserved later are found by the next attempt.
     const now = { ...asked, taken: new Set(switchings.taken()) };
     try {
       const { plan } = await decide(service, doc, now, () => Promise.resolve(), Date.now());
       const before = is === "name" ? switchings.named(source, plan.source) : null;
-      // Whoever asks once more, for an answer that was lost, does not mean the machine that has the name now.
+      // A retry after a lost response would otherwise move the node that now has the name.
       if (before !== null)
         throw new MigrationError(
           "N2I-E381",
@@ -172,7 +166,7 @@ async function reserved(
       if (switchings.reserve(plan)) return plan;
     } catch (error) {
       if (error instanceof MigrationError && error.code === "N2I-E306") return null;
-      // What began meanwhile changes what is seen: whose nodes they are is told first.
+      // A switchover that started since may have caused the error. Its nodes are reported instead.
       const isOlder = [...switchings.taken()].some((node) => !now.taken.has(node));
       if (!isOlder || tries === TRIES) throw error;
     }

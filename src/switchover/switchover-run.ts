@@ -15,7 +15,7 @@ import {
   type SwitchStepName,
 } from "./rules/switching.ts";
 
-/** @throws MigrationError N2I-E300 where the run began with another Ironic */
+/** @throws MigrationError N2I-E300 if the run uses another Ironic */
 export function checkSwitchPlace(entries: Entries, address: string): void {
   const began = addressIn(entries);
   if (began === null || began === address) return;
@@ -32,15 +32,11 @@ function addressIn(entries: Entries): string | null {
 
 export interface Switched {
   readonly plan: Switchover;
-  /** Steps that were begun and not taken back. */
+  /** Steps that were started and not rolled back. */
   readonly begun: ReadonlyMap<SwitchStepName, Begun>;
 }
 
-/**
- * The switchover that a run began and has not taken back; null where there is none.
- *
- * @throws MigrationError N2I-E112
- */
+/** Null if there is none, or it was rolled back. @throws MigrationError N2I-E112 */
 export function switchedIn(entries: Entries): Switched | null {
   const hold = begunIn(entries, "switchover-hold");
   const [source, held] = [...hold].at(-1) ?? [];
@@ -55,7 +51,7 @@ export function switchedIn(entries: Entries): Switched | null {
   return { plan: planIn(first), begun };
 }
 
-// Its keys are those of the table.
+// Object.keys widens the keys to strings.
 const STEP_NAMES = Object.keys(SWITCH_STATES) as readonly SwitchStepName[];
 
 /** @throws MigrationError N2I-E112 */
@@ -88,7 +84,7 @@ function placeIn(told: JsonObject): ServerPlace {
   return { ...place, compute_id: typeof compute_id === "number" ? compute_id : null };
 }
 
-/** What a journal keeps of a step, oldest first. */
+/** The journal's records of a step, oldest first. */
 export function keptIn(
   entries: Entries,
   step: SwitchStepName,
@@ -97,12 +93,10 @@ export function keptIn(
   return begunIn(entries, step).get(source)?.observed ?? [];
 }
 
-/** Whether there is no way back any more. */
 export function isPastReturn({ begun }: Switched): boolean {
   return begun.has("switchover-deploy");
 }
 
-/** The state it reached, and what it is at. */
 export function stateOf({ begun }: Switched): {
   readonly state: string;
   readonly at: string | null;
@@ -116,14 +110,13 @@ export function stateOf({ begun }: Switched): {
   };
 }
 
-/** A run of this kind, with what its journal says. @throws MigrationError N2I-E110 to N2I-E113 */
+/** @throws MigrationError N2I-E110 to N2I-E113 */
 export async function openSwitched(path: string) {
   const run = await openRun(path, { create: false });
   const { entries } = await readJournal(run);
   return { run, entries, switched: switchedIn(entries) };
 }
 
-/** The state of a switchover and its next command, from the files of the run. */
 export async function switchState(path: string) {
   const { run, entries, switched } = await openSwitched(path);
   const ironic = addressIn(entries) ?? "";
@@ -137,7 +130,7 @@ export async function switchState(path: string) {
   const { plan, begun } = switched;
   const { state, at } = stateOf(switched);
   const isDone = state === "DONE" && at === null;
-  // A run that gave its marks back waits for another switchover to end: it is not to begin again.
+  // Without its marks, the run waits for another switchover, and must not start again.
   const again =
     begun.get("switchover-hold")?.back === true
       ? nextCommand("rollback", given, { all: true })
@@ -152,7 +145,7 @@ export async function switchState(path: string) {
   };
 }
 
-/** A node in words: its uuid first, since names change hands. */
+/** A node with its uuid first, because names change. */
 export function named(uuid: string, name: string | null): string {
   return name === null ? uuid : `${uuid} (${name})`;
 }

@@ -12,29 +12,27 @@ import type { ShownSwitchover } from "./rules/served.ts";
 import { SWITCH_STATES, type Switchover } from "./rules/switching.ts";
 import { planIn, stateOf, switchedIn } from "./switchover-run.ts";
 
-/** What was accepted over HTTP, and for whom. */
+/** The accepted request and its user. */
 const NOTE = "switchover.json";
 const FORMAT = "nova2ironic/switchover@1";
-/** Why nothing works on it any more, though it is not at its end. */
+/** The reason why an unfinished switchover was closed. */
 const OUTCOME = "outcome.json";
 
-/** A switchover that was answered with 202, and the run that it has of its own. */
+/** A switchover that was answered with 202, and its run. */
 export interface Accepted {
   readonly run: RunFolder;
   readonly id: string;
-  /** As it was accepted. */
   readonly plan: Switchover;
-  /** Uuids of nodes. */
+  /** Node uuids. */
   readonly source: string;
-  /** Another than at first if a command took it back and began again. */
+  /** Differs from the plan if a command rolled it back and started again. */
   readonly target: string;
-  /** Of the source, which may be the target's by now. */
+  /** The source's name, which the target may have now. */
   readonly name: string | null;
   /** ISO 8601, UTC. */
   readonly created_at: string;
 }
 
-/** Who asked for it, as Keystone knows him. */
 interface Asker {
   readonly user_id: string;
   readonly project_id: string | null;
@@ -43,9 +41,8 @@ interface Asker {
 }
 
 /**
- * Writes a switchover down before it is answered: a folder of its own, which is the run that any command takes.
+ * Creates the run, which any command accepts. @param state the folder of all runs
  *
- * @param state the folder of all of them
  * @throws MigrationError N2I-E110, N2I-E120
  */
 export async function writeAccepted(
@@ -56,7 +53,7 @@ export async function writeAccepted(
 ): Promise<Accepted> {
   const run = await openRun(join(state, plan.id), { create: true });
   await markKind(run, { kind: "switchover" }, "node switchover");
-  const decided = JSON.parse(JSON.stringify(plan)) as JsonObject; // it is of texts and lists
+  const decided = JSON.parse(JSON.stringify(plan)) as JsonObject; // of texts and lists only
   await writeNote(run, NOTE, {
     ...{ format: FORMAT, created_at, asked_by: { ...asked_by } },
     ...{ decided, sha256: digestOf(decided) },
@@ -69,18 +66,14 @@ function digestOf(decided: Json): string {
   return createHash("sha256").update(JSON.stringify(decided)).digest("hex");
 }
 
-/**
- * Every switchover that was accepted there, the oldest first.
- *
- * @throws MigrationError N2I-E110 for one without run.json, N2I-E113 for one that is not as it was written
- */
+/** Oldest first. @throws MigrationError N2I-E110 without run.json, N2I-E113 for a changed file */
 export async function acceptedIn(state: string): Promise<readonly Accepted[]> {
   const found: Accepted[] = [];
   for (const name of (await readdir(state)).filter(isUuid)) {
     const run = await openRun(join(state, name), { create: false });
     const note = objectOf(await readNote(run, NOTE));
     const { entries } = await readJournal(run);
-    // Its process died before it was written, and so before it was answered.
+    // The process ended before the request was written and answered.
     if (Object.keys(note).length === 0 && entries.length === 0) continue;
     await checkKind(run, { kind: "switchover" }, "serve switchover");
     const decided = objectOf(note.decided);
@@ -92,14 +85,13 @@ export async function acceptedIn(state: string): Promise<readonly Accepted[]> {
     const plan = planIn(decided);
     found.push({
       ...{ run, id: name, plan, source: plan.source, name: plan.source_name, created_at },
-      // A command that took it back may have begun again with another spare.
+      // A command may have rolled it back and started again with another spare.
       target: switchedIn(entries)?.plan.destination ?? plan.destination,
     });
   }
   return found.toSorted((one, other) => (one.created_at < other.created_at ? -1 : 1));
 }
 
-/** How a switchover ended that nothing works on any more. */
 interface Outcome {
   readonly state: "WAIT_FENCE" | "FAILED";
   readonly error: string;
@@ -126,10 +118,8 @@ export async function outcomeOf({ run }: InRun): Promise<Outcome | null> {
 }
 
 /**
- * Whether a process that ended left something to do, by its files. What waits for a person does so still: days later
- * its source may be repaired, and in use.
- *
- * @throws MigrationError N2I-E112
+ * One that waits for an operator stays closed, because the source may be in use later. @throws
+ * MigrationError N2I-E112
  */
 export async function isOpen(accepted: Accepted): Promise<boolean> {
   if ((await outcomeOf(accepted)) !== null) return false;
@@ -149,11 +139,7 @@ function wasBegun(entries: Entries): boolean {
 const TAKEN_BACK =
   "N2I-E389 it was taken back by rollback, or by a service that ended before it wrote down why";
 
-/**
- * A switchover as its files have it, whoever worked on it last.
- *
- * @param working what stands against it for now, where this process works on it: null, nothing; absent: it does not
- */
+/** @param working its current error or null; absent: it is not in progress in this process */
 export async function shownOf(
   accepted: Accepted,
   working?: { readonly error: string | null },
@@ -169,7 +155,7 @@ export async function shownOf(
   const error = outcome?.error ?? working?.error ?? null;
   const switched = switchedIn(entries);
   if (switched === null) {
-    // Until it is closed, what was taken back may begin anew.
+    // Until it is closed, a rolled back switchover may start again.
     if (wasBegun(entries) && working === undefined)
       return { ...common, state: "ROLLED_BACK", step: null, error: error ?? TAKEN_BACK };
     return { ...common, state: outcome?.state ?? "CHECKED", step: null, error };

@@ -6,14 +6,11 @@ import { SWITCH_MARK } from "./rules/switching.ts";
 import { bothNodes, isFenced, reasonFor } from "./steps/switch-guard.ts";
 import type { SwitchAt } from "./steps/switch-part.ts";
 
-/** One thing a switchover should have made true. */
 interface SwitchFact {
   readonly what: string;
-  /** Null where it is so. */
   readonly why: string | null;
 }
 
-/** What should be so once a switchover came to its end, and whether it is. */
 export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
   const { calls, plan, keptOf } = at;
   const volumes = (["connectors", "targets"] as const).flatMap((kind) =>
@@ -64,7 +61,6 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
   return facts;
 }
 
-/** Of Nova's row and Placement's allocation, where they were changed. */
 async function serverFacts({ plan, nova }: SwitchAt): Promise<readonly SwitchFact[]> {
   const { server, source, destination } = plan;
   if (server === null || nova === null) return [];
@@ -76,7 +72,6 @@ async function serverFacts({ plan, nova }: SwitchAt): Promise<readonly SwitchFac
   return [row, { what: `allocation of ${server.uuid}`, why: placed }];
 }
 
-/** Every field that is otherwise than it should be; null where there is none. */
 function unlike(node: JsonObject, wanted: JsonObject): string | null {
   const whys = Object.entries(wanted).flatMap(([name, value]) =>
     (node[name] ?? null) === value

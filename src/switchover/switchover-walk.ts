@@ -27,16 +27,16 @@ import {
 import { switchSteps } from "./steps/switch-steps.ts";
 import { keptIn, named, switchedIn } from "./switchover-run.ts";
 
-/** Milliseconds for a step, besides what it waits for a system to shut down. */
+/** Maximum milliseconds for a step without the shutdown. */
 const LONGEST = 3_600_000;
 
-/** One machine is looked at, and most of what is awaited takes a conductor less than a second. */
+/** Short pauses, because a conductor usually needs less than a second. */
 const PACE = { ...ONE_BY_ONE, looks: [50, 100, 200, 250] as const };
 
-/** Seconds, where nothing else is said. */
+/** Default seconds. */
 export const USUAL = { soft: 600, interval: 65, proof: 300 } as const;
 
-/** How a switchover sees the world. @param entries of its journal, as they are then */
+/** @param entries reads the current journal */
 export function switchAt(
   service: RestService,
   plan: Switchover,
@@ -55,19 +55,18 @@ export function millisecondsOf({ soft, interval, proof }: SwitchTimes): SwitchTi
   return { soft: soft * 1000, interval: interval * 1000, proof: proof * 1000 };
 }
 
-/** How a walk forward ended: null at its last step, else the step at which it did not go on. */
+/** The step that stopped; null if the last step ended. */
 export type Halted = {
   readonly step: SwitchStep;
-  /** Null where somebody asked to stop. */
+  /** Null after a signal. */
   readonly position: SwitchPosition | null;
 } | null;
 
 /**
- * Takes one switchover forward, step by step, each journalled before it is made. A step that ended is not made
- * again; that the source is off is proved again until the spare runs.
+ * Skips ended steps, except that the source must be proved off again until the spare runs.
  *
- * @param prove what else says that the source is off, once its BMC does not; null: nothing
- * @throws MigrationError N2I-E301 where something broke
+ * @param prove gives other proof that the source is off if its BMC does not, or null
+ * @throws MigrationError N2I-E301 after an error
  */
 export async function walkForward(
   at: SwitchAt,
@@ -99,18 +98,18 @@ function isBehind({ name, lookBack }: SwitchStep, { journal }: WindowSession): b
   if (name === PROOF && deploy?.open !== false) return false;
   const own = begun?.get(name);
   if (own !== undefined) return !own.open;
-  // What had nothing to change is in no journal, and is otherwise once the destination is deployed.
+  // A step without changes is not in the journal, and the deploy changes its result.
   return deploy !== undefined && lookBack !== null;
 }
 
-/** The same step, which asks the BMC once more: the fence may have brought it back to life. */
+/** The step with a new BMC request, because the fence may have made the BMC reachable. */
 function again(at: SwitchAt, step: SwitchStep): SwitchStep {
   return switchSteps(at).find(({ name }) => name === step.name) ?? step;
 }
 
 /**
- * @param image of a step that is taken back; null: it goes forward
- * @returns null after a request to stop
+ * @param image the saved state for a rollback; null: forward
+ * @returns null after a signal
  */
 async function legOf(
   at: SwitchAt,
@@ -137,11 +136,11 @@ async function legOf(
 }
 
 /**
- * Takes back what was begun, the newest step first. Where something is left, the rest is taken back all the same, and
- * the nodes stay marked, unless all that is left is on a node of another switchover: the run stays open for that.
+ * After a conflict, the other steps are still rolled back and the nodes stay marked. If only a node
+ * of another switchover is in conflict, the run stays open.
  *
- * @param prove proves that the spare is off if its BMC does not answer; null: without proof
- * @returns whether it came to its end
+ * @param prove gives other proof that the spare is off if its BMC does not, or null
+ * @returns false after a signal
  */
 export async function walkBack(
   at: SwitchAt,
@@ -176,7 +175,7 @@ export async function walkBack(
   return true;
 }
 
-/** Removes the marks that are ours, and does not end in the journal. */
+/** Removes this run's marks without ending the step in the journal. */
 function keptOpen({ lookBack, ...step }: SwitchStep): SwitchStep {
   if (lookBack === null) return { ...step, lookBack };
   return {
@@ -188,14 +187,11 @@ function keptOpen({ lookBack, ...step }: SwitchStep): SwitchStep {
   };
 }
 
-/**
- * The same step, which looks at the spare before it begins, as long as the source is on: one that somebody else has by
- * then would be refused only once the source is off.
- */
+/** Otherwise a spare in use would be found only after the source is off. */
 function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
   const { calls, plan } = at;
   const isLooked = step.name === "switchover-destination" || step.name === "switchover-power";
-  // Later the source is off already, and each step looks at the spare itself.
+  // Later the source is off, and each step checks the spare.
   if (!isLooked || at.keptOf("switchover-power").length > 0) return step;
   const patience = sparePatience(at);
   return {
@@ -208,7 +204,7 @@ function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
       const busy = patience(spare);
       if (busy !== null) return busy;
       const { provision_state } = spare;
-      // Before that it may be in enroll, and is brought there.
+      // In earlier steps it may be in enroll.
       if (step.name === "switchover-power" && provision_state !== "manageable")
         return taken(`node ${plan.destination} is ${String(provision_state)}, expected manageable`);
       return step.look(image, kept);
@@ -216,7 +212,7 @@ function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
   };
 }
 
-/** What a step came to, also where it broke because somebody deleted the spare, or the login may not do it. */
+/** The result of a step, also if the spare was deleted or the login lacks a permission. */
 async function unlessBroken(
   { calls, plan: { destination, destination_name } }: SwitchAt,
   work: () => Promise<SwitchPosition | null>,

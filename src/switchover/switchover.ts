@@ -14,27 +14,24 @@ import { type ActWords, perform, type SwitchPlace, type Told } from "./switchove
 import { decide, type SwitchAsked } from "./switchover-plan.ts";
 import { checkSwitchPlace, switchedIn } from "./switchover-run.ts";
 
-/** What `node switchover` is told. */
 export interface SwitchWords
   extends Omit<SwitchAsked, "nova" | "taken" | "everywhere">,
     NovaWords,
     ActWords {
   readonly dryRun: boolean;
-  /** A document in place of mappings/identical.json. */
+  /** Replaces mappings/identical.json. */
   readonly identical?: string;
 }
 
-/** How the two tables of a preview are shown. */
 interface SwitchShows {
   readonly steps: (rows: readonly SwitchStepRow[]) => Promise<void>;
   readonly differences: (rows: readonly HardwareDifference[]) => Promise<void>;
 }
 
 /**
- * Lets the instance of one machine continue on a spare: its volumes, VIFs and name move there. The same words go on
- * where it was stopped. What is refused before the spare is deployed is taken back at once.
+ * The same command resumes. A failure before the spare is deployed is rolled back at once.
  *
- * @returns whether it came to its end; false where somebody asked to stop
+ * @returns false if a signal stopped it
  * @throws MigrationError N2I-E100, N2I-E306, N2I-E315, N2I-E380 to N2I-E391
  */
 export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): Promise<boolean> {
@@ -62,7 +59,7 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
   );
 }
 
-/** @throws MigrationError N2I-E100 where a run that began is given other nodes */
+/** @throws MigrationError N2I-E100 if the run has other nodes */
 function checkSame(plan: Switchover, { source, destination }: SwitchWords): void {
   const is = (said: string, uuid: string, name: string | null): boolean =>
     said.toLowerCase() === uuid || said === name;

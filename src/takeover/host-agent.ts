@@ -15,37 +15,28 @@ import { openTaker, type TakeWords } from "./agent/agent-taker.ts";
 import { beginLease, readLeases, renewLease } from "./leases/leases.ts";
 import { needLeases } from "./leases/schema.ts";
 
-/** What `host agent` is told. */
 export interface AgentAsked extends TakeWords {
   readonly host: string;
-  /** Seconds between two heartbeats. */
   readonly interval: number;
-  /** Seconds after which a host without a heartbeat may be fenced. */
+  /** Seconds without a heartbeat after which another host may fence this one. */
   readonly ttl: number;
-  /** Program that is run once when this host was fenced. */
+  /** Program that runs once if this host is fenced. */
   readonly onFenced?: string;
 }
 
-/** What came of one interval. */
 type Beat =
-  /** The lease was renewed. */
   | "beat"
-  /** Nova has not heard of its nova-compute since the last look. */
+  /** Nova has no new report of its nova-compute. */
   | "waiting"
   | "fenced";
 
-/** An agent whose intervals somebody calls. */
 export interface OpenedAgent {
   readonly pass: () => Promise<Beat>;
-  /** Waits for what the last one began beside the heartbeat. */
+  /** Waits for background work of the last interval. */
   readonly settle: () => Promise<void>;
 }
 
-/**
- * Keeps a host's lease until somebody asks to stop.
- *
- * @throws MigrationError N2I-E100, N2I-E206, N2I-E360, N2I-E363 when it was fenced, N2I-E364
- */
+/** @throws MigrationError N2I-E100, N2I-E206, N2I-E360, N2I-E363 if it was fenced, N2I-E364 */
 export async function runAgent(asked: AgentAsked, say: (text: string) => void): Promise<void> {
   checkAsked(asked);
   const interrupt = surroundings().onInterrupt({
@@ -57,7 +48,7 @@ export async function runAgent(asked: AgentAsked, say: (text: string) => void): 
     await withAgent(asked, say, async ({ pass }) => {
       while (!signal.aborted) {
         if ((await passed(pass, say)) === "fenced") await fenced(asked, say);
-        // Only the signal ends it early.
+        // Rejects only on the signal.
         await sleep(asked.interval * 1000, undefined, { signal }).catch(() => undefined);
       }
     });
@@ -75,7 +66,7 @@ function checkAsked({ interval, ttl }: AgentAsked): void {
   );
 }
 
-/** A database that does not answer ends no agent: it comes back, and the lease says who lives. */
+/** An unreachable database does not end the agent: the lease decides whether the host is up. */
 async function passed(
   pass: OpenedAgent["pass"],
   say: (text: string) => void,
@@ -90,7 +81,7 @@ async function passed(
   }
 }
 
-/** Tells the site that this host is fenced. @throws MigrationError N2I-E363 always */
+/** Runs the site's program. @throws MigrationError N2I-E363 always */
 async function fenced({ host, onFenced }: AgentAsked, say: (text: string) => void): Promise<never> {
   const why = fencedError(host);
   if (onFenced === undefined) throw why;
@@ -124,15 +115,10 @@ function fencedError(host: string): MigrationError {
   );
 }
 
-/** Milliseconds that the site's own program may take. */
+/** Maximum milliseconds of the site's program. */
 const FENCING = 60_000;
 
-/**
- * Opens an agent for who calls its intervals.
- *
- * @param clock milliseconds, which only grow
- * @throws MigrationError as `runAgent`
- */
+/** @param clock monotonic milliseconds @throws MigrationError as `runAgent` */
 export function withAgent<T>(
   asked: AgentAsked,
   say: (text: string) => void,
@@ -170,7 +156,7 @@ export function withAgent<T>(
         );
       told = reports;
     };
-    /** A nova-compute that hangs may go on one day: it has to be ended like others. */
+    /** A nova-compute that does not report may continue later, so it must be stopped as well. */
     const isFenced = async (): Promise<boolean> => {
       const [now] = await readLeases(leases, host);
       return now === undefined
@@ -186,7 +172,7 @@ export function withAgent<T>(
       const grew = seen !== null && count !== null && count > seen;
       seen = count ?? seen;
       if (!grew) {
-        // One look says nothing yet.
+        // A single read shows no progress.
         if (!first) tell(false);
         return (await isFenced()) ? "fenced" : "waiting";
       }
@@ -194,14 +180,14 @@ export function withAgent<T>(
       else if (!(await renewLease(leases, lease))) return "fenced";
       if (lease === null) return "fenced";
       tell(true);
-      // A look for dead hosts and a publication are a statement each: one an interval.
+      // Each needs a statement, and an interval makes only one.
       if (taker === null || !(await taker.look(all))) await publish?.();
       return "beat";
     }
     const passes: OpenedAgent = {
       async pass() {
         const came = await beat();
-        // Before anything else: a fenced host powers no other off.
+        // First of all, because a fenced host must not power off another.
         if (came === "fenced") taker?.stop(fencedError(host));
         return came;
       },
@@ -229,7 +215,7 @@ const NOVA_RIGHTS: Privileges = new Map(
   ["services", "instances"].map((table) => [table, new Set(["SELECT"] as const)]),
 );
 
-/** @throws MigrationError N2I-E206 with what an administrator says */
+/** @throws MigrationError N2I-E206 with the statements for an administrator */
 async function mayDo(database: Database, wanted: Privileges): Promise<void> {
   const { statements, grants } = await lacking(database, wanted);
   if (statements.length === 0) return;
@@ -242,7 +228,7 @@ async function mayDo(database: Database, wanted: Privileges): Promise<void> {
   );
 }
 
-/** @throws MigrationError N2I-E364 when the servers' clocks differ by more than a sixth of the lease */
+/** @throws MigrationError N2I-E364 if clocks differ by more than a sixth of the lease */
 async function sameTime(databases: readonly Database[], ttl: number): Promise<void> {
   const facts = await Promise.all(databases.map((one) => readServer(one, one.shown, Date.now)));
   const ahead = facts.flatMap((one) => one.ahead ?? []);

@@ -28,7 +28,6 @@ import { standing, wayBack } from "./rules/legacy-way.ts";
 import { fenceLeg, fencePart, rowsBack } from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";
 
-/** What there is to take back. */
 interface HostBack {
   readonly place: MoveTarget;
   readonly entries: Entries;
@@ -37,7 +36,6 @@ interface HostBack {
   readonly scope: Scope<PlannedMove>;
 }
 
-/** The rollback of a run that moved machines. */
 export function hostsBack(
   variant: MoveTarget["variant"],
   words: LegacyPlaces & RollbackOptions,
@@ -46,8 +44,7 @@ export function hostsBack(
 }
 
 /**
- * Takes back what the run changed in Nova: machines go to the hosts they came from, a machine whole or not
- * at all; a fence of ours is lifted last, and only where no machine stayed.
+ * Skips a machine with a changed row completely. Lifts the fence last, if no machine is skipped.
  */
 function novaBack(words: HostPlaces & RollbackOptions): Rollback {
   const { all, node = [] } = words;
@@ -113,7 +110,7 @@ function novaBack(words: HostPlaces & RollbackOptions): Rollback {
   }));
 }
 
-/** Hosts that served machines and do not report: what they were asked for waits until they start. */
+/** Hosts that do not report, whose queues keep requests until they start. */
 async function silentOf(
   { database }: MoveTarget,
   plans: readonly MovePlan[],
@@ -174,11 +171,11 @@ function checkFound(unfound: ReadonlySet<string>): void {
     throw new MigrationError("N2I-E306", `${[...unfound].join(", ")} was never moved by this run`);
 }
 
-/** Gives machines of nova-baremetal back to the hosts they came from, each as far as it came; their epoch only grows. */
+/** From any step. The epoch increases. */
 function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
   const { all, node = [] } = words;
   const about = { kind: "takeover", variant: "baremetal" } as const;
-  /** Machines of a preview; a fence is a row of it, and no machine. */
+  /** Counts of a preview. A fence is a row, but not a machine. */
   const counts = { restore: 0, leave: 0 };
   return rollbackOf(about, words, (sink, preview) => ({
     nothing: "this run has changed nothing",
@@ -199,7 +196,7 @@ function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
       return `Give ${counted(machines.length, "machine")} back in ${place.leases.shown} and ${place.database.shown}?`;
     },
     async back({ run, place, machines }, leave) {
-      // A plan of another kind in this folder says nothing of what was begun.
+      // A plan of another kind does not describe the moves in the journal.
       const plans = [await presentMoves(run)].filter(({ manifest }) => "nova_bm" in manifest);
       const hosts = machines.flatMap(({ move: { from, to } }) => [from, to]);
       const wanted = new Set(machines.map(({ id }) => id));
@@ -265,7 +262,7 @@ async function* machinePreviews({
       };
 }
 
-/** A resource tracker that goes through its machines while they leave it drops what is not its own any more. */
+/** A running resource tracker deletes records of machines that leave its host. */
 async function warnOfRunning(
   { database }: LegacyPlace,
   machines: readonly LegacyMachine[],

@@ -12,11 +12,10 @@ import { createMoves } from "./rules/moves.ts";
 import type { MoveTarget } from "./target.ts";
 
 /**
- * Hosts as they report now, once each was seen to stand still for as long as Nova takes to call one down: an
- * age alone is the word of their own clock. What passed since the plan counts where nothing was reported in
- * it; a takeover's hosts were watched before it.
+ * Waits until each host was silent for service_down_time, because an age depends on the host's
+ * clock. Silent time since the plan counts. The hosts of a takeover were watched before.
  *
- * @throws MigrationError N2I-E316 when one reports meanwhile
+ * @throws MigrationError N2I-E316 if one reports
  */
 export async function silentSince(
   target: NovaTarget,
@@ -26,7 +25,7 @@ export async function silentSince(
 ): Promise<readonly LeftHost[]> {
   const beats = await target.beats(from.map(({ host }) => host));
   const passed = (Date.now() - Date.parse(looked_at)) / 1000;
-  // A clock that was set back: nothing is known to have passed.
+  // If the clock was set back, no time counts.
   const rest = mode === "takeover" ? 0 : passed >= 0 ? down - passed : down;
   const waits = beats.map((beat) => {
     const was = from.find(({ id }) => id === beat.id);
@@ -45,7 +44,7 @@ export async function checkDead(target: NovaTarget, seen: readonly LeftHost[]): 
   const now = await target.beats(seen.map(({ host }) => host));
   const alive = now.filter(({ id, report_count, last_seen_up }) => {
     const was = seen.find((one) => one.id === id);
-    // A row that is new says that its nova-compute started. Before Liberty nothing but the count tells.
+    // A new row means that nova-compute started. Before Liberty, only report_count shows it.
     return hasReported(was && { ...was, last_seen_up }, { report_count, last_seen_up });
   });
   if (alive.length === 0) return;
@@ -53,14 +52,10 @@ export async function checkDead(target: NovaTarget, seen: readonly LeftHost[]): 
   throw new MigrationError("N2I-E316", `nova-compute reported from ${listed(names, NAMED)}`);
 }
 
-/**
- * Looks once more at the hosts of machines that are to move.
- *
- * @throws MigrationError N2I-E317 saying what stands against them
- */
+/** @throws MigrationError N2I-E317 with the reasons against source or destination hosts */
 export async function checkPairs(world: MoveWorld, { manifest, lines }: MovePlan): Promise<void> {
   const { mode, to, service_down_time: down, nova_bm } = manifest;
-  // The plan held aggregates against its machines, or was told not to.
+  // The plan has checked the aggregates, or was told not to.
   const driver = nova_bm === undefined ? {} : { driver: "baremetal" as const };
   const asked: MoveAsked = { mode, to, down, forceAggregates: true, reason: "", ...driver };
   const moves = createMoves(world, asked, () => []);

@@ -1,7 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import { readOsloFiles } from "../lib/files/oslo.ts";
 
-/** What says when Nova calls a nova-compute down. */
 export interface DownWords {
   readonly novaConf?: string;
   readonly serviceDownTime?: number;
@@ -10,12 +9,12 @@ export interface DownWords {
 /** Seconds. @source nova: [DEFAULT]service_down_time */
 const DOWN = 60;
 
-/** Seconds without a report after which Nova calls a nova-compute down. @throws MigrationError N2I-E104 */
+/** The same, or Nova's default. @throws MigrationError N2I-E104 */
 export async function downTime(words: DownWords): Promise<number> {
   return (await saidDownTime(words)) ?? DOWN;
 }
 
-/** The same where it was said; null otherwise. @throws MigrationError N2I-E104 */
+/** Seconds until a silent nova-compute is down, or null. @throws MigrationError N2I-E104 */
 export async function saidDownTime({
   serviceDownTime,
   novaConf,

@@ -17,14 +17,12 @@ import { readLeases } from "./leases/leases.ts";
 import { holderText, takenLocks } from "./leases/locks.ts";
 import { isFenced } from "./rules/move-hosts.ts";
 
-/** Who is asked. */
 interface Listed extends DownWords {
   readonly novaDb: string;
-  /** Of nova-baremetal: then its machines are listed. */
   readonly novaBmDb?: string;
 }
 
-/** Every machine of nova-baremetal, or else each that a nova-compute of Ironic offers or only an instance names, as rows for whoever reads them. */
+/** Lists nova-baremetal's machines, or those with an Ironic compute node or only an instance. */
 export function listHosts(
   { novaDb, novaBmDb, ...words }: Listed,
   work: (rows: AsyncIterable<OwnedRow>) => Promise<void>,
@@ -49,7 +47,7 @@ export function listHosts(
   });
 }
 
-/** Whether the ironic driver offers it, or none does: its compute node may be deleted while it has an instance. */
+/** Also without a compute node, which may be deleted while the node has an instance. */
 function isIronic({ computes }: OwnedMachine): boolean {
   return computes.length === 0 || computes.some((row) => row.hypervisor_type === "ironic");
 }
@@ -81,12 +79,10 @@ function rowOf(
   };
 }
 
-/** As Nova says it; null where it has no such service. */
 function upOf(service: ComputeHost | undefined, down: number): boolean | null {
   return service === undefined ? null : !isFenced(service) && isUp(service, down);
 }
 
-/** Machines of nova_bm, with their leases and locks where it was extended. */
 async function* legacyRows(
   bm: Database,
   hosts: ReadonlyMap<string, ComputeHost>,

@@ -13,11 +13,7 @@ import type { HostMoved } from "./host-moves.ts";
 import { openTarget } from "./open-target.ts";
 import type { MoveTarget } from "./target.ts";
 
-/**
- * Performs the run's plan, or goes on with it.
- *
- * @throws MigrationError N2I-E317 where no machine can be moved, N2I-E315 for the plan of a takeover
- */
+/** @throws MigrationError N2I-E317 if no machine can be moved, N2I-E315 for a takeover plan */
 export function moveHosts(
   variant: MoveTarget["variant"],
   words: LegacyPlaces & { readonly run: string },
@@ -29,7 +25,7 @@ export function moveHosts(
       checkMode(run, plan, variant);
       await checkMovable(plan);
       await checkWindow(run, "host move");
-      // What a plan was given for its boot files, its move wants too.
+      // The move needs the plan's options for boot files.
       const given = variant === "baremetal" ? await legacyWords(run, words) : words;
       const target = await openTarget(variant, given, keep, { readOnly: false }, sink.say);
       await saveOptions(run, "host", given);
@@ -39,7 +35,7 @@ export function moveHosts(
   );
 }
 
-/** @throws MigrationError N2I-E315 for the plan of a takeover, or of machines of Ironic in a run of nova-baremetal */
+/** @throws MigrationError N2I-E315 for the plan of a takeover, or for the other kind of machines */
 function checkMode(
   { path }: RunFolder,
   { manifest: { mode, nova_bm } }: MovePlan,
@@ -50,7 +46,7 @@ function checkMode(
       fix: "Leave --nova-bm-db out, or make a plan of its own with host plan.",
     });
   if (mode === "move") return;
-  // Nobody has watched its host, nor said that it is down.
+  // The host was neither watched nor confirmed as down.
   const by =
     nova_bm === undefined
       ? "Go on with host takeover"
@@ -60,9 +56,7 @@ function checkMode(
   });
 }
 
-/**
- * @throws MigrationError N2I-E317 with what stands against its machines, N2I-E306 for a plan without one
- */
+/** @throws MigrationError N2I-E317 with the reasons, N2I-E306 for a plan without machines */
 export async function checkMovable({ manifest, lines }: MovePlan): Promise<void> {
   const { counts, from, nova_bm } = manifest;
   const { machines, verdicts } = counts;

@@ -20,7 +20,6 @@ import { isFenced, type MoveWorld } from "./rules/move-hosts.ts";
 import { fenceLeg, fencePart, rowsLeg } from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";
 
-/** Nova, locked, with what a plan of a move does there. */
 interface HostSession {
   readonly session: RunSession;
   readonly target: NovaTarget;
@@ -28,15 +27,11 @@ interface HostSession {
     readonly rows: ReturnType<typeof rowsPart>;
     readonly fence: ReturnType<typeof fencePart>;
   };
-  /** @throws MigrationError N2I-E302 when the lock is lost */
+  /** @throws MigrationError N2I-E302 if the lock is lost */
   readonly check: () => Promise<void>;
 }
 
-/**
- * Nova of these plans, found to be the one they were made for, and locked for the time of `work`.
- *
- * @throws MigrationError N2I-E300 for another Nova, N2I-E302 when another run works on it
- */
+/** @throws MigrationError N2I-E300 for another Nova, N2I-E302 if another run works on it */
 export async function withHosts<T>(
   run: RunFolder,
   { database, identity }: Pick<MoveTarget, "database" | "identity">,
@@ -71,12 +66,12 @@ function deadHost(plans: readonly MovePlan[], id: number) {
 const NOTHING = (): Promise<void> => Promise.resolve();
 
 /**
- * Performs a plan: fences hosts, then moves machines, a transaction for each batch. What is done already is
- * found; a machine of which a row was changed since stays whole, and the others go.
+ * One transaction per batch. Resumes from existing changes. A machine with a changed row is skipped
+ * completely.
  *
- * @param begun runs before anything is written, when Nova is locked and nothing stands against the plan
- * @throws MigrationError N2I-E316 when a host that machines leave reports, N2I-E317 when a destination is
- *   not fit any more, N2I-E300 when a row is not as planned
+ * @param begun runs before the first write, after all checks
+ * @throws MigrationError N2I-E316 if a host that machines leave reports, N2I-E317 if a destination
+ * is no longer suitable, N2I-E300 if a row is not as planned
  */
 export function performMoves(
   run: RunFolder,
@@ -89,7 +84,7 @@ export function performMoves(
   return withHosts(run, place, [plan], async ({ session, target, parts, check }) => {
     const world = await place.world();
     await checkPairs(world, plan);
-    // Until a host is fenced its count must be what was watched: the fence's own statement goes by it.
+    // Before the fence, the plan's report_count counts: the fence statement compares it.
     const seen = isEachFenced(manifest, world)
       ? await silentSince(target, place, manifest, sink)
       : manifest.from;
@@ -112,7 +107,7 @@ export function performMoves(
       ({ done }) => `${counted(done, "row")} changed`,
     );
     if (!moved.stopped) {
-      // Whatever of it was cut goes on until then.
+      // A plan that was interrupted before this entry is resumed.
       await endPlan(session, plan.sha256);
       if (moved.excluded.length > 0 && moved.done + moved.found === 0) {
         const whys = moved.excluded.map(({ line, why }) => `${line.uuid}: ${why}`);
@@ -128,7 +123,7 @@ export function performMoves(
   });
 }
 
-/** Machines of which a row is neither as it was planned nor as it is to be: nothing of them is moved. */
+/** Machines with a row that is neither as planned nor moved. They are skipped completely. */
 async function changedMachines(
   { inspect }: NovaTarget,
   steps: readonly NovaStep[],
@@ -144,9 +139,9 @@ async function changedMachines(
 }
 
 /**
- * Rows of machines that as a rule are all as planned: their batch is written before it is begun and held in its
- * transaction, which is the look at them, and kept once it is begun. Where one was changed, nothing of it is, and
- * each row is looked at: what changes between that look and the transaction stops its batch.
+ * Writes a batch inside an open transaction, which replaces the inspection because rows usually
+ * match, and commits it after the journal entry. If a row differs, it rolls back and inspects each
+ * row.
  */
 function heldUntilBegun(
   { perform, ...part }: HostSession["parts"]["rows"],
@@ -181,7 +176,7 @@ function heldUntilBegun(
   };
 }
 
-/** Journal's name of plans that were gone through, whatever of them was left out. */
+/** Journal name of completed plans, even with skipped machines. */
 const ENDED = "host-plan";
 
 async function endPlan({ journal, now, by }: RunSession, id: string): Promise<void> {
@@ -190,25 +185,22 @@ async function endPlan({ journal, now, by }: RunSession, id: string): Promise<vo
   await journal.append({ do: "end", ...about, at: now() });
 }
 
-/** Whether a plan was gone through: what it left out another one takes up. */
+/** Whether a plan was completed. Its skipped machines need another plan. */
 export function isThrough({ sha256 }: MovePlan, entries: Entries): boolean {
   return entries.some((entry) => entry.do === "end" && entry.part === ENDED && entry.id === sha256);
 }
 
-/** A performed plan, for people. */
 export interface HostMoved {
-  /** What is counted: machines where each goes by itself. */
+  /** The unit of the counts: machines, if each moves separately. */
   readonly unit?: "machines";
   readonly fenced: number;
-  /** Rows of machines changed now, and those that were so already. */
+  /** Changed rows, and rows that had been changed before. */
   readonly rows: number;
   readonly found: number;
-  /** Machines that something stands against. */
   readonly blocked: number;
-  /** Machines that were to move and stayed whole, as somebody changed them since. */
+  /** Machines that others changed since the plan. */
   readonly left: readonly Left[];
   readonly stopped: boolean;
-  /** Hosts that machines left. */
   readonly hosts: readonly string[];
 }
 

@@ -6,10 +6,8 @@ import type { NovaStep } from "../model/nova/nova-plan.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import { fenceLeg, rowsLeg } from "./steps/host-move.ts";
 
-/** All that a run changed. */
 export const EVERYTHING = { all: true, wants: () => true };
 
-/** Rows that a rollback of this scope is to restore, fences among them, by the journal alone. */
 export async function rowsToRestore(
   plans: readonly MovePlan[],
   entries: Entries,
@@ -21,7 +19,6 @@ export async function rowsToRestore(
   return rows;
 }
 
-/** Hosts that this run keeps fenced, by the journal. */
 export async function fencesOf(
   plans: readonly MovePlan[],
   entries: Entries,

@@ -29,7 +29,6 @@ import { openTarget } from "./open-target.ts";
 import type { MoveAsked, MoveWorld } from "./rules/move-hosts.ts";
 import type { MoveScope, MoveTarget } from "./target.ts";
 
-/** What a plan is made with, besides the locations. */
 interface PlanOptions extends DownWords, MoveScope {
   readonly to?: readonly string[];
   readonly site?: string;
@@ -40,15 +39,12 @@ export interface HostPlanWords extends LegacyPlaces, PlanOptions {
   readonly run: string;
 }
 
-/** What was planned. */
 export interface PlannedMoves {
   readonly manifest: Omit<MoveManifest, "format" | "files">;
   readonly sha256: string;
-  /** Of its folder. */
   readonly path: string;
 }
 
-/** Makes a run's plan to move machines. */
 export function planMoves(words: HostPlanWords, sink: Sink): Promise<PlannedMoves> {
   const variant = words.novaBmDb === undefined ? "ironic" : "baremetal";
   return inRun(words.run, "host plan", { kind: "takeover", variant, create: true }, (run) =>
@@ -61,11 +57,7 @@ export function planMoves(words: HostPlanWords, sink: Sink): Promise<PlannedMove
   );
 }
 
-/**
- * The same in a run that is held, with what is open already.
- *
- * @throws MigrationError N2I-E315 in a run of another kind, N2I-E306 for a machine that does not exist
- */
+/** @throws MigrationError N2I-E315 in a run of another kind, N2I-E306 for an unknown machine */
 export async function makeMoves(
   run: RunFolder,
   target: MoveTarget,
@@ -89,7 +81,7 @@ export async function makeMoves(
       async (progress) => {
         for await (const page of planner.machines(options)) {
           for (const line of page) {
-            // Of a host that nothing leaves nothing is asked, and its queue is its own.
+            // Only hosts that machines leave are read, and have their queues purged.
             if (line.verdict === "move" && line.from !== line.to) left.add(line.from);
             tally.add(line);
             const wait = writer.write(line);
@@ -120,15 +112,11 @@ export async function makeMoves(
   }
 }
 
-/** The hosts that take machines, each once. */
 export function hostsIn({ to = [] }: Pick<PlanOptions, "to">): readonly string[] {
   return [...new Set(to.flatMap((word) => word.split(",")))].filter(Boolean);
 }
 
-/**
- * @param world Nova's hosts, which MySQL compares without case and everything else with it
- * @throws MigrationError N2I-E100
- */
+/** @throws MigrationError N2I-E100 */
 async function askedOf(
   run: RunFolder,
   mode: MoveMode,
@@ -143,25 +131,23 @@ async function askedOf(
   return { mode, to, down, forceAggregates, reason: `nova2ironic ${basename(run.path)}` };
 }
 
-/** @throws MigrationError N2I-E100 for a name that differs from a known one in case alone */
+/** @throws MigrationError N2I-E100 for a name that differs only in case from a known one */
 export function checkSpelling(name: string, known: readonly { readonly host: string }[]): void {
   const alike = known.filter(({ host }) => host.toLowerCase() === name.toLowerCase());
   if (alike.length > 0 && !alike.some(({ host }) => host === name))
     throw new MigrationError("N2I-E100", `Nova spells ${name} as ${alike[0]?.host}`);
 }
 
-/** The site document, and its digest. */
 export async function siteOf(path: string | undefined) {
   return path === undefined
     ? { site: NO_SITE, sha256: null }
     : await (await loadMappings()).site(path);
 }
 
-/** The same of one that was read, matched by their uuid and service_host. */
 function acceptedBy(site: Site): (machine: string, from: string) => readonly Acceptance[] {
   const entries = compileSite(site);
   return (uuid, service_host) =>
-    // Of all its columns Nova knows these.
+    // Nova knows only these two columns.
     entries.of({ node: { uuid, service_host } } as Machine).accept;
 }
 

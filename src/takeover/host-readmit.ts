@@ -38,12 +38,11 @@ export interface ReadmitWords extends LegacyPlaces {
 }
 
 /**
- * Lifts the fence of a host; machines that were taken stay where they are.
+ * Lifts the fence of a host. Moved machines stay on their new hosts.
  *
- * @returns milliseconds that its lease lasts from now, in which its agent is to begin, none without a lease; null
- *   where it is not fenced any more
- * @throws MigrationError N2I-E319 while its queue is not known to be empty, a machine of it is half way, an
- *   instance names it whose machine another host has, or its nova-compute runs
+ * @returns milliseconds in which its agent must start; 0 without a lease; null if it is not fenced
+ * @throws MigrationError N2I-E319 if its queue may not be empty, a move is unfinished, an instance
+ * names it while another host has the machine, or its nova-compute runs
  */
 export function readmit(
   variant: MoveTarget["variant"],
@@ -71,7 +70,7 @@ interface Readmitting {
   readonly sink: Sink;
 }
 
-/** Plans whose fence of a host stands, or that found nothing to fence. @throws MigrationError N2I-E319 without any */
+/** Includes plans without a service to fence. @throws MigrationError N2I-E319 */
 async function fencing(
   run: RunFolder,
   host: string,
@@ -89,7 +88,7 @@ async function fencing(
   });
 }
 
-/** The plan that took machines of a host. @throws MigrationError N2I-E319 where there is none */
+/** @throws MigrationError N2I-E319 if no plan moved machines of the host */
 async function taking(
   run: RunFolder,
   host: string,
@@ -103,7 +102,6 @@ async function taking(
   });
 }
 
-/** Restores the service of a host of Ironic. */
 async function liftFences(
   run: RunFolder,
   place: MoveTarget,
@@ -147,7 +145,6 @@ async function liftFences(
   });
 }
 
-/** Lifts the fence of the lease of a host of nova-baremetal. */
 async function liftLease(
   run: RunFolder,
   place: LegacyPlace,
@@ -160,7 +157,7 @@ async function liftLease(
   if (lease === undefined && hasLifted(host, entries)) return null;
   if (lease?.fenced_by === null) {
     if (!isLifting(host, entries)) return null;
-    // It was lifted, and who did it died before that was written down.
+    // It was lifted, but the process ended before its journal entry.
     await withLegacy(run, place, plans, locked, ({ session }) => lifting(session, host));
     return lasts(lease) ? lease.ttl - lease.age : null;
   }
@@ -171,7 +168,7 @@ async function liftLease(
       : `Lift the fence of ${host}'s lease in ${place.leases.shown}?`,
   );
   await withLegacy(run, place, plans, locked, async ({ session }) => {
-    // Another may have worked on it until the lock was had.
+    // Another process may have changed it before this one had the lock.
     await check();
     await lifting(session, host, async () => {
       if (lease !== undefined && !(await liftFence(place.leases, lease)))
@@ -182,11 +179,9 @@ async function liftLease(
 }
 
 /**
- * Watches a host, and sees that it may come back.
- *
- * @param held what of its machines another has
- * @returns asks the same again
- * @throws MigrationError N2I-E319 with all that stands against it
+ * @param held returns the conflicts of its machines
+ * @returns repeats the check
+ * @throws MigrationError N2I-E319 with all reasons
  */
 async function mayComeBack(
   place: MoveTarget,
@@ -209,7 +204,6 @@ async function mayComeBack(
   return check;
 }
 
-/** Whether a takeover found no service record to fence. */
 function tookUnfenced({ manifest: { mode, from } }: MovePlan, host: string): boolean {
   return mode === "takeover" && from.some((one) => one.host === host && one.id === null);
 }
@@ -218,10 +212,7 @@ function ofHost(host: string): (step: NovaStep) => boolean {
   return ({ before }) => before?.host === host;
 }
 
-/**
- * The report_count at which it stands still: what it was fenced at, or, where it ran since, what it has been
- * watched at for as long as Nova takes to call it down. Null: it runs.
- */
+/** A host that ran since its fence is watched again. Null: it runs. */
 async function silentAt(
   place: MoveTarget,
   host: string,
@@ -230,7 +221,7 @@ async function silentAt(
 ): Promise<number | null> {
   const seen = plans.flatMap(({ manifest }) => manifest.from.filter((one) => one.host === host));
   const now = await countOf(place, host);
-  // Where no plan has looked at it, nothing tells that it stands still.
+  // Without an earlier read in a plan, silence is not proved.
   const stands = seen.length > 0 && seen.every(({ report_count }) => (report_count ?? 0) === now);
   if (stands) return now;
   const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
@@ -251,7 +242,6 @@ function notPurged(host: string): string {
   return `whether ${queue} is empty is not known: run rabbitmqctl purge_queue ${queue} and give --queue-purged`;
 }
 
-/** What of both databases says that another host has, or takes, what this one would work on. */
 async function heldBy({ leases, database }: LegacyPlace, host: string): Promise<readonly string[]> {
   const named = await instancesOn(database, host);
   const taken = await takenNodes(

@@ -12,7 +12,6 @@ import { hasLifted, takenByHand } from "./baremetal/legacy-journal.ts";
 import { LEGACY } from "./baremetal/steps/legacy-begun.ts";
 import { fencesOf, rowsToRestore } from "./host-owned.ts";
 
-/** What is true of a run that moves machines, by its files alone, and what comes next. */
 export async function hostState(run: RunFolder) {
   const plan = await presentMoves(run);
   const { entries } = await readJournal(run);
@@ -40,7 +39,7 @@ export async function hostState(run: RunFolder) {
       ...{ move: progress.move, fence: progress.fence },
     },
     next: next(),
-    /** Rows of nova, or machines, that a rollback restores. */
+    /** Rows or machines that a rollback restores. */
     changed: progress.changed,
   };
 }
@@ -58,7 +57,6 @@ async function progressOf(run: RunFolder, plan: MovePlan, entries: Entries) {
   };
 }
 
-/** Entries that begin a way there, or back. */
 const WAYS: ReadonlySet<string> = new Set(["begin", "undo"]);
 
 function nextOf(
@@ -70,13 +68,12 @@ function nextOf(
   if (last?.do === "undo") return "rollback";
   if (last?.do !== "undone") return isWhole(plan, entries) ? "verify" : null;
   if (rows === 0) return "nothing";
-  // A rollback of all that was cut: between two batches, or before the fence, which goes last.
+  // A rollback with --all was interrupted between batches, or before the fence.
   const way = batchesOf(entries, HOST_ROWS).findLast(({ do: act }) => WAYS.has(act));
   const cut = way?.do === "undo" && way.nodes === "all";
   return cut || rows === fences ? "rollback" : "verify";
 }
 
-/** Whether every machine that the plan moves was moved, by the journal. */
 function isWhole({ sha256, manifest }: MovePlan, entries: Entries): boolean {
   if (!plansOf(entries, ...HOST_PARTS).includes(sha256)) return false;
   const { open, rows, preExisting } = ownershipOf(entries, HOST_ROWS, sha256);
@@ -90,7 +87,7 @@ function legacyProgress({ manifest }: MovePlan, entries: Entries) {
   const open = [...begun.values()].filter((one) => one.open).length;
   const done = begun.size - open;
   const last = entries.findLast((entry) => "id" in entry && entry.part === LEGACY);
-  // A plan of another kind in this folder says nothing of what was begun.
+  // A plan of another kind does not describe the moves in the journal.
   const isUndoing = last?.do === "return" || manifest.nova_bm === undefined;
   const isUndone = last?.do === "returned" && done === 0;
   const isWhole = done >= manifest.counts.verdicts.move && done > 0;

@@ -30,20 +30,19 @@ export interface TakeoverWords extends HostPlanWords {
   readonly confirmedDown: boolean;
   readonly yes?: boolean;
   readonly settle?: number;
-  /** Only shows what would be done. */
+  /** Only shows the plan. */
   readonly plan: boolean;
 }
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two reads. */
 const PACE = 500;
 
 /**
- * Takes over the machines of a dead host: looks long enough that it is dead, fences it on the row its
- * heartbeat writes, then moves its machines. The same words go on where it was stopped.
+ * The fence is in the row of the host's heartbeat. The same command resumes.
  *
- * @param show is given the plan before anybody is asked
- * @returns null where nothing was done
- * @throws MigrationError N2I-E316 when the host is alive
+ * @param show receives the plan before the question
+ * @returns null if nothing was done
+ * @throws MigrationError N2I-E316 if the host is up
  */
 export function takeOver(
   words: TakeoverWords,
@@ -68,7 +67,7 @@ export function takeOver(
           );
           return foundDone(plan, entries);
         }
-        // A host is not fenced for nothing.
+        // A host is fenced only if machines can be moved.
         await checkMovable(plan);
         await checkWindow(run, "host takeover");
         await saveOptions(run, "host", words);
@@ -82,7 +81,7 @@ export function takeOver(
   );
 }
 
-/** The plan of a takeover of this host that has begun; null if the host has to be read again. */
+/** Null if the host must be watched again. */
 async function begunPlan(
   run: RunFolder,
   place: MoveTarget,
@@ -99,24 +98,18 @@ async function begunPlan(
   if ((await rowsToRestore([plan], entries)) === 0) return null;
   const isUndoing = last?.do === "undo" || last?.do === "undone";
   if (!isUndoing && !isThrough(plan, entries)) return plan;
-  // Machines that the takeover left, or that a rollback restored, are planned again. Without any, its plan stays.
+  // Remaining or restored machines are planned again. Otherwise the plan is kept.
   for await (const nodes of (await place.machines()).owned(from)) if (nodes.length > 0) return null;
   return plan;
 }
 
-/** A takeover that came to its end, of a host that has no machine any more. */
 async function foundDone(plan: MovePlan, entries: Entries): Promise<HostMoved> {
   const found = await rowsToRestore([plan], entries, { all: false, wants: () => true });
   const hosts = plan.manifest.from.map(({ host }) => host);
   return { fenced: 0, rows: 0, found, blocked: 0, left: [], stopped: false, hosts };
 }
 
-/**
- * Says what of these words a plan that was begun does not go by.
- *
- * @throws MigrationError N2I-E100 where it was begun with other ones that decide where machines go, or when
- *   their host counts as dead
- */
+/** @throws MigrationError N2I-E100 if options differ from the started plan */
 async function goOn(
   run: RunFolder,
   { manifest, sha256 }: MovePlan,
@@ -147,10 +140,9 @@ async function goOn(
 }
 
 /**
- * Watches the host for as long as Nova takes to call one down, then plans by what it was seen to report: a fence goes by
- * that, and not by a report that came after it.
+ * Watches the host before the plan, because the fence compares the observed report_count.
  *
- * @param before runs once the host was watched
+ * @param before runs after the watch
  * @throws MigrationError N2I-E316
  */
 export async function watchedPlan(
@@ -176,7 +168,7 @@ interface Planning {
   readonly before?: () => Promise<void>;
 }
 
-/** Requests that are under way may end though their host is dead: in the API, the scheduler or a conductor. */
+/** The API, the scheduler or a conductor may still finish requests for a dead host. */
 async function settle(
   { database }: Pick<MoveTarget, "database">,
   { from, settle: seconds = 0 }: TakeoverWords,
@@ -194,7 +186,7 @@ async function settle(
   }
 }
 
-/** Somebody besides Nova's own row says that the host is down: a person, or the site's fence. */
+/** Confirmation in addition to Nova's row: by the operator, or by the site's fence. */
 export async function askDown(
   { from, confirmedDown, fenceCommand, yes = false }: TakeoverWords,
   { machines, to }: { readonly machines: number; readonly to: string },

@@ -24,21 +24,16 @@ import type { Compared } from "./target.ts";
 export interface HostVerifyWords extends LegacyPlaces {
   readonly run: string;
   readonly allRows?: boolean;
-  /** The operator's word that the queues of hosts that machines left are empty. */
+  /** The operator confirms that the queues of the former hosts are empty. */
   readonly queuePurged?: boolean;
 }
 
-/** How many rows were as they should be, and how many not. */
 interface HostVerified {
   readonly validated: number;
   readonly wrong: number;
 }
 
-/**
- * Compares the host of each machine with the plans of a run, and checks that the old hosts are silent and their queues empty.
- *
- * @throws MigrationError N2I-E326 where the plan moves no machine
- */
+/** @throws MigrationError N2I-E326 if the plan moves no machine */
 export async function verifyHosts(words: HostVerifyWords, sink: Sink): Promise<HostVerified> {
   const run = await openRun(words.run, { create: false });
   return closing(async (keep) => {
@@ -95,19 +90,19 @@ async function* judged(
     const planned = plans
       .flatMap(({ manifest }) => manifest.from)
       .filter(({ host }) => host === left.host);
-    // A nova-compute whose service record was deleted makes a new record when it starts, which is not fenced.
+    // A nova-compute whose service record was deleted creates a new record, which is not fenced.
     const isNew =
       planned.length > 0 && service !== undefined && planned.every(({ id }) => id !== service.id);
-    // Who readmitted it looked at the rest before.
+    // Readmission made the other checks.
     if ((isNew || !fenced) && (await wasReadmitted(left.host, plans, entries))) continue;
     const ran =
       lease === undefined
         ? service !== undefined && service.report_count !== left.report_count
         : ranSinceFenced(left, service, lease);
     const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
-    // Whose fence was somebody else's, that one lifts; only the queue is to have been empty by then.
+    // A fence by others is lifted by them. This run only needs an empty queue.
     const ours = plans.some(({ manifest }) => fences(manifest, left.host));
-    // A host without a lease or a service record has no fence, and is not to run either before it is readmitted.
+    // A host without a lease or service has no fence, and must not run before it is readmitted.
     const taken = ours || plans.some(({ manifest }) => wasTakenOver(manifest, left.host));
     const started = isNew && taken;
     const runs =
@@ -127,7 +122,7 @@ function fences({ fence }: MovePlan["manifest"], host: string): boolean {
   return fence.some(({ before }) => before?.host === host);
 }
 
-/** Whether this run lifted its fence of a host since machines left it, by the journal. */
+/** Whether this run lifted the host's fence after its last move, from the journal. */
 async function wasReadmitted(
   host: string,
   plans: readonly MovePlan[],
@@ -150,7 +145,7 @@ function judgeHost(
 ): RowVerdict {
   const resource = `services:${service?.id ?? id ?? host}`;
   const row = (reason: string | null): RowVerdict => verdictsOf(null)(resource, reason);
-  // Its record was deleted, before it was taken over or since: nova-compute makes a new one when it starts.
+  // The record was deleted. nova-compute creates a new one when it starts.
   if (service === undefined) return row(null);
   if (started)
     return row(

@@ -6,14 +6,14 @@ import type { Sink } from "../run/sink.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
 import type { MoveTarget } from "./target.ts";
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two reads. */
 const PACE = 500;
 
 /**
- * By our own monotonic clock: that of the other host, or a jump of the server's, decides nothing alone.
+ * Uses a monotonic clock, because the clock of the host or the server may be wrong.
  *
- * @returns what it was seen to have reported all the while; undefined where Nova has none there
- * @throws MigrationError N2I-E316 when it reports meanwhile
+ * @returns the constant report of the host; undefined if Nova has no service
+ * @throws MigrationError N2I-E316 if it reports
  */
 export async function watchHost(
   { database }: Pick<MoveTarget, "database">,
@@ -22,7 +22,7 @@ export async function watchHost(
   { say }: Pick<Sink, "say">,
 ): Promise<HostBeat | undefined> {
   const [seen] = await readBeats(database, [host]);
-  // What it lacks the plan tells.
+  // The plan reports the missing service.
   if (seen === undefined) return undefined;
   const end = moment() + seconds * 1000;
   say(
@@ -38,10 +38,7 @@ export async function watchHost(
   }
 }
 
-/**
- * Whether a host that reported since it was fenced is silent again: watched as long as one that is called
- * dead, since its own clock may lie.
- */
+/** Watches a fenced host as long as a dead one, because its clock may be wrong. */
 export async function isSilentAgain(...watched: Parameters<typeof watchHost>): Promise<boolean> {
   return watchHost(...watched).then(
     () => true,

@@ -22,18 +22,15 @@ import type { MoveWorld } from "./rules/move-hosts.ts";
 import { createMoves } from "./rules/moves.ts";
 import type { MoveScope, MoveTarget } from "./target.ts";
 
-/** Where everything is that a move looks at. */
 export interface HostPlaces extends TargetOptions {
   readonly novaDb?: string;
   readonly novaApiDb?: string;
 }
 
 /**
- * Opens Nova, and its API's database and Ironic where they are given.
- *
- * @param asksIronic false where a login is for other services: its machines are none of Ironic's
- * @throws MigrationError N2I-E206 with the GRANTs that are missing, before anything is written, N2I-E202
- *   and N2I-E203 for a database that is another than its option says
+ * @param asksIronic false if the login is for other services
+ * @throws MigrationError N2I-E206 with the missing GRANTs, before the first write, N2I-E202 and
+ * N2I-E203 for the wrong database
  */
 export async function openHostPlace(
   words: HostPlaces,
@@ -81,7 +78,6 @@ export async function openHostPlace(
 
 type Machines = Awaited<ReturnType<typeof openMachines>>;
 
-/** Nodes in pages, with the host that owns them where that was said. */
 async function* chosen(
   machines: Machines,
   { from, node = [] }: MoveScope,
@@ -106,7 +102,7 @@ async function* chosen(
   yield { nodes, from: null };
 }
 
-/** The host whose nova-compute manages a machine: that of its instance, which its node follows. */
+/** The host of a machine: that of its instance, which the compute node follows. */
 function ownerOf({ computes, instances }: Awaited<ReturnType<Machines["of"]>>[number]): string {
   return instances[0]?.host ?? computes[0]?.owner ?? "";
 }
@@ -116,7 +112,7 @@ async function readMoveWorld(
   identity: NovaIdentity,
   api: Database | null,
 ): Promise<MoveWorld> {
-  // At once: a connection more, which a move asks beside the transaction that it holds.
+  // At once, on a second connection next to the open transaction.
   const [hosts, types] = await Promise.all([readComputeHosts(database), hypervisorTypes(database)]);
   return {
     ...{ identity, hosts, types },
@@ -125,7 +121,7 @@ async function readMoveWorld(
   };
 }
 
-/** Host -> its aggregates; null where they are in nova_api and that was not given. */
+/** Host -> its aggregates; null if they are in nova_api, which was not given. */
 async function readMembers(
   database: Database,
   { schema_version }: NovaIdentity,

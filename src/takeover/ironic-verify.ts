@@ -9,7 +9,6 @@ import type {
 import { judgeComputes, verdictsOf } from "./rules/verdicts.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
-/** Compares Nova with what was to become of each machine of Ironic. */
 export async function* compareMoves(
   place: MoveTarget,
   { plans, hosts }: Compared,
@@ -18,7 +17,7 @@ export async function* compareMoves(
   const seen = new Set<string>();
   for (const { lines } of plans)
     for await (const batch of lines()) {
-      // What a later plan said of a machine counts.
+      // The latest plan of a machine counts.
       const own = batch.filter(({ uuid, verdict }) => verdict !== "blocked" && !seen.has(uuid));
       for (const { uuid } of own) seen.add(uuid);
       const nodes = own.map(({ uuid }) => uuid);
@@ -52,12 +51,12 @@ function* judgeMachine(
         : null;
     if (served === from)
       return `it still names ${from}; nova-compute of ${to} takes it at its next pass`;
-    // An idle machine goes by Nova's hash ring wherever that says.
+    // Nova's hash ring may assign an idle machine to any host.
     return instances.length === 0 ? null : `it names ${served}, and was to be ${to}`;
   });
 }
 
-/** A node that names an instance Nova has not: whoever serves it tears it down, or nobody ever does. */
+/** A node with an instance that Nova does not have: its nova-compute may tear it down. */
 function orphaned(instance: string | null, tenant: NodeTenant): string | null {
   if (tenant === undefined)
     return "orphaned: it was deleted since, and whether Ironic's node still names it is not known; give --ironic-db or a login";

@@ -12,20 +12,15 @@ import { openHostPlace } from "./host-world.ts";
 import { compareMoves } from "./ironic-verify.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
-/** What each operation does for the machines of one variant. */
 export interface OpenTarget extends MoveTarget {
-  /** Asked before a plan is performed. */
+  /** The question before a plan is performed. */
   readonly question: (manifest: MovePlan["manifest"]) => string;
   readonly move: (run: RunFolder, plan: MovePlan, sink: Sink) => Promise<HostMoved>;
   /** Compares each machine of these plans with its planned state, the present plan first. */
   readonly compare: (facts: Compared) => AsyncIterable<RowVerdict>;
 }
 
-/**
- * Opens the databases for the machines of one variant.
- *
- * @throws MigrationError as `openHostPlace`, and for nova-baremetal as `openLegacyPlace`
- */
+/** @throws MigrationError as `openHostPlace`, and for nova-baremetal as `openLegacyPlace` */
 export async function openTarget(
   variant: MoveTarget["variant"],
   words: LegacyPlaces,

@@ -28,7 +28,7 @@ import { type RunArgs, runOptions } from "../options/window/run.ts";
 import { aside } from "../print/events.ts";
 import { tookText, verbosely } from "../verbose.ts";
 
-/** Loads the code of a command. It is called when the command runs, so that help and completion load no driver. */
+/** Loads the code of a command when it runs, so that help and completion load no driver. */
 type Work = () => Promise<(args: never, program?: Argv) => Promise<void>>;
 
 type Command = readonly [options: Declared, work: Work];
@@ -38,7 +38,7 @@ async function walking(): ReturnType<Work> {
   return (args: RunArgs) => runCommand(args, handsOf(args));
 }
 
-/** The commands as functions: what `run` walks is called in this process, and none is started. */
+/** The commands as functions: `run` performs its stages in this process. */
 function handsOf({ quiet, json, progressInterval, yes, config, without }: RunArgs): Hands {
   const voice = {
     ...{ quiet, json, yes, config, without, "progress-interval": progressInterval },
@@ -66,7 +66,7 @@ function handsOf({ quiet, json, progressInterval, yes, config, without }: RunArg
       const [, load] = find(name);
       const work = await load();
       io().status = undefined;
-      await work(args as never); // as the command's own table declares them
+      await work(args as never); // the command's own options declare them
       return io().status ?? 0;
     },
   };
@@ -79,7 +79,6 @@ const GROUPS: { readonly [group: string]: string } = {
   serve: "Serve os-baremetal-nodes, manageable machines or switchovers over HTTP",
 };
 
-/** Every command, in the order help lists them. */
 const COMMANDS: readonly Command[] = [
   [extractOptions, async () => (await import("./extract.ts")).extractCommand],
   [powerOptions, async () => (await import("./power.ts")).powerCommand],
@@ -125,7 +124,7 @@ const COMMANDS: readonly Command[] = [
   [completionOptions, async () => async (_, program) => void program?.showCompletionScript()],
 ];
 
-/** The options of the command line under way that have their default value: yargs' types do not have them. */
+/** The options that have their default value, which yargs' types do not declare. */
 function usualOf(yargs: Argv): object {
   const { parsed } = yargs as unknown as { parsed: { readonly defaulted: object } | false };
   return parsed === false ? {} : parsed.defaulted;
@@ -137,7 +136,6 @@ function logged({ serves }: Declared, args: { readonly [name: string]: unknown }
   if (typeof run === "string" && serves !== true) logTo(resolve(io().cwd(), run));
 }
 
-/** Every command that help lists, as it is declared. */
 export function declaredCommands(): readonly Declared[] {
   return COMMANDS.map(([options]) => options).filter(({ describe }) => describe !== false);
 }
@@ -146,7 +144,7 @@ export function commandNames(): readonly string[] {
   return [...Object.keys(GROUPS), ...declaredCommands().map(nameOf)];
 }
 
-/** The second words of a group; none for any other word. */
+/** The actions of a group; none for any other name. */
 export function actionsOf(group: string): readonly string[] {
   const names = COMMANDS.map(([options]) => nameOf(options).split(" "));
   return names.flatMap(([first, second]) =>
@@ -154,14 +152,14 @@ export function actionsOf(group: string): readonly string[] {
   );
 }
 
-/** The command that a command line begins with, or its group; null if it begins with neither. */
+/** The command or group at the start of a command line, or null. */
 export function commandIn([first = "", second = ""]: readonly string[]): string | null {
   const actions = actionsOf(first);
   if (actions.length > 0) return actions.includes(second) ? `${first} ${second}` : first;
   return COMMANDS.some(([options]) => nameOf(options) === first) ? first : null;
 }
 
-/** The program with its commands, and the options of every command. @param begin is called before a command runs */
+/** Adds the commands and the common options. @param begin is called before a command runs */
 export function addCommands(program: Argv, begin: () => void): Argv {
   const groups = new Set<string>();
   const every = isCompleting() ? everyCommand : hidden(everyCommand);
@@ -188,7 +186,7 @@ function isCompleting(): boolean {
   return io().words.includes("--get-yargs-completions");
 }
 
-/** @param words the command's, without its group */
+/** @param words the command without its group */
 function addCommand(to: Argv, [options, work]: Command, words: string, begin: () => void): Argv {
   return to.command({
     command: words,
@@ -199,14 +197,14 @@ function addCommand(to: Argv, [options, work]: Command, words: string, begin: ()
         .middleware((args) => addConnections(args, options, usualOf(yargs)), true)
         .middleware((args) => checkTogether(options, args), true)
         .middleware((args) => checkColumnOptions(options, args))
-        // A command line that yargs refuses is not logged: its --run may be wrong.
+        // yargs has accepted the command line, so its --run is valid.
         .middleware((args) => logged(options, args)),
     async handler(args) {
       begin();
       const run = await work();
       if (typeof args.dbTimeout === "number") setDatabaseTimeout(args.dbTimeout);
       verbosely(args, nameOf(options));
-      // A command without lists prints for people.
+      // A command without lists prints text.
       await run({ format: "table", ...args } as never, to);
       const text = args.verbose === true ? tookText() : null;
       if (text !== null) aside(text);

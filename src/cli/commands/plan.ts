@@ -65,7 +65,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     args,
     `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !wantsPower(counts))}`,
   );
-  // CI has to see that nothing would be loaded.
+  // CI detects by this status that nothing would be loaded.
   if (loadable(counts) === 0 && isHeldUp(counts)) return exitWith(EXIT_STATUS.empty.status);
   const { hosts = 0, flavors = 0, api = 0 } = nova ?? {};
   const rows = counts.nodes + counts.ports + hosts + flavors + api;
@@ -81,19 +81,19 @@ const ORDER: readonly Verdict[] = [
   "skipped",
 ];
 
-/** Lines of findings and their examples: with what stands around them they fit on a page. */
+/** Lines of findings and their examples that fit on a page with the other lines. */
 const PAGE = 36;
 
-/** Findings without a machine that are shown one by one. */
+/** Findings without a machine that are shown individually. */
 const LATE = 5;
 
 type Counts = PlanCounts["findings"];
 
 /**
- * What a plan says of its machines. A few are lines of their own, those that need a look first; of many the
- * verdicts are counted, and each finding that blocks has three machines as examples.
+ * Lists a few machines, problems first. For many, the verdicts are counted, and each blocking
+ * finding has three example machines.
  *
- * @param all every machine, however many there are
+ * @param all every machine, regardless of the count
  */
 function createLines(all: boolean) {
   const lines: { readonly verdict: Verdict; readonly text: string }[] = [];
@@ -139,7 +139,7 @@ function machineLines(
   return [...ordered.map(({ text }) => text), ""];
 }
 
-/** @param bare their numbers are seen already */
+/** @param bare without the counts, because every machine is listed */
 function verdictLines(verdicts: PlanCounts["verdicts"], bare: boolean): readonly string[] {
   const shown = ORDER.filter((verdict) => verdicts[verdict] > 0);
   const lines = shown.map((verdict) => {
@@ -157,7 +157,7 @@ function lateLines(late: readonly Finding[]): readonly string[] {
   return ["Of no machine:", ...worst.slice(0, LATE).map(renderFinding), ...rest];
 }
 
-/** Open findings, those that block with machines as examples; apart from them what somebody accepted. */
+/** Open findings, the blocking ones with example machines, then the accepted ones. */
 function findingLines(
   { findings, accepted }: { readonly findings: Counts; readonly accepted: Counts },
   examples: ReadonlyMap<string, readonly (readonly string[])[]>,
@@ -179,5 +179,5 @@ function findingLines(
 }
 
 function rank(code: string): number {
-  return ["blocks", "warning", "note"].indexOf(FINDINGS[code as FindingCode].severity); // as counted
+  return ["blocks", "warning", "note"].indexOf(FINDINGS[code as FindingCode].severity); // the keys of the counts are codes
 }

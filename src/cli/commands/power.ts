@@ -9,7 +9,6 @@ import { powerView, summary } from "../views/power.ts";
 import { groups } from "../views/power-groups.ts";
 import { exitWith, say, sinkOf, type Voice } from "./shared.ts";
 
-/** Shows the machines in trouble, what they have in common, and what comes next. */
 export async function powerCommand(args: Voice & FormatOptions & PowerAsked): Promise<void> {
   const done = await power(args, sinkOf(args));
   if (done === null) return say(args, AFTER.stoppedPower(args));

@@ -15,7 +15,7 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
   if (args.plan) return rollback.preview(sink);
   const left = gatherLeft(args);
   const ended = await rollback.back(sink, left.add).catch(async (cause: unknown) => {
-    // What is known by then is printed all the same.
+    // Prints the conflicts that were found before the failure.
     if (left.any()) await printView(left.view(), how);
     throw cause;
   });

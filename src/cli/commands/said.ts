@@ -2,12 +2,7 @@ import { MigrationError } from "../../lib/error.ts";
 import { kebab } from "../../run/next.ts";
 import { io } from "../io.ts";
 
-/**
- * Refuses options on the command line that this kind of run does not use.
- *
- * @param what the command: `host move`
- * @throws MigrationError N2I-E100
- */
+/** @param what the command: `host move` @throws MigrationError N2I-E100 */
 export function refuseOptions(what: string, names: readonly string[]): void {
   for (const word of io().words) {
     const [, said = ""] = /^--([\w-]+)/.exec(word) ?? [];
@@ -16,11 +11,10 @@ export function refuseOptions(what: string, names: readonly string[]): void {
   }
 }
 
-/** Options for machines of nova-baremetal alone, and for those of Ironic alone. */
+/** Options only for machines of nova-baremetal, and only for machines of Ironic. */
 const LEGACY = ["tftp-root", "tftp-from", "root-uuid", "my-ip"];
 const IRONIC = ["ironic-db", "ironic-url"];
 
-/** Refuses options of the other kind of machines. @throws MigrationError N2I-E100 */
 export function checkMode(action: string, legacy: boolean): void {
   const what = legacy
     ? `host ${action} for machines of nova-baremetal (--nova-bm-db)`

@@ -7,7 +7,7 @@ import type { ServeArgs } from "../options/serve.ts";
 import { createEvents } from "../print/events.ts";
 import { note } from "./shared.ts";
 
-/** Callers of a service that writes find Ironic by the service's own login. */
+/** A service that writes uses its own login for Ironic, not the caller's. */
 const OWN = { fromCatalog: false, interface: "public", novaCompat: false } as const;
 
 export function proxyCommand(args: ServeArgs): Promise<void> {
@@ -36,7 +36,7 @@ function told(args: ServeArgs) {
 }
 
 function requestLines({ quiet, json }: ServeArgs): (request: Served) => void {
-  // Of this command, whoever's connection it is that a request came on.
+  // A request may arrive on a connection outside this command's context.
   const { stderr } = io();
   const emit = createEvents(stderr, Date.now);
   return (request) => {

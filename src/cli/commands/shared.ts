@@ -21,13 +21,12 @@ import { guardsView, statesView, undoView } from "../views/previews.ts";
 import { severalLines } from "../views/several.ts";
 import { faultsView, verdictsView } from "../views/verify.ts";
 
-/** What main's global options say of the output. */
 export interface Voice {
   readonly quiet: boolean;
   readonly json: boolean;
-  /** Seconds between two progress lines where there is no terminal. */
+  /** Seconds between two progress lines without a terminal. */
   readonly progressInterval: number;
-  /** One stage of a run, which says itself what comes next. */
+  /** A stage of `run`, which prints the next command itself. */
   readonly walked?: boolean;
 }
 
@@ -42,7 +41,7 @@ function progressOf(stage: string, total: number | undefined, voice: Voice) {
   });
 }
 
-/** Dates by the clock of this command: progress is measured by what BMCs are waited for. */
+/** Progress uses the same clock as BMC timeouts. */
 function progressClock(): () => number {
   const { clock } = io();
   if (clock === undefined) return Date.now;
@@ -50,10 +49,10 @@ function progressClock(): () => number {
   return () => began + clock.now();
 }
 
-/** Milliseconds between two looks at whether something is to be said. */
+/** Milliseconds between two checks whether a progress line is due. */
 const PULSE = 1000;
 
-/** Does the work, and calls once a second meanwhile: who waits is told for what. */
+/** Calls `pulse` every second during the work, to show progress of a slow step. */
 async function pulsing<T>(title: string, pulse: () => void, work: () => Promise<T>): Promise<T> {
   const began = Date.now();
   const timer = setInterval(pulse, PULSE);
@@ -66,12 +65,11 @@ async function pulsing<T>(title: string, pulse: () => void, work: () => Promise<
   }
 }
 
-/** Whether a signal stopped the command: its stage may be incomplete. */
 function isInterrupted(): boolean {
   return [130, 143].includes(io().status ?? 0);
 }
 
-/** Runs one stage: drawn by listr2 on a terminal, as dated lines or events elsewhere. Nothing else may print meanwhile. */
+/** listr2 draws the stage on a terminal. Nothing else may print. */
 async function inStage<T>(
   title: string,
   total: number | undefined,
@@ -117,7 +115,7 @@ async function inStage<T>(
   return result;
 }
 
-/** A line for people; machines get event lines instead. */
+/** A line for people. Programs read events instead. */
 export function say(voice: Voice, said: string): void {
   const lines = said.split("\n").filter((line) => voice.walked !== true || !NEXT.test(line));
   if (lines.length === 0) return;
@@ -126,7 +124,7 @@ export function say(voice: Voice, said: string): void {
   if (!voice.quiet && !voice.json) io().stderr.write(`${beside(text)}\n`);
 }
 
-/** A stage of a run begins: its name, and on a terminal the list of all. */
+/** The start of a stage: its name, and on a terminal the list of all stages. */
 function stage(voice: Voice, stages: readonly string[], at: number, takes: string | null): void {
   const known = takes === null ? "" : `, ${takes.startsWith("under ") ? "" : "about "}${takes}`;
   const text = `Stage ${at + 1} of ${stages.length}: ${stages[at]}${known}.`;
@@ -170,7 +168,7 @@ export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
 
 type At = FormatOptions & { readonly run?: string };
 
-/** Lines of several things; programs read them all. @param listing the command that lists them all */
+/** Prints many items by cause; other formats list all. @param listing the command that lists all */
 async function several(
   args: Voice & At,
   ...[what, things, listing]: Parameters<Sink["several"]>
@@ -184,12 +182,11 @@ async function several(
   if (lines.length > 0) printResult(args, lines.join("\n"));
 }
 
-/** A list, its machines with their names, BMCs and instances. */
 export function printMachines(view: View, { run, ...options }: At): Promise<void> {
   return knowing(run, (find) => printView(named(view, find), options));
 }
 
-/** The same of what a command did: words for columns that this list has not are told after it. */
+/** The same after a command that writes: reports options for columns that the list lacks. */
 export function printDone(view: View, { run, ...options }: At & Pick<Voice, "json">) {
   return knowing(run, async (find) => {
     const whole = named(view, find);
@@ -225,17 +222,16 @@ async function knowing<T>(run: string | undefined, work: (find: Find) => Promise
 
 type Find = ReturnType<typeof machineFinder>["find"];
 
-/** How results are wanted: in what form, and whether stderr is for machines. */
 type Telling = FormatOptions & Pick<Voice, "json">;
 
-/** Totals, which stand beside the result whatever is silenced: an event for machines. */
+/** A total next to the result, printed even with --quiet; an event for programs. */
 export function note(voice: Pick<Voice, "json">, text: string): void {
   log("said", { text });
   if (voice.json) createEvents(io().stderr, Date.now)("notice", { text });
   else io().stderr.write(`${beside(visibleLines(text).join("\n"))}\n`);
 }
 
-/** What was done, in words: the result where it is read by people, beside it where programs read. */
+/** A summary: part of the result in a table, otherwise on stderr. */
 export function printResult(how: Telling, text: string): void {
   if (how.format === "table") {
     log("said", { text });
@@ -243,20 +239,18 @@ export function printResult(how: Telling, text: string): void {
   } else note(how, text);
 }
 
-/** Result text for people or `less`; what came out of a database cannot repaint their screen. */
+/** Prints text without control characters, which a database value may contain. */
 export function print(text: string): void {
   const seen = visibleLines(text).join("\n");
   io().stdout.write(seen.endsWith("\n") ? seen : `${seen}\n`);
 }
 
-/** What was found, in lines: on a terminal folded at its width, with verdicts in colour. */
 export function printLines(text: string): void {
   const seen = visibleLines(text).join("\n");
   const shown = foldText(seen, widthOf({ format: "table" }));
   io().stdout.write(`${painted(shown)}\n`);
 }
 
-/** A line beside the result, folded at the terminal's width. */
 function beside(text: string): string {
   const { live, width } = terminalOf(io().stderr, io().env);
   return live ? foldText(text, width()) : text;

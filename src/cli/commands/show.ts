@@ -46,7 +46,6 @@ export async function showCommand(args: ShowArgs): Promise<void> {
   }
 }
 
-/** Verdicts of machines that apply does not load. */
 const SKIPPED = ["blocked", "conflict", "skipped"].map((verdict) => `Verdict=${verdict}`);
 
 const WHAT = {
@@ -55,11 +54,7 @@ const WHAT = {
   ...{ journal: "a journal", log: "a log", window: "a window's record" },
 } as const;
 
-/**
- * Prints the diff of the machine named by uuid or bm_nodes.id, or of every machine for "".
- *
- * @throws MigrationError N2I-E306 when the plan has no such machine
- */
+/** @param node uuid or bm_nodes.id; "" for every machine @throws MigrationError N2I-E306 */
 export async function printDiff(
   { origins, lines }: Pick<Extract<Shown, { readonly kind: "machines" }>, "origins" | "lines">,
   node: string,

@@ -13,7 +13,7 @@ export async function verifyCommand(args: VerifyArgs): Promise<void> {
   shown(args, await kind.verify(args));
 }
 
-/** `host verify`, which has the options of such runs alone. */
+/** `host verify`, which has only the options of such runs. */
 export async function verifyHostsCommand(args: Voice & FormatOptions & HostVerifyWords) {
   shown(args, await verifyTakeoverRun(args));
 }

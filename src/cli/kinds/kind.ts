@@ -11,7 +11,6 @@ import type { VerifyArgs } from "../options/verify.ts";
 import { EVERY } from "../views/every-row.ts";
 import { hostVerifiedText } from "../views/hosts.ts";
 
-/** The commands that every kind of run has. */
 export interface RunKind {
   readonly status: (
     run: RunFolder,
@@ -33,7 +32,7 @@ export interface RunVerified {
   readonly equal: boolean;
 }
 
-/** Verifies a run that is no migration, and lists its rows. */
+/** Verifies a run that is not a migration, and lists its rows. */
 export async function verifiedBy<A extends Voice & FormatOptions & { readonly run: string }>(
   args: A,
   verify: (args: A, sink: Sink) => Promise<{ readonly validated: number; readonly wrong: number }>,

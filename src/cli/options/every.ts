@@ -1,7 +1,7 @@
 import { ALL_DECISIONS, CONNECTIONS } from "../../run/next.ts";
 import { flag, grouped, number, word, words } from "./declared.ts";
 
-/** Options of the program, which every command has. */
+/** Options of every command. */
 export const everyCommand = grouped("Every command:", {
   quiet: flag("Print no progress", { alias: "q" }),
   verbose: flag("Print every row, progress every second, and the duration of each stage", {

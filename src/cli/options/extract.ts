@@ -27,7 +27,6 @@ export const extractOptions: Declared = {
   ],
 };
 
-/** How a fleet is asked unless the operator says otherwise. */
 const PACE = { inFlight: 256, rate: 400, deadline: 60 } as const;
 
 export const powerOptions: Declared = {

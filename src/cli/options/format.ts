@@ -2,7 +2,7 @@ import { FORMATS, type FormatOptions, QUOTES } from "../../lib/table/format.ts";
 import { flag, grouped, number, words } from "./declared.ts";
 
 /**
- * The output options of every command that lists or shows, named as OpenStack's clients name them.
+ * Named as in OpenStack's clients.
  *
  * @source openstack/cliff, cliff/display.py, lister.py, formatters/table.py
  */
@@ -38,14 +38,13 @@ const lists = {
   "all-rows": flag("table: show every row. By default, a long table is grouped by cause"),
 };
 
-/** Those of a command that lists. */
 export const listOptions = {
   ...formatOptions,
   ...grouped("Output:", { ...lists, "all-rows": { ...lists["all-rows"], alias: "all" } }),
 };
 
-/** Where --all says which machines. */
+/** For commands with another --all. */
 export const listOptionsWithoutAll = { ...formatOptions, ...grouped("Output:", lists) };
 
-/** Of a command whose list has one form. */
+/** For commands with a table only. */
 export const matchOption = grouped("Output:", { match: lists.match });

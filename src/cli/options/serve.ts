@@ -15,7 +15,7 @@ const CHECKS = {
   want: ["tls-cert: tls-key", "tls-key: tls-cert"],
 } as const satisfies Partial<Declared>;
 
-/** @param own what only this service has */
+/** @param own options of this service alone */
 function options(listen: string, policy: string, own: OptionTable): OptionTable {
   return {
     listen: word("HOST:PORT to listen on", { default: listen, form: LISTEN }),
@@ -42,7 +42,7 @@ function options(listen: string, policy: string, own: OptionTable): OptionTable 
   };
 }
 
-/** The commands of `serve`, in the order of help. */
+/** In the order of help. */
 export const SERVE = {
   proxy: {
     command: "serve proxy",

@@ -3,20 +3,18 @@ import { releaseNames } from "../../run/files/load-tables.ts";
 import { flag, grouped, number, type OptionTable, word, words } from "./declared.ts";
 
 const WANT_NOVA = "With --nova-db";
-/** Seconds that heartbeats may be watched. */
+/** Seconds. */
 const LONGEST_WATCH = 3600;
 
-/** No name begins or ends with a blank. `group:rack7` without a name is an incomplete value, not a host. */
+/** `group:rack7` without a name is an incomplete value, not a host. */
 const COMPUTE_HOST = [
   /^(?:(?:(?:host|group|shard):|(?![a-z]+:))[^\s=](?:[^=]*[^\s=])?=)?(?!(?:host|group|shard):)[^\s=](?:[^=]{0,253}[^\s=])?$/,
   "NAME, HOST=NAME, group:GROUP=NAME or shard:SHARD=NAME, without blanks around names",
 ] as const;
 const IMAGE = [/^(?:name:.+|[\w.-]{1,255})$/s, "an image id, or name:NAME"] as const;
 
-/** Where Nova is, and how its nova-computes are watched. */
 const NOVA = grouped("Nova:", {
   "nova-db": word("Nova's database: URL without password, file:PATH, env:NAME or conf:PATH"),
-  // Flavors are there since Newton.
   "nova-api-db": word("The nova_api database, in the same form. It contains flavors since Newton"),
   watch: number(`${WANT_NOVA}: seconds to check that nova-compute sends no heartbeat`, {
     default: WATCH_SECONDS,
@@ -24,7 +22,7 @@ const NOVA = grouped("Nova:", {
   }),
   "allow-running-compute": flag(`${WANT_NOVA}: continue although a nova-compute still reports`),
   "allow-queued-requests": flag(`${WANT_NOVA}: continue although nova-compute has queued requests`),
-  // The operator's word that no nova-compute runs, where nobody looks.
+  // The operator confirms that no nova-compute runs.
   "leave-nova": flag("Change only Ironic"),
   "compute-host": words(
     `${WANT_NOVA}: [HOST=|group:GROUP=|shard:SHARD=]NAME, the new compute host of the instances`,
@@ -39,7 +37,6 @@ const NOVA = grouped("Nova:", {
   flavor: words("Also change this flavor, which has only one of the two images: name or flavorid"),
 });
 
-/** Where Ironic is, and how fast it is worked with. */
 const IRONIC = grouped("Ironic:", {
   "ironic-db": word("Ironic's database: URL without password, file:PATH, env:NAME or conf:PATH"),
   via: {
@@ -48,14 +45,12 @@ const IRONIC = grouped("Ironic:", {
     describe: "Backend: db writes rows to the database, rest adopts machines over the API",
   },
   "ironic-url": word("REST: URL of the bare metal service. The login is in OS_* variables"),
-  // How many machines are adopted or deleted at once.
   "in-flight": number("REST: machines in progress at once (8)", { least: 1 }),
   "lock-wait": number("Seconds to wait for machines that a conductor has reserved", {
     default: 60,
   }),
 });
 
-/** How a cloud's APIs are called. */
 const CLOUD = grouped("OpenStack:", {
   "os-cloud": word("Cloud of clouds.yaml and secure.yaml (default: OS_CLOUD)"),
   "os-cacert": word("CA certificates (PEM)"),
@@ -63,11 +58,11 @@ const CLOUD = grouped("OpenStack:", {
   "api-timeout": number("Maximum seconds for an API call (60)", { above: 0 }),
 });
 
-/** What `--all-rows` means where `--diff` is. */
+/** With `--diff`. */
 export const ALL_ROWS =
   "Show every row. By default, a long list is grouped by cause. With --diff, also show NULL fields";
 
-/** What means the same to every command that has it. */
+/** Options with the same meaning in every command. */
 export const SHARED = {
   ...{ ...NOVA, ...IRONIC, ...CLOUD },
   run: word("The run's folder", { demandOption: true }),
@@ -80,7 +75,7 @@ export const SHARED = {
     "Version of ipmitool on the conductors, such as 1.8.19 (default: that of the release)",
     { form: [/^\d+\.\d+\.\d+/, "a version, such as 1.8.19"] },
   ),
-  // Machines that Nova manages once a run is finished.
+  // The machines belong to Nova after finish.
   "after-finish": flag("Run the command although finish ended this run"),
   "no-window": word("Write although the run's window is closed, and record this reason"),
   yes: flag("Answer yes to every question. Required without a terminal", { alias: "y" }),
@@ -88,15 +83,14 @@ export const SHARED = {
   "all-rows": flag(ALL_ROWS, { alias: "all" }),
 } satisfies OptionTable;
 
-/** Where Ironic is, for commands that take both backends. */
+/** Connections to Ironic, for commands with both backends. */
 export const TARGET = [
   ...["ironic-db", "via", "ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout"],
 ] as const satisfies readonly (keyof typeof SHARED)[];
 
-/** Where Nova's flavors are too. */
 export const NOVA_DATABASES = ["nova-db", "nova-api-db"] as const;
 
-/** What becomes of Nova's rows. */
+/** Options for changes of Nova's rows. */
 export const NOVA_ROWS = [
   ...["compute-host", "flavor-images", "deploy-kernel", "deploy-ramdisk", "flavor"],
 ] as const satisfies readonly (keyof typeof SHARED)[];
@@ -104,22 +98,22 @@ export const NOVA_ROWS = [
 /** For commands that change Nova's rows. */
 export const WATCH = ["watch", "allow-running-compute", "allow-queued-requests"] as const;
 
-/** Options that several commands have, in the order they are named. */
+/** Common options, in the given order. */
 export function common(...names: readonly (keyof typeof SHARED)[]): OptionTable {
   return Object.fromEntries(names.map((name) => [name, SHARED[name]]));
 }
 
-/** One of them that means something of its own here. */
+/** A common option with another description. */
 export function meaning(name: keyof typeof SHARED, describe: string): OptionTable {
   return { [name]: { ...SHARED[name], describe } };
 }
 
-/** One of them that this command does not do without. */
+/** A common option that this command requires. */
 export function needed(name: keyof typeof SHARED): OptionTable {
   return { [name]: { ...SHARED[name], demandOption: true } };
 }
 
-/** Machines by name. @param which what becomes of them: `Only this machine` */
+/** Machines by uuid. @param which the effect: `Only this machine` */
 export function nodeOption(which: string): OptionTable {
   return { node: words(`${which}: uuid or bm_nodes.id`) };
 }

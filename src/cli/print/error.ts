@@ -9,10 +9,9 @@ import { exitName } from "../views/explain.ts";
 import type { Emit } from "./events.ts";
 
 /**
- * An error as one paragraph for the terminal, the most important line last. A foreign error's
- * message may hold a row or a password: it is shown only where its wording is known to be harmless.
+ * The message of a foreign error may contain a row or a password, so it is shown only if known.
  *
- * @param debug adds the chain of causes: names, codes and places in the code, no messages of drivers
+ * @param debug adds the chain of causes with their position in the code
  */
 export function errorText(error: unknown, { debug }: { readonly debug: boolean }): string {
   const lines = error instanceof MigrationError ? refusalLines(error) : bugLines(error);
@@ -20,12 +19,11 @@ export function errorText(error: unknown, { debug }: { readonly debug: boolean }
   return [...chain, ...lines].map((line) => `${visibleLines(line).join("\n")}\n`).join("");
 }
 
-/** The exit status of what was caught: a refusal's own, 70 for a bug. */
 export function exitStatus(error: unknown): number {
   return error instanceof MigrationError ? error.exit : EXIT_STATUS.bug.status;
 }
 
-/** The error for programs: an event line of `--json`, a line of the run's log. */
+/** The error as an event of `--json` and as a line of the run's log. */
 export function refusalOf(error: unknown): JsonObject {
   const code = error instanceof MigrationError ? error.code : "N2I-E900";
   const message = error instanceof MigrationError ? error.message : safeMessage(error);
@@ -33,7 +31,7 @@ export function refusalOf(error: unknown): JsonObject {
   return { severity: "error", code, message, ...(why !== null && { why }), fix };
 }
 
-/** The last line of stderr under `--json`. Consumers take a name they do not know as a failure. */
+/** The last line of stderr with `--json`. Consumers treat an unknown name as a failure. */
 export function emitExit(
   emit: Emit,
   status: number,
@@ -70,13 +68,12 @@ function sentence(message: string): string {
   return /[.!?:]$/.test(message) ? message : `${message}.`;
 }
 
-/** What the system says when a process, or the whole host, has no more file descriptors. */
+/** Codes if the process or the host has no file descriptors left. */
 const OUT_OF_FILES: readonly unknown[] = ["EMFILE", "ENFILE"];
 
 /**
- * An error behind which is a want of file descriptors, as that: whatever met it first, it is no bug
- * and no fault of a disk, a BMC or a server. What was written is in no doubt by it: an error that
- * tells of a run that stopped midway stays what it is.
+ * Missing file descriptors look like a bug, or a failure of a disk, BMC or server. An error about a
+ * partly done change is kept.
  */
 export function outOfFiles(error: unknown): unknown {
   if (error instanceof MigrationError && !RENAMED.has(error.code)) return error;
@@ -91,17 +88,16 @@ export function outOfFiles(error: unknown): unknown {
   return error;
 }
 
-/** Refusals whose own advice would mislead: a disk, a run folder, a server, a host's programs. */
+/** Errors whose fix would mislead: a disk, a run folder, a server, a program. */
 const RENAMED: ReadonlySet<string> = new Set(["N2I-E110", "N2I-E120", "N2I-E200", "N2I-E400"]);
 
-/** Properties of drivers' and Node's errors that name a fault and never quote a value. */
+/** Properties of errors that never contain a value of a row. */
 const TELLING = ["code", "errno", "syscall", "sqlState", "address", "port", "hostname"] as const;
 
-/** Messages of the engine that name properties and variables of our code, or a package, and no values. */
+/** Messages of the JavaScript engine that contain names of code or packages, and no values. */
 const HARMLESS =
   /^Cannot find (module|package) '(@[\w-]+\/)?[\w-]+'|^(Cannot (read|set) properties of (undefined|null)( \((reading|setting) '\w+'\))?|Maximum call stack size exceeded|Invalid (array|string) length|[\w.]+ is not defined)$/;
 
-/** The causes below an error, outermost first, each with its place in the code. */
 function causes(error: Error): readonly string[] {
   const lines: string[] = [];
   const seen = new Set<unknown>([error]);
@@ -116,17 +112,13 @@ function causes(error: Error): readonly string[] {
   return lines;
 }
 
-/**
- * The name of an error with what can be shown of it safely. Knex, mysql2 and JSON.parse put the
- * values they worked on into their messages, so a message is withheld unless it is ours, a system
- * call's, or one of a few of the engine.
- */
+/** Messages of Knex, mysql2 and JSON.parse contain values, so only known messages are shown. */
 function safeMessage(error: unknown): string {
   if (!(error instanceof Error)) return `a ${typeof error} was thrown`;
   const name = /^\w+$/.test(error.name) ? error.name : "Error";
   if (error instanceof MigrationError) return `${error.code} ${error.message}`;
   const facts = TELLING.flatMap((key) => {
-    // A driver's error has more properties than its type; `unknown` makes us look before we print.
+    // The properties are not in the error's type.
     const value = (error as unknown as { readonly [key: string]: unknown })[key];
     return /^[\w.:-]{1,64}$/.test(String(value ?? "")) ? [`${key}=${String(value)}`] : [];
   });
@@ -135,7 +127,7 @@ function safeMessage(error: unknown): string {
   return facts.length === 0 ? `${name} (message withheld)` : `${name} ${facts.join(" ")}`;
 }
 
-/** At most ten lines of the stack, without the message they follow. */
+/** At most ten lines of the stack, without the message. */
 function frames(error: Error): readonly string[] {
   const stack = error.stack ?? "";
   const after = stack.indexOf(error.message);
@@ -146,7 +138,7 @@ function frames(error: Error): readonly string[] {
     .map(placed);
 }
 
-/** A line of a stack without the folder of the installation: `    at apply (src/engine/apply.js:12:34)`. */
+/** A stack line without the installation folder: `    at apply (src/engine/apply.js:12:34)`. */
 export function placed(line: string): string {
   const root = packageRoot();
   const folders = [pathToFileURL(root).href, root].flatMap((one) => [`${one}/dist/`, `${one}/`]);

@@ -3,7 +3,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { io, isForMachines } from "../io.ts";
 import { log } from "../log.ts";
 
-/** Additive only; a consumer passes over types it does not know. */
+/** New types may be added. Consumers ignore unknown types. */
 type EventType =
   | "stage_start"
   | "progress"
@@ -17,7 +17,7 @@ export type Emit = (type: EventType, fields: JsonObject) => void;
 
 export type Now = () => number;
 
-/** Event lines for `--json`: one JSON object a line, `v` the version of the form. */
+/** Event lines for `--json`: one JSON object per line; `v` is the version of the format. */
 export function createEvents(stream: Writable, now: Now): Emit {
   return (type, fields) => {
     stream.write(`${JSON.stringify({ v: 1, ts: timestamp(now()), type, ...fields })}\n`);
@@ -33,7 +33,6 @@ export function waiting(text: string): void {
   if (!io().words.some((word) => word === "-q" || word === "--quiet")) aside(text);
 }
 
-/** Says something that no stage asked for, amid whatever is going on. */
 export function aside(text: string): void {
   log("said", { text: text.trim() });
   const { stderr } = io();

@@ -6,12 +6,10 @@ import { renderObject, renderRows, type View } from "../../lib/table/table.ts";
 import { io } from "../io.ts";
 
 /**
- * Writes the chunks in order and waits whenever the reader is slower than we are. Chunks that are there already go
- * together: a call of the system for each line costs more than the line.
+ * Waits for a slow reader. Available chunks are written together, because a system call costs more
+ * than a line. If the reader ends, the chunks are still consumed: the caller's work depends on it.
  *
- * Whose reader has gone hears no more of them, and they are gone through all the same: who acts still goes by them.
- *
- * @throws MigrationError N2I-E120 when the stream breaks
+ * @throws MigrationError N2I-E120 if the stream breaks
  */
 export async function writeAll(
   out: Writable,
@@ -35,7 +33,7 @@ export async function writeAll(
   };
   try {
     for await (const chunk of chunks) {
-      // Comes round as soon as whoever gives the chunks has to wait.
+      // Runs as soon as the source of the chunks waits.
       if (held === "") setImmediate(flush);
       held += chunk;
       if (held.length >= out.writableHighWaterMark || unread.has(out)) flush();
@@ -52,10 +50,10 @@ export async function writeAll(
   }
 }
 
-/** Pipes that nobody reads any more; a process's own streams keep no error. */
+/** Pipes whose reader has ended. The process's own streams keep no error. */
 const unread = new WeakSet<Writable>();
 
-/** Calls when the reader of this stream has gone, as in `nova2ironic show | head`. */
+/** Calls back when the reader of this stream has ended, as in `nova2ironic show | head`. */
 export function onUnread(stream: Writable, gone: () => void): void {
   stream.on("error", (error: Error & { code?: string }) => {
     if (error.code !== "EPIPE") return;
@@ -65,11 +63,9 @@ export function onUnread(stream: Writable, gone: () => void): void {
 }
 
 /**
- * Watches a stream that commands print to without waiting, such as a file on a disk that fills up; a reader that has
- * gone is `endOnLostReader`'s.
+ * For output without waiting. `endOnLostReader` handles an ended reader.
  *
- * @returns waits until all is out
- * @throws MigrationError N2I-E120, from what is returned, when some of it could not be written
+ * @returns waits until everything is written; throws N2I-E120 if a write failed
  */
 export function onLost(stream: Writable): () => Promise<void> {
   let cause: unknown;
@@ -86,27 +82,23 @@ export function onLost(stream: Writable): () => Promise<void> {
   };
 }
 
-/** Resolves when all that was written is out, or when the stream is destroyed. */
 async function drained(out: Writable): Promise<void> {
   await new Promise<void>((resolve) => {
     out.write("", () => resolve());
   });
 }
 
-/**
- * @param view null: there is nothing to print
- * @throws MigrationError N2I-E100 when a column of the options does not exist, before any row is read
- */
+/** @throws MigrationError N2I-E100 for an unknown column, before any row is read */
 export async function printView(view: View | null, options: FormatOptions): Promise<void> {
   if (view !== null) await writeAll(io().stdout, renderRows(view, options, screen()));
 }
 
-/** @throws MigrationError N2I-E100 when a field of the options does not exist */
+/** @throws MigrationError N2I-E100 for an unknown field */
 export async function printObject(object: JsonObject, options: FormatOptions): Promise<void> {
   await writeAll(io().stdout, renderObject(object, options, screen()));
 }
 
-/** Columns that text may take; undefined for no limit. */
+/** Width in columns; undefined for no limit. */
 export function widthOf(options: FormatOptions): number | undefined {
   return tableLimit(options, screen());
 }

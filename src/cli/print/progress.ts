@@ -6,22 +6,20 @@ import { io, type Output } from "../io.ts";
 import { createEvents, type Now, timestamp } from "./events.ts";
 
 export interface ProgressLine {
-  /** What there is to do, once it is known, and what of it an earlier run had done. */
+  /** Sets the total and the count that an earlier run had done. */
   readonly expect: Expect;
-  /** So many are done, with those of an earlier run. */
   readonly at: Progress;
-  /** Nothing has come yet: says so where a line is due. */
+  /** Prints a line if one is due, without new items. */
   readonly pulse: () => void;
-  /** The stage has ended. */
   readonly done: (summary: string, interrupted?: boolean) => void;
 }
 
 interface ProgressOptions {
-  /** stderr: stdout is for the result. */
+  /** stderr, because stdout is for the result. */
   readonly stream: Output;
   readonly stage: string;
   readonly total?: number | undefined;
-  /** Milliseconds between two lines where no line can be drawn over. */
+  /** Milliseconds between two lines without a terminal. */
   readonly interval: number;
   readonly json: boolean;
   readonly quiet: boolean;
@@ -29,15 +27,11 @@ interface ProgressOptions {
   readonly env?: Environment;
 }
 
-/** Milliseconds between two drawings of the live line. */
 const REDRAW = 100;
 const SILENT: ProgressLine = { expect() {}, at() {}, pulse() {}, done() {} };
 const ERASE = "\r\x1b[2K";
 
-/**
- * The progress of one stage: a live line on a terminal, otherwise a dated line each interval or
- * each 5 % (at most one a second), or event lines. It writes only when called and holds no timer.
- */
+/** Without a terminal, a line each interval or each 5 %, at most one a second. Has no timer. */
 export function createProgress(options: ProgressOptions): ProgressLine {
   const { stream, stage, interval, json, quiet, clock, env = io().env } = options;
   if (quiet) return SILENT;
@@ -108,56 +102,45 @@ export function createProgress(options: ProgressOptions): ProgressLine {
   };
 }
 
-/**
- * What a stream can show.
- *
- * @param env TERM=dumb forbids every control code; colours (NO_COLOR) are listr2's alone
- */
 export function terminalOf(stream: Output, env: Environment) {
   return {
-    /** Whether a line may be drawn over again; never in a file, on a dumb terminal or on one without columns. */
     live: stream.isTTY === true && env.TERM !== "dumb" && stream.columns !== 0,
-    /** Columns of the screen now; 80 where it will not say. */
+    /** Current columns of the screen; 80 if unknown. */
     width: () => stream.columns || 80,
   };
 }
 
-/** How far a stage is. Null where there is no evidence yet. */
+/** The progress of a stage; null if not yet known. */
 type Evidence = {
   readonly done: number;
   readonly total: number | null;
-  /** Whole percent, rounded down. */
   readonly percent: number | null;
   /** Per second. */
   readonly rate: number | null;
-  /** Seconds still to go. */
   readonly eta: number | null;
-  /** Seconds since one was done, where that is more than a moment. */
+  /** Seconds since the last item, if more than two. */
   readonly idle?: number;
 };
 
-/** What is known of the time since the last one was done. */
 interface Since {
   /** Milliseconds. */
   readonly idle?: number;
-  /** The rate as the stage itself measured it; null where it does not know it yet. */
+  /** The rate as the stage measured it; null if not yet known. */
   readonly own?: number | null | undefined;
 }
 
-/** Milliseconds without one that is done before that is said. */
+/** Milliseconds without a new item until that is shown. */
 const IDLE = 2000;
 
-/** Milliseconds a rate must have been seen before anything is foretold from it. */
+/** Minimum milliseconds of measurement for an ETA. */
 const EVIDENCE = 2000;
 
 /**
- * The rate since the beginning, and when the stage will end. The end is withheld until 1 % and two
- * seconds are behind us: a forecast from less is a guess, and operators plan windows by it.
+ * The remaining time is withheld until 1 % and two seconds have passed, because operators plan
+ * windows with it. It is at least the time since the last item.
  *
  * @param elapsed milliseconds since the stage began
- * What takes long comes last: the end is no nearer than the last one done is past.
- *
- * @param before of `done`, what an earlier run had done: it says nothing of this one's rate
+ * @param before the part of `done` from an earlier run, ignored for the rate
  */
 export function measure(
   done: number,
@@ -193,7 +176,7 @@ function outstanding(done: number, total: number | null): string {
   return total === null ? "" : `${total - done} outstanding, `;
 }
 
-/** `1200 of 5000 (24 %), 310/s, ETA 13 s`. @param slow machines a minute instead */
+/** `1200 of 5000 (24 %), 310/s, ETA 13 s`. @param slow shows machines per minute */
 export function sentence(
   { done, total, percent, rate, eta, idle }: Evidence,
   slow = false,

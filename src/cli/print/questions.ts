@@ -4,7 +4,7 @@ import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import type { Sink } from "../../run/sink.ts";
 import { io } from "../io.ts";
 
-/** Asks on a terminal. Without a terminal, only `--yes` is an answer. @throws MigrationError N2I-E303, from each */
+/** Asks on a terminal. Otherwise, only `--yes` is an answer. @throws MigrationError N2I-E303 */
 export function questions(yes: boolean): Pick<Sink, "askable" | "confirm"> {
   return {
     askable: () => yes || askable(),
@@ -35,7 +35,7 @@ async function answerTo(question: string): Promise<string> {
   }
 }
 
-/** Ctrl-D and Ctrl-C at a question are no answers; after Ctrl-C the status says so too. */
+/** Ctrl-D and Ctrl-C at a question are no answers. Ctrl-C also sets the exit status. */
 function aborted(cause: unknown): string {
   if (!(cause instanceof Error) || cause.name !== "AbortError") throw cause;
   if (/Ctrl\+C/.test(cause.message)) io().status = EXIT_STATUS.interrupted.status;

@@ -3,13 +3,10 @@ interface Drawn {
   readonly colour: boolean;
 }
 
-/** Escapes of a terminal: on, off. */
+/** Terminal escapes: on, off. */
 const STYLES = { done: [32, 39], now: [1, 22], later: [2, 22] } as const;
 
-/**
- * Where a run is, in lines that fit the terminal: the stages behind it, the one under way, those to come.
- * Marks tell them apart where colours do not: `✔ extract power  ▶ plan  · check apply`.
- */
+/** With marks for terminals without color: `✔ extract power  ▶ plan  · check apply`. */
 export function stageList(stages: readonly string[], at: number, drawn: Drawn): readonly string[] {
   const groups = [
     { style: "done", mark: "✔", names: stages.slice(0, at) },

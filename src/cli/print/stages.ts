@@ -6,17 +6,13 @@ interface Drawn {
   readonly skip: (why: string) => void;
 }
 
-/**
- * Runs a stage that a terminal shows; its error is thrown as it is. listr2 itself leaves colours out when NO_COLOR is set.
- *
- * @param run reports its progress, which the terminal shows in one line. It returns false if the stage was interrupted
- */
+/** listr2 respects NO_COLOR. @param run reports progress, and returns false if interrupted */
 export async function drawStage(
   stream: Output,
   title: string,
   run: (report: (text: string) => void) => Promise<boolean>,
 ): Promise<void> {
-  // Loaded for a terminal only.
+  // Needed only on a terminal.
   const { Listr, ListrLogger, ProcessOutput } = await import("listr2");
   const task = async (_: unknown, drawn: Drawn): Promise<void> => {
     const isDone = await run((text) => {
@@ -24,14 +20,14 @@ export async function drawStage(
     });
     if (!isDone) drawn.skip("interrupted");
   };
-  // A terminal has all that listr2 asks of a stream. Its own default is stdout, which is for the result.
+  // A terminal has all that listr2 needs. listr2 would write to stdout, which is for the result.
   const terminal = stream as NodeJS.WriteStream;
   const logger = new ListrLogger({ processOutput: new ProcessOutput(terminal, terminal) });
   await new Listr([{ title: visible(title), task }], {
     concurrent: false,
     exitOnError: true,
     registerSignalListeners: false,
-    // It looks at stdout, which may be a file while the list is drawn on stderr.
+    // listr2 checks stdout, which may be a file, but draws on stderr.
     forceTTY: true,
     fallbackRendererCondition: false,
     rendererOptions: { logger, showErrorMessage: false },

@@ -7,15 +7,12 @@ import { CHECK_STATUS } from "../../model/check.ts";
 import type { CheckRow } from "../../window/check/rules/checks.ts";
 
 const TITLE = "Upgrade Check Results";
-/** Columns of a line of details, for a table that fits on 80, and what later lines begin with. */
+/** Width of details for 80 columns, and the indent of further lines. */
 const DETAILS = { width: 74, indent: "  " };
 
 /**
- * The table of `nova-status upgrade check`.
- *
- * @param whole each detail, however long; else, where it is more than a page, the first lines of warnings,
- *   and of failures only where that is too long still
- *
+ * @param whole complete details. Otherwise a long table shows only the first lines of warnings, and
+ * if needed of failures
  * @source oslo.upgradecheck, upgradecheck.py: a PrettyTable of one column, ruled at every row
  */
 export function checksTable(rows: readonly CheckRow[], whole: boolean, title = TITLE): string {
@@ -33,7 +30,7 @@ function alone({ title, result, details }: CheckRow): Box {
   return { titles: [title], result, details };
 }
 
-/** A database that was not read is the same row of many checks. */
+/** Merges equal rows: an unread database concerns many checks. */
 function together(rows: readonly CheckRow[]): readonly Box[] {
   const same = grouped(rows, ({ result, details }) => JSON.stringify([result, details]));
   return [...same.values()].flatMap((group) =>
@@ -57,7 +54,7 @@ const CUTS: readonly Most[] = [
   { failure: 1, warning: 1 },
 ];
 
-/** Lines of a table that fits on a page of 60 with what is said around it. */
+/** Lines for a page of 60 with the surrounding lines. */
 const PAGE = 55;
 
 function drawn(rows: readonly Box[], most: Most, title: string): string {
@@ -83,10 +80,10 @@ function detailLines(details: string, most: number): readonly string[] {
   return visibleLines(`Details: ${details}`)
     .flatMap((line) => {
       const wrapped = wrap(line, DETAILS.width);
-      // What to do is never cut.
+      // A fix is never cut.
       if (wrapped.length <= most || line.startsWith("Fix: ")) return wrapped;
       const rest = takeWidth(wrapped.slice(most - 1).join(" "), DETAILS.width - 4);
-      // A long name fills the line in part rather than not at all.
+      // A long name is cut rather than omitted.
       const last = rest.replace(/ \S*$/, "");
       return [...wrapped.slice(0, most - 1), `${2 * last.length > rest.length ? last : rest} ...`];
     })
@@ -103,7 +100,7 @@ export function checksView(rows: readonly CheckRow[]): View {
   return viewOf<CheckRow>(COLUMNS, rows);
 }
 
-/** Checks that `--match` wants. @throws MigrationError N2I-E100 */
+/** @throws MigrationError N2I-E100 */
 export function matchingChecks(
   rows: readonly CheckRow[],
   match: readonly string[],
@@ -112,7 +109,7 @@ export function matchingChecks(
   return rows.filter((row) => fits(Object.values(COLUMNS).map((cell) => cell(row))));
 }
 
-/** What came of all checks in a line. @param hidden those that succeeded are not in the table */
+/** The counts in one line. @param hidden successful checks are not in the table */
 export function checksTotal(rows: readonly CheckRow[], hidden: boolean): string {
   const count = (wanted: CheckRow["result"]): number =>
     rows.filter(({ result }) => result === wanted).length;
@@ -121,7 +118,7 @@ export function checksTotal(rows: readonly CheckRow[], hidden: boolean): string 
   return `${counted(rows.length, "check")}: ${count("Failure")} failed, ${count("Warning")} with a warning, ${good} succeeded${more}.`;
 }
 
-/** The same for programs; `result` is a status of CHECK_STATUS. */
+/** For programs; `result` is a status of CHECK_STATUS. */
 export function checksJson(rows: readonly CheckRow[], name = TITLE): string {
   const checks = rows.map(({ title, result, details }) => ({
     check: title,

@@ -33,7 +33,7 @@ const SPARES = [sparesView([], true)];
 const ADOPTABLE = [adoptableView(none(), true)];
 const SWITCHOVER = [stepsView([]), differencesView([])];
 
-/** The lists that a command prints, without rows. */
+/** The lists of each command, without rows. */
 const LISTS: { readonly [command: string]: readonly View[] } = {
   extract: [SNAPSHOT],
   plan: [MACHINES],
@@ -69,11 +69,7 @@ const LISTS: { readonly [command: string]: readonly View[] } = {
   explain: [codesView()],
 };
 
-/**
- * Refuses a column that none of a command's lists has, before the command begins.
- *
- * @throws MigrationError N2I-E100
- */
+/** Refuses an unknown column before the command starts. @throws MigrationError N2I-E100 */
 export function checkColumns(
   command: string,
   {

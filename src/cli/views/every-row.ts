@@ -8,16 +8,13 @@ type Way = { readonly undo: boolean };
 const ALL = { allRows: true };
 const SCOPE: readonly string[] = ["all", "node", "leave-nova"];
 
-/**
- * The command that lists every row of what another tells by causes. It reads and does nothing: nobody is told
- * to load, or to clear, once more in order to read a list.
- */
+/** Commands for complete lists. They write nothing, so a list never needs a command that writes. */
 export const EVERY = {
   show: ({ file, nova }: { readonly file: string; readonly nova: boolean }) =>
     `nova2ironic show ${shellWord(file)}${nova ? " --nova" : ""} --all-rows`,
   plan: ({ run }: Given) => EVERY.show({ file: `${run}/plan`, nova: false }),
   power: ({ run }: Given) => EVERY.show({ file: `${run}/power.jsonl`, nova: false }),
-  // Its --all-rows lists what is as planned too.
+  // `--all-rows` of verify also lists equal rows.
   verify: (args: Given & { readonly takeover?: boolean }) =>
     nextCommand("verify", args, {
       ...pick(args, ["takeover", "final"]),
@@ -30,6 +27,6 @@ export const EVERY = {
     nextCommand("boot", args, { ...pick(args, [...TREE, "plan"]), verify: !args.plan, ...ALL }),
   rollback: (args: Given & { readonly all: boolean; readonly leaveNova: boolean }) =>
     nextCommand("rollback", args, { ...pick(args, SCOPE), plan: true, ...ALL }),
-  /** The same command line, of a command that is none of a run. */
+  /** The same command line, for a command without a run. */
   same: () => ["nova2ironic", ...io().words.map(shellWord), "--all-rows"].join(" "),
 } as const;

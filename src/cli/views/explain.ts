@@ -15,10 +15,10 @@ const SEVERITIES = {
 } as const;
 
 /**
- * What a code means and what to do, for a person. Case and the `N2I-` may be left out.
+ * Accepts lower case and a missing `N2I-`.
  *
- * @param others words that are explained elsewhere, to be named where one of them is near
- * @throws MigrationError N2I-E100 for a code that does not exist; its fix names near ones
+ * @param others topics to suggest if one is similar
+ * @throws MigrationError N2I-E100 for an unknown code; its fix suggests similar ones
  */
 export function explain(code: string, others: readonly string[] = []): string {
   const wanted = normalised(code);
@@ -26,7 +26,7 @@ export function explain(code: string, others: readonly string[] = []): string {
   if (refusal !== undefined)
     return `${wanted}: ${refusal.title}\n\nWhy:  ${refusal.why}\nExit: ${refusal.exit} (${exitName(refusal.exit)})\nFix:  ${refusal.fix}\n`;
   const finding = findings.get(wanted);
-  // What is found there is a code.
+  // The lookup succeeded.
   if (finding !== undefined) return findingText(wanted as FindingCode, finding);
   const near = [
     ...nearest(wanted, [...refusals.keys(), ...findings.keys()]),
@@ -56,7 +56,7 @@ export function codesView(): View & { readonly rows: readonly (readonly string[]
 }
 
 export function exitName(status: number): ExitName | "unknown" {
-  // Object.entries widens the key to string; the keys of EXIT_STATUS are its names.
+  // Object.entries widens the keys to strings.
   for (const [name, { status: known }] of Object.entries(EXIT_STATUS))
     if (known === status) return name as ExitName;
   return "unknown";
@@ -92,7 +92,7 @@ const ROOT = "root_uuid: ROOT-UUID";
 const IMAGES = "deploy_kernel: GLANCE-ID, deploy_ramdisk: GLANCE-ID";
 const DRIVER = "driver: DRIVER, driver_info: {FIELD: VALUE}";
 
-/** What of a machine the site document sets, so that a finding goes. */
+/** Settings of a machine in the site document that resolve a finding. */
 const SETS: { readonly [code in FindingCode]?: string } = {
   "N2I-D124": "driver_info: {ipmi_terminal_port: 8001}",
   "N2I-D125": "credentials_charset: utf8",
@@ -118,7 +118,7 @@ const SETS: { readonly [code in FindingCode]?: string } = {
   ...{ "N2I-D757": IMAGES, "N2I-D758": IMAGES },
 };
 
-/** Where leaving the machine out is the way its advice names. */
+/** Findings whose advice is to skip the machine. */
 const SKIPS: readonly FindingCode[] = [
   ...(["N2I-D001", "N2I-D002", "N2I-D003", "N2I-D302", "N2I-D308"] as const),
 ];
@@ -130,7 +130,6 @@ const LOGIN = [
   "    - {to: driver_info.redfish_password, from: bm_nodes.pm_password}",
 ];
 
-/** What is said of all machines at once. */
 const WHOLE: { readonly [code in FindingCode]?: readonly string[] } = {
   "N2I-D008": [
     "drop: {bm_nodes.COLUMN: WHY}",
@@ -141,10 +140,7 @@ const WHOLE: { readonly [code in FindingCode]?: readonly string[] } = {
   "N2I-D414": LOGIN,
 };
 
-/**
- * The pieces of a site document that accept a finding, set what it lacks, or leave its machine out: lines of
- * YAML, with words in capitals to be filled in. Empty where no site document helps.
- */
+/** YAML lines that accept, resolve or skip a finding, with placeholders in capitals. */
 export function sitePieces(code: FindingCode): readonly (readonly string[])[] {
   const { acceptable }: FindingKind = FINDINGS[code];
   const set = SETS[code];

@@ -1,7 +1,6 @@
 import type { FormatOptions } from "../../lib/table/format.ts";
 import { matching } from "../../lib/table/match.ts";
 
-/** Whether a list with these columns has the one that a word of `--match` names. */
 export function hasMatched(columns: readonly string[], word: string): boolean {
   try {
     matching(columns, [word]);
@@ -11,10 +10,7 @@ export function hasMatched(columns: readonly string[], word: string): boolean {
   }
 }
 
-/**
- * The options as far as a list has their columns, and what is left out of them: it was for another list of
- * the same command, and after the act it is no reason to stop.
- */
+/** The other options are for another list, and must not stop the command after its changes. */
 export function fitting<T extends FormatOptions>(
   columns: readonly string[],
   options: T,

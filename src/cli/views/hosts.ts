@@ -17,7 +17,6 @@ const MOVE: Columns<PlannedMove> = {
   Why: ({ findings }) => findings.map(({ message }) => message).join("; "),
 };
 
-/** What becomes of each machine of a plan between compute hosts. */
 export function movesView(moves: AsyncIterable<PlannedMove> | Iterable<PlannedMove>): View {
   return { ...viewOf(MOVE, moves), causes: ["From", "To", "Verdict", "Findings", "Why"] };
 }

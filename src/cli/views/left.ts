@@ -6,11 +6,7 @@ import type { Left } from "../../model/change.ts";
 
 export const LEFT_COLUMNS = ["Row", "Why it is left"];
 
-/**
- * What a rollback leaves in place, gathered over all its parts for one list.
- *
- * @throws MigrationError N2I-E100 when a column of the options does not exist, before anything is done
- */
+/** @throws MigrationError N2I-E100 for an unknown column, before anything is changed */
 export function gatherLeft(options: FormatOptions) {
   positions(LEFT_COLUMNS, [...(options.column ?? []), ...(options.sortColumn ?? [])]);
   matching(LEFT_COLUMNS, options.match ?? []);
@@ -20,13 +16,12 @@ export function gatherLeft(options: FormatOptions) {
     for (const list of lists) for (const { id, why } of list) yield [id, why];
   }
   return {
-    /** @param more is gone through when the list is printed */
     add(more: readonly Left[]): void {
       any ||= more.length > 0;
       lists.push(more);
     },
     any: () => any,
-    /** One document in the forms for programs, empty or not; null: people are shown no empty table. */
+    /** Programs always get a document. People get no empty table (null). */
     view: (): View | null =>
       any || options.format !== "table" || options.printEmpty === true
         ? { columns: LEFT_COLUMNS, rows: rows(), causes: ["Why it is left"] }

@@ -2,7 +2,7 @@ import type { Json } from "../../lib/json.ts";
 import type { View } from "../../lib/table/table.ts";
 import type { MachineOf } from "../../model/power.ts";
 
-/** Finds what a machine is, by its bm_nodes.id; null where it is not known. */
+/** Finds a machine by its bm_nodes.id; null if unknown. */
 type FindMachine = (bm_node_id: number) => Promise<MachineOf | null> | MachineOf | null;
 
 const COLUMNS: readonly (readonly [title: string, of: (machine: MachineOf) => string | null])[] = [
@@ -12,10 +12,7 @@ const COLUMNS: readonly (readonly [title: string, of: (machine: MachineOf) => st
   ["Instance", ({ instance }) => instance],
 ];
 
-/**
- * A list of machines with what each is, in columns behind its own: a uuid alone says nothing to whoever
- * stands before a rack. People read them in the examples of a long list, and by `-c`.
- */
+/** Adds columns for people, shown in the examples of a long list, and with `-c`. */
 export function withMachines(view: View, find: FindMachine): View {
   const at = view.columns.indexOf("BM ID");
   const has = (title: string): boolean => view.columns.includes(title);
@@ -29,7 +26,7 @@ export function withMachines(view: View, find: FindMachine): View {
   }
   return {
     ...view,
-    // A script that counts columns goes on as before.
+    // Not in data formats, because scripts may count columns.
     data: view.data ?? view.columns,
     narrow: view.brief ?? view.data ?? view.columns,
     ...(view.brief !== undefined && {

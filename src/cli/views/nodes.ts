@@ -20,7 +20,7 @@ const ADOPTABLE: Columns<AdoptableRow> = {
       .join(", "),
 };
 
-/** Machines that run already and can be given a server record; with `all` the others, and why not. */
+/** Machines without a server record; `all` adds the other machines with the reasons. */
 export function adoptableView(rows: AsyncIterable<AdoptableRow>, all: boolean): View {
   if (!all) return viewOf(ADOPTABLE, rows);
   const whole: Columns<AdoptableRow> = {
@@ -30,7 +30,7 @@ export function adoptableView(rows: AsyncIterable<AdoptableRow>, all: boolean): 
   return viewOf(whole, rows);
 }
 
-/** As Ironic was told where it is; a path or an address may be one. */
+/** Masked, because it may be a path or an address. */
 function imageOf({ instance_info: { image_source } }: RunningNode): Json {
   return typeof image_source === "string" ? maskedText(image_source) : null;
 }
@@ -43,7 +43,6 @@ const MANAGED: Columns<ManagedOne> = {
   Why: ({ why }) => why,
 };
 
-/** What became of machines that were to be managed, or would. */
 export function managedView(rows: readonly ManagedOne[]): View {
   return viewOf(MANAGED, rows);
 }
@@ -59,7 +58,7 @@ const SPARES: Columns<SpareClass> = {
   Candidates: ({ candidates }) => candidates.map(nodeName).join(", "),
 };
 
-/** Machines that boot from volumes, grouped by their hardware, with the spares of each group; `all` lists missing properties as well. */
+/** Spares by hardware class; `all` adds the nearest mismatch. */
 export function sparesView(classes: readonly SpareClass[], all: boolean): View {
   if (!all) return viewOf(SPARES, classes);
   const whole: Columns<SpareClass> = {
@@ -87,12 +86,10 @@ const DIFFERENCES: Columns<HardwareDifference> = {
   Destination: ({ destination }) => destination,
 };
 
-/** The steps of a switchover, in their order. */
 export function stepsView(rows: readonly SwitchStepRow[]): View {
   return viewOf(STEPS, rows);
 }
 
-/** The hardware in which two nodes differ. */
 export function differencesView(rows: readonly HardwareDifference[]): View {
   return viewOf(DIFFERENCES, rows);
 }

@@ -1,7 +1,6 @@
 import { isIP } from "node:net";
 import { type MachinesOf, type PowerReading, VERDICTS } from "../../model/power.ts";
 
-/** Machines in the same trouble, of one nova-compute, in one subnet. */
 interface Group {
   readonly cause: string;
   readonly host: string;
@@ -13,10 +12,7 @@ interface Group {
 const MOST = 15;
 const TITLES = ["Machines", "Cause", "Host", "Subnet", "Vendor"];
 
-/**
- * Troubled machines by cause, host and subnet, the largest group first: one model, one changed
- * password or one dead rack stands out, which a table by machine does not show.
- */
+/** The largest group first, which shows a common model, password or rack. */
 export function groups(
   readings: readonly PowerReading[],
   machinesOf: MachinesOf,
@@ -46,13 +42,13 @@ export function groups(
   return [...aligned([TITLES, ...rows]), ...(rest > 0 ? [`  and ${rest} smaller groups`] : [])];
 }
 
-/** A verdict that is not ok, or each setting without which a conductor fails. */
+/** A failed verdict, or each setting that a conductor needs. */
 function causesOf({ verdict, advice }: PowerReading): readonly string[] {
   if (verdict !== "ok") return [verdict];
   return advice.map(({ key, value, words }) => (key === null ? words : `set ${key}=${value}`));
 }
 
-/** The /24 or /64 of an address; a name is its own. */
+/** The /24 or /64 of an address; a name is returned unchanged. */
 export function subnetOf(address: string): string {
   const [bare = ""] = address.split("%", 1);
   if (isIP(bare) === 4) return `${bare.split(".").slice(0, 3).join(".")}.0/24`;
@@ -66,7 +62,6 @@ export function subnetOf(address: string): string {
   return `${net.join(":").replace(/(^|:)0(:0)*$/, "")}::/64`;
 }
 
-/** The first column to the right, the others to the left, each as wide as its longest text. */
 function aligned(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = TITLES.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   return rows.map((row) =>
@@ -74,7 +69,7 @@ function aligned(rows: readonly (readonly string[])[]): readonly string[] {
   );
 }
 
-/** Makers of BMCs by IANA enterprise number. @source IANA enterprise-numbers, as ipmitool ships it */
+/** BMC vendors by IANA enterprise number. @source IANA enterprise-numbers, as in ipmitool */
 const VENDORS: { readonly [number: number]: string } = {
   2: "IBM",
   11: "HP",
@@ -103,7 +98,7 @@ const VENDORS: { readonly [number: number]: string } = {
   52538: "Ampere",
 };
 
-/** `Dell`, or `IANA 4753` where the number is of nobody we know; null: the BMC was not asked. */
+/** `Dell`, or `IANA 4753` for an unknown number; null if the BMC was not read. */
 export function vendorOf(manufacturer: number | null): string | null {
   if (manufacturer === null) return null;
   return VENDORS[manufacturer] ?? `IANA ${manufacturer}`;

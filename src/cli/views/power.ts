@@ -31,19 +31,19 @@ const COLUMNS: Columns<MachineReading> = {
   "What to know": whatToKnow,
 };
 
-/** What people read of it on 80 columns. */
+/** Columns for a terminal of 80 columns. */
 const BRIEF = ["BM ID", "Host", "Address", "Verdict", "Power", "What to know"];
-/** In words, for people alone. */
+/** Without the column for people. */
 const DATA = Object.keys(COLUMNS).filter((title) => title !== "What to know");
 
-/** Releases that read a key of driver_info. @source facts/ipmi.md 5.1 */
+/** First releases with a key of driver_info. @source facts/ipmi.md 5.1 */
 const SINCE = {
   ipmi_cipher_suite: "Victoria and later",
   ipmi_priv_level: null,
   ipmi_hex_kg_key: "Stein and later",
 } as const;
 
-/** A reading, and what its machines are: their hosts, each once. */
+/** A reading with the values of its machines, without duplicates. */
 type MachineReading = PowerReading & { readonly of: (what: keyof MachineOf) => string };
 
 export function powerView(
@@ -79,10 +79,9 @@ function adviceWords({ key, words }: PowerAdvice): string {
   return since === null ? words : words.replace(name, `${name} (${since})`);
 }
 
-/** A row for each verdict with its meaning, the most frequent first. */
 export function summary(verdicts: { readonly [verdict: string]: number }): readonly string[] {
   const rows = byCount(Object.entries(verdicts)).map(([verdict, count]) =>
-    // The keys are verdicts: they are counted from readings.
+    // The keys are verdicts, counted from readings.
     `  ${String(count).padStart(8)}  ${verdict.padEnd(17)}  ${VERDICTS[verdict as PowerVerdict]?.means ?? ""}`.trimEnd(),
   );
   return ["  Machines  Verdict            What it means", ...rows];

@@ -15,7 +15,6 @@ export function undoView(previews: AsyncIterable<UndoPreview>): View {
   return { ...rowsOf(columns, previews, row), causes: ["Action", "Resource", "Why"] };
 }
 
-/** Machines with something to do or to say. */
 export function bootView(rows: readonly BootRow[]): View {
   const listed = rows.filter(({ state }) => state !== "ready");
   const columns = ["UUID", "State", "Changes", "Why", "BM ID"];
@@ -23,7 +22,7 @@ export function bootView(rows: readonly BootRow[]): View {
   return { ...rowsOf(columns, listed, row), data: columns.slice(0, 4), causes: ["State", "Why"] };
 }
 
-/** @param none what it means that no machine is there */
+/** @param none text for an empty list */
 export function bootSummary(title: string, rows: readonly BootRow[], none: string): string {
   const words = (["ready", "to stage", "staged", "undone", "stumbles", "left"] as const).flatMap(
     (wanted) => {
@@ -36,11 +35,7 @@ export function bootSummary(title: string, rows: readonly BootRow[], none: strin
 
 const COLUMNS = ["UUID", "BM ID", "State", "Why", "What to do"];
 
-/**
- * A row a machine: where it stands on its way to a conductor, and what to do about it.
- *
- * @param logs adds a column of what the conductors' logs say, a line each
- */
+/** @param logs adds a column with lines of the conductor logs */
 export function statesView(states: Iterable<Trouble> | AsyncIterable<Trouble>, logs = false): View {
   const columns = logs ? [...COLUMNS, "Conductor Log"] : COLUMNS;
   const view = rowsOf(columns, states, ({ uuid, bm_node_id, state, why, fix, log = [] }) => {

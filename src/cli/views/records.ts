@@ -2,10 +2,10 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
 import type { Entries, Entry } from "../../model/journal.ts";
 
-/** An entry as it was read: what it has depends on what it says. */
+/** An entry as read. Its fields depend on its type. */
 type Line = { readonly [field: string]: Json | undefined };
 
-/** What stands in columns of its own, and what no reader wants. */
+/** Fields with their own column, and internal ones. */
 const NAMED = ["do", "at", "by", "part", "plan", "from", "to", "id", "prev", "tool", "format"];
 
 const ENTRY: Columns<Line> = {
@@ -23,7 +23,7 @@ export function journalView(entries: Entries): View {
   return { ...viewOf<Line>(ENTRY, linesOf(entries)), causes: ["What", "Part"] };
 }
 
-/** One at a time: of a large fleet's night they are not all held. */
+/** A generator, because the journal of a large fleet is long. */
 function* linesOf(entries: Entries): Generator<Line> {
   for (const entry of entries) yield lineOf(entry);
 }
@@ -32,7 +32,7 @@ function lineOf(entry: Entry): Line {
   return Object.fromEntries(Object.entries(entry));
 }
 
-/** `created 4, found 0`: numbers and words as they are, of lists how many; what was observed stays in the file. */
+/** `created 4, found 0`: values and lengths of lists. Observed rows are only in the file. */
 function detailsOf(line: Line): string {
   const fields = Object.entries(line).filter(([name]) => !NAMED.includes(name));
   const shown = fields.flatMap(([name, value]) => {

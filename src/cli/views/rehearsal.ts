@@ -17,12 +17,11 @@ export function rehearsalView({ stages }: Pick<Rehearsal, "stages">): View {
   );
 }
 
-/** Three figures, as a clock's are no better. */
+/** Three digits, the accuracy of a measured time. */
 function rounded(figure: number): number {
   return figure >= 100 ? Math.round(figure) : Number(figure.toPrecision(3));
 }
 
-/** What a rehearsal found, a line each; the last one says whether it held. */
 export function rehearsalText(found: Rehearsal): readonly string[] {
   const { refusals, nova, as_before, held, copies } = found;
   const back =
@@ -56,7 +55,7 @@ function novaText({ rows, left, why }: Rehearsal["nova"]): readonly string[] {
   ];
 }
 
-/** The login to a copy may be another. */
+/** A copy may have another login. */
 const RIGHTS = "Rights on the plan's databases are not rehearsed. check tests them.";
 
 function refusalText({ stage, code, message, fix, went_on }: RehearsedRefusal): string {

@@ -1,14 +1,12 @@
 import { gatherGroups, groupLines, SCREENFUL } from "../../lib/table/groups.ts";
 import type { MachineOf } from "../../model/power.ts";
 
-/** A thing that something became of, as a line and as one of many. */
 interface Thing {
   readonly text: string;
   readonly cause: string;
   readonly bm_node_id?: number;
 }
 
-/** What people know a machine by, in an example. */
 export function exampleOf(machine: MachineOf | null): readonly string[] {
   if (machine === null) return [];
   const { uuid, name, address, host, instance } = machine;
@@ -18,12 +16,12 @@ export function exampleOf(machine: MachineOf | null): readonly string[] {
 interface How {
   readonly all: boolean;
   readonly width: number | undefined;
-  /** Keeps the line of each thing where not every one is shown, and the command that shows what is kept. */
+  /** Logs the line of each item if not all are shown, for the command that lists them. */
   readonly keep: (line: string) => void;
   readonly every: string | undefined;
 }
 
-/** Lines of `what`, a thing each; more than a screenful by cause, with machines as examples. */
+/** A line per item; more than a screenful are grouped by cause with example machines. */
 export async function severalLines(
   what: string,
   things: AsyncIterable<Thing> | Iterable<Thing>,

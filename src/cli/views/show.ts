@@ -23,7 +23,7 @@ const MACHINE: Columns<PlannedMachine> = {
   Cause: causeOf,
 };
 
-/** What programs get unless they ask: what they always got. */
+/** Default columns of data formats, which stay stable. */
 const MACHINE_DATA = Object.keys(MACHINE).slice(0, -2);
 
 const SNAPSHOT: Columns<SnapshotLine> = {
@@ -56,7 +56,6 @@ export function snapshotView(lines: Batches<SnapshotLine>): View {
   return { ...viewOf(SNAPSHOT, each(lines)), causes: ["Task State", "Findings"] };
 }
 
-/** A plan's steps on Nova, then what was found on the way. */
 export function novaStepsView(steps: Batches<NovaStep>, findings: Batches<Finding>): View {
   async function* rows() {
     for await (const step of each(steps))
@@ -83,7 +82,7 @@ function kindOf({ before, after }: NovaStep): string {
   return before === null ? "create" : after === null ? "delete" : "update";
 }
 
-/** Columns of a step that change: `host: "h1" -> "h2"`. */
+/** Changed columns of a step: `host: "h1" -> "h2"`. */
 function changeOf({ before, after }: NovaStep): string {
   const row = after ?? before ?? {};
   return Object.keys(row)

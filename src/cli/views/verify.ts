@@ -6,11 +6,11 @@ import type { NovaTally, Tally, Verified } from "../../migrate/verify/rules/tall
 import type { RowVerdict } from "../../model/artefact.ts";
 import type { HandoverTally } from "../../window/handover/rules/observe.ts";
 
-/** A machine that is claimed or freed is not as planned and not yet as its use leaves it. */
+/** A machine whose instance is being created or deleted matches neither state. */
 const MOVING =
   "; Nova or Ironic may be working on it just now: wait a minute, then run verify again";
 
-/** A row for each row of Ironic or Nova; values of fields masked. */
+/** A row for each row of Ironic or Nova, with masked values. */
 export function verdictsView(verdicts: AsyncIterable<RowVerdict>): View {
   const columns = ["Resource", "UUID", "BM ID", "Result", "Fields", "Details"];
   const view = rowsOf(
@@ -35,7 +35,7 @@ export function faultsView(faults: AsyncIterable<LogFault & { readonly path: str
   return rowsOf(columns, faults, ({ path, line, text }) => [`${path}:${line}`, text]);
 }
 
-/** The totals of a comparison, a line each. @param all name every node that is not cleaned */
+/** The totals of a comparison. @param all lists every node that is not cleaned */
 export function verifiedText({ tally, hidden, nova }: Verified, all = false): readonly string[] {
   const { uncleaned } = tally;
   return [
@@ -65,7 +65,6 @@ function ironicText(tally: Tally, hidden: number): string {
   return `Verify: ${[`${counts}${used}`, `${counted(left_out, "machine")} left out`, ...more].join("; ")}.`;
 }
 
-/** Uuids that are named unless all rows are wanted. */
 const NAMED = 10;
 
 function uncleanedText(uuids: readonly string[], all: boolean): string {
@@ -93,7 +92,6 @@ function novaText(nova: NovaTally): string {
   return `Verify of nova: ${compared.join(", ")} compared; ${before + other} mismatched${used > 0 ? `, ${used} changed by use since the hand-over` : ""}.${later}`;
 }
 
-/** What logs of nova-computes said since their last start. */
 export function computesText(logs: number, faults: number): string {
   const many = counted(logs, "log");
   return faults === 0
@@ -116,7 +114,7 @@ export function takenOverText(
   ];
 }
 
-/** A conductor asks the BMC of a machine once in each interval, and not as it takes it over. */
+/** A conductor reads the power state at an interval, not during the take-over. */
 function unknownPower(count: number): string {
   const whose = counted(count, "machine is", "machines are");
   return `Power: ${whose} handed over whose power Ironic has not read yet. Wait for [conductor] sync_power_state_interval (60 s by default), then run verify --takeover again.`;

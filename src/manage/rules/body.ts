@@ -4,13 +4,13 @@ import type { ManageAsked } from "../../model/ironic/manage.ts";
 import { masked } from "../../model/ironic/masked.ts";
 
 /**
- * A node as the specification lists it.
+ * A node in the form of the specification.
  *
  * @param ironic URL of the service, for links
  * @source facts/systems.md C1: adoptable_nodes
  */
 export function adoptableNode(node: RunningNode, ironic: string): JsonObject {
-  // A request has to name the VIF of a bond, too.
+  // Includes portgroups with a VIF, which a request must also name.
   const ports = node.nics.filter(({ is, vif }) => is === "port" || vif !== null);
   return {
     ...{ uuid: node.uuid, name: node.name },
@@ -26,7 +26,6 @@ export function adoptableNode(node: RunningNode, ironic: string): JsonObject {
 interface MadeServer {
   readonly uuid: string;
   readonly asked: Omit<ManageAsked, "node">;
-  /** Null: Glance has it not. */
   readonly image: string | null;
   readonly ports: NetworkPorts;
   /** ISO 8601, UTC. */
@@ -34,11 +33,7 @@ interface MadeServer {
   readonly updated_at: string | null;
 }
 
-/**
- * The server object that is answered.
- *
- * @source facts/systems.md C1: the body of 201
- */
+/** @source facts/systems.md C1: the body of 201 */
 export function serverBody(
   node: RunningNode,
   { uuid, asked, image, ports, created_at, updated_at }: MadeServer,
@@ -55,7 +50,7 @@ export function serverBody(
     ...{ power_state: node.power_state, node_uuid: node.uuid, metadata: asked.metadata, addresses },
     ...{ project_id: owner?.project_id ?? null, user_id: owner?.user_id ?? null, key_name: null },
     ...{ created_at, launched_at: created_at, updated_at, affinity_zone: null, partitions: null },
-    // Relative: the Host header of a caller decides no address.
+    // Relative, so that the Host header of a caller sets no address.
     links: [
       { href: `/v1/servers/${uuid}`, rel: "self" },
       { href: `/servers/${uuid}`, rel: "bookmark" },
@@ -63,7 +58,7 @@ export function serverBody(
   };
 }
 
-/** What a record of ours was made with, as `extra` of its allocation keeps it; null: it is none of ours. */
+/** The request of our own record, from its allocation's `extra`; null for others. */
 export function keptAsked(name: string | null, extra: JsonObject): MadeServer["asked"] | null {
   const kept = objectOf(extra.nova2ironic);
   if (kept.managed !== true) return null;

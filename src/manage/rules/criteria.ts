@@ -7,43 +7,33 @@ import type {
 } from "../../model/ironic/adoptable.ts";
 
 export interface Beside {
-  /** Neutron's ports by id; null: nobody says where Neutron is. */
+  /** Neutron's ports by id; null: the location of Neutron is unknown. */
   readonly ports: NetworkPorts | null;
-  /** Neutron ports that more than one nic of any node names. */
+  /** Neutron ports attached to more than one NIC of any node. */
   readonly twice: ReadonlySet<string>;
-  /** Neutron ports that its record is asked for with; absent: whichever its cards name. */
+  /** Neutron ports in the request; absent: all VIFs of the node. */
   readonly named?: ReadonlySet<string>;
 }
 
-/** In `extra` of a node that is being given its server record: the uuid of that record. */
+/** Mark in the node's `extra` while its record is created: the uuid of the record. */
 export const MARK = "nova2ironic_manage";
 
-/**
- * Why a node fails; nothing where it does not.
- *
- * @param own uuid of a record that was begun for it: what was written for that stands against nothing
- */
+/** @param own uuid of a record started for the node, whose own changes are accepted */
 type Criterion = (
   node: RunningNode,
   beside: Beside,
   own: string | null,
 ) => readonly (string | null)[];
 
-/** How a node fails: as it stands, as somebody has what it needs, as that is not there, or is not this login's to change. */
+/** The node's state, a resource in use by others, a missing resource, or missing permission. */
 export type Hindrance = "state" | "taken" | "gone" | "denied";
 
-/** One criterion that a node fails, in words. */
 export interface Objection {
   readonly why: string;
   readonly is: Hindrance;
 }
 
-/**
- * What a node must be to be given a server record without scheduling. A last error is told, and stands
- * against nothing.
- *
- * @source facts/systems.md C1, Criteria
- */
+/** A last error is only reported. @source facts/systems.md C1, Criteria */
 const CRITERIA: { readonly [name: string]: Criterion } = {
   active: ({ provision_state }) => [
     provision_state === "active" ? null : `it is ${provision_state ?? "in no state"}, not active`,
@@ -75,7 +65,7 @@ function marked({ extra: { [MARK]: mark } }: ComparedNode, own: string | null): 
     : null;
 }
 
-/** Every criterion that a node fails, in words; none: it can be managed. */
+/** Every failed criterion; empty if the node can be managed. */
 export function whyNot(
   node: RunningNode,
   beside: Beside,
@@ -84,7 +74,7 @@ export function whyNot(
   return objections(node, beside, own).map(({ why }) => why);
 }
 
-/** The same, each with its kind. */
+/** The same with the kind of each reason. */
 export function objections(
   node: RunningNode,
   beside: Beside,
@@ -100,10 +90,7 @@ export function objections(
   return [...found.values()];
 }
 
-/**
- * Whose hand is on a node that has its record, and that nobody marked before it: somebody has it in maintenance, or
- * manages it too.
- */
+/** Maintenance or a mark that others set on a node without our mark. */
 export function claimsOn(node: ComparedNode, own: string): readonly Objection[] {
   const [held, mark] = [maintained(node), marked(node, own)];
   return [
@@ -112,14 +99,11 @@ export function claimsOn(node: ComparedNode, own: string): readonly Objection[] 
   ];
 }
 
-/**
- * What somebody wrote between two looks at a node, and a record is made by. Conductors write the rest at any time, and
- * `updated_at` with it.
- */
+/** Changes of fields that the record depends on. Conductors change others at any time. */
 export function changedSince(before: ComparedNode, now: ComparedNode): readonly Objection[] {
   const judged = ({ instance_uuid, resource_class, instance_info, extra }: ComparedNode) => {
     const { [MARK]: _mark, ...others } = extra;
-    // Traits are read when the node is marked, and given back as they were then.
+    // Traits are saved when the node is marked, and restored from there.
     const { traits: _traits, ...told } = instance_info;
     return { instance_uuid, resource_class, instance_info: told, extra: others };
   };
@@ -131,14 +115,12 @@ export function changedSince(before: ComparedNode, now: ComparedNode): readonly 
   return [{ why: `${changed.join(", ")} changed since it was looked at`, is: "taken" }];
 }
 
-/** As text that does not depend on the order of members. */
 function sorted(value: Json): string {
   return JSON.stringify(value, (_key, one: Json) =>
     isObject(one) ? Object.fromEntries(Object.entries(one).toSorted()) : one,
   );
 }
 
-/** Everything for which a tenant's port is none to go on with. */
 function vifFaults(
   node: RunningNode,
   vif: string,
@@ -157,7 +139,6 @@ function vifFaults(
   return faults;
 }
 
-/** Why a port of Neutron is another's. */
 function portFaults(
   { uuid, nics }: RunningNode,
   { mac_address, device_id, device_owner }: NetworkPort,

@@ -1,14 +1,14 @@
 import { capabilitiesOf } from "../../lib/capabilities.ts";
 import { isObject, type JsonObject, objectOf, parsedJson } from "../../lib/json.ts";
 
-/** Capabilities by which Ironic tells a BMC something when a conductor takes a node over; Nova writes its flavor's. */
+/** Capabilities that Ironic applies through the BMC at take-over, and Nova copies from flavors. */
 export const ACTED_ON = ["boot_mode", "boot_option", "secure_boot", "trusted_boot"] as const;
 
 /**
- * How a machine stands by now, lower case; empty where nobody says. What `properties` say of secure boot is what it
- * could do.
+ * The current value in lower case, or empty. `properties` show only the support of secure boot.
  *
- * @source ironic 21.4: drivers/modules/boot_mode_utils.py, get_boot_mode_for_deploy, is_secure_boot_requested
+ * @source ironic 21.4: drivers/modules/boot_mode_utils.py, get_boot_mode_for_deploy,
+ * is_secure_boot_requested
  */
 export function capabilityNow(
   {
@@ -49,7 +49,7 @@ export function bootsFromNet({
   return partitions && "root_uuid_or_disk_id" in own && option !== "local";
 }
 
-/** One of capabilities, in lower case; null: they have it not. `instance_info` has them as an object, or as its JSON. */
+/** A capability in lower case, or null. `instance_info` has an object or its JSON text. */
 function capabilityIn({ capabilities: told = null }: JsonObject, name: string): string | null {
   const known = typeof told === "string" ? parsedJson(told) : told;
   return (

@@ -8,31 +8,26 @@ import { type Conductor, enabledBy, type Service } from "../../model/ironic/serv
 import { ACTED_ON, bootsFromNet, capabilityNow } from "./nova-boot.ts";
 
 interface NovaNode {
-  /** As Ironic tells it. */
   readonly node: JsonObject;
   readonly asked: ServerWishes;
   readonly hasVolumes: boolean;
-  /** Interfaces that Ironic tells in a newer microversion alone. */
+  /** Interfaces that only a newer microversion shows. */
   readonly unseen: readonly string[];
-  /** Uuids of nodes whose parent it is. */
   readonly children: readonly string[];
-  /** What Placement has of it by resource class; null: no nova-compute has it. */
+  /** Placement's inventory by resource class; null: no nova-compute reports the node. */
   readonly offered: ReadonlyMap<string, number> | null;
-  /** Null: there is no such flavor. */
   readonly needs: FlavorNeeds | null;
-  /** Its image, as Glance tells it; null: nobody could say. */
+  /** The image in Glance; null: unknown. */
   readonly image: ServerImage | "none" | null;
   readonly conductors: readonly Conductor[];
   readonly interfaces: Service["interfaces"];
-  /** Uuid of the login's project; null: nobody said. */
+  /** Uuid of the login's project; null: unknown. */
   readonly project: string | null;
-  /** MACs of its cards. */
   readonly addresses: readonly string[];
-  /** Neutron's, by id, those that are to be its server's; null: there is none. */
+  /** Neutron ports for the server, by id; null: missing. */
   readonly ports: ReadonlyMap<string, JsonObject | null>;
 }
 
-/** Why no server can be made of it without a risk; null, or nothing, where this does not stand against it. */
 const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[] = [
   ({ node }) =>
     node.console_enabled === true
@@ -111,7 +106,7 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
   },
   ({ node, needs, asked }) => {
     const traits = Array.isArray(node.traits) ? node.traits : null;
-    // Nova and operators give a machine traits of other names too, which Ironic does not know.
+    // Other traits are Nova's or the operator's, and unknown to Ironic.
     const wrong = [...(needs?.traits ?? [])].filter(
       ([name, how]) =>
         /^CUSTOM_/.test(name) && traits !== null && traits.includes(name) !== (how === "required"),
@@ -138,11 +133,10 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
   (of) => [...of.ports].flatMap(([id, port]) => portFaults(of, id, port)),
 ];
 
-/** Bytes in a GiB. */
 const GIB = 2 ** 30;
 
 /**
- * Everything for which Nova makes no server of its image: it says so only once it is asked for one.
+ * Nova's checks of the image, which fail only when the server is created.
  *
  * @source nova 26: compute/api.py, _validate_flavor_image
  */
@@ -159,7 +153,7 @@ function imageFaults(
   const has = `flavor ${flavor} has`;
   const faults: string[] = [];
   if (ram > needs.ram) faults.push(`image ${id} wants min_ram ${ram}, ${has} ${needs.ram}`);
-  // No size is no limit, to Nova.
+  // Nova reads a root disk of 0 as no limit.
   if (needs.root === 0) return faults;
   if (disk > needs.root) faults.push(`image ${id} wants min_disk ${disk}, ${has} ${needs.root}`);
   if (size !== null && size > needs.root * GIB)
@@ -167,7 +161,6 @@ function imageFaults(
   return faults;
 }
 
-/** Everything for which a port cannot be its server's. */
 function portFaults(
   { project, node, addresses }: NovaNode,
   id: string,
@@ -184,7 +177,8 @@ function portFaults(
     faults.push(`port ${id} belongs to device ${String(device)}`);
   if (project !== null && owner !== project)
     faults.push(`port ${id} belongs to another project, and Nova would refuse it`);
-  // Neutron leaves it out for others. @source neutron: conf/policies/port.py, get_port:binding:host_id
+  // Neutron omits the field for other logins. @source neutron: conf/policies/port.py,
+  // get_port:binding:host_id
   if (!("binding:host_id" in port))
     faults.push(
       `this login does not see binding:host_id of port ${id}, which Nova clears: use an administrator's`,
@@ -192,10 +186,9 @@ function portFaults(
   return faults;
 }
 
-/** Ironic takes any word for yes. @source ironic 28.0: conductor/utils.py, node_power_action */
+/** @source ironic 28.0: conductor/utils.py, node_power_action */
 const OWN_POWER = /^(true|yes|on|1)$/i;
 
-/** Those that may have it. */
 function conductorsOf(
   { conductor_group: own }: JsonObject,
   conductors: readonly Conductor[],
@@ -204,7 +197,7 @@ function conductorsOf(
   return conductors.filter((one) => one.alive && (one.group ?? "") === group);
 }
 
-/** Why its image may not be kept; null: it may. Ironic masks secrets, or they would stand in the journal. */
+/** Why instance_info cannot be saved in the journal, or null. Ironic masks secrets. */
 export function hasSecrets({ instance_info: info = null }: JsonObject): string | null {
   const text = JSON.stringify(info);
   return text === JSON.stringify(masked(info)) && !text.includes(`"${MASKED}"`)
@@ -212,12 +205,11 @@ export function hasSecrets({ instance_info: info = null }: JsonObject): string |
     : "its instance_info has secrets, which could not be given back";
 }
 
-/** Everything that stands against making a server of it. */
 export function novaObjections(of: NovaNode): readonly string[] {
   return CRITERIA.flatMap((fails) => fails(of) ?? []);
 }
 
-/** Why a zone that names a machine too, as `ZONE:HOST:NODE`, does not name this one; null: nothing is wrong. */
+/** Why `ZONE:HOST:NODE` does not name this node, or null. */
 export function zoneFault(zone: string | null, node: string): string | null {
   if (zone?.includes(":") !== true) return null;
   const parts = zone.split(":");
@@ -229,17 +221,17 @@ export function zoneFault(zone: string | null, node: string): string | null {
     : `availability_zone ${zone} names another node than ${node}`;
 }
 
-/** The zone that is meant by name; null: none, or the one that Nova has for whatever is in no other. */
+/** The zone's name; null without one, or for Nova's default zone. */
 export function zoneNamed(zone: string | null): string | null {
   const [name = ""] = (zone ?? "").split(":");
-  // What another default is called, Nova tells.
+  // Nova reports the name of another default zone.
   return name === "" || name === "nova" ? null : name;
 }
 
 /**
- * Why Nova makes no server in a zone; null: nothing is wrong with it.
+ * Why Nova cannot create a server in the zone, or null.
  *
- * @param zones each with whether Nova makes servers in it
+ * @param zones zones and whether they are available
  * @source nova 26: compute/api.py, create: "The requested availability zone is not available"
  */
 export function noZone(zone: string, zones: ReadonlyMap<string, boolean>): string | null {
@@ -250,7 +242,7 @@ export function noZone(zone: string, zones: ReadonlyMap<string, boolean>): strin
     : `Nova has no availability_zone ${zone}; it has ${[...zones.keys()].join(", ") || "none"}`;
 }
 
-/** Id of the image its server is said to be made of, as such or as `glance://ID`; null: nobody says. */
+/** The image id of the server, from `ID` or `glance://ID`; null if unknown. */
 export function imageFor({ node, asked }: Pick<NovaNode, "node" | "asked">): string | null {
   if (asked.image !== null) return asked.image;
   const { instance_info: info } = node;

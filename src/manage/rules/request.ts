@@ -1,25 +1,21 @@
 import { isUuid } from "../../lib/uuid.ts";
 import type { ManageAsked } from "../../model/ironic/manage.ts";
 
-/** Characters of a name, a description, a key or a value, at most. @source facts/systems.md C1 */
+/** Maximum length of a name, description, key or value. @source facts/systems.md C1 */
 const MOST = 255;
 
-/** What Ironic takes for the name of an allocation. @source ironic: api/controllers/v1/utils.py */
+/** Name of an Ironic allocation. @source ironic: api/controllers/v1/utils.py */
 const LOGICAL = /^[A-Za-z0-9._~-]+$/;
 
 const KEY = /^[a-zA-Z0-9\-_:. ]{1,255}$/;
 
-/** What not even Nova prints. @source nova 26: api/validation/parameter_types.py */
+/** Characters that Nova refuses. @source nova 26: api/validation/parameter_types.py */
 const CONTROL = /[\p{C}\p{Zl}\p{Zp}]/u;
 
-/** Nova knows none beyond U+FFFF. @source nova 26: api/validation/parameter_types.py, range(0xFFFF) */
+/** Not accepted. @source nova 26: api/validation/parameter_types.py, range(0xFFFF) */
 const BEYOND = /[\u{10000}-\u{10FFFF}]/u;
 
-/**
- * What is wrong with what is asked for one machine, each by the path of its member.
- *
- * @param keeper whose record it is to be: Nova takes any name, Ironic does not
- */
+/** @param keeper the service for the record: Nova accepts names that Ironic refuses */
 export function requestFaults(
   asked: ManageAsked,
   keeper: "allocation" | "nova" = "allocation",
@@ -47,7 +43,7 @@ export function requestFaults(
   ];
 }
 
-/** Its database has no room for them in metadata either, which its schema lets pass: that is a 500. */
+/** Nova's schema accepts these characters in metadata, but its database does not (500). */
 function beyondFaults({ name, description, metadata }: ManageAsked): readonly string[] {
   const values = Object.entries(metadata).map(
     ([key, value]) => [`metadata ${JSON.stringify(key)}`, value] as const,
@@ -67,7 +63,6 @@ function nameFaults(name: string, keeper: "allocation" | "nova"): readonly strin
   return LOGICAL.test(name) ? [] : ["name: letters, digits and -._~ alone, as Ironic takes it"];
 }
 
-/** Machines and names that are asked for more than once: all are told before the first call. */
 export function repeatedFaults(all: readonly ManageAsked[]): readonly string[] {
   const repeated = (what: string, values: readonly string[]): readonly string[] => {
     const seen = new Set<string>();

@@ -2,12 +2,11 @@ import { isUuid } from "../../lib/uuid.ts";
 import type { AskedRule } from "../../serving/rules/policy-read.ts";
 import type { Hindrance } from "./criteria.ts";
 
-/** What is wanted of which path; `show`: one server; `nowhere`: there is no such thing. */
+/** The requested action; `nowhere`: unknown path. */
 type ManageableWanted =
   | { readonly do: "list" | "manage" | "nowhere" }
   | { readonly do: "show"; readonly server: string };
 
-/** What is served at all. */
 export const MANAGEABLE = /^\/v1\/(adoptable_nodes|servers\/[^/]+)\/?$/;
 
 export function wantedOf(method: string, path: string): ManageableWanted {
@@ -19,7 +18,7 @@ export function wantedOf(method: string, path: string): ManageableWanted {
   return isUuid(server) ? { do: "show", server: server.toLowerCase() } : { do: "nowhere" };
 }
 
-/** What is asked of the policy; a server is for administrators as the list is. @source facts/systems.md C1 */
+/** Policy rules. Like the list, a server is for administrators. @source facts/systems.md C1 */
 export const MANAGEABLE_RULES = {
   list: asked("mogan:manageable_servers:get_all"),
   manage: asked("mogan:manageable_servers:create"),
@@ -30,7 +29,7 @@ function asked(name: string): AskedRule {
   return { names: [name], inCode: { [name]: "rule:admin_api" } };
 }
 
-/** As the API worded it. @source facts/systems.md C1 */
+/** Text of the API. @source facts/systems.md C1 */
 export function deniedText(wanted: keyof typeof MANAGEABLE_RULES): string {
   const [name] = MANAGEABLE_RULES[wanted].names;
   return `Access was denied to the following resource: ${name}`;
@@ -40,7 +39,7 @@ const UUID = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a
 const NAME = { type: "string", minLength: 1, maxLength: 255 } as const;
 const ID = { type: "string", pattern: UUID } as const;
 
-/** What POST takes. @source facts/systems.md C1: the founding text */
+/** Body of POST. @source facts/systems.md C1: the founding text */
 export const BODY = {
   type: "object",
   properties: {
@@ -66,10 +65,7 @@ export const BODY = {
 
 const STATUSES = { state: 403, gone: 404, taken: 409, denied: 503 } as const;
 
-/**
- * @param hindrances why a machine is not managed, each by its kind; the gravest is answered: before all else that it is
- *   the service's own login which may not
- */
+/** @param hindrances a missing permission of the service's own login takes precedence */
 export function statusOf(hindrances: readonly Hindrance[]): number {
   if (hindrances.includes("denied")) return STATUSES.denied;
   return Math.min(...hindrances.map((is) => STATUSES[is]), STATUSES.taken);

@@ -10,52 +10,48 @@ import {
 } from "../../model/ironic/manage.ts";
 import { fields } from "../../run/files/journal-entries.ts";
 
-/** A machine that is given its server record, or loses it. */
 export interface ManageChange {
-  /** Uuid of its node. */
+  /** Node uuid. */
   readonly id: string;
-  /** Uuid of its record, chosen before anything is written. */
+  /** Uuid of the record, chosen before the first write. */
   readonly server: string;
-  /** What its record is made with; null on the way back. */
+  /** The request; null for a rollback. */
   readonly asked: ManageAsked | null;
-  /** What the journal says was done for it. */
   readonly acts: readonly Act[];
-  /** Whether its end, or that of its way back, is not recorded. */
+  /** Its end, or the end of its rollback, is not in the journal. */
   readonly open?: boolean;
-  /** Its way back was begun last, and is not at its end. */
+  /** A rollback was started and did not end. */
   readonly back?: true;
 }
 
-/** One step, as the journal keeps it before it is made, with what it replaces. */
+/** A step in the journal, written before the change, with the replaced values. */
 export type Act =
   | {
       readonly step: "hold";
       readonly server: string;
       readonly name: string;
-      /** `instance_info.traits` as they were; absent: there were none. */
+      /** Former `instance_info.traits`; absent: none. */
       readonly traits?: Json;
-      /** Where the record is a server of Nova: what of the node is replaced, as it was. */
+      /** For a Nova server: the replaced fields of the node. */
       readonly node?: JsonObject;
-      /** Ids of what its server of Nova is made with. */
       readonly flavor?: string;
       readonly image?: string;
     }
-  /** What a port is to be again: as it was at first; `changed` by its user, or Ironic, while its server was in service. */
+  /** The values to restore: the first ones, or those that the user or Ironic `changed`. */
   | ({
       readonly step: "bind" | "changed";
       readonly port: string;
-      /** What else Nova writes of it, as it was. */
+      /** Other fields that Nova overwrites. */
       readonly more?: JsonObject;
-      /** Whether Neutron had bound it: an unbound port carries nothing. */
+      /** Whether Neutron had bound it. */
       readonly bound?: boolean;
     } & PortDevice)
-  /** Somebody else had the port first: nothing was written of it. */
+  /** The port was not changed, because another server had it. */
   | { readonly step: "unbound"; readonly port: string }
-  /** Nova's server, by its own uuid. */
   | { readonly step: "made"; readonly uuid: string }
   | { readonly step: PlainStep };
 
-/** Steps that replace nothing that is not kept already. */
+/** Steps without values to restore. */
 const PLAIN = [
   ...(["fake", "free", "state", "record", "power", "swap", "release"] as const),
   ...(["out", "handed", "unhanded", "unmark"] as const),
@@ -63,11 +59,7 @@ const PLAIN = [
 
 export type PlainStep = (typeof PLAIN)[number];
 
-/**
- * What the journal says was done for a machine's last record: what was done for one before that is over.
- *
- * @throws MigrationError N2I-E112
- */
+/** Steps of the last record, because earlier ones are complete. @throws MigrationError N2I-E112 */
 export function actsOf(
   id: string,
   { observed }: Begun,
@@ -113,17 +105,16 @@ export function actsOf(
   return { server, name, acts: acts.slice(since) };
 }
 
-/** Uuid of a machine's record: Nova gives its servers uuids of its own. */
+/** Uuid of the record. Nova chooses the uuids of its servers. */
 export function recordOf({ server, acts }: Pick<ManageChange, "server" | "acts">): string {
   return acts.findLast((act) => act.step === "made")?.uuid ?? server;
 }
 
-/** Whether the uuid of its server of Nova is known. */
 export function isMade(change: Pick<ManageChange, "server" | "acts">): boolean {
   return recordOf(change) !== change.server;
 }
 
-/** What each port is to be again: as it was before it was first touched, or as it was changed since. */
+/** The values to restore on each port: the first saved ones, or those changed since. */
 export function bindsOf({ acts }: Pick<ManageChange, "acts">): readonly Bind[] {
   const wanted = new Map<string, Bind>();
   for (const act of acts)
@@ -139,25 +130,22 @@ export function holdOf({ acts }: Pick<ManageChange, "acts">) {
   return acts.findLast((act) => act.step === "hold");
 }
 
-/** Whether a machine with a server of Nova had its hardware back once. */
+/** Whether the machine has had its hardware back. */
 export function isFinished({ acts }: Pick<ManageChange, "acts">): boolean {
   return acts.some(({ step }) => step === "swap");
 }
 
-/**
- * Whether its maintenance was to end, on hardware of its own, or was found ended: its user may have his server since. One
- * that stood on fake hardware once more after that is nobody's.
- */
+/** Whether the server may be in use: maintenance has ended on its own hardware. */
 export function isHanded({ acts }: Pick<ManageChange, "acts">): boolean {
   return sinceFake(acts, /^(out|handed|unmark)$/);
 }
 
-/** Whether it was seen in service: its maintenance had ended, on hardware of its own. */
+/** Whether it was in service: without maintenance, on its own hardware. */
 export function isOut({ acts }: Pick<ManageChange, "acts">): boolean {
   return sinceFake(acts, /^(out|unmark)$/);
 }
 
-/** Whether its ports were given back what they were, and are its user's since. */
+/** Whether its ports were restored, and belong to the user since. */
 export function isPorted({ acts }: Pick<ManageChange, "acts">): boolean {
   return sinceFake(acts, /^(handed|unmark)$/);
 }
@@ -167,22 +155,20 @@ function sinceFake(acts: readonly Act[], steps: RegExp): boolean {
   return acts.some(({ step }, at) => at > fake && steps.test(step));
 }
 
-/** Said of a node of the journal that Ironic does not show: of one that is another's it answers the same. */
+/** Text for a node that Ironic does not show; it answers the same for other owners' nodes. */
 export function unseenNode(id: string): string {
   return `Ironic does not show node ${id} to this login: use the login that it was managed with. If it was deleted, nothing of it is left to give back`;
 }
 
-/** Said of a port of the journal that Neutron does not show. */
 export function unseen(port: string): string {
   return `port ${port} was not given back: Neutron does not show it to this login. Use the login that it was managed with`;
 }
 
-/** `instance_info.traits` of what is kept of a node. */
 export function traitsIn({ instance_info: info }: JsonObject): Json | undefined {
   return isObject(info) ? info.traits : undefined;
 }
 
-/** A machine that has its server of Nova, as the last step has looked at it. */
+/** The last observed state of a machine, with its Nova server. */
 export function withServer(
   { id, seen, acts, server, asked }: WithServer,
   node: RunningNode,

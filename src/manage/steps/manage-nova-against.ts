@@ -6,7 +6,6 @@ import { isFinished, type ManageChange, recordOf } from "./manage-acts.ts";
 import type { NovaHands } from "./manage-nova-hands.ts";
 import { heldFor } from "./manage-nova-marks.ts";
 
-/** Why a machine is not to be touched by its way back; null: nothing stands against it. */
 export async function objectionsBack(
   hands: NovaHands,
   now: JsonObject,
@@ -30,18 +29,18 @@ export async function objectionsBack(
   if (now.driver === FAKE) return null;
   const real = realObjections(now, before, own, change);
   if (real !== null || own === null) return real;
-  // Nova deletes all of its node's, whoever made them. @source nova 26: virt/ironic/driver.py, _cleanup_volume_target_info
+  // Nova deletes all volume targets of the node. @source nova 26: virt/ironic/driver.py,
+  // _cleanup_volume_target_info
   return (await hands.hardware.hasTargets(change.id))
     ? "it has volume targets since, which Nova would delete with its server: delete them first (openstack baremetal volume target delete; Ironic wants the machine off for that)"
     : null;
 }
 
 /**
- * What comes of a node whose server was deleted while no nova-compute was there: one undeploys it once it runs, in
- * maintenance too, unless it is not its server's any more.
+ * When nova-compute starts, it undeploys a node with a deleted server, also in maintenance.
  *
- * @source nova 26: compute/manager.py, _cleanup_running_deleted_instances, virt/ironic/driver.py, destroy; ironic 21.4:
- *   conductor/manager.py, do_node_tear_down
+ * @source nova 26: compute/manager.py, _cleanup_running_deleted_instances, virt/ironic/driver.py,
+ * destroy; ironic 21.4: conductor/manager.py, do_node_tear_down
  */
 function deletedOn({ driver, uuid }: JsonObject): string {
   return driver === FAKE
@@ -51,14 +50,13 @@ function deletedOn({ driver, uuid }: JsonObject): string {
 
 export const PROTECTED = "it is protected: unprotect it first";
 
-/** Why a server is not to be deleted; null: nothing stands against it. */
 function standsAgainst(change: ManageChange, own: NovaServer): string | null {
   if (own.node !== null && own.node !== change.id)
     return `server ${own.id} is on node ${own.node} by now: it is left there`;
   return own.locked ? `server ${own.id} is locked: unlock it first` : unsureOf(change, own);
 }
 
-/** The same of one whose driver can reach it: what is at work with it is not to be torn from it. */
+/** The same for a machine that its driver can reach, which may be busy. */
 function realObjections(
   now: JsonObject,
   before: JsonObject,
@@ -71,13 +69,13 @@ function realObjections(
   if (maintenance === true && reason !== heldFor(change.server))
     return `it is in maintenance that this run did not set: ${String(reason ?? "no reason given")}; end it first`;
   const state = String(now.provision_state);
-  // Once it had its hardware back, nobody but its user's word brought it to another state.
+  // After its hardware was restored, only the user can have changed the state.
   if (
     !(isFinished(change) ? /^active$/ : /^(active|available|manageable|adopt failed)$/).test(state)
   )
     return `it is ${state}, and was left active${own === null && /^(available|manageable)$/.test(state) ? freeOr(now) : ""}`;
   if (!("protected" in before) && now.protected === true) return PROTECTED;
-  // What is active without a server has nothing else to lose, and is not exchanged again.
+  // An active machine without a server keeps its driver.
   const isFree = own === null && state === "active";
   if (hasConsole === true && !isFree)
     return "its console is on, and Ironic exchanges no driver then: disable it first";
@@ -90,12 +88,12 @@ function realObjections(
     : `it has changed since: ${other.join(", ")}; change it back first`;
 }
 
-/** Said of one without its server: whether its machine was torn down, or still runs, nothing here tells. */
+/** Advice for a machine without its server, which may run or be torn down. */
 function freeOr({ uuid }: JsonObject): string {
   return `: if its machine is free by now, end its maintenance and run rollback again; if it still runs, give it fake hardware (openstack baremetal node set --driver fake-hardware --reset-interfaces ${String(uuid)}), then run rollback`;
 }
 
-/** The same of one whose uuid the journal has: that one is ours, seen or not. */
+/** A server whose uuid is in the journal belongs to this run. */
 export function unsureOf(change: ManageChange, own: NovaServer): string | null {
   return own.id === recordOf(change) ? null : unsure(own);
 }

@@ -40,17 +40,13 @@ import {
 import { fakeAgain, nobodys, novaWould } from "./manage-nova-steps.ts";
 import type { ManagePosition } from "./manage-positions.ts";
 
-/**
- * Takes servers of Nova away again, on fake hardware: their machines run on, active as before.
- *
- * @param unasked nobody asked for it: what a user may have by now is left
- */
+/** @param unasked true without a rollback command: servers that may be in use are kept */
 export function novaBackPart(hands: NovaHands, most: number, unasked = false): ManagePart {
   return {
     ...{ name: MANAGE, size: SIZE, keepsBack: true },
     inspect: (changes) => inFlight(changes, most, (change) => backOf(hands, change, unasked)),
     async perform(change, position, begin) {
-      // Minutes may have passed since it was looked at.
+      // The position may be minutes old.
       const { seen } = position;
       if (unasked && seen.record !== null)
         if (isServing(change, seen, await hands.hardware.read(change.id)))
@@ -75,7 +71,7 @@ async function backOf(
   if (node === null) return leftAt(seen, unseenNode(id), "gone");
   const isOurs =
     record !== null ||
-    // Deleted, or not this login's: its machine is not without it.
+    // The server was deleted, or the login does not see it.
     node.instance_uuid === recordOf(change) ||
     marked(change, seen) ||
     node.maintenance_reason === heldFor(server) ||
@@ -92,30 +88,30 @@ const IN_USE =
 
 const MEANWHILE = `somebody ended its maintenance meanwhile, and ${IN_USE}`;
 
-/** Whether it is still as only this run made it, whoever took its mark off. */
+/** Whether it still has the driver of this run, even without the mark. */
 function standsFake({ acts }: ManageChange, { driver }: JsonObject): boolean {
   return driver === FAKE && acts.some(({ step }) => step === "fake");
 }
 
-/** Whether nothing of its node is ours any more, but a mark at most: whatever it is by now is another's. */
+/** Whether nothing of the node belongs to this run except a mark. */
 function isPortsAlone(change: ManageChange, seen: SeenServer, now: JsonObject): boolean {
   if (seen.record !== null) return false;
-  // Where the uuid of its server is not known, its node may have it.
+  // The node may have the server of unknown uuid.
   if (marked(change, seen) && !isMade(change)) return false;
   return isForeign(change, now);
 }
 
-/** Whether its user may be using its server: it has hardware of its own again, and was in service, or is. */
+/** Whether the server may be in use: own hardware, and it was or is in service. */
 function isServing(change: ManageChange, { record }: SeenServer, now: JsonObject): boolean {
   return record !== null && now.driver !== FAKE && (isHanded(change) || isInUse(change, now));
 }
 
-/** Whether its ports are to be as they were: what another has by now, or nobody, has no use of them. */
+/** Whether to restore its ports. Not if the node has another server or was torn down. */
 function wantsPorts(change: ManageChange, now: JsonObject): boolean {
   return !isMade(change) || !isForeign(change, now) || nobodyOn(now) === null;
 }
 
-/** Of what came to its end, an unbound port is its user's word. */
+/** After completion, an unbound port is the user's choice. */
 async function portsWanted(
   hands: NovaHands,
   change: ManageChange,
@@ -146,7 +142,7 @@ async function back(
     const stays = wantsPorts(change, now) ? await portsBack(hands, change) : [];
     const may = (is: JsonObject) => (isForeign(change, is) ? null : "it changed meanwhile");
     const ended = await hardware.release(id, reason, may);
-    // Traits that are empty by now are so by whoever has it.
+    // Empty traits now belong to the node's new owner.
     return whysOf(ended ?? (await hands.keeper.release(id, server, [])), stays);
   }
   const at: Back = { ...change, hands, before, begin };
@@ -169,13 +165,11 @@ function whysOf(why: string | null, stays: readonly string[]): string | null {
   return all.length === 0 ? null : all.join("; ");
 }
 
-/** Why a node is not as it was before it had a server; null: it is. */
 function notBack(before: JsonObject, now: JsonObject): string | null {
   const other = [...notAsBefore(before, now), ...infoChanges(before, now, true)];
   return nobodyOn(now) ?? (other.length === 0 ? null : other.join(", "));
 }
 
-/** Why a machine is not one that runs without a server; null: it is. */
 function nobodyOn({ provision_state: state, instance_uuid: instance = null }: JsonObject) {
   if (state !== "active") return `it is ${String(state)}, not active`;
   return instance === null ? null : `it has instance ${String(instance)}`;
@@ -185,14 +179,13 @@ async function staysFake(at: Back, why: string): Promise<string> {
   return `${await fakeAgain(at, why)}, in maintenance`;
 }
 
-/** From wherever it is, without its server, on fake hardware, and from there as it was. */
 async function faked(at: Back, found: JsonObject): Promise<string | null> {
   const { hands, id, server, before, begin } = at;
   const { hardware } = hands;
   const reason = heldFor(server);
   let now = found;
   let own = await ownServer(hands, at, now);
-  // A nova-compute goes on with what it builds, whoever deletes it meanwhile; what it became tells where it is.
+  // nova-compute completes a build even if the server is deleted, so wait for its result.
   if (own?.status === "BUILD" && now.driver === FAKE) {
     await hands.servers.still(own.id);
     now = await hardware.read(id);
@@ -202,11 +195,11 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
   const against =
     (await objectionsBack(hands, now, { before, own, change: at })) ??
     (own === null ? null : await portsAgainst(hands, at, own)) ??
-    // Of a batch, minutes may have passed since it was looked at.
+    // The position may be minutes old.
     (own === null || isFake ? null : portsLeft(at, await hands.look(at), own));
   if (against !== null) {
     if (!isFake) return against;
-    // Another run may have it by now.
+    // Another run may have it.
     const mark = await hands.keeper.hold(id, server);
     if ("why" in mark) return `${against}; ${mark.why}`;
     const held = await hardware.hold(id, reason, ({ driver }) =>
@@ -214,7 +207,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
     );
     return `${against}; ${held === null ? "it stays on fake hardware, in maintenance" : `it is not held, ${held}`}`;
   }
-  // Before it was handed out, its ports are as Nova left them.
+  // Saves the port changes of a server that was in service.
   if (own !== null && !isFake && (isPorted(at) || at.open === false))
     await portsChanged(hands, at, begin);
   const mark = await hands.keeper.hold(id, server);
@@ -247,7 +240,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
   return other === null ? null : staysFake(at, other);
 }
 
-/** As on or off as it was, in Ironic's book; said only where it is not. */
+/** Restores the power state in Ironic's record. */
 async function powered(
   hardware: FakeHardware,
   id: string,
@@ -257,7 +250,7 @@ async function powered(
   return is === was && goal === null ? null : hardware.power(id, String(was));
 }
 
-/** Active again, on fake hardware: what was deleted there is adopted there. */
+/** Adopts the machine again on fake hardware after its server was deleted. */
 async function active(
   hardware: FakeHardware,
   id: string,

@@ -1,15 +1,13 @@
 import { bindsOf, holdOf, recordOf } from "./manage-acts.ts";
 import type { ServerMaking } from "./manage-nova-hands.ts";
 
-/** What is asked of one that was begun, beside what the journal says. */
 type BegunServer = Omit<ServerMaking, "twice" | "begin">;
 
-/** Why it cannot be gone on with as it is asked for now; null: nothing stands against it. */
 export function notAsBegun(at: BegunServer): string | null {
   return otherWish(at) ?? otherPorts(at);
 }
 
-/** Why a server would be made with other ports than are asked for; null: it has them, was made, or they are not bound yet. */
+/** Why the server would lack ports, or null, also before binding and after creation. */
 export function otherPorts({ hands, seen, acts, server }: BegunServer): string | null {
   if (recordOf({ acts, server }) !== server || !acts.some(({ step }) => step === "fake"))
     return null;
@@ -20,13 +18,13 @@ export function otherPorts({ hands, seen, acts, server }: BegunServer): string |
     : `its server would be made without port ${missing.join(", ")}: run rollback, then manage it with ports that exist`;
 }
 
-/** What a server is made with besides, as the journal has it: its node's own image may be the one. */
+/** Flavor and image for the journal. The image may be the node's own. */
 export function madeWith({ hands, id, asked, before }: BegunServer) {
   const { flavor, image } = hands.askedOf(asked, { id, before, ports: [] });
   return { flavor, ...(image !== null && { image }) };
 }
 
-/** Why a server would not be made as it was asked for at first; null: it would, or was made already. */
+/** Why the flavor or image differs from the start, or null. Also null after creation. */
 function otherWish(at: BegunServer): string | null {
   const { flavor: first, image: own } = holdOf(at) ?? {};
   if (first === undefined || recordOf(at) !== at.server) return null;

@@ -6,13 +6,10 @@ import { bindsOf } from "./manage-acts.ts";
 import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
 import { heldFor } from "./manage-nova-marks.ts";
 
-/** Looks at Placement: about a quarter of an hour, more than Nova's resource tracker wants. */
+/** Reads of Placement: about 15 minutes, more than Nova's resource tracker needs. */
 export const MOST_LOOKS = 450;
 
-/**
- * Ends its maintenance, on fake hardware, and waits until Nova gives it to tenants: its resource tracker sets it
- * apart as long as it was in use.
- */
+/** Ends maintenance, and waits until Nova's resource tracker offers the node. */
 export async function offered(at: ServerMaking, isNew: boolean): Promise<string | null> {
   const { hands, id, seen, server } = at;
   if (!isNew && (await hands.servers.find(server, id)) !== null) return null;
@@ -59,13 +56,13 @@ export async function create(
     : `server ${made.id} is not on it: instance_uuid is ${String(node.instance_uuid)}`;
 }
 
-/** Looks at a node that Nova was given: ten seconds or so. */
+/** Reads of a node after creation, about ten seconds. */
 const FEW_LOOKS = 10;
 
 const DEPLOYED = /^(deploying|wait call-back|active|deploy failed)$/;
 
 /**
- * Waits until a nova-compute has told Ironic to deploy a node: its client has agreed with Ironic on a version by then.
+ * Waits until nova-compute calls Ironic, because its client has then negotiated a version.
  *
  * @source nova 26: virt/ironic/driver.py, spawn: node.validate comes before, by the same client
  */

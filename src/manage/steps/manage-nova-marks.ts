@@ -4,12 +4,12 @@ import type { SeenServer } from "../../model/ironic/manage.ts";
 import { isMade, isOut, type ManageChange, recordOf } from "./manage-acts.ts";
 import type { ServerMaking } from "./manage-nova-hands.ts";
 
-/** Why a machine is in maintenance while it gets its server, or loses it. */
+/** Maintenance reason while the Nova server is created or deleted. */
 export function heldFor(server: string): string {
   return `nova2ironic gives it a server of Nova: ${server}`;
 }
 
-/** Whether it was begun, and nobody else has it: its mark is ours, or its maintenance. */
+/** Whether it was started, and still has this run's mark or maintenance. */
 export function marked(
   { acts, server }: Pick<ManageChange, "acts" | "server">,
   { node }: SeenServer,
@@ -19,10 +19,7 @@ export function marked(
   return held && (ours.includes(server) || ours.includes(heldFor(server)));
 }
 
-/**
- * Why a node is not this run's to act on, but for a mark that may be on it still: it had its server, and stands in service
- * without it by now, as somebody else's or as nobody's. Null: it is not so.
- */
+/** Why only its mark may change: it is in service without this run's server. Otherwise null. */
 export function anothers(
   change: Pick<ManageChange, "server" | "acts">,
   now: JsonObject,
@@ -32,7 +29,7 @@ export function anothers(
     : null;
 }
 
-/** Whether a node is in service on hardware of its own, with its server, whoever ended its maintenance. */
+/** Whether a node is in service with its server, on its own hardware. */
 export function isInUse(
   change: Pick<ManageChange, "server" | "acts">,
   { driver, maintenance_reason: reason, instance_uuid: instance }: JsonObject,
@@ -40,11 +37,7 @@ export function isInUse(
   return driver !== FAKE && reason !== heldFor(change.server) && instance === recordOf(change);
 }
 
-/**
- * Keeps that it is in service, whoever ended its maintenance: nothing may hold it before the journal has that.
- *
- * @returns whether it is so
- */
+/** Records that the node is in service before anything reserves it. @returns whether it is */
 export async function keptIfInUse(
   at: Pick<ServerMaking, "server" | "acts" | "begin">,
   now: JsonObject,
@@ -55,8 +48,8 @@ export async function keptIfInUse(
 }
 
 /**
- * Whether a node is in service on hardware of its own, without its server; or in our maintenance, since its user deleted
- * a server that he had. One that was never seen in service may have lost it on fake hardware, with its disk whole.
+ * Whether a node is in service on its own hardware without its server, or its user deleted the
+ * server. Before service, the server may be lost while the disk is intact.
  */
 export function isForeign(
   change: Pick<ManageChange, "server" | "acts">,

@@ -19,17 +19,16 @@ interface Hands {
 
 interface PortsWanted {
   readonly ids: readonly string[];
-  /** Uuid of the node. */
+  /** Node uuid. */
   readonly node: string;
-  /** What a run before kept of them, the first of each. */
+  /** The first saved values of each port in earlier runs. */
   readonly known: readonly Bind[];
 }
 
 /**
- * Keeps of ports what Nova writes over, and takes their device and name off: Nova takes none that has a device, and none
- * whose name is not its server's.
+ * Saves the fields that Nova overwrites, and clears those for which Nova refuses a port.
  *
- * @returns null, or why one is not free
+ * @returns null, or why a port is not free
  * @source nova 26: network/neutron.py, _validate_requested_port_ids (PortInUse, PortNotUsableDNS)
  */
 export async function portsFreed(
@@ -43,7 +42,7 @@ export async function portsFreed(
     if (port === null) return `port ${id} is not in Neutron`;
     const device_id = String(port.device_id ?? "");
     const device_owner = String(port.device_owner ?? "");
-    // Whoever got it since it was judged, or since a run before freed it, keeps it.
+    // A port that another device has since is kept there.
     const ours = ["", node, known.find((bind) => bind.port === id)?.device_id];
     if (!ours.includes(device_id))
       return `port ${id} belongs to ${device_owner || "device"} ${device_id} now`;
@@ -60,7 +59,7 @@ export async function portsFreed(
   return null;
 }
 
-/** Whether a port of the journal is this server's still, and on no wire. */
+/** Whether the port still has this server and is unbound. */
 export async function wantsBinding(
   { network }: Hands,
   { port }: Bind,
@@ -70,17 +69,12 @@ export async function wantsBinding(
   return now?.device_id === server && !isBound(now);
 }
 
-/** Whether Neutron has it on some wire. */
 function isBound(port: JsonObject): boolean {
   const { "binding:vif_type": type = "unbound" } = port;
   return type !== null && type !== "unbound" && type !== "binding_failed";
 }
 
-/**
- * Writes of a port what it was, only while one of these devices has it.
- *
- * @returns null, or why it is not as it was
- */
+/** Restores a port of one of these devices. @returns null, or why it differs */
 export async function portRestored(
   { network }: Hands,
   { port, bound }: Bind,
@@ -92,7 +86,7 @@ export async function portRestored(
   if (why !== null || bound !== true) return why;
   let now = await neutron.whole(port);
   if (now !== null && "binding:vif_type" in now && !isBound(now)) {
-    // It binds at a change alone, and may have tried while its agent was away.
+    // Neutron binds only on a change. The agent may have been down at the last one.
     const again =
       (await neutron.restore(port, { "binding:host_id": "" }, devices)) ??
       (await neutron.restore(port, fields, devices));
@@ -104,7 +98,7 @@ export async function portRestored(
   return `Neutron does not bind port ${port} again: binding:vif_type is ${type}; see that its agent runs`;
 }
 
-/** Keeps of ports of a server in service what its user, or Ironic, changed since: once it is gone they are to be so. */
+/** Saves changes by the user or Ironic while in service, to restore them later. */
 export async function portsChanged(
   { network }: Hands,
   change: ManageChange,
@@ -119,7 +113,7 @@ export async function portsChanged(
   }
 }
 
-/** Whether a port of the journal is nobody's and not as it was, or is not seen. */
+/** Whether a port without a device is not restored, or a port is missing. */
 export async function portsOpen(
   { network }: Hands,
   change: Pick<ManageChange, "acts">,
@@ -134,7 +128,7 @@ export async function portsOpen(
   return false;
 }
 
-/** Gives ports back what they were, as far as nobody else has them; says whose the others are. */
+/** Restores ports that no other device has. Returns the reasons for the others. */
 export async function portsBack(
   hands: Hands,
   { acts, server }: Pick<ManageChange, "acts" | "server">,
@@ -155,10 +149,10 @@ export async function portsBack(
 }
 
 /**
- * Ports that a server was given since: Nova deletes those that it made, cuts the others, and on fake hardware no card
- * lets go of them.
+ * Later ports: Nova deletes its own, unbinds others, and fake hardware keeps the VIF attached.
  *
- * @source nova 26: network/neutron.py, deallocate_for_instance; ironic 21.4: network/noop.py, vif_detach
+ * @source nova 26: network/neutron.py, deallocate_for_instance; ironic 21.4: network/noop.py,
+ * vif_detach
  */
 export async function portsAgainst(
   { servers }: { readonly servers: Pick<NovaServers, "portsOn"> },
@@ -172,7 +166,7 @@ export async function portsAgainst(
     : `server ${id} has port ${since.join(", ")} since: detach it first (openstack server remove port ${id} PORT)`;
 }
 
-/** Ports that its user took from a server since: their cards are without them, and would stay so. */
+/** Ports that the user detached since, which would stay detached. */
 export function portsLeft(
   change: ManageChange,
   { ports }: SeenServer,
@@ -181,7 +175,7 @@ export function portsLeft(
   const since = bindsOf(change).flatMap(({ port, device_id: first }) => {
     const { device_id: device = id } = ports?.get(port) ?? {};
     if (device === "") return [port];
-    // One that is back already is nobody's to wait for.
+    // Already restored.
     return device === id || device === first ? [] : [`${port} (device ${device} has it)`];
   });
   return since.length === 0 || !isFinished(change)

@@ -11,7 +11,7 @@ import { portsAgainst } from "./manage-nova-ports.ts";
 
 export type Back = ManageChange & Pick<ServerMaking, "hands" | "before" | "begin">;
 
-/** What Nova was told may be done days later, once a nova-compute runs again. */
+/** nova-compute may execute a request of Nova days later. */
 export const LEAVE =
   "it stays on fake hardware, in maintenance: leave its driver alone until rollback has ended, or Nova may wipe it";
 
@@ -19,7 +19,6 @@ export function keptWith(own: NovaServer | null): string {
   return `it keeps its own hardware${own === null ? "" : " and its server"}, in maintenance`;
 }
 
-/** Ends its server, and whatever a POST that came late made by the same word. */
 export async function serversGone(
   hands: NovaHands,
   change: ManageChange,
@@ -30,7 +29,7 @@ export async function serversGone(
     const now = await hardware.read(change.id);
     const real = unsafe(now);
     if (real.length > 0) return `it is not harmless on fake hardware: ${real.join(", ")}`;
-    // Ironic would not undeploy it, and Nova have its server in ERROR.
+    // Ironic refuses to undeploy a protected node, and Nova sets the server to ERROR.
     return now.protected === true ? PROTECTED : portsAgainst(hands, change, one);
   };
   let next = own ?? (await byWord(hands, change));
@@ -42,10 +41,7 @@ export async function serversGone(
   return next === null ? null : `server ${next.id} is there still`;
 }
 
-/**
- * Waits until Nova can give it to nobody any more, and nobody that it was given to is still to come: a nova-compute
- * would deploy on it, and tear it down again, after its own driver is back.
- */
+/** Otherwise nova-compute would deploy to the node after its own driver is restored. */
 export async function withheld(
   { offers }: NovaHands,
   { id, acts }: ManageChange,
@@ -65,10 +61,10 @@ export async function withheld(
     : "Nova offers it still: its resource tracker does not set it apart; see that nova-compute runs";
 }
 
-/** Tries of one POST, and one that came late. */
+/** More than the repeated and delayed calls of one POST. */
 const MOST_SERVERS = 20;
 
-/** Its server, or one that a POST which came late made by the same word. */
+/** Its server, or a server of a delayed POST with the same mark. */
 export async function ownServer(
   hands: NovaHands,
   change: ManageChange,
@@ -79,7 +75,7 @@ export async function ownServer(
   return made ?? byWord(hands, change, instance === null ? null : String(instance));
 }
 
-/** One that was made by its word, whether or not its uuid came to be known; never one of another node. */
+/** A server on this node with the mark, even if its uuid is unknown. */
 export async function byWord(
   { servers }: NovaHands,
   { id, server, acts }: ManageChange,

@@ -26,13 +26,12 @@ import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
 import { portRestored, portsFreed, wantsBinding } from "./manage-nova-ports.ts";
 
 export interface ServerStep {
-  /** Under which the journal has it. */
+  /** Its name in the journal. */
   readonly step: Act["step"];
-  /** Makes it, or makes it again: null, or why not. */
+  /** Repeatable. Returns null, or the reason of a failure. */
   readonly make: (at: ServerMaking) => Promise<string | null>;
 }
 
-/** The way there. Each step is safe to be made again. */
 export const THERE: readonly ServerStep[] = [
   { step: "hold", make: hold },
   { step: "bind", make: bind },
@@ -87,7 +86,7 @@ async function hold(at: ServerMaking): Promise<string | null> {
   if ("why" in held) return held.why;
   const why = await hands.hardware.hold(id, heldFor(server));
   if (why !== null) return why;
-  // What changed since it was looked at.
+  // Compares with the state before the hold.
   const now = await hands.hardware.read(id);
   const other = [...changedSince(at.before, now), ...infoChanges(at.before, now, true)];
   if (other.length > 0) return `it changed meanwhile: ${other.join(", ")}`;
@@ -96,7 +95,7 @@ async function hold(at: ServerMaking): Promise<string | null> {
   return against.length === 0 ? null : `it changed meanwhile: ${against.join("; ")}`;
 }
 
-/** As it is judged: our own maintenance stands against nothing. */
+/** Ignores this run's maintenance for the criteria. */
 function inService(seen: SeenServer): SeenServer {
   const { node } = seen;
   return { ...seen, node: node && { ...node, maintenance: false, maintenance_reason: null } };
@@ -120,7 +119,7 @@ async function bind(at: ServerMaking): Promise<string | null> {
   return portsFreed(hands, { ids, node: id, known }, begin);
 }
 
-/** A run that died before this step is gone on with: whatever changed meanwhile is nobody's to lose. */
+/** If a run ended before this step, later changes of the machine must be kept. */
 async function fake({ hands, id, server, before, begin }: ServerMaking): Promise<string | null> {
   const now = await hands.hardware.read(id);
   if (now.driver !== FAKE) {
@@ -138,10 +137,8 @@ async function fake({ hands, id, server, before, begin }: ServerMaking): Promise
 }
 
 /**
- * Brings its server to what its machine is. One whose machine is on was made with its machine on in Ironic's book, and
- * stands so already. If it does not, because the machine was off there, Nova stops
- * its server and starts it again, all on fake hardware: once it has started it, what its power sync found before is
- * behind it.
+ * Sets the server's power state. If it differs from the machine's, Nova stops and starts the server
+ * on fake hardware, so that its power sync has processed earlier states.
  */
 async function turn(at: ServerMaking): Promise<string | null> {
   const { hands, id, acts, server, before } = at;
@@ -158,7 +155,6 @@ async function turn(at: ServerMaking): Promise<string | null> {
   return started ?? hands.hardware.power(id, String(before.power_state));
 }
 
-/** Whether Ironic and Nova both have it on or off as its machine is. */
 async function stands({ hands, id, before }: ServerMaking, uuid: string): Promise<boolean> {
   const now = await hands.servers.read(uuid);
   if (now === null || now.task !== null) return false;
@@ -171,30 +167,26 @@ async function swap(at: ServerMaking): Promise<string | null> {
   const reason = heldFor(server);
   const held = await hardware.hold(id, reason);
   if (held !== null) return held;
-  // A list does not tell what its user asked for since, which would reach its machine from here on.
+  // The user may have requested changes that would reach the machine from now on.
   const may = (now: JsonObject) => notOurs(at, now);
   const why = await hardware.swap(id, before, { reason, exact: false, may });
   return why === null ? null : fakeAgain(at, why);
 }
 
-/** Why a node is not one whose server is ours and stands as its machine does; null: it is. */
 async function notOurs({ hands, server, acts, before, stands }: ServerMaking, now: JsonObject) {
   const uuid = recordOf({ acts, server });
   if (now.instance_uuid !== uuid) return `instance_uuid is ${String(now.instance_uuid)}`;
   if (now.provision_state !== "active") return `it is ${String(now.provision_state)}, not active`;
   if (now.power_state !== before.power_state)
     return `power_state is ${String(now.power_state)}, and was ${String(before.power_state)}`;
-  // Then it stands as it was built, in a quarter of what Nova and Neutron take to show it.
+  // An untouched server is still as built. This check takes a quarter of the time.
   if (stands === true && (await hands.servers.isUntouched(uuid))) return null;
   const book = await hands.servers.read(uuid);
   if (book?.status === statusFor(before) && book.task === null) return null;
   return `server ${uuid} is ${book?.status ?? "gone"}, ${book?.task ?? "nothing under way"}`;
 }
 
-/**
- * What cannot be given back whole stays, held, where nothing can act on its machine; on its own hardware where its
- * user turned it on or off.
- */
+/** Keeps its own hardware if the user has changed its power. */
 export async function fakeAgain(
   at: Pick<ServerMaking, "hands" | "id" | "server" | "acts" | "before" | "begin">,
   why: string,
@@ -208,8 +200,7 @@ export async function fakeAgain(
 }
 
 /**
- * Said of a machine that keeps its own hardware: whoever turned it on, Nova stops a server again that it knows as
- * stopped, and maintenance does not keep it from that.
+ * Nova stops a server again that it has recorded as stopped, even in maintenance.
  *
  * @source nova 26: compute/manager.py, _sync_instance_power_state
  */
@@ -223,7 +214,7 @@ export async function novaWould(
     const { power_state } = await hardware.read(id);
     return { isOn: power_state === "power on", book: await servers.read(uuid) };
   };
-  // It is said besides: whoever does not answer hides no reason.
+  // An error here must not hide the reason of the failure.
   const seen = await orNull(look());
   if (seen === null) return `; see that Nova does not stop server ${uuid}`;
   const { isOn, book } = seen;
@@ -232,13 +223,12 @@ export async function novaWould(
     : "";
 }
 
-/** Gives it to its user, and looks at it for a while. */
 async function release(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts, before } = at;
   const reason = heldFor(server);
   const wasHanded = isHanded(at);
   const ported = isPorted(at);
-  // Nova may have deleted its server, and would tear its machine down; what a user has is left as he has it.
+  // Nova may have deleted the server, and would tear the machine down. A machine in use is kept.
   const left = async (why: string): Promise<string> =>
     wasHanded
       ? `${why}; it keeps its own hardware${await novaWould(hands, at)}`
@@ -249,7 +239,7 @@ async function release(at: ServerMaking): Promise<string | null> {
     const why = await portRestored(hands, bind, bind.more ?? {}, [own]);
     if (why !== null) return left(why);
   }
-  // From here on its ports are its user's.
+  // From now on, the ports belong to the user.
   if (!ported) await at.begin({ step: "handed" });
   const may = async (now: JsonObject): Promise<string | null> => {
     const other = [...notAsBefore(before, now), ...infoChanges(before, now, false)];
@@ -269,5 +259,5 @@ async function release(at: ServerMaking): Promise<string | null> {
   }
 }
 
-/** What Nova or Ironic did by then stays to be seen, and others of the batch are still at work. */
+/** Other machines of the batch are still in progress. */
 const LOOK_MS = 30_000;

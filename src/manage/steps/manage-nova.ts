@@ -21,12 +21,11 @@ import { anothers, heldFor, isInUse, keptIfInUse, marked } from "./manage-nova-m
 import { type ServerStep, THERE } from "./manage-nova-steps.ts";
 import type { ManagePosition } from "./manage-positions.ts";
 
-/** Machines that are looked at in one batch. */
+/** Machines per batch. */
 export const SIZE = 50;
 
 /**
- * Gives machines a server of Nova while they stand on fake hardware: Nova deploys, and nothing is deployed. What
- * is said to a conductor about a machine is said while nothing of it can reach the machine.
+ * Creates Nova servers on fake hardware: Nova deploys, but no call reaches the machine.
  *
  * @source Ironic's guide, Adoption with Nova
  */
@@ -35,7 +34,7 @@ export function novaPart(
   most: number,
   twice: ReadonlySet<string> = new Set(),
 ): ManagePart {
-  // Whoever comes after it would be taken to fake hardware and back for the same answer.
+  // The quota error also applies to later machines, so they are not started.
   let over: string | null = null;
   return {
     ...{ name: MANAGE, size: SIZE },
@@ -54,7 +53,7 @@ export function novaPart(
         },
       };
       const isBegun = marked(change, seen) || isOurs(change, seen);
-      // Whoever gave it its driver since it was looked at may use it.
+      // If the driver was restored since, the machine may be in use.
       const inUse = isMade(at) && (await keptIfInUse(at, await hands.hardware.read(id)));
       const onFake = position.onFake === true && !inUse;
       if (onFake && change.back === true) {
@@ -78,10 +77,7 @@ export function novaPart(
   };
 }
 
-/**
- * What ends on the way, by a refusal or an error, once the node was exchanged, ends in maintenance: on fake
- * hardware Nova would give it to anybody, and nothing is to act on it before somebody looked.
- */
+/** After a failure on fake hardware, maintenance stops Nova from offering the node. */
 async function madeOrHeld(at: ServerMaking, step: ServerStep): Promise<string | null> {
   try {
     const why = await step.make(at);
@@ -110,19 +106,16 @@ async function heldAfter(at: ServerMaking): Promise<string | null> {
   }
 }
 
-/** What its way back told Nova may be done days later, on whatever hardware it has by then. */
+/** Nova may execute a requested deletion days later, on any hardware. */
 const BACK = "its way back was begun, and Nova may still delete its server: run rollback";
 
-/** What the journal has besides steps of the way there. */
+/** Journal entries that are not steps. */
 const BESIDE: ReadonlySet<Act["step"]> = new Set([
   ...(["made", "changed"] as const),
   ...(["out", "handed", "unhanded", "unmark"] as const),
 ]);
 
-/**
- * The step to go on with: the last that was begun. A machine that stands on fake hardware still, or again, is turned
- * once more first: its user may have turned it there.
- */
+/** On fake hardware, the power step is repeated, because the user may have changed the power. */
 function firstOf(acts: readonly Act[], onFake: boolean): number {
   const last = acts.findLast(({ step }) => !BESIDE.has(step))?.step;
   const at = (name: string | undefined) => THERE.findIndex(({ step }) => step === name);
@@ -148,7 +141,7 @@ async function whereIs(
   const isMarked = marked(change, seen);
   if (isMarked && isInService(change, now)) return { is: "before", seen, ...NONE, inService: true };
   const isOwn = isOurs(change, seen);
-  // Whoever took its mark off did not give it its hardware back.
+  // The mark was removed, but the driver may still be fake.
   if (!isMarked && isOwn && now.driver !== FAKE) return { is: "after", seen, ...NONE };
   if (isMarked || isOwn) {
     const other = otherThanBegun(hands, change, seen);
@@ -161,7 +154,7 @@ async function whereIs(
   return { is: "other", seen, why: against, hindrances };
 }
 
-/** As it is by now, or as it was seen: whoever does not answer hides no reason for which it is left. */
+/** The current state, or the last one if it cannot be read, so that the reason is reported. */
 export async function seenLast(
   { look }: NovaHands,
   change: ManageChange,
@@ -180,38 +173,32 @@ export function leftAt(
   return { is: "other", seen, why: [why], hindrances: [is] };
 }
 
-/** Why one that was begun is not gone on with as it is asked for now; null: it is. */
 function otherThanBegun(hands: NovaHands, change: ManageChange, seen: SeenServer): string | null {
   const { id, server, acts, asked } = change;
   const before = holdOf(change)?.node ?? {};
   return asked === null ? null : notAsBegun({ hands, id, server, acts, asked, seen, before });
 }
 
-/** Whether it was handed out with its server and its ports, and is not held again since. */
 function isInService(change: ManageChange, now: JsonObject): boolean {
   return isPorted(change) && isInUse(change, now);
 }
 
-/** Whether its instance is the server that was made of it. */
 function isOurs(change: ManageChange, { node }: SeenServer): boolean {
   return isMade(change) && node?.instance_uuid === recordOf(change);
 }
 
-/** What is told of one that has its server: another that Nova made by its word, of a call whose answer was lost. */
+/** Another server that Nova created after a lost response, to report. */
 async function twinsOf(at: ServerMaking): Promise<readonly string[]> {
   const { hands, acts, server } = at;
   if (at.again !== true) return [];
-  // It is said besides: whoever does not answer keeps nothing from its end.
+  // Only a report, so an error is ignored.
   const all = await orNull(hands.servers.twins(server, recordOf({ acts, server })));
   return (all ?? []).map(
     ({ id, status }) => `Nova also made server ${id}, in ${status}, on no node: delete it in Nova`,
   );
 }
 
-/**
- * Its mark goes last: until then it is gone on with, or taken back. A mark that stays, as where its user has it locked
- * by what he does with it, is no reason to touch his machine.
- */
+/** A mark that cannot be removed, for example while the node is locked, is no reason to act. */
 async function unmarked(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, before } = at;
   await at.begin({ step: "unmark" });

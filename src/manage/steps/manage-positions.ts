@@ -15,13 +15,11 @@ import { bindsOf, holdOf, type ManageChange, unseen, unseenNode } from "./manage
 
 export interface ManagePosition extends Position {
   readonly seen: SeenServer;
-  /** What stands against it, or is left. */
   readonly why: readonly string[];
-  /** Of what kind each is. */
+  /** The kind of each reason. */
   readonly hindrances: readonly Hindrance[];
-  /** It has its server, and was handed out: a mark is on it still, and nothing else is to be done or taken back. */
+  /** In service with its server. Only the mark is left to remove. */
   readonly inService?: true;
-  /** It stands on fake hardware with its server. */
   readonly onFake?: true;
 }
 
@@ -29,15 +27,12 @@ export interface RecordedNode {
   readonly node: RunningNode;
 }
 
-/** Whether there are any that its record would write over. */
+/** Whether it has traits that the record would replace. */
 export function holdsTraits({ instance_info: { traits } }: RunningNode): boolean {
   return Array.isArray(traits) && traits.length > 0;
 }
 
-/**
- * What speaks against a machine that has its record since, and was not marked before: somebody else's hand on it
- * meanwhile.
- */
+/** Changes by others of a machine with a new record that was not marked before. */
 export function unlike(
   { server }: Pick<ManageChange, "server">,
   before: ComparedNode,
@@ -53,7 +48,7 @@ export function unlike(
 
 export const NOTHING: SeenServer = { node: null, record: null, ports: null };
 
-/** What was not begun has a uuid that nobody knows. */
+/** A machine that was not started has no known record. */
 export async function lookAll(
   keeper: RecordKeeper,
   changes: readonly ManageChange[],
@@ -87,11 +82,11 @@ export function forwardOf(
     record !== null && record.state !== "error" && record.node_uuid !== id
       ? [{ why: `its record ${server} is ${record.state}`, is: "taken" as const }]
       : [];
-  // An interrupted way back may have left it in our own maintenance, which is ended first.
+  // An interrupted rollback may have left this run's maintenance, which is ended first.
   const fit = node.maintenance_reason === reasonOf(server) ? { ...node, maintenance: false } : node;
   const against = [...objections(fit, besideOf(seen, twice, asked), server), ...strange];
   if (against.length > 0) return left(seen, against);
-  // What the journal has of it is as it was before that record: what was written since is not to be lost.
+  // The values in the journal are older than the deleted record, so later changes would be lost.
   return change.open === false
     ? stays(
         seen,
@@ -118,7 +113,7 @@ export async function backOf(keeper: RecordKeeper, change: ManageChange): Promis
   const { node, record } = seen;
   if (node === null) return { is: "other", seen, why: [unseenNode(id)], hindrances: ["gone"] };
   const held = holdOf(change);
-  // Whoever deleted the record left its traits.
+  // The record was deleted by others, without restoring the traits.
   const isLeft =
     node?.instance_uuid === null &&
     held !== undefined &&
@@ -131,17 +126,16 @@ export async function backOf(keeper: RecordKeeper, change: ManageChange): Promis
     node?.maintenance_reason === reasonOf(server) ||
     binds.some(({ port }) => isBound(seen, port, server));
   if (open) return { is: "before", seen, ...NONE };
-  // A port that another device has by now was told by the way back that left it.
+  // The rollback has already reported ports with another device.
   const why = unseenOf(change, seen);
   return { is: why.length === 0 ? "after" : "other", seen, why, hindrances: [] };
 }
 
-/** Ports of the journal that Neutron does not show. */
 function unseenOf(change: ManageChange, { ports }: SeenServer): readonly string[] {
   return bindsOf(change).flatMap(({ port }) => (ports?.has(port) === true ? [] : [unseen(port)]));
 }
 
-/** Ports that are neither ours any more nor as they were: somebody else has them. */
+/** Ports that another device has since. */
 export function strangeOf(change: ManageChange, seen: SeenServer): readonly string[] {
   return bindsOf(change).flatMap(({ port, device_id }) => {
     const now = seen.ports?.get(port);
@@ -166,7 +160,7 @@ export function besideOf(
   return { ports, twice: new Set(twice), ...named };
 }
 
-/** Ports of Neutron that its cards name. */
+/** Neutron ports of its VIFs. */
 export function tenantPorts({ node, ports }: SeenServer) {
   return (node?.nics ?? []).flatMap(({ vif }) => ports?.get(vif ?? "") ?? []);
 }

@@ -32,17 +32,13 @@ import {
 
 export type ManagePart = WindowPart<ManageChange, ManagePosition>;
 
-/** Looked at together. */
+/** Machines per batch. */
 const SIZE = 1000;
 
-/** Of ports of tenants, as metalsmith has it for machines that no Nova knows. */
+/** Owner of tenant ports, as set by metalsmith without Nova. */
 const OWNER = "baremetal:none";
 
-/**
- * Gives machines their server record: each step is journalled with what it replaces, then made.
- *
- * @param cards of all nodes; null: of a single machine, all is read by itself
- */
+/** @param cards NICs of all nodes; null for a single machine */
 export function managePart(
   keeper: RecordKeeper,
   most: number,
@@ -77,7 +73,7 @@ function refusedBy(seen: SeenServer, { why, taken, denied = false }: NotWritten)
   return left(seen, [{ why, is: denied ? "denied" : taken ? "taken" : "state" }]);
 }
 
-/** @param single it is looked at again at once; of several whoever asked for them does it, in one listing */
+/** @param single reads the node again at once; several nodes are read together by the caller */
 async function recordAlone(
   { keeper, change, position, begin }: Making,
   single: boolean,
@@ -109,7 +105,7 @@ async function recordMarked(
   const { seen } = position;
   if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
   const known = holdOf(change);
-  // Once a record was asked for, the traits are what it made of them.
+  // After the record was requested, the traits are those of the record.
   const emptied = change.acts.some(({ step }) => step === "record");
   const as = (node: RunningNode) =>
     known !== undefined && emptied ? known : holding(change, asked, node);
@@ -125,7 +121,7 @@ async function recordMarked(
     if ("why" in marked) return refusedBy(seen, marked);
     held = as(marked.now);
     await begin(held);
-    // What changed since it was looked at.
+    // Compares with the state before the hold.
     const now: RunningNode = { ...marked.now, nics: seen.node.nics };
     const against = [
       ...objections(now, besideOf({ ...seen, node: now }, twice, asked), server),
@@ -156,7 +152,6 @@ async function recordMarked(
     : stays(seen, `instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`);
 }
 
-/** Takes records away again, and gives back what each step replaced, while it is as it was left. */
 export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
   return {
     ...{ name: MANAGE, size: SIZE },
@@ -169,7 +164,7 @@ export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
         if (one !== null) why.push(one);
       };
       put(await keeper.unrecord(id, server));
-      // Its ports are its record's as long as there is one.
+      // The ports belong to the record while it exists.
       if (why.length === 0) {
         for (const { port, device_id, device_owner } of bindsOf(change).toReversed())
           if (isBound(position.seen, port, server)) {
@@ -186,8 +181,8 @@ export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
 }
 
 /**
- * Whether nothing but the record is made of it: no tenant's port, and nobody marked it. Ironic makes one record of a
- * node, whoever else asks, so that no mark is needed to be the only one; two PATCHes would take longer than all else.
+ * Without tenant port and mark, a single call is enough: Ironic creates one record per node, and
+ * two PATCH calls would take most of the time.
  */
 function isSingleCall({ acts }: ManageChange, seen: SeenServer): seen is SeenServer & RecordedNode {
   return (

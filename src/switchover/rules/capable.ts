@@ -5,7 +5,7 @@ import { counted } from "../../lib/text.ts";
 import type { SwitchFault, VolumeConnector, WholeNode } from "../../model/switchover.ts";
 import { SWITCH_MARK } from "./switching.ts";
 
-/** Connectors that are made of hardware stay with it. The others identify an instance. */
+/** Connectors of the hardware stay with the node. Others belong to the instance. */
 const OF_HARDWARE: ReadonlySet<string> = new Set(["wwpn", "wwnn", "mac"]);
 
 function stays({ type }: VolumeConnector): boolean {
@@ -13,10 +13,8 @@ function stays({ type }: VolumeConnector): boolean {
 }
 
 /**
- * What a boot from a volume of each kind needs of its node.
- *
  * @source ironic: drivers/modules/deploy_utils.py, populate_storage_driver_internal_info;
- *   drivers/modules/storage/cinder.py, validate
+ * drivers/modules/storage/cinder.py, validate
  */
 const KINDS = new Map([
   ["iscsi", { capability: "iscsi_boot", connector: "iqn" }],
@@ -25,13 +23,12 @@ const KINDS = new Map([
 
 const STORAGE: ReadonlySet<unknown> = new Set(["cinder", "external"]);
 
-/** Why a node fails; null where it does not. */
 type Criterion = readonly [RefusalCode, (node: WholeNode) => string | null];
 
 const BUSY: readonly Criterion[] = [
   [
     "N2I-E380",
-    // In Ironic's own words: its clients know them.
+    // Ironic's text, which clients parse.
     ({ uuid, told: { reservation } }) =>
       typeof reservation === "string"
         ? `Node ${uuid} is locked by host ${reservation}, please retry after the current operation is completed.`
@@ -59,7 +56,7 @@ const SOURCE: readonly Criterion[] = [
   MARKED,
   [
     "N2I-E382",
-    // Ironic attaches the volumes of `cinder` itself, on power and deploy.
+    // With `cinder`, Ironic attaches the volumes itself.
     ({ told: { storage_interface } }) =>
       storage_interface === "external"
         ? null
@@ -147,12 +144,11 @@ function ownConnector({ connectors }: WholeNode): readonly SwitchFault[] {
   return [{ code: "N2I-E384", why: `it has a volume connector of type ${own.type} already` }];
 }
 
-/** What stands against moving a node's instance elsewhere, in the order in which it is answered; nothing: it can be moved. */
+/** In the order of their report. */
 export function sourceFaults(node: WholeNode): readonly SwitchFault[] {
   return faults(SOURCE, node);
 }
 
-/** What stands against a node as a spare, whoever is to go on in it. */
 export function spareFaults(node: WholeNode): readonly SwitchFault[] {
   return [...faults(DESTINATION, node), ...ownConnector(node)];
 }
@@ -164,7 +160,7 @@ function faults(criteria: readonly Criterion[], node: WholeNode): readonly Switc
   });
 }
 
-/** A lock, or another switchover, passes by itself: who meets one may ask again. */
+/** Whether the fault is temporary. */
 export function isLocked({ code }: SwitchFault): boolean {
   return code === "N2I-E380" || code === "N2I-E381";
 }
@@ -176,7 +172,6 @@ function stateOtherThan(...states: readonly string[]): Criterion[1] {
       : `it is ${typeof provision_state === "string" ? provision_state : "in no state"}, not ${states.join(" or ")}`;
 }
 
-/** Whether a node has its root filesystem on a volume, and a storage interface that knows of it. */
 export function bootsFromVolume({ targets, told }: WholeNode): boolean {
   return targets.some(isRoot) && STORAGE.has(told.storage_interface);
 }
@@ -193,12 +188,10 @@ function propertiesOf({ told: { properties } }: WholeNode): JsonObject {
   return isObject(properties) ? properties : {};
 }
 
-/** Connectors that go with the instance. */
 export function movingConnectors({ connectors }: WholeNode): readonly VolumeConnector[] {
   return connectors.filter((one) => !stays(one));
 }
 
-/** Types of the connectors that stay with a node: its place is taken by one that has as many. */
 export function stayingConnectors({ connectors }: WholeNode): readonly string[] {
   return connectors
     .filter(stays)

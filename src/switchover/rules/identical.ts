@@ -9,20 +9,15 @@ import type {
   WholeNode,
 } from "../../model/switchover.ts";
 
-/** What is compared of a node: a value a field, each capability a field of its own. */
+/** Compared values of a node by field; each capability is a field. */
 type Readings = ReadonlyMap<string, Reading>;
 
 interface Reading {
-  /** Null where the node has nothing there. */
   readonly value: Json;
   readonly when: IdenticalField["when"];
 }
 
-/**
- * Every field in which two nodes are not identical, in the document's order.
- *
- * @source facts/systems.md B3
- */
+/** Differing fields in the order of the document. @source facts/systems.md B3 */
 export function differences(
   source: WholeNode,
   destination: WholeNode,
@@ -55,15 +50,14 @@ function valueText(value: Json): string {
 }
 
 /**
- * A text that tells nodes apart by what is compared of them.
- *
- * @param fields `always`: identical nodes share it; `all`: what is compared only where both have it counts too
+ * @param fields `always`: equal for identical nodes; `all`: also those compared only if both have
+ * them
  */
 export function hardwareKey(node: WholeNode, doc: IdenticalDoc, fields: "always" | "all"): string {
   const counted = [...readingsOf(node, doc)]
     .filter(([, { when }]) => fields === "all" || when === undefined)
     .map(([field, { value }]) => [field, value] as const);
-  // In what order somebody wrote a node's capabilities says nothing.
+  // The order of capabilities is irrelevant.
   return JSON.stringify(counted.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
@@ -100,12 +94,12 @@ function readAs(found: Json, is: IdenticalField): readonly (readonly [string, Js
   }
 }
 
-/** Ironic has an empty text where others have nothing. */
+/** Ironic uses an empty string for a missing value. */
 function plain(value: Json): Json {
   return value === "" ? null : value;
 }
 
-/** Properties are whatever an operator or an inspection wrote: 16 and "16" are as much. */
+/** Properties are free text: 16 equals "16". */
 function numberOf(value: Json): Json {
   return typeof value === "string" && /^\s*\d+(\.\d+)?\s*$/.test(value)
     ? Number(value)

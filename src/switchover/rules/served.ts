@@ -5,16 +5,14 @@ import { type Ident, identOf } from "../../serving/rules/ident.ts";
 import type { AskedRule } from "../../serving/rules/policy-read.ts";
 import type { Range } from "../../serving/rules/upstream.ts";
 
-/** What a balancer sends here. */
 export const SWITCHED = /^\/v1\/nodes\/([^/]+)\/switchover\/?$/;
 
-/** What is wanted of it; `nothing`: it has no such method. */
 export function wantedOf(method: string): "switch" | "show" | "nothing" {
   if (method === "PUT") return "switch";
   return method === "GET" || method === "HEAD" ? "show" : "nothing";
 }
 
-/** The node of the path, as it was written and as Ironic may be asked for it; null: no node is called so. */
+/** The node in the path, as written and as an identifier for Ironic; null: an invalid name. */
 export function sourceIn(path: string): { readonly said: string; readonly ident: Ident | null } {
   const [, part = ""] = SWITCHED.exec(path) ?? [];
   const said = decoded(part);
@@ -34,7 +32,7 @@ function decoded(part: string): string | null {
 const RULE = "baremetal:node:switchover";
 
 /**
- * What is asked of Ironic's policy, in which the rule is new; those of Ironic's code that a file may name.
+ * The new policy rule, and the rules of Ironic's code that a policy file may name.
  *
  * @source ironic 21.4.4, common/policy.py default_policies
  */
@@ -50,7 +48,7 @@ export const SWITCH_RULE: AskedRule = {
   },
 };
 
-/** As Ironic words it. @source ironic, api/controllers; oslo.policy's PolicyNotAuthorized as HTTPForbidden */
+/** @source ironic, api/controllers; oslo.policy's PolicyNotAuthorized as HTTPForbidden */
 export const DENIED = `Access was denied to the following resource: ${RULE}`;
 
 const VERSION = "X-OpenStack-Ironic-API-Version";
@@ -59,20 +57,19 @@ const [MINIMUM, MAXIMUM] = [
   "X-OpenStack-Ironic-API-Maximum-Version",
 ];
 
-/** Volume connectors came with 1.32, storage_interface with 1.33. */
+/** Volume connectors exist since 1.32, storage_interface since 1.33. */
 const LEAST = 33;
 
-/** What a request says of its microversion, with the header fields of every answer to it. */
 type Spoken = { readonly fields: { readonly [name: string]: string } } & (
   | { readonly is: "served" }
   | { readonly is: "refused"; readonly why: string }
 );
 
 /**
- * The microversion of a request, as Ironic reads it: 1.1 without a header.
+ * Parses the microversion like Ironic: 1.1 without a header.
  *
- * @param range of the Ironic behind it
- * @source ironic 21.4.4, api/controllers/base.py Version.parse_headers; api/controllers/v1/__init__.py _check_version
+ * @source ironic 21.4.4, api/controllers/base.py Version.parse_headers;
+ * api/controllers/v1/__init__.py _check_version
  */
 export function spokenOf(fields: HeaderFields, { least, most }: NonNullable<Range>): Spoken {
   const [low, high] = [`1.${least}`, `1.${most}`];
@@ -83,7 +80,7 @@ export function spokenOf(fields: HeaderFields, { least, most }: NonNullable<Rang
   const [, major, digits] =
     /^(\d{1,9})\.(\d{1,9})$/.exec(said.toLowerCase() === "latest" ? high : said.trim()) ?? [];
   const refused = (why: string): Spoken => ({ is: "refused", why, fields: both });
-  // Ironic reads the header before it tells its versions; callers need them all the same.
+  // Unlike Ironic, also returns the supported versions, which callers need.
   if (major === undefined) return refused(`Invalid value for ${VERSION} header`);
   const minor = Number(digits);
   const version = `${Number(major)}.${minor}`;
@@ -102,12 +99,11 @@ export function spokenOf(fields: HeaderFields, { least, most }: NonNullable<Rang
   return { is: "served", fields: { ...both, [VERSION]: version } };
 }
 
-/** What the body of a PUT asks for, or why it is refused. */
 type SwitchWanted =
   | { readonly is: "wanted"; readonly target: string | null }
   | { readonly is: "refused"; readonly status: 400 | 415; readonly why: string };
 
-/** `{"target_node": "<uuid or name>"}`, `{}`, or nothing at all. */
+/** `{"target_node": "<uuid or name>"}`, `{}`, or empty. */
 export function bodyOf({ body, fields }: Pick<AskedFor, "body" | "fields">): SwitchWanted {
   const refused = (status: 400 | 415, why: string): SwitchWanted => ({
     ...{ is: "refused", status, why },
@@ -123,7 +119,7 @@ export function bodyOf({ body, fields }: Pick<AskedFor, "body" | "fields">): Swi
   if (unknown !== undefined)
     return refused(400, `Unexpected attribute ${JSON.stringify(unknown.slice(0, LONGEST))}`);
   if (target === undefined) return { is: "wanted", target: null };
-  // A script whose variable is empty does not mean any spare.
+  // An empty target is an error of a script, not a request for any spare.
   if (typeof target !== "string" || identOf(target, NONE) === null)
     return refused(400, "target_node has to be the uuid or the name of a node");
   return { is: "wanted", target };
@@ -131,7 +127,7 @@ export function bodyOf({ body, fields }: Pick<AskedFor, "body" | "fields">): Swi
 
 const LONGEST = 255;
 
-/** How a refusal is answered over HTTP. @source facts/systems.md B3 */
+/** HTTP status of an error. @source facts/systems.md B3 */
 const STATUSES: { readonly [code in RefusalCode]?: number } = {
   "N2I-E306": 404,
   "N2I-E380": 409,
@@ -145,20 +141,19 @@ const STATUSES: { readonly [code in RefusalCode]?: number } = {
   "N2I-E392": 400,
 };
 
-/** Whatever else is the matter, nothing was done, and it may pass. */
+/** Nothing was changed by other errors, and a retry may succeed. */
 export function statusOf(code: RefusalCode): number {
   return STATUSES[code] ?? 503;
 }
 
-/** A switchover as it is shown. Times are ISO 8601, UTC. */
+/** A switchover in an answer. Times are ISO 8601, UTC. */
 export interface ShownSwitchover {
   readonly id: string;
-  /** Uuids of nodes. */
+  /** Node uuids. */
   readonly source: string;
   readonly target: string;
-  /** The last that was reached, or WAIT_FENCE, ROLLED_BACK, FAILED. */
+  /** The last reached state, or WAIT_FENCE, ROLLED_BACK, FAILED. */
   readonly state: string;
-  /** What it is at; null: nothing. */
   readonly step: string | null;
   readonly error: string | null;
   readonly created_at: string;

@@ -3,19 +3,14 @@ import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import { requestText } from "../../model/nova/requests.ts";
 import type { ServerPlace, SwitchedServer } from "./switching.ts";
 
-/** Nova's rows of both nodes of a switchover. */
 interface ServerRows {
   readonly source: OwnedMachine;
   readonly destination: OwnedMachine;
-  /** `instances.compute_id`; absent where there is no such column. */
+  /** `instances.compute_id`; absent: no such column. */
   readonly compute_id?: number | null;
 }
 
-/**
- * Where Nova's row of an instance goes, or what stands against that.
- *
- * @param instance its uuid, as Ironic has it
- */
+/** Nova's row and its new location, or the reasons against it. @param instance uuid in Ironic */
 export function serverIn(
   instance: string,
   { source, destination, compute_id }: ServerRows,
@@ -58,7 +53,6 @@ export function serverIn(
   };
 }
 
-/** States of a server whose machine may be exchanged under it. */
 const MOVABLE: ReadonlySet<string | null> = new Set(["active", "stopped", "error"]);
 
 function serverFaults({ uuid, task_state, vm_state, host }: Tenant): readonly string[] {
@@ -69,10 +63,9 @@ function serverFaults({ uuid, task_state, vm_state, host }: Tenant): readonly st
   ];
 }
 
-/** Nova does nothing by itself to a server that migrates, and refuses most of what a tenant asks. */
+/** In this state Nova does not act by itself, and refuses most tenant requests. */
 const GUARD = "migrating";
 
-/** What is changed of a server's row: its task_state before its machine is touched, its place, and back. */
 export function serverSteps(server: SwitchedServer) {
   const { from, to } = server;
   return {
@@ -83,7 +76,7 @@ export function serverSteps(server: SwitchedServer) {
 }
 
 /**
- * How `rows` is taken back, the likeliest first: a nova-compute that starts takes the guard off.
+ * The more likely row first: a starting nova-compute clears the guard.
  *
  * @source nova@26.2.2:nova/compute/manager.py _init_instance
  */

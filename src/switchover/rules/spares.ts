@@ -3,21 +3,20 @@ import type { IdenticalDoc, SpareClass, WholeNode } from "../../model/switchover
 import { bootsFromVolume, sourceFaults, spareFaults, stayingConnectors } from "./capable.ts";
 import { differences, differenceText, hardwareKey } from "./identical.ts";
 
-/** A lock passes by itself: a node that a conductor looks at right now is a spare all the same. */
+/** A lock is temporary, so a locked node counts as a spare. */
 const PASSING = "N2I-E380";
-/** What no lock, state or protection is about: the machine's instance cannot boot elsewhere as it is. */
+/** The instance cannot boot elsewhere in its current configuration. */
 const INCAPABLE = "N2I-E382";
 
-/** Gathers machines whose instance could go on elsewhere, and where. */
 interface Gathering {
-  /** One that is active. */
+  /** An active node. */
   readonly machine: (node: WholeNode) => void;
-  /** One that is manageable or in enroll. */
+  /** A manageable or enrolled node. */
   readonly spare: (node: WholeNode) => void;
   readonly classes: () => readonly SpareClass[];
-  /** Machines that boot from a volume and could not elsewhere, each with why. */
+  /** Machines that boot from a volume but cannot move, with the reason. */
   readonly incapable: Several;
-  /** Nodes that are no spare, whoever needs one, each with why. */
+  /** Nodes that cannot be a spare for any machine, with the reason. */
   readonly unusable: Several;
 }
 
@@ -74,7 +73,6 @@ function keyOf(node: WholeNode, doc: IdenticalDoc, fields: "always" | "all"): st
   return `${hardwareKey(node, doc, fields)} ${stayingConnectors(node).join(" ")}`;
 }
 
-/** Each thing in which a spare is not what a machine is. */
 export function unlike(machine: WholeNode, spare: WholeNode, doc: IdenticalDoc): readonly string[] {
   const [wanted, has] = [machine, spare].map((node) => stayingConnectors(node).join(" "));
   const connectors =
@@ -83,17 +81,16 @@ export function unlike(machine: WholeNode, spare: WholeNode, doc: IdenticalDoc):
 }
 
 /**
- * The spares that could take a machine's place, as far as nodes alone show, in the order in which they are chosen: a
- * locked one comes last. With them, of all spares, the one that differs least.
+ * Spares in the order of choice, locked ones last, and the spare with the fewest differences.
  *
- * @param nodes without what hangs on them
+ * @param nodes without ports and volumes
  */
 export function likelySpares(
   machine: WholeNode,
   nodes: readonly WholeNode[],
   doc: IdenticalDoc,
 ): { readonly likely: readonly WholeNode[]; readonly nearest: SpareClass["nearest"] } {
-  // Ports and portgroups are lists of their own.
+  // Ports and portgroups need separate requests.
   const own = { fields: doc.fields.filter(({ as }) => as !== "list") };
   const usable = nodes
     .filter((node) => spareFaults(node).every(({ code }) => code === PASSING))
@@ -108,10 +105,9 @@ export function likelySpares(
   };
 }
 
-/** Which of two spares is taken first: the manageable one, then by name, then by uuid. */
 function inOrder(one: WholeNode, other: WholeNode): number {
   const rank = ({ told }: WholeNode): number => (told.provision_state === "manageable" ? 0 : 1);
-  // Beyond every name that Ironic takes: what has none comes last.
+  // Sorts nodes without a name last.
   const nameOf = ({ name }: WholeNode): string => name ?? "\u{10ffff}";
   return (
     rank(one) - rank(other) || byText(nameOf(one), nameOf(other)) || byText(one.uuid, other.uuid)

@@ -3,7 +3,6 @@ import { counted } from "../../lib/text.ts";
 import type { WholeNode } from "../../model/switchover.ts";
 import type { Switchover, SwitchStepRow } from "./switching.ts";
 
-/** The calls of a switchover in their order, with what they change. */
 export function stepRows(
   plan: Switchover,
   source: WholeNode,
@@ -73,7 +72,7 @@ function row(step: string, call: string, before: string, after: string): SwitchS
   return { step, call, before, after };
 }
 
-/** What is done in Nova and Placement; nothing where its rows are left alone. */
+/** Changes in Nova and Placement; empty if Nova's rows are left. */
 function serverRows({ server }: Switchover, from: string, to: string) {
   if (server === null) return { hold: [], rows: [], free: [] };
   const update = (columns: string): string => `UPDATE instances id ${server.id}: ${columns}`;
@@ -104,7 +103,7 @@ function word(value: Json | undefined): string {
   return typeof value === "string" ? value : "none";
 }
 
-/** What an operator does in Nova's databases, where the instance is a server of Nova. */
+/** Statements for the operator, if the instance is a Nova server. */
 export function novaCommands(plan: Switchover): readonly string[] {
   const { instance_uuid: instance, destination, source } = plan;
   return [

@@ -1,17 +1,13 @@
 import type { Json } from "../../lib/json.ts";
 import type { NodeChange } from "../../model/ironic/rest.ts";
 
-/** The journal's name of what a run switches over. */
+/** Name of the part in the journal. */
 export const SWITCHOVER = "switchover";
 
-/** The key of `extra` that marks both nodes of a switchover, with its id. */
+/** Key in `extra` of both nodes, with the switchover's id. */
 export const SWITCH_MARK = "nova2ironic_switchover";
 
-/**
- * The steps of a switchover in their order, by the journal's name of each, and what is true once it came to its end.
- *
- * @source facts/systems.md B4
- */
+/** The steps in order, with the state after each. @source facts/systems.md B4 */
 export const SWITCH_STATES = {
   "switchover-hold": "CHECKED",
   "switchover-destination": "DST_MANAGEABLE",
@@ -34,78 +30,70 @@ export const SWITCH_STATES = {
 
 export type SwitchStepName = keyof typeof SWITCH_STATES;
 
-/** What was decided before anything was changed; the journal keeps it. */
+/** The plan, which the journal keeps. */
 export interface Switchover {
   readonly id: string;
-  /** Uuids of nodes. */
+  /** Node uuids. */
   readonly source: string;
   readonly destination: string;
   readonly source_name: string | null;
   readonly destination_name: string | null;
   readonly instance_uuid: string;
-  /** Uuids of volume connectors and targets that move. */
   readonly connectors: readonly string[];
   readonly targets: readonly string[];
-  /** Name of the source afterwards; null: it has no name, and both nodes keep theirs. */
+  /** New name of the source; null: it has no name, and no names change. */
   readonly failed_name: string | null;
-  /** Nova's rows are an operator's: their statements are shown at the end. */
+  /** The operator changes Nova's rows with statements shown at the end. */
   readonly leave_nova: boolean;
-  /** nova2ironic chose the destination: it is not powered off. */
+  /** The destination was chosen automatically, and must not be powered off. */
   readonly picked: boolean;
-  /** Its row in Nova, which is changed; null where none is. */
   readonly server: SwitchedServer | null;
 }
 
-/** Where Nova has a server. */
 export interface ServerPlace {
   /** `compute_nodes.hypervisor_hostname`: a node's uuid. */
   readonly node: string;
-  /** Of the nova-compute that has that. */
+  /** Host of the nova-compute of that node. */
   readonly host: string;
-  /** `compute_nodes.id`; absent where instances do not name it. */
+  /** `compute_nodes.id`; absent: instances do not have the column. */
   readonly compute_id?: number | null;
 }
 
-/** A row of Nova's instances, and where it goes. */
 export interface SwitchedServer {
-  /** `instances.id`. */
   readonly id: number;
   readonly uuid: string;
   readonly from: ServerPlace;
   readonly to: ServerPlace;
-  /** Nova has it stopped, and switches its machine off once it looks. */
+  /** Stopped in Nova, which powers its machine off at the next power sync. */
   readonly stopped: boolean;
-  /** Its allocation in Placement is moved too. */
   readonly placement: boolean;
 }
 
-/** The two nodes of a switchover. */
 export type SwitchSide = "source" | "destination";
 
-/** A field of a node, or a key of one, that a switchover changes; undefined: there is none. */
+/** A changed field of a node, or a key of a field; undefined: absent. */
 export interface NodeField extends NodeChange {
   readonly side: SwitchSide;
   readonly before: Json | undefined;
 }
 
-/** Why a source counts as off though its BMC does not say so. */
+/** Proof that the source is off without its BMC. */
 export interface Fenced {
   /** `--source-confirmed-off`, or `--fence-command`. */
   readonly proof: string;
   readonly by: string;
 }
 
-/** How long a switchover waits. Milliseconds. */
+/** Timeouts in milliseconds. */
 export interface SwitchTimes {
-  /** For the operating system to shut down. */
+  /** Shutdown of the operating system. */
   readonly soft: number;
-  /** Between the two reads that prove it. */
+  /** Between the two reads of the proof. */
   readonly interval: number;
-  /** For that proof, from the first hard power off. */
+  /** The proof, from the first hard power off. */
   readonly proof: number;
 }
 
-/** A line of the table of steps. */
 export interface SwitchStepRow {
   readonly step: string;
   readonly call: string;

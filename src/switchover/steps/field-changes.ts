@@ -14,7 +14,7 @@ export function field(
   return { side, path, before: before ?? undefined, after: after ?? undefined };
 }
 
-/** Nodes as they were read a moment ago: each PATCH reads its own again. */
+/** Nodes that were just read. Each PATCH reads its node again. */
 type Known = { readonly [side in SwitchSide]?: JsonObject };
 
 export async function forward(
@@ -34,11 +34,7 @@ export async function back(at: SwitchAt, changes: readonly NodeField[]): Promise
   return others.length === 0 ? REACHED : stays(...others);
 }
 
-/**
- * One PATCH for each node of which a field is not as it is to be.
- *
- * @param to which of the two each field is to be
- */
+/** One PATCH per node. @param to the value that each field should have */
 export async function compared(
   at: SwitchAt,
   changes: readonly NodeField[],
@@ -55,7 +51,7 @@ export async function compared(
   const nodes = await inOrder(sides.map((side) => known[side] ?? read(side)));
   for (const [index, side] of sides.entries()) {
     const node = nodes[index] ?? null;
-    // The other node is given back all the same; of a spare that is gone there is nothing to give back.
+    // The other node is still restored. A deleted spare has nothing to restore.
     if (node === null) {
       if (side === "source") others.push(`node ${plan[side]} is gone`);
       continue;
@@ -73,7 +69,6 @@ export async function compared(
   return { todo, others };
 }
 
-/** One PATCH of one node. */
 export function patchOf(
   { calls, plan }: SwitchAt,
   side: SwitchSide,
@@ -83,7 +78,7 @@ export function patchOf(
   const openIn = (node: JsonObject): readonly NodeField[] =>
     changes.filter(({ path, after }) => !isSame(valueAt(node, path), after));
   const is = (node: JsonObject): boolean => openIn(node).length === 0;
-  // A try that met a lock may come after somebody else's change.
+  // After a lock, the node may have been changed by others.
   const may = (node: JsonObject): string | null => {
     const other = openIn(node).find(({ path, before }) => !isSame(valueAt(node, path), before));
     return other === undefined ? null : changedBy(uuid, other);

@@ -18,7 +18,7 @@ import {
   WAITS,
 } from "./switch-part.ts";
 
-/** Marks both nodes, so that a second switchover of either sees the first. */
+/** Marks both nodes, so that a second switchover finds the first. */
 export function holdStep(at: SwitchAt): SwitchStep {
   const { plan } = at;
   const changes = SIDES.map((side) => marked(side, undefined, plan.id));
@@ -28,7 +28,7 @@ export function holdStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-hold",
     async look() {
-      // Ironic has no compare-and-swap: who marked last is seen by a look some time later.
+      // Ironic has no compare-and-swap, so the marks are read again later: the last writer wins.
       if (since !== null && at.now() - since < pause) return WAITS;
       const nodes = await bothNodes(at);
       for (const [index, { side }] of changes.entries()) {
@@ -45,26 +45,25 @@ export function holdStep(at: SwitchAt): SwitchStep {
       }
       if (since !== null) return seen;
       since = at.now();
-      // A mark that another sent before he saw ours may be on its way for as long as ours were.
+      // A concurrent mark, sent before ours was visible, may take as long as our own calls did.
       pause += since - (began ?? since);
       return WAITS;
     },
     async lookBack() {
-      // A mark of another switchover is not ours to remove.
+      // The mark of another switchover is kept.
       const { todo } = await compared(at, changes, "before");
       return todo.length === 0 ? REACHED : next(todo);
     },
   };
 }
 
-/** As the journal keeps it. */
 function imageOf(plan: Switchover): JsonObject {
   const { server } = plan;
   const { from, to } = server ?? {};
   return { ...plan, server: server && { ...server, from: { ...from }, to: { ...to } } };
 }
 
-/** Milliseconds, at least, after which both marks are read again. */
+/** Minimum milliseconds before both marks are read again. */
 const SETTLES = 1000;
 
 const SIDES: readonly SwitchSide[] = ["source", "destination"];
@@ -73,7 +72,7 @@ function marked(side: SwitchSide, before: Json | undefined, after: Json | undefi
   return { side, path: ["extra", SWITCH_MARK], before, after };
 }
 
-/** Takes the instance off the source. An allocation goes with it; it is made again by whoever has the instance. */
+/** Removes the instance from the source. Ironic deletes its allocation, which is created later. */
 export function unlinkStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const changes = [field("source", ["instance_uuid"], plan.instance_uuid, undefined)];
@@ -102,7 +101,6 @@ export function unlinkStep(at: SwitchAt): SwitchStep {
   };
 }
 
-/** Makes the allocation that the source had, of the node that has its instance now. */
 export function allocationStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-allocation",
@@ -114,7 +112,7 @@ export function allocationStep(at: SwitchAt): SwitchStep {
   };
 }
 
-/** What an allocation is made with. @source ironic: api/controllers/v1/allocation.py, `post` */
+/** Fields of a new allocation. @source ironic: api/controllers/v1/allocation.py, `post` */
 const REMADE = ["uuid", "name", "resource_class", "extra", "owner"];
 
 function remade(found: JsonObject): JsonObject {
@@ -122,7 +120,7 @@ function remade(found: JsonObject): JsonObject {
   return Object.fromEntries(all.filter(([, value]) => value !== null));
 }
 
-/** Backfill empties `instance_info.traits`, which are written again. */
+/** An allocation by backfill clears `instance_info.traits`, so they are written again. */
 async function allocated(
   at: SwitchAt,
   side: SwitchSide,
@@ -137,7 +135,7 @@ async function allocated(
     if (found.node_uuid === node && found.state === "active") return "made" as const;
     const uuid = String(body.uuid);
     const is = `allocation ${uuid} is ${String(found.state)} of node ${String(found.node_uuid ?? "none")}`;
-    // Whatever is in error has its uuid for good, and no instance.
+    // An allocation in error keeps its uuid and has no instance.
     const isLost = found.state === "error";
     const how = `: ${String(found.last_error ?? null)}; remove it first: openstack baremetal allocation delete ${uuid}`;
     return { why: isLost ? `${is}${how}` : is };
@@ -154,15 +152,13 @@ async function allocated(
   return next([patchOf(at, side, [field(side, ["instance_info", "traits"], now, traits)])]);
 }
 
-/** What of a node belongs to its instance, and not to the hardware. @source facts/systems.md B3 */
+/** Fields of a node that belong to its instance. @source facts/systems.md B3 */
 const OF_INSTANCE = ["description", "owner", "lessee", "network_data"];
 const KEYED = ["extra", "instance_info"];
-/** What would make Ironic write an image, and what may hold secrets of the tenant. */
+/** Keys that make Ironic write an image, or may contain tenant secrets. */
 const NOT_COPIED = /^(image_.*|configdrive|kernel|ramdisk|boot_iso|stage2|ks_.*|traits)$/;
-/** What Ironic shows in place of a secret. */
 const MASK = "******";
 
-/** Writes on the destination what belongs to the instance; the name goes there too. */
 export function fieldsStep(at: SwitchAt): SwitchStep {
   const { plan } = at;
   return {
@@ -212,7 +208,7 @@ function fieldsOf({ failed_name }: Switchover, kept: JsonObject): readonly NodeF
   return [...named, ...plain, ...keyed].filter(({ before, after }) => !isSame(before, after));
 }
 
-/** Gives the destination the instance while no scheduler can take it, and keeps Ironic from cleaning it. */
+/** Assigns the instance while the node is not schedulable, and prevents cleaning. */
 export function claimStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const changes = (image: JsonObject): readonly NodeField[] => [
@@ -231,7 +227,6 @@ export function claimStep(at: SwitchAt): SwitchStep {
   };
 }
 
-/** Gives `automated_clean` back, and takes the marks off. */
 export function releaseStep(at: SwitchAt): SwitchStep {
   const { plan } = at;
   return {
@@ -247,7 +242,7 @@ export function releaseStep(at: SwitchAt): SwitchStep {
           : [field(side, ["automated_clean"], false, image.automated_clean)],
       );
       const marks = SIDES.map((side) => marked(side, plan.id, undefined));
-      // What somebody else wrote since is his.
+      // Values changed by others are kept.
       const { todo } = await compared(at, [...clean, ...marks], "after");
       return todo.length === 0 ? REACHED : next(todo, {});
     },

@@ -3,24 +3,23 @@ import { inOrder } from "../../lib/streams.ts";
 import { SWITCH_MARK, type SwitchSide } from "../rules/switching.ts";
 import { next, type SwitchAt, type SwitchPosition, stays, WAITS } from "./switch-part.ts";
 
-/** States in which a conductor is on its way to another. */
 const PASSING: ReadonlySet<unknown> = new Set([
   ...["verifying", "cleaning", "clean wait", "deploying", "wait call-back", "deleting"],
 ]);
 
-/** A conductor works on it. What failed keeps its target_provision_state: that says nothing. */
+/** Ignores target_provision_state, which a failed node keeps. */
 export function isBusy({ reservation, target_power_state, provision_state }: JsonObject): boolean {
   const has = (one: unknown): boolean => typeof one === "string" && one !== "";
   return has(reservation) || has(target_power_state) || PASSING.has(provision_state);
 }
 
-/** Milliseconds in which the lock of a spare may end: Ironic waits up to a minute for a BMC, several times. */
+/** Milliseconds until a lock is an error. Ironic may wait for a BMC several times. */
 const PASSES = 300_000;
 
-/** Waits for a spare that a conductor works on, and not for ever: the process that locked it may be dead. */
+/** Waits for a busy spare until the limit, because its conductor may be down. */
 export function sparePatience({ now }: Pick<SwitchAt, "now">) {
   let since: number | null = null;
-  /** @returns null where nobody works on it */
+  /** @returns null if it is not busy */
   return (spare: JsonObject): SwitchPosition | null => {
     if (!isBusy(spare)) {
       since = null;
@@ -39,34 +38,32 @@ function busyWith({ uuid, reservation, provision_state }: JsonObject): string {
     : `node ${String(uuid)} is on its way to another state: ${String(provision_state)}`;
 }
 
-/** Its BMC says that it is on; a BMC that is dead leaves an error, or null. */
+/** The BMC reports on. An unreachable BMC leaves an error, or null. */
 export function isLive({ power_state, last_error }: JsonObject): boolean {
   return power_state === "power on" && (last_error ?? null) === null;
 }
 
-/** Its BMC says that it is off. */
 export function isOff({ power_state, last_error }: JsonObject): boolean {
   return power_state === "power off" && (last_error ?? null) === null;
 }
 
 const REASON = "nova2ironic switchover";
 
-/** The reason of the maintenance in which a source is left. */
 export function reasonFor({ id, destination }: SwitchAt["plan"]): string {
   return `${REASON} ${id} to ${destination}`;
 }
 
-/** Whether somebody but its BMC said that the source is off, when that was proved last. */
+/** Whether the last proof that the source is off came without its BMC. */
 export function isFenced({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
   return keptOf("switchover-power").at(-1)?.proof !== undefined;
 }
 
-/** The switchover that a node is in, by its mark; undefined: none. */
+/** The id of the switchover in the node's mark; undefined: none. */
 export function markOf({ extra }: JsonObject): Json | undefined {
   return objectOf(extra)[SWITCH_MARK];
 }
 
-/** Why the nodes, as they were read, are not this switchover's any more; null where each has its mark. */
+/** Why the nodes no longer have this switchover's marks, or null. */
 export function unmarked(
   { plan }: Pick<SwitchAt, "plan">,
   ...nodes: readonly JsonObject[]
@@ -79,19 +76,17 @@ export function unmarked(
   return `node ${uuid} is not marked by this switchover any more: extra.${SWITCH_MARK}; if nothing else uses it, mark it again with ${mark}`;
 }
 
-/** Said of a node that another switchover has. */
 export function otherMark(node: JsonObject): string {
   return `node ${String(node.uuid)} is in switchover ${String(markOf(node))}: extra.${SWITCH_MARK}`;
 }
 
 type Nodes = readonly [source: JsonObject, destination: JsonObject];
 
-/** Both nodes, asked for at once. */
 export async function bothNodes({ calls, plan }: Pick<SwitchAt, "calls" | "plan">): Promise<Nodes> {
   return inOrder([calls.read(plan.source), calls.read(plan.destination)]);
 }
 
-/** Why the source is another instance's machine by now; null where it is ours, or nobody's once it was unlinked. */
+/** Why the source has another instance, or null. No instance is expected after the unlink step. */
 export function otherInstance({ plan, keptOf }: SwitchAt, source: JsonObject): string | null {
   const found = source.instance_uuid ?? null;
   if (found === plan.instance_uuid) return null;
@@ -99,14 +94,13 @@ export function otherInstance({ plan, keptOf }: SwitchAt, source: JsonObject): s
   return `node ${plan.source} has instance ${String(found ?? "none")}, expected ${plan.instance_uuid}`;
 }
 
-/** Why the source is not left alone any more; null where it is. */
+/** Why the source is no longer in this run's maintenance, or null. */
 export function unkept({ plan }: SwitchAt, source: JsonObject): string | null {
   return source.maintenance === true && source.maintenance_reason === reasonFor(plan)
     ? null
     : `node ${plan.source} is not in the maintenance of this switchover any more`;
 }
 
-/** The node of each volume that moves; null of one that is gone. */
 export function ownersOf({ calls, plan }: SwitchAt): Promise<readonly (string | null)[]> {
   const owners = (["targets", "connectors"] as const).flatMap((kind) =>
     plan[kind].map((uuid) => calls.ownerOf(kind, uuid)),
@@ -114,16 +108,15 @@ export function ownersOf({ calls, plan }: SwitchAt): Promise<readonly (string | 
   return inOrder(owners);
 }
 
-/** Whether each volume that moves is of one of the two nodes. */
 export async function areVolumesOf(at: SwitchAt, side: SwitchSide): Promise<boolean> {
   return (await ownersOf(at)).every((owner) => owner === at.plan[side]);
 }
 
 /**
- * Asks the source's BMC once more, right before what must not happen while the machine is on: in maintenance Ironic
- * does not look by itself, and `power off` of a machine that is off only asks.
+ * Reads the source's BMC again: in maintenance Ironic does not sync power, and `power off` of a
+ * machine that is off only reads it.
  *
- * @returns of `look`, by the source as it is: null where it is off now. `again` forgets that
+ * @returns `look`: null if the source is off now; `again` resets the proof
  */
 export function offGuard(at: SwitchAt) {
   const { plan, fence } = at;

@@ -15,13 +15,13 @@ import {
 
 type Target = Parameters<typeof rowsPart>[0];
 
-/** Rows of servers, changed by the part that moves machines between compute hosts: one row is one transaction. */
+/** Server rows, changed by the part for moves between compute hosts, one transaction per row. */
 export function novaRows(target: Target): Pick<SwitchNova, "inspect" | "change"> {
   const part = rowsPart(target);
   return {
     async inspect(change) {
       const [state] = await part.inspect([change]);
-      // Nobody waits for a row.
+      // The part returns a state for each change.
       return state as RowState;
     },
     async change(change) {
@@ -39,7 +39,7 @@ export function novaRows(target: Target): Pick<SwitchNova, "inspect" | "change">
   };
 }
 
-/** Keeps Nova and its tenants from acting on a server whose machine goes off. */
+/** Stops Nova and tenants from acting on the server. */
 export function novaHoldStep(at: SwitchAt): SwitchStep {
   return rowStep(at, "switchover-nova-hold", (server) => {
     const { hold } = serverSteps(server);
@@ -47,14 +47,12 @@ export function novaHoldStep(at: SwitchAt): SwitchStep {
   });
 }
 
-/** Writes which node a server is on, and which nova-compute has it. */
 export function novaRowsStep(at: SwitchAt): SwitchStep {
   return rowStep(at, "switchover-nova-rows", (server) => {
     return { forth: serverSteps(server).rows, back: serverBack(server) };
   });
 }
 
-/** Gives a server back to its tenant. */
 export function novaFreeStep(at: SwitchAt): SwitchStep {
   return rowStep(at, "switchover-nova-free", (server) => {
     return { forth: serverSteps(server).free, back: null };
@@ -82,7 +80,7 @@ function rowStep(
   };
 }
 
-/** @param ways of which the first is made that fits */
+/** @param ways the first one that matches the row is made */
 async function stands(at: SwitchAt, ways: readonly NovaStep[]): Promise<SwitchPosition> {
   const nova = novaOf(at);
   const whys: string[] = [];
@@ -99,7 +97,7 @@ async function stands(at: SwitchAt, ways: readonly NovaStep[]): Promise<SwitchPo
   return stays(...whys.slice(0, 1));
 }
 
-/** Moves a server's allocation in Placement; nobody else is given the destination, which is in use by then. */
+/** Nova offers the destination to no one, because it is in use. */
 export function placementStep(at: SwitchAt): SwitchStep {
   const { server, source, destination } = at.plan;
   return {

@@ -10,12 +10,12 @@ import {
   type Write,
 } from "./switch-part.ts";
 
-/** Why a write is not made, by the marks as they are; empty: it is. */
+/** The reasons against a write by the current marks; empty: it is made. */
 type Against = (write: Pick<Write, "on">) => readonly string[];
 
 /**
- * The same step, which reads the marks right before each write: forward, both nodes have ours; back, and at the end,
- * whatever is on a node of another switchover is left. The first step writes marks alone, and compares them itself.
+ * Checks the marks before each write: forward, both nodes need our mark; otherwise, nodes of
+ * another switchover are skipped. The first step writes only marks, and compares them itself.
  */
 export function owned(at: SwitchAt, step: SwitchStep): SwitchStep {
   const { name, look, lookBack } = step;
@@ -35,7 +35,7 @@ export function owned(at: SwitchAt, step: SwitchStep): SwitchStep {
   };
 }
 
-/** Steps whose way back is about the source, and about the volumes. */
+/** Steps whose rollback changes the source or the volumes. */
 const OF_SOURCE: ReadonlySet<SwitchStepName> = new Set<SwitchStepName>([
   "switchover-power",
   "switchover-maintenance",
@@ -43,10 +43,7 @@ const OF_SOURCE: ReadonlySet<SwitchStepName> = new Set<SwitchStepName>([
   "switchover-volumes",
 ]);
 
-/**
- * How a step ends whose source another switchover has: its mark is on the source, or it has volumes. Once it has ended
- * with all of them, nothing can be taken back any more.
- */
+/** A switchover that has ended with all volumes leaves nothing to roll back. */
 async function lossOf(at: SwitchAt): Promise<Pick<SwitchPosition, "is" | "isTheirs"> | null> {
   const { calls, plan } = at;
   const mark = (await calls.isGone(plan.source))
@@ -74,7 +71,7 @@ async function withOwner(
   return { ...stays(...why), ...(isTheirs && seen.why.length === 0 && { isTheirs }) };
 }
 
-/** A try that met a lock may come after the mark of another switchover. */
+/** After a lock, another switchover may have marked the node. */
 function guarded(write: Write, read: () => Promise<Against>): Write {
   const faultOf = async (): Promise<string | null> => (await read())(write)[0] ?? null;
   if ("make" in write)
@@ -98,7 +95,7 @@ async function theirs(at: SwitchAt): Promise<Against> {
     found.filter(({ uuid }) => on.includes(String(uuid))).map((node) => otherMark(node));
 }
 
-/** Says which nodes keep the mark of this switchover, and how to remove it; empty: none. */
+/** The nodes that keep our mark, and the command to remove it; empty: none. */
 export async function marksLeft(at: SwitchAt): Promise<readonly string[]> {
   const { id } = at.plan;
   const own = (await markedNodes(at)).filter((node) => markOf(node) === id);
@@ -108,7 +105,6 @@ export async function marksLeft(at: SwitchAt): Promise<readonly string[]> {
   return [`the mark stays on ${uuids}: run rollback again, or remove it with ${command}`];
 }
 
-/** Nodes that a switchover has marked, of the two that are there. */
 async function markedNodes({ calls, plan }: SwitchAt): Promise<readonly JsonObject[]> {
   const both = [plan.source, plan.destination].map(async (uuid) =>
     (await calls.isGone(uuid)) ? [] : [await calls.read(uuid)],

@@ -13,81 +13,76 @@ import type {
   SwitchTimes,
 } from "../rules/switching.ts";
 
-/** What every step of a switchover sees. */
 export interface SwitchAt {
   readonly calls: ReturnType<typeof switchCalls>;
   readonly plan: Switchover;
-  /** Null where none of its rows is changed. */
+  /** Null if its rows do not change. */
   readonly nova: SwitchNova | null;
   readonly times: SwitchTimes;
   /** Milliseconds. */
   readonly now: () => number;
-  /** What the journal keeps of a step, oldest first: what it found, before it changed anything. */
+  /** The journal's records of a step, oldest first: the state before each change. */
   readonly keptOf: (step: SwitchStepName) => readonly JsonObject[];
-  /** Set once somebody but the BMC says that the source is off. */
+  /** Proof without the BMC that the source is off. */
   readonly fenced: () => Fenced | null;
   /**
-   * Set in this process if a BMC did not answer and something else proved its node off: of the source whether `fenced`
-   * counts, of the spare the proof. A journal does not set it, because the node may be on again.
+   * Set if a BMC did not answer and other proof was given: whether `fenced` counts for the source,
+   * and the proof for the spare. Not restored from the journal, because the node may be on again.
    */
   readonly fence: { counts: boolean; spare: Fenced | null };
 }
 
-/** What a switchover asks of Nova's database and of Placement, and how it changes things there. */
 export interface SwitchNova {
   readonly inspect: (change: NovaStep) => Promise<RowState>;
-  /** @returns null, or why it is not as it was */
+  /** @returns null, or why it differs */
   readonly change: (change: NovaStep) => Promise<string | null>;
-  /** Null where Placement is left alone. */
+  /** Null if Placement does not change. */
   readonly placement: ServerAllocations | null;
 }
 
-/** A change elsewhere than in Ironic. @returns null, or why it is refused */
+/** A change outside Ironic. @returns null, or why it is refused */
 interface OtherWrite extends Pick<NodeWrite, "what" | "on"> {
   readonly make: () => Promise<string | null>;
 }
 
-/** `repeats`: its step makes it again and again, and ends that itself. */
+/** `repeats`: the step repeats the write, and ends that itself. */
 export type Write = (NodeWrite | OtherWrite) & {
   readonly repeats?: true;
-  /** That it is refused says nothing: what comes next is decided by what is there then. */
+  /** An error is ignored: the next read decides. */
   readonly mayRefuse?: true;
 };
 
-/** The source of a switchover, by the uuid of its node: each step is about it. */
+/** The source's node uuid, the subject of each step. */
 interface SwitchChange {
   readonly id: string;
 }
 
 export interface SwitchPosition extends Position {
-  /** What stands against it, or is left. */
   readonly why: readonly string[];
-  /** Calls that are to be made now, in their order. */
   readonly todo: readonly Write[];
-  /** What the journal keeps right before them. */
+  /** The journal's record before the calls. */
   readonly image?: JsonObject;
-  /** Hears that they are made now: a look alone asks for nothing. */
+  /** Called when the calls are made, not for a preview. */
   readonly acting?: () => void;
-  /** Somebody else has the node. */
+  /** The node that others have taken. */
   readonly taken?: SwitchSide;
-  /** How it is refused where it is taken back; of a node that is taken while the source is on alone. */
+  /** The error code after a rollback, for a node that is taken while the source is on. */
   readonly code?: RefusalCode;
-  /** The source is not known to be off; on the way back: the spare. */
+  /** The source is not proved off; in a rollback, the spare. */
   readonly unproven?: true;
-  /** All that is left is on nodes of another switchover. */
+  /** All conflicts are on nodes of another switchover. */
   readonly isTheirs?: true;
 }
 
-/** A step of a switchover: what is to be done next, and how it is taken back. It writes nothing itself. */
+/** A step decides the next calls and the rollback. It writes nothing itself. */
 export interface SwitchStep {
-  /** Names it in the journal. */
   readonly name: SwitchStepName;
   /**
-   * @param image what it was before, once that is known
-   * @param kept all that the journal keeps of it, oldest first
+   * @param image the state before the step, if known
+   * @param kept all its records in the journal, oldest first
    */
   readonly look: (image: JsonObject | null, kept: readonly JsonObject[]) => Promise<SwitchPosition>;
-  /** Null: there is no way back from here. */
+  /** Null: no rollback is possible. */
   readonly lookBack: ((image: JsonObject) => Promise<SwitchPosition>) | null;
 }
 
@@ -100,7 +95,7 @@ export function stays(...why: readonly string[]): SwitchPosition {
   return { is: "other", why, todo: [] };
 }
 
-/** @param image what the journal is to keep: what it was before, first of all */
+/** @param image the record for the journal; the first one is the state before the step */
 export function next(
   todo: readonly Write[],
   image?: JsonObject,
@@ -110,7 +105,6 @@ export function next(
   return { is: "before", why: [], todo, ...more };
 }
 
-/** A step forward: calls are made in their order, then it is looked at again. */
 export function switchPart({ calls, keptOf }: SwitchAt, step: SwitchStep): SwitchPart {
   const made = making(calls);
   const look = (): Promise<SwitchPosition> => {
@@ -132,7 +126,7 @@ export function switchPart({ calls, keptOf }: SwitchAt, step: SwitchStep): Switc
   };
 }
 
-/** The same step taken back: what somebody else changed since is left, and told. */
+/** The rollback of a step: changes by others are kept and reported. */
 export function switchBackPart(
   { calls }: SwitchAt,
   { name, lookBack }: SwitchStep,
@@ -168,7 +162,6 @@ function making(calls: SwitchAt["calls"]): (write: Write) => Promise<string | nu
   };
 }
 
-/** What has more calls to make is looked at again before each. */
 function afterCalls(reached: SwitchPosition): SwitchPosition {
   return reached.is === "before" ? { ...reached, is: "partway" } : reached;
 }

@@ -22,7 +22,7 @@ import {
   WAITS,
 } from "./switch-part.ts";
 
-/** Brings the destination to `manageable`, and off: Ironic takes no volume for a machine that is on. */
+/** Makes the destination `manageable`, and off because Ironic then accepts volumes. */
 export function destinationStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.destination;
@@ -54,7 +54,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
           taken: "destination",
         };
       if (power_state === "power off") return REACHED;
-      // It may be a machine in use that was enrolled only now.
+      // A newly enrolled node may be in use.
       if (plan.picked)
         return {
           ...stays(
@@ -64,12 +64,12 @@ export function destinationStep(at: SwitchAt): SwitchStep {
         };
       return once("off", calls.power(id, { target: "power off" }), kept, last_error);
     },
-    // An enrolled one stays manageable: there is no way from there to enroll.
+    // An enrolled node stays manageable, because Ironic has no transition to enroll.
     lookBack: poweredAgain(at, id),
   };
 }
 
-/** On again where it was on, by one try: never while a volume is another's, nor where its BMC was not believed. */
+/** Only once, and not if another node has a volume or the BMC was fenced. */
 function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<SwitchPosition> {
   let isTried = false;
   return async ({ power_state }) => {
@@ -78,14 +78,14 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
     if (isGone && id === at.plan.destination) return REACHED;
     const owners = await ownersOf(at);
     const { source, destination } = at.plan;
-    // A spare that has none of them is safe, wherever they are.
+    // A spare without volumes of the source can be powered on safely.
     if (id === source ? owners.some((owner) => owner !== source) : owners.includes(destination))
       return stays(`node ${id} is not powered on: not all volumes of the source are back`);
     if (isGone) return stays(`node ${id} is gone`);
     const node = await at.calls.read(id);
     if (node.power_state === "power on") return REACHED;
     if (isBusy(node)) return WAITS;
-    // Without our mark it may have been given to somebody else since.
+    // Without our mark, others may use the node.
     const foreign = id === source ? otherInstance(at, node) : unmarked(at, node);
     if (foreign !== null) return stays(`node ${id} is not powered on: ${foreign}`);
     const wasFenced =
@@ -100,23 +100,23 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
   };
 }
 
-/** What the source was asked for: the last is the second look of the proof. */
+/** The last request to the source. `power off again` is the second read of the proof. */
 type Asked = "soft power off" | "power off" | "power off again";
 
-/** Milliseconds after which a BMC that did not obey is asked again. */
+/** Milliseconds before a failed power off is repeated. */
 const AGAIN = 5000;
 
 /**
- * Shuts the source down, softly first, and proves that it is off: after a call of ours power_state says so without an
- * error, and again, some time later, after a call that made Ironic ask its BMC. A BMC that is dead answers such calls
- * with 202 too. What somebody else says of it counts for the process that heard it, and once the BMC did not answer.
+ * Proves that the source is off: after our call, power_state is off without an error, and again
+ * later after a call that makes Ironic read the BMC. An unreachable BMC also answers with 202.
+ * Other proof counts only in the process that received it, and only if the BMC does not answer.
  *
  * @source facts/systems-measured.md B2+
  */
 export function sourceOffStep(at: SwitchAt): SwitchStep {
   const { calls, plan, times, now, fence } = at;
   const id = plan.source;
-  /** What this process asked for last, since when it is hard, and since when it is seen off. */
+  /** The last request, the start of hard requests, and the first read as off. */
   let asked: Asked | null = null;
   let hardSince: number | null = null;
   let askedAt = 0;
@@ -125,7 +125,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
     const timeout = Math.max(1, Math.round(times.soft / 1000));
     const isSoft = wanted === "soft power off";
     const body = isSoft ? { target: wanted, timeout } : { target: "power off" };
-    // A driver that cannot do it says 400: a hard power off follows.
+    // If the driver has no soft power off (400), a hard one follows.
     const write = { ...calls.power(id, body), ...(isSoft && { mayRefuse: true as const }) };
     return next([write], { ...image, asked: wanted }, () => {
       [asked, askedAt] = [wanted, now()];
@@ -133,7 +133,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
       if (wanted === "power off") hardSince ??= now();
     });
   };
-  /** Once a volume may be another's no system is waited for. */
+  /** No shutdown time if a volume may have moved. */
   const mustBeHard = (node: JsonObject, kept: readonly JsonObject[]): boolean =>
     isOff(node) ||
     kept.some((one) => one.asked === "power off") ||
@@ -150,7 +150,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
       if (asked === null) {
         const foreign = otherInstance(at, node);
         if (foreign !== null) return stays(foreign);
-        // A BMC that is asked for what is so already is asked all the same, and told nothing.
+        // For a machine that is off, Ironic only reads the BMC.
         return ask(mustBeHard(node, kept) ? "power off" : "soft power off", found);
       }
       const isOurs =
@@ -165,7 +165,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
       offSince = null;
       if (asked === "soft power off") return ask("power off", found);
       const by = at.fenced();
-      // A BMC that answers outranks whoever says that it is off.
+      // The BMC's answer takes precedence over other proof.
       if (by !== null && !isLive(node))
         return next([], { ...found, ...by }, () => {
           fence.counts = true;
@@ -180,7 +180,6 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
   };
 }
 
-/** Puts the source into maintenance, so that no conductor makes it boot again. */
 export function maintenanceStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.source;
@@ -199,7 +198,7 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
       const { maintenance, maintenance_reason = null, fault = null } = await calls.read(id);
       if (maintenance === true && maintenance_reason === reason) return REACHED;
       const kept = image ?? { maintenance: maintenance === true, maintenance_reason, fault };
-      // A fault would let Ironic end this maintenance by itself, once the BMC answers again.
+      // With a fault, Ironic would end the maintenance when the BMC answers again.
       return next([...(fault === null ? [] : [end]), put(isOurs, reason)], kept);
     },
     async lookBack(image) {

@@ -37,12 +37,11 @@ const STEPS: { readonly [name in SwitchStepName]: (at: SwitchAt) => SwitchStep }
   "switchover-release": releaseStep,
 };
 
-/** Every step of a switchover, in its order; back it is the other way round. */
 export function switchSteps(at: SwitchAt): readonly SwitchStep[] {
   return Object.values(STEPS).map((make) => owned(at, make(at)));
 }
 
-/** Deploys the destination without an image: Ironic writes its boot files and powers it on, and no disk. */
+/** Without an image, Ironic writes boot files and powers the node on, but writes no disk. */
 function deployStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.destination;
@@ -73,7 +72,7 @@ function deployStep(at: SwitchAt): SwitchStep {
         areVolumesOf(at, "destination"),
       ]);
       if (!areTheirs) return stays(`not all volumes that it boots from are of node ${id}`);
-      // From `active` on the machine is on.
+      // From `active` on, the machine is on.
       const stopped = call === "provide" ? null : guard.look(kept, source);
       if (stopped !== null) return stopped;
       const write =
@@ -89,7 +88,6 @@ function deployStep(at: SwitchAt): SwitchStep {
   };
 }
 
-/** What is asked for in each state, once. */
 const CALLS: { readonly [state: string]: "provide" | "active" | "power on" | undefined } = {
   manageable: "provide",
   available: "active",
@@ -98,8 +96,7 @@ const CALLS: { readonly [state: string]: "provide" | "active" | "power on" | und
 };
 
 /**
- * Clears the source: its boot file still has the secret of the volume that is the destination's now, and whoever
- * switches it on would mount that volume twice.
+ * The boot file has the volume's secret, so a power on would mount the volume a second time.
  *
  * @source facts/systems-measured.md B2+
  */
@@ -116,13 +113,13 @@ function clearStep(at: SwitchAt): SwitchStep {
       if (isBusy(node)) return WAITS;
       if (state === "available") return REACHED;
       const kept: JsonObject = image ?? { provision_state: state, automated_clean };
-      // A BMC that is dead lets the tear-down fail once the files are gone.
+      // With an unreachable BMC, the tear-down fails after it has deleted the files.
       const isOver = state === "error" && (told || image !== null);
       if (isOver && isFenced(at)) return REACHED;
       const why = unkept(at, node) ?? otherInstance(at, node);
       if (why !== null) return stays(why);
       if (told) return stays(`node ${id} is ${state}: ${String(last_error)}`);
-      // Afterwards nobody can look at what the instance had.
+      // The instance's data cannot be compared later.
       const [faults, left] = await inOrder([
         calls.invalid(plan.destination),
         calls.volumesOf("targets", id),

@@ -14,10 +14,10 @@ import {
   stays,
 } from "./switch-part.ts";
 
-/** The destination must not have a volume without the initiator it is exported to. */
+/** The destination needs the initiator before its volumes. */
 const FORTH: readonly VolumeKind[] = ["connectors", "targets"];
 
-/** Moves connectors, then targets, by `node_uuid` alone: Ironic masks their secrets, and keeps them so. */
+/** Moves connectors, then targets, only by `node_uuid`, which keeps masked secrets. */
 export function volumesStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const guard = offGuard(at);
@@ -47,7 +47,7 @@ export function volumesStep(at: SwitchAt): SwitchStep {
       const seen = await moves(at, FORTH.toReversed(), "destination", "source", isReady);
       if (seen.is !== "before") return seen;
       const [{ power_state }, spare] = await bothNodes(at);
-      // Ironic takes no volume for a machine that it does not believe to be off.
+      // Ironic accepts volumes only for a node with power_state off.
       if (power_state !== "power off")
         return stays(
           `volumes cannot go back while Ironic does not have node ${plan.source} 'power off': it is ${String(power_state ?? null)}`,
@@ -57,7 +57,7 @@ export function volumesStep(at: SwitchAt): SwitchStep {
   };
 }
 
-/** Proves a spare off that gives volumes back, as `offGuard` does of a source; one that Ironic has on stays on. */
+/** Proves the spare off before it returns volumes. Fails if Ironic reports it on. */
 function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null {
   const patience = sparePatience(at);
   let isAsked = false;
@@ -76,10 +76,9 @@ function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null 
 }
 
 /**
- * An error of an earlier action stays until the next one, so `power on` with an error may be of a BMC that answers. Of
- * a dead BMC Ironic makes `power on` null by itself.
+ * An old last_error may remain with `power on`. For an unreachable BMC, power_state is null.
  *
- * @param isAsked its BMC was asked: an error is of that
+ * @param isAsked the BMC was just read, so an error is current
  * @source facts/systems-measured.md B2+
  */
 function notOff({ fence }: SwitchAt, spare: JsonObject, isAsked = true): string | null {
@@ -125,7 +124,7 @@ async function moves(
   return either(todo, others, to === "source");
 }
 
-/** @param isBack what can be taken back is, whatever else is left */
+/** @param isBack a rollback also proceeds with conflicts */
 function either(
   todo: readonly NodeWrite[],
   others: readonly string[],
@@ -135,7 +134,7 @@ function either(
   return todo.length === 0 ? REACHED : { ...next(todo), why: others };
 }
 
-/** Moves Neutron's ports in their order: each gets the MAC of a card of the destination, and keeps its addresses. */
+/** Moves Neutron ports in order. Each gets a MAC of the destination and keeps its addresses. */
 export function vifsStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const attached = async (node: string, vif: string): Promise<boolean> =>
@@ -159,7 +158,7 @@ export function vifsStep(at: SwitchAt): SwitchStep {
       (await calls.isGone(from)) ? [] : calls.vifs(from);
     const [left, there] = await inOrder([leftOf(), calls.vifs(to)]);
     const missing = vifs.findIndex((vif) => !there.includes(vif));
-    // Which card a VIF gets goes by their order: those behind the first that lacks are attached again.
+    // The order decides the NIC, so VIFs after the first missing one are attached again.
     const again = missing === -1 ? [] : vifs.slice(missing).filter((vif) => there.includes(vif));
     const todo = vifs.flatMap((vif) => [
       ...(left.includes(vif) ? [detach(from, vif)] : []),

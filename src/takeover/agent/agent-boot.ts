@@ -19,10 +19,10 @@ interface Publishing {
 }
 
 /**
- * Publishes what the boot files of a host's machines say, as they change. Each call asks at most one
- * statement: the heartbeat beside it must not wait for more.
+ * Publishes changed boot files. A call makes at most one statement, so as not to delay the
+ * heartbeat.
  *
- * @returns what is called once an interval
+ * @returns a function to call once per interval
  */
 export function bootRecords(parts: Publishing): () => Promise<void> {
   const known = new Map<string, string>();
@@ -33,13 +33,12 @@ export function bootRecords(parts: Publishing): () => Promise<void> {
       const { done } = await round.next();
       if (done === true) round = null;
     } catch (error) {
-      round = null; // what was not published stands in no round that ended
+      round = null; // the next round repeats it
       throw error;
     }
   };
 }
 
-/** One round: files that changed, whose they are, their images, and the records; a statement each step. */
 async function* publishing(
   { leases, nova, tree, host, say }: Publishing,
   known: Map<string, string>,
@@ -85,7 +84,6 @@ async function* publishing(
     say(`Published the boot files of ${counted(records.length, "machine")}${without}.`);
 }
 
-/** Instances whose file changed since it was published, with what tells a change. */
 async function changedFiles(
   { root }: Tree,
   known: Map<string, string>,
@@ -105,7 +103,7 @@ async function changedFiles(
   return changed;
 }
 
-/** As its file boots the tenant; null where it does not, or not yet. */
+/** Null if the boot file does not boot the tenant yet. */
 async function rootOf(tree: Tree, uuid: string): Promise<string | null> {
   const content = await readText(tree, `${uuid}/config`);
   if (content.kind !== "text") return null;

@@ -17,58 +17,48 @@ import type { Watch } from "./agent-watch.ts";
 export interface Taking {
   readonly leases: Database;
   readonly host: string;
-  /** Milliseconds a lease lasts. */
+  /** Duration of a lease in milliseconds. */
   readonly ttl: number;
   /** Seconds without a report after which a nova-compute is down. */
   readonly down: number;
   readonly say: (text: string) => void;
-  /** Milliseconds, which only grow. */
+  /** Monotonic milliseconds. */
   readonly clock: () => number;
-  /** Of all compute hosts, as Nova has them now. */
   readonly services: () => Promise<readonly ComputeHost[]>;
-  /** The site's own fence, until it is aborted. @throws MigrationError unless the host is down for certain */
+  /** The site's fence. @throws MigrationError unless the host is certainly down */
   readonly fence: ((host: string, signal: AbortSignal) => Promise<void>) | null;
-  /** Host -> its aggregates; null where nobody knows. */
+  /** Host -> its aggregates; null if unknown. */
   readonly aggregates: () => Promise<ReadonlyMap<string, readonly number[]> | null>;
-  /** Goes on with machines of this host that are half way, if there are any. */
   readonly goOn: (signal: AbortSignal) => Promise<Taken>;
-  /**
-   * Moves machines of a fenced host here, until it is aborted.
-   *
-   * @throws MigrationError `locked` while another works on it
-   */
+  /** @throws MigrationError `locked` if another process works on the machines */
   readonly take: (dead: Lease, nodes: readonly string[], signal: AbortSignal) => Promise<Taken>;
 }
 
-/** What kept machines from coming here; who takes them says at once how many came. */
 export interface Taken {
   readonly left: readonly Left[];
 }
 
-/** What goes on around a round of taking. */
 interface Around {
   readonly parts: Taking;
   readonly watch: Watch;
   readonly told: ReturnType<typeof createTold>;
-  /** Nothing more is to be taken. */
   readonly ended: () => boolean;
-  /** Aborted by then. */
   readonly signal: AbortSignal;
-  /** Some machine was left, and may be half way. */
+  /** Called for a skipped machine, whose move may be unfinished. */
   readonly leaves: () => void;
 }
 
-/** Machines of a pass. @source systems.md A4: periodic_max_workers of Ironic */
+/** Machines per pass. @source systems.md A4: periodic_max_workers of Ironic */
 const PASS = 8;
-/** Milliseconds that the lock of a host lasts while it is fenced. */
+/** Milliseconds that a host's lock lasts during its fence. */
 const LOCK = 30_000;
-/** Milliseconds until a lock that another holds is tried again; more with each time. */
+/** Milliseconds until a lock is tried again, longer with each attempt. */
 const PACE = 100;
 const LONGEST_PACE = 5_000;
-/** Milliseconds of waiting for a lock until that is reported; doubled by each report. */
+/** Milliseconds until waiting for a lock is reported, doubled by each report. */
 const REPORT = 60_000;
 
-/** By one statement: all leases, and which hosts are dead now, unless this one is not to act. */
+/** One statement. There are no dead hosts if this host must not act. */
 export async function scanLeases({ parts, watch, told, ended }: Around) {
   const held = await readLeases(parts.leases);
   const judged = judgeLeases(held, watch.word());
@@ -77,25 +67,20 @@ export async function scanLeases({ parts, watch, told, ended }: Around) {
   return { held, dead: !ended() && isLive(mine) ? judged.dead : [] };
 }
 
-/** The same with Nova's word of this moment: while something was waited for, a host may live again. */
+/** The same with Nova's current state, which may have changed during a wait. */
 async function scanNow(around: Around) {
   around.watch.saw(await around.parts.services());
   return scanLeases(around);
 }
 
-/** How a round ended: nothing is left, some of it could not be taken, or it is others' turn. */
 type Round = "all" | "left" | "others";
 
-/**
- * Fences a dead host, unless it is, and takes this host's share of its machines, a few at a time.
- *
- * @throws MigrationError where a database does not answer, or the site's fence fails
- */
+/** @throws MigrationError if a database does not answer, or the site's fence fails */
 export async function takeFrom(around: Around, lease: Lease): Promise<Round> {
   const { parts, watch, told, ended, signal, leaves } = around;
   const { leases, host } = parts;
   const from = lease.host;
-  // Nothing of it is lost: it is left alone.
+  // Without machines, a host is not fenced.
   if ((await machinesOf(leases, from)).length === 0) return "all";
   if (lease.fenced_by === null && !(await fenceHost(around, from))) return "others";
   const nodes = await machinesOf(leases, from);
@@ -121,7 +106,7 @@ export async function takeFrom(around: Around, lease: Lease): Promise<Round> {
   return seen.size > 0 ? "left" : "others";
 }
 
-/** What none of a few machines could be taken for keeps no others from it. */
+/** A refusal for some machines must not stop the others. */
 async function withoutRefusal(
   { told, leaves }: Pick<Around, "told" | "leaves">,
   from: string,
@@ -137,10 +122,7 @@ async function withoutRefusal(
   }
 }
 
-/**
- * Waits for a lock that another holds, as long as it is held, and reports that after one minute, two, four and so
- * on; null when it is ended before.
- */
+/** Reports the wait after one minute, two, four and so on. Null if it was stopped. */
 export async function patiently<T>(
   { ended, say }: Pick<Around, "ended"> & Pick<Taking, "say">,
   act: () => Promise<T>,
@@ -163,12 +145,11 @@ export async function patiently<T>(
   return null;
 }
 
-/** Whether another works on the host, a machine, or on Nova's rows. */
 function isLocked({ exit }: MigrationError): boolean {
   return exit === EXIT_STATUS.locked.status;
 }
 
-/** One agent at a time: whether the host is fenced then, by this one or another. */
+/** Fences under a lock. Returns whether the host is fenced, also by another agent. */
 async function fenceHost(around: Around, from: string): Promise<boolean> {
   const { parts, ended, signal } = around;
   const { leases, host, say } = parts;
@@ -177,7 +158,7 @@ async function fenceHost(around: Around, from: string): Promise<boolean> {
   const locks = await patiently({ ended, say }, lock);
   if (locks === null) return false;
   try {
-    // The lock was waited for, and the site's fence may take minutes.
+    // The wait for the lock, or the site's fence, may have taken minutes.
     const before = await lookAgain(around, from);
     if (before?.fenced_by !== null) return before !== null;
     await parts.fence?.(from, signal);
@@ -192,7 +173,7 @@ async function fenceHost(around: Around, from: string): Promise<boolean> {
   }
 }
 
-/** The lease of a host that is dead still, where this host takes some of its machines; else null. */
+/** The lease of a host that is still dead and has machines for this host, or null. */
 async function lookAgain(around: Around, from: string): Promise<Lease | null> {
   const { parts, watch, ended } = around;
   const { held, dead } = await scanNow(around);
@@ -209,10 +190,8 @@ async function machinesOf(leases: Database, host: string): Promise<readonly stri
   return nodes;
 }
 
-/** Lines that are remembered, so that memory does not grow. */
 const LINES = 1000;
 
-/** What is said once, and not at every look. */
 export function createTold(say: (text: string) => void) {
   let alarm = "";
   const left = new Set<string>();

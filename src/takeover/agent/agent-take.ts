@@ -6,20 +6,17 @@ import { ownersAmong } from "../leases/nodes.ts";
 import { createTold, patiently, scanLeases, type Taking, takeFrom } from "./agent-round.ts";
 import { createWatch, type Watch } from "./agent-watch.ts";
 
-/** Takes dead hosts' machines over, beside the heartbeat. */
 interface Taker {
   /**
-   * Looks for dead hosts, by one statement at most; what it finds is done meanwhile.
+   * Makes at most one statement, and takes over machines in the background.
    *
-   * @param services of all compute hosts, as Nova has them now
-   * @returns whether it asked
+   * @param services all compute hosts in Nova
+   * @returns whether it made a statement
    */
   readonly look: (services: readonly ComputeHost[]) => Promise<boolean>;
-  /** Waits for what it has begun. */
   readonly settle: () => Promise<void>;
-  /** Takes nothing more from now on: a machine that is under way comes to its end, and the site's fence is killed. */
+  /** Finishes the current machine, then stops. Kills the site's fence. */
   readonly stop: (why: MigrationError) => void;
-  /** The same, and waits for what it has begun. */
   readonly end: () => Promise<void>;
 }
 
@@ -29,7 +26,7 @@ export function createTaker(parts: Taking): Taker {
   const ending = new AbortController();
   const { signal } = ending;
   const ended = (): boolean => signal.aborted;
-  /** When to go on with what is half way here, as this host died over it or left it; null: it is done. */
+  /** When to resume unfinished moves of this host; null: none. */
   let goOnAt: number | null = 0;
   const leaves = (): void => {
     goOnAt ??= clock() + ttl;
@@ -38,7 +35,7 @@ export function createTaker(parts: Taking): Taker {
   const work = createWork();
   const hosts = createSilent(watch, clock);
   const { settled, unleased } = hosts;
-  /** Whether the next interval is others', and whether settled hosts are looked at then. */
+  /** Whether to leave the next interval to other work, and whether to check settled hosts then. */
   let [rests, rechecks] = [false, false];
 
   async function takeAll(dead: readonly Lease[]): Promise<void> {
@@ -48,7 +45,7 @@ export function createTaker(parts: Taking): Taker {
       try {
         const round = await takeFrom(around, lease);
         if (round === "all") settled.add(host);
-        // Others may take it, or a person mend it.
+        // Another host may take it, or an operator may solve the problem.
         else if (round === "left") again();
       } catch (error) {
         sayFailure(parts, host, error, ended());
@@ -80,7 +77,7 @@ export function createTaker(parts: Taking): Taker {
         work.start(goOn);
         return true;
       }
-      // A look that found nothing to do leaves the next interval to others.
+      // After a look without result, the next interval is left to other work.
       if (rests || (open.length === 0 && settled.size === 0)) {
         rests = false;
         return false;
@@ -92,7 +89,7 @@ export function createTaker(parts: Taking): Taker {
       }
       rechecks = true;
       const { held, dead } = await scanLeases(around);
-      // Without a lease nothing says what it may keep; with its first one it reports.
+      // A host without a lease may keep its machines until it reports with one.
       for (const host of open) if (!held.some((lease) => lease.host === host)) unleased.add(host);
       const todo = dead.filter(({ host }) => open.includes(host));
       rests = todo.length === 0;
@@ -102,27 +99,25 @@ export function createTaker(parts: Taking): Taker {
     settle: work.settle,
     stop: (why) => ending.abort(why),
     async end() {
-      // A site's fence may take ten minutes: whoever ends the agent does not wait for it.
+      // A site's fence may take ten minutes.
       ending.abort(new MigrationError("N2I-E301", `the agent of ${parts.host} ends`));
       await work.settle();
     },
   };
 }
 
-/** Hosts that are silent, and why some of them are not looked at now. */
 function createSilent(watch: Watch, clock: () => number) {
-  /** Nothing is left to take, until they report again, or somebody gives them a machine. */
+  /** Without machines, until they report or receive a machine. */
   const settled = new Set<string>();
-  /** They have no lease, until they report again. */
+  /** Without a lease, until they report. */
   const unleased = new Set<string>();
-  /** They are not tried again before. */
+  /** Earliest time of the next attempt. */
   const later = new Map<string, number>();
   return {
     ...{ settled, unleased },
     wait(host: string, until: number): void {
       later.set(host, until);
     },
-    /** Those of which something may be left to do now. */
     open(): readonly string[] {
       const { silent } = watch.word();
       for (const known of [settled, unleased])
@@ -135,18 +130,17 @@ function createSilent(watch: Watch, clock: () => number) {
   };
 }
 
-/** Problems of the world end no agent. @throws what is none */
+/** Errors of the environment do not end the agent. @throws any other error */
 function sayFailure({ say }: Pick<Taking, "say">, what: string, error: unknown, ends: boolean) {
   if (!(error instanceof MigrationError)) throw error;
   say(`Take-over of ${what}: ${error.message}.${ends ? "" : " It is tried again."}`);
 }
 
-/** One thing that goes on at a time, beside who started it. */
 function createWork() {
   let work: Promise<void> | null = null;
   let broken: { readonly cause: unknown } | null = null;
   return {
-    /** @throws what it ended with, where that is a fault of ours */
+    /** @throws the error of the task, if it is a bug */
     goesOn(): boolean {
       if (broken !== null) throw broken.cause;
       return work !== null;

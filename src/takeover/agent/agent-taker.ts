@@ -22,7 +22,7 @@ export interface TakeWords extends LegacyPlaces, DownWords {
   readonly novaBmDb: string;
   readonly novaDb: string;
   readonly take: boolean;
-  /** Holds a run for each dead host. */
+  /** Folder of the runs, one per dead host. */
   readonly run?: string;
   readonly fenceCommand?: string;
 }
@@ -35,7 +35,7 @@ interface Around {
   readonly clock: () => number;
 }
 
-/** Opens what takes dead hosts' machines over to this one. @throws MigrationError as `openLegacyPlace` */
+/** @throws MigrationError as `openLegacyPlace` */
 export async function openTaker(
   asked: TakeWords & { readonly host: string; readonly ttl: number },
   { leases, services, keep, say, clock }: Around,
@@ -44,7 +44,7 @@ export async function openTaker(
   await openRun(run, { create: true });
   const place = await openLegacyPlace(asked, keep, { readOnly: false }, say);
   const down = await downTime(asked);
-  /** In a run for each death, which can be looked at, and taken back, by itself and with no other word. */
+  /** A run per death, which can be inspected and rolled back by itself. */
   const inDeath = (
     name: string,
     take: Pick<Parameters<typeof takeMachines>[2], "from" | "nodes" | "signal">,
@@ -87,13 +87,13 @@ export async function openTaker(
   });
 }
 
-/** Machines of a host that are under way to it, or were left so. */
+/** Machines with an unfinished move to the host. */
 async function halfWay(leases: Database, host: string): Promise<readonly string[]> {
   const mine = "bm_nodes WHERE service_host = ? AND task_state = 'migrating' ORDER BY id";
   return (await read(leases, { uuid: text }, mine, [host])).flatMap(({ uuid }) => uuid ?? []);
 }
 
-/** Finds runs of deaths that left something open; one that did not is read again only once it was written. */
+/** Finds unfinished runs. A finished run is read again only if its journal changed. */
 function deathsIn(run: string) {
   const ended = new Map<string, string>();
   return async (): Promise<ReadonlyMap<string, string>> => {
@@ -112,26 +112,22 @@ function deathsIn(run: string) {
   };
 }
 
-/**
- * Whether a run left something open: a machine that it did not claim may have a guard of it. What cannot be read may
- * have; whoever goes on with it says why.
- */
+/** An unclaimed machine may have a guard. An unreadable run counts as unfinished to report it. */
 async function isOpen(path: string): Promise<boolean> {
   const journal = await orNull(openRun(path, { create: false }).then(readJournal));
   return journal === null || openIn(journal.entries).length > 0;
 }
 
-/** The host whose death a folder is of; null for any other. */
 function deadIn(name: string): string | null {
   const [, from] = /^(.+)-\d+$/.exec(name) ?? [];
   try {
     return from === undefined ? null : decodeURIComponent(from);
   } catch {
-    return null; // somebody else's name
+    return null; // not a folder of this agent
   }
 }
 
-/** What one folder is refused keeps no other from going on. @throws MigrationError where a database does not answer */
+/** One folder must not stop others. @throws MigrationError if a database does not answer */
 async function refusedAs(name: string, taking: Promise<Taken>): Promise<Taken> {
   try {
     return await taking;

@@ -1,14 +1,13 @@
 import { isUp } from "../../migrate/hosts/rules/running.ts";
 import type { ComputeHost } from "../../model/nova/host-move.ts";
 
-/** What Nova says of compute hosts, and what this process saw itself. */
 export type Watch = ReturnType<typeof createWatch>;
 
 /**
- * Watches which hosts report: an age alone is the word of another's clock.
+ * An age depends on the host's clock, so this process also watches each host.
  *
  * @param down seconds without a report after which a nova-compute is down
- * @param clock milliseconds, which only grow
+ * @param clock monotonic milliseconds
  */
 export function createWatch(down: number, clock: () => number) {
   const seen = new Map<string, { readonly count: number | null; readonly since: number }>();
@@ -22,10 +21,7 @@ export function createWatch(down: number, clock: () => number) {
       const known = new Set(now.map(({ host }) => host));
       for (const host of seen.keys()) if (!known.has(host)) seen.delete(host);
     },
-    /**
-     * Hosts that Nova knows, and those that were silent for so long by its times and by ours. A report far ahead of the
-     * database's clock is that of a host whose clock was wrong, and hides its death no longer.
-     */
+    /** Silent hosts, including one that reported in the future because of a wrong clock. */
     word() {
       const silent = services.filter(
         (service) =>
@@ -37,7 +33,7 @@ export function createWatch(down: number, clock: () => number) {
         silent: new Set(silent.map(({ host }) => host)),
       };
     },
-    /** Hosts that Nova gives work to. */
+    /** Hosts that Nova schedules to. */
     fit(): ReadonlySet<string> {
       const fit = services.filter(
         (service) =>

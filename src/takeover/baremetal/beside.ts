@@ -8,11 +8,10 @@ interface Closable {
   readonly close: () => void;
 }
 
-/** A service that helps, and that nothing waits for. */
 interface BesideService<T> {
-  /** Null without a login, where no catalog says where it is, and where it does not answer, which is said. */
+  /** Null without a login or endpoint, or with a warning if it does not answer. */
   readonly service: () => Promise<T | null>;
-  /** What it answers; null where it does not, which is said. */
+  /** The result of a call; null with a warning if it fails. */
   readonly asked: <R>(ask: () => Promise<R>) => Promise<R | null>;
 }
 
@@ -20,22 +19,20 @@ interface Opening<T> {
   readonly keep: Keep;
   readonly say: (text: string) => void;
   readonly name: string;
-  /** @param limit milliseconds a call may take */
+  /** @param limit maximum milliseconds of a call */
   readonly open: (cloud: Cloud, limit: number) => Promise<T>;
 }
 
-/** Seconds a call may take. */
 const LIMIT = 60;
-/** Milliseconds after which one that did not answer is asked again. */
+/** Milliseconds until the next attempt after a failure. */
 const AGAIN = 60_000;
-/** Codes of a service that does not answer, refuses its login, or what it is asked. */
+/** The service does not answer, or refuses the login or the request. */
 const SILENT: readonly string[] = ["N2I-E210", "N2I-E211", "N2I-E212"];
 
 /**
- * A service that is opened at the first question. In a night in which a host dies others may be down: that is said,
- * and what can be done without it goes on.
+ * An unavailable service is a warning: when a host dies, other services may be down as well.
  *
- * @throws MigrationError N2I-E106 where the login itself is none
+ * @throws MigrationError N2I-E106 for an incomplete login
  */
 export function beside<T extends Closable>(
   words: RestOptions,

@@ -6,12 +6,11 @@ import { columnNames } from "../../systems/database/identity.ts";
 import { lockTarget } from "../../systems/database/write.ts";
 import { extendSchema, leaseParts, revertSchema } from "../leases/schema.ts";
 
-/** What `host schema` is told. */
 interface SchemaWords {
   readonly novaBmDb: string;
 }
 
-/** How far nova_bm is extended. @returns whether it is wholly so */
+/** @returns whether the extension is complete */
 export function leaseSchemaStatus(
   { novaBmDb }: SchemaWords,
   sink: Pick<Sink, "result">,
@@ -30,7 +29,6 @@ export function leaseSchemaStatus(
   });
 }
 
-/** Adds what leases need to nova_bm; what is there already stays. */
 export function extendNovaBm(words: SchemaWords, sink: Pick<Sink, "result">): Promise<void> {
   return changing(words, async (database) => {
     const added = await extendSchema(database);
@@ -42,7 +40,6 @@ export function extendNovaBm(words: SchemaWords, sink: Pick<Sink, "result">): Pr
   });
 }
 
-/** Removes exactly that. */
 export function revertNovaBm(
   words: SchemaWords,
   sink: Pick<Sink, "confirm" | "result">,

@@ -21,18 +21,16 @@ import {
 } from "./steps/legacy-boot.ts";
 import type { LegacyFiles } from "./steps/legacy-rows.ts";
 
-/** What says where boot files go, and where they come from. */
 export interface BootPlaces extends RestOptions {
   readonly tftpRoot?: string;
   readonly tftpFrom?: readonly string[];
   /** `NODE=UUID`. */
   readonly rootUuid?: readonly string[];
   readonly novaConf?: string;
-  /** Address that machines boot from on this host. */
+  /** Address of this host for booting machines. */
   readonly myIp?: string;
 }
 
-/** What boot files are read and made with. */
 interface BootAround {
   readonly leases: Database;
   readonly nova: Database;
@@ -40,28 +38,23 @@ interface BootAround {
   readonly say: (text: string) => void;
 }
 
-/** A machine with a tenant that is to boot. */
 interface BootMachine {
   readonly id: number;
   readonly uuid: string;
   readonly instance: string;
-  /** Its old host, then that of its instance. */
+  /** Its former host, then the host of its instance. */
   readonly hosts: readonly string[];
 }
 
-/** Boot files of this host. */
 export interface Boots {
-  /** What stands against them, by bm_nodes.id. */
   readonly findings: (
     machines: readonly BootMachine[],
   ) => Promise<ReadonlyMap<number, readonly Finding[]>>;
-  /** What concerns the whole tree. */
   readonly shared: () => Promise<readonly Finding[]>;
   /** Null without --tftp-root. */
   readonly files: LegacyFiles | null;
-  /** Removes what was fetched for machines. */
   readonly tidy: () => Promise<void>;
-  /** Address that machines boot from on this host, as it was said; null where nobody did. */
+  /** Address of this host for booting machines; null if not specified. */
   readonly myIp: string | null;
 }
 
@@ -109,7 +102,7 @@ export async function openBoots(words: BootPlaces, around: BootAround): Promise<
   };
 }
 
-/** Glance, where a login to it is said. @throws MigrationError N2I-E206 */
+/** Glance, with a login. @throws MigrationError N2I-E206 */
 async function imagesFor(
   words: BootPlaces,
   { nova, keep, say }: BootAround,
@@ -121,10 +114,9 @@ async function imagesFor(
   return openBootImages(words, { nova, said, root, keep, say });
 }
 
-/** What [baremetal] of the host's nova.conf says. */
 type Said = (key: string) => string | null;
 
-/** Looks what the tree lacks of machines, by bm_nodes.id. */
+/** Finds missing boot files, by bm_nodes.id. */
 type Looked = (
   machines: readonly BootMachine[],
   at: LegacyTrees,

@@ -8,11 +8,10 @@ import { FENCED, takenByHand } from "./legacy-journal.ts";
 import type { LegacyPlace } from "./legacy-place.ts";
 
 /**
- * Fences the lease of a host that a person, or the site's fence, says is dead: no agent of it begins again, and what
- * others take of it is theirs. A host without a lease has none of that; its machines go by their own row.
+ * Fences the lease of a host that is confirmed as down, so that its agent cannot resume.
  *
- * @returns leases fenced now
- * @throws MigrationError N2I-E316 where it was renewed
+ * @returns the number of fenced leases
+ * @throws MigrationError N2I-E316 if the lease was renewed
  */
 export async function fenceByHand(
   { journal, now, by }: Pick<RunSession, "journal" | "now" | "by">,
@@ -32,7 +31,7 @@ export async function fenceByHand(
   return lease === undefined ? 0 : 1;
 }
 
-/** Lifts the fences that this run keeps, as the last of its way back. @returns how many */
+/** @returns the number of lifted fences */
 export async function liftByHand(
   { journal, now, by }: Pick<RunSession, "journal" | "now" | "by">,
   { leases }: Pick<LegacyPlace, "leases">,
@@ -41,7 +40,7 @@ export async function liftByHand(
   for (const [id, marks] of takenByHand(journal.entries())) {
     await journal.append({ do: "return", part: FENCED, id, at: now(), by });
     const [lease] = await readLeases(leases, id);
-    // Whose fence is another's, or lifted already, stays as it is.
+    // A fence by others, or a lifted one, is not changed.
     const isOurs = lease?.fenced_by != null && marks.includes(lease.fenced_by);
     if (isOurs && (await liftFence(leases, lease))) lifted += 1;
     await journal.append({ do: "returned", part: FENCED, id, at: now() });

@@ -15,30 +15,26 @@ import type { readBootFacts } from "../leases/boot.ts";
 import { beside } from "./beside.ts";
 import type { FetchedImage } from "./steps/legacy-boot.ts";
 
-/** What Glance knows of machines' images. */
 export interface BootImages {
-  /** By bm_nodes.id; what Glance has not, with the reason. */
+  /** By bm_nodes.id; a text is the reason why an image is missing. */
   readonly of: (
     machines: readonly { readonly id: number; readonly instance: string }[],
     facts: Awaited<ReturnType<typeof readBootFacts>>,
   ) => Promise<ReadonlyMap<number, ReadonlyMap<ImageName, GlanceImage | string>>>;
-  /** Once for all machines that have it. @throws MigrationError N2I-E120, N2I-E210 to N2I-E212 */
+  /** Downloads an image once. @throws MigrationError N2I-E120, N2I-E210 to N2I-E212 */
   readonly fetch: (image: GlanceImage) => Promise<FetchedImage>;
-  /** Removes what was fetched. */
   readonly tidy: () => Promise<void>;
 }
 
 interface Around {
   readonly nova: Database;
-  /** [baremetal] of the host's nova.conf. */
   readonly said: (key: string) => string | null;
-  /** The tree's root: there is room for what goes there. */
+  /** The tree's root, whose disk has room for the images. */
   readonly root: string;
   readonly keep: Keep;
   readonly say: (text: string) => void;
 }
 
-/** Opens what Glance knows, once somebody asks. */
 export function openBootImages(
   words: RestOptions,
   { nova, said, root, keep, say }: Around,
@@ -110,10 +106,10 @@ export function openBootImages(
 }
 
 const FOLDER = ".n2i-images-";
-/** Milliseconds after which what a kill left is nobody's any more. */
+/** Milliseconds after which a folder of a killed process is deleted. */
 const STALE = 86_400_000;
 
-/** A folder in the tree, which loses those that a kill left. @throws MigrationError N2I-E120 */
+/** Also deletes folders of killed processes. @throws MigrationError N2I-E120 */
 async function fetching(root: string) {
   const path = await made(root).catch((cause: unknown) => {
     throw notWritten(root, cause);

@@ -4,13 +4,12 @@ import { HOST_PARTS } from "../../model/nova/host-move.ts";
 import type { RunSession } from "../../run/session.ts";
 import { LEGACY, stillMoved } from "./steps/legacy-begun.ts";
 
-/** Journal's name of hosts that a person said are dead, with the fence of their lease where they have one. */
+/** Journal name of hosts confirmed as down, with the fence of their lease if they have one. */
 export const FENCED = "host-lease-fence";
 
-/** Journal's name of hosts whose lease is not fenced any more. */
+/** Journal name of hosts whose lease is no longer fenced. */
 const LIFTED = "host-lease";
 
-/** Writes down that a host comes back, before and after the act that lets it. */
 export async function lifting(
   { journal, now, by }: Pick<RunSession, "journal" | "now" | "by">,
   id: string,
@@ -21,7 +20,7 @@ export async function lifting(
   await journal.append({ do: "end", part: LIFTED, id, at: now() });
 }
 
-/** Hosts that a person took over in this run, and did not give back: host -> how its lease says that it is ours. */
+/** Hosts of unreverted takeovers by an operator, with the marks in their leases. */
 export function takenByHand(entries: Entries): ReadonlyMap<string, readonly string[]> {
   return new Map(
     [...begunIn(entries, FENCED)].map(([host, { observed }]) => [
@@ -31,19 +30,19 @@ export function takenByHand(entries: Entries): ReadonlyMap<string, readonly stri
   );
 }
 
-/** Whether this run let a host have its lease again, and took nothing since. */
+/** Whether this run readmitted the host, and moved nothing from it since. */
 export function hasLifted(host: string, entries: Entries): boolean {
   return lastOf(host, entries)?.do === "end";
 }
 
-/** Whether it began to, and nothing says that it ended. */
+/** Whether the last readmission has no end in the journal. */
 export function isLifting(host: string, entries: Entries): boolean {
   return lastOf(host, entries)?.do === "start";
 }
 
 /**
- * The last entry of a host's way back, unless a machine of it was begun since, and is not given back; of machines of
- * Ironic, unless any was.
+ * The last entry of a host's readmission, unless a later move of its machines was started and not
+ * rolled back. For Ironic, any later move counts.
  */
 function lastOf(host: string, entries: Entries): Entry | undefined {
   const isIts = (entry: Entry): boolean =>

@@ -5,10 +5,7 @@ import type { Lease } from "../../model/nova/leases.ts";
 import type { MovePlan } from "../../run/host-files.ts";
 import { LEGACY } from "./steps/legacy-begun.ts";
 
-/**
- * Hosts that machines of a run left: those of its present plan and, as an agent plans again and again and its last
- * plan may move nothing, those from which the journal says that a move was begun.
- */
+/** Includes hosts in the journal, because an agent's last plan may move nothing. */
 export function leftHosts(
   { manifest }: Pick<MovePlan, "manifest">,
   entries: Entries,
@@ -27,7 +24,6 @@ export function leftHosts(
   return [...known.values()];
 }
 
-/** Whether a run took machines of a host, or was to: all of them may have been blocked. */
 export async function isAbout(
   host: string,
   plan: Pick<MovePlan, "manifest" | "lines">,
@@ -38,10 +34,7 @@ export async function isAbout(
   return false;
 }
 
-/**
- * Whether a host whose lease is fenced gave a sign of life since. Nova's time of its last report alone may be that of an
- * operator's change of the row: who asks watches it then.
- */
+/** An operator may have changed Nova's time of the last report, so callers watch the host. */
 export function ranSinceFenced(
   { report_count }: LeftHost,
   service: ComputeHost | undefined,
@@ -49,7 +42,7 @@ export function ranSinceFenced(
 ): boolean {
   if (service === undefined) return false;
   if (report_count !== null && service.report_count !== report_count) return true;
-  // Fenced by hand, and nobody wrote down when.
+  // Fenced by hand, without a time.
   if (fenced === null) return report_count === null;
   return age < fenced || (service.age !== null && service.age * 1000 < fenced);
 }

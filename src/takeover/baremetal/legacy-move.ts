@@ -12,7 +12,7 @@ import { type Claiming, checkAny, machinesOf, moveMachines, withLegacy } from ".
 import type { LegacyPlace } from "./legacy-place.ts";
 import { tellPorts } from "./legacy-ports.ts";
 
-/** Moves the machines of a plan, and says how their ports learn of it. @throws MigrationError as `performLegacy` */
+/** Also prints commands for ports. @throws MigrationError as `performLegacy` */
 export async function moveLegacy(
   run: RunFolder,
   place: LegacyPlace,
@@ -24,7 +24,7 @@ export async function moveLegacy(
     for await (const some of machinesOf(plan)) await ofThere(some.map(({ move }) => move));
   };
   const moved = await performLegacy(run, place, plan, sink).finally(() =>
-    // Of those that are there, whatever kept the others: the next command may be refused.
+    // Also after a failure, because the next command may be refused.
     ports().catch(() => undefined),
   );
   checkAny(moved);
@@ -43,9 +43,8 @@ export function legacyMoved({ manifest }: MovePlan, fenced: number, moved: Moved
 }
 
 /**
- * Moves the machines of a plan under the locks of their hosts, which must be dead all the while.
- *
- * @throws MigrationError N2I-E316 when a host that machines leave reports, N2I-E362 when another has a lock
+ * @throws MigrationError N2I-E316 if a host that machines leave reports, N2I-E362 for a lock of
+ * others
  */
 export async function performLegacy(
   run: RunFolder,
@@ -85,10 +84,7 @@ export async function performLegacy(
   });
 }
 
-/**
- * Milliseconds without a heartbeat that a claim wants to see in the machine's own row: an agent that comes back between
- * any look and the claim has renewed it. Undefined where no agent renews.
- */
+/** A claim compares the machine's heartbeat, because an agent may return after the checks. */
 async function leaseOf(
   { leases }: Pick<LegacyPlace, "leases">,
   hosts: readonly string[],
@@ -99,11 +95,7 @@ async function leaseOf(
   return kept.length === 0 ? undefined : Math.max(...kept.map(({ ttl }) => ttl));
 }
 
-/**
- * Its agent renews a lease only while its nova-compute reports: one that lasts is a host that lives.
- *
- * @throws MigrationError N2I-E316
- */
+/** An agent renews its lease only while nova-compute reports. @throws MigrationError N2I-E316 */
 async function checkLeases(
   { leases }: Pick<LegacyPlace, "leases">,
   hosts: readonly string[],

@@ -26,22 +26,21 @@ import type { LegacyMachine } from "./steps/legacy-begun.ts";
 import { legacyPart } from "./steps/legacy-move.ts";
 import type { LegacyHands } from "./steps/legacy-rows.ts";
 
-/** Milliseconds a lock lasts that nobody renews any more. */
+/** Milliseconds until an unrenewed lock expires. */
 const TTL = 60_000;
-/** Milliseconds after which a step is preceded by a look whether its locks are ours. */
+/** Milliseconds after which the locks are checked before a step. */
 const RENEW = TTL / 6;
 
 type Locks = Pick<Awaited<ReturnType<typeof keepLocks>>, "renew" | "release">;
 
-/** Says of a run which one it is. */
 const OWNER = "owner.json";
 
 /**
- * Whose locks are: a run's, which never acts twice at once. Two hosts may have one name, and two runs one path, one
- * after the other; so a run has an id of its own. It goes with the folder itself: a copy gets another one, as both
- * may act. So does a run that was moved to another disk, which waits until the locks that it died with run out.
+ * The owner of locks is the id of a run, because host names and paths repeat. A copy, or a run
+ * moved to another disk, gets a new id, because both copies may act; it waits until its old locks
+ * expire.
  *
- * @param agent the host whose agent it is, for people
+ * @param agent the host of the agent, for messages
  */
 async function ownerOf(run: RunFolder, agent: string | undefined) {
   const note = await readNote(run, OWNER);
@@ -56,21 +55,17 @@ async function ownerOf(run: RunFolder, agent: string | undefined) {
   return { owner: `${who}, run ${id}`.slice(-255), again: `run ${id}` };
 }
 
-/**
- * Tells a folder from its copies: its inode is another's on the next disk, or after it was removed; hosts are told by
- * more than their names, which images share.
- */
+/** Several values, because inodes repeat on other disks, and images share host names. */
 async function folderMarks({ path }: RunFolder) {
   const { dev, ino, birthtimeNs, ctimeNs } = await stat(path, { bigint: true });
   const machine = await readFile("/etc/machine-id", "utf8").catch(() => "");
   return {
     folder: [hostname(), machine.trim(), dev, ino].join(" "),
-    // Where a disk does not keep it, the time of the last change stands in its place.
+    // Some file systems return the time of the last change instead.
     born: birthtimeNs === 0n || birthtimeNs === ctimeNs ? null : String(birthtimeNs),
   };
 }
 
-/** Locks that are renewed by themselves, and looked at before each step. */
 async function heldFor(
   { leases }: LegacyPlace,
   owner: Awaited<ReturnType<typeof ownerOf>>,
@@ -94,27 +89,21 @@ interface LegacySession {
   readonly target: NovaTarget;
 }
 
-/** How claims are made. */
 export interface Claiming {
-  /** Hosts that are locked for the time of it. */
   readonly hosts: readonly string[];
-  /** Milliseconds without a heartbeat that a machine must have when it is taken over. */
+  /** Minimum milliseconds without a heartbeat of a machine. */
   readonly silent?: number | undefined;
-  /** The host whose agent claims them. */
+  /** The host whose agent claims the machines. */
   readonly agent?: string | undefined;
-  /** No machine is begun once it is aborted; its reason is a MigrationError. */
+  /** If aborted, no further machine is started. Its reason is a MigrationError. */
   readonly signal?: AbortSignal | undefined;
-  /** Hears of each that came to its new host, before its end is written down: who dies between tells it again. */
+  /** Called again after an interruption before the end is in the journal. */
   readonly came?: (move: LegacyMove) => Promise<void>;
 }
 
 const NOBODY = (): Promise<void> => Promise.resolve();
 
-/**
- * Nova and nova_bm of these plans, with the locks of the hosts.
- *
- * @throws MigrationError N2I-E362 when another has one, N2I-E300 for other databases than the plans'
- */
+/** @throws MigrationError N2I-E362 if another process has a lock, N2I-E300 for other databases */
 export async function withLegacy<T>(
   run: RunFolder,
   place: LegacyPlace,
@@ -145,7 +134,6 @@ export async function withLegacy<T>(
 
 interface Handy extends Claiming {
   readonly owner: Awaited<ReturnType<typeof ownerOf>>;
-  /** Of the hosts. */
   readonly locks: Locks;
 }
 
@@ -184,22 +172,18 @@ function handsOf(
   };
 }
 
-/** What became of machines. */
 interface LegacyMoved {
-  /** Moved now, and found so. */
+  /** Moved now, and moved before. */
   readonly made: number;
   readonly found: number;
   readonly left: readonly Left[];
-  /** Of them those whose lock another has. */
   readonly locked: number;
   readonly stopped: boolean;
 }
 
 /**
- * Takes machines to their new hosts, one after the other.
- *
- * @param check runs before each is begun
- * @throws MigrationError N2I-E301 when it stops midway
+ * @param check runs before each machine
+ * @throws MigrationError N2I-E301 if it stops during a machine
  */
 export async function moveMachines(
   { session, hands }: LegacySession,
@@ -227,7 +211,7 @@ export async function moveMachines(
   return { ...counts, left, locked, stopped };
 }
 
-/** @throws MigrationError N2I-E362 or N2I-E300 where none could be moved */
+/** @throws MigrationError N2I-E362 or N2I-E300 if no machine was moved */
 export function checkAny({ made, found, left, locked, stopped }: LegacyMoved): void {
   if (left.length === 0 || made + found > 0 || stopped) return;
   const whys = left.map(({ id, why }) => `${id}: ${why}`);
@@ -235,7 +219,7 @@ export function checkAny({ made, found, left, locked, stopped }: LegacyMoved): v
   throw new MigrationError(code, `nothing was moved: ${listed(whys, NAMED, "; ")}`);
 }
 
-/** Takes back what this run began, the last first, each as far as it came. @param leave hears of what stays */
+/** Newest first. @param leave receives the conflicts */
 export async function returnMachines(
   { session, hands }: LegacySession,
   machines: (ours: ReadonlyMap<string, Begun>) => readonly LegacyMachine[],
@@ -261,7 +245,6 @@ export async function returnMachines(
   return { back, left, stopped };
 }
 
-/** Machines of a plan that move. */
 export async function* machinesOf({ lines }: MovePlan): AsyncGenerator<readonly LegacyMachine[]> {
   for await (const batch of lines())
     yield batch.flatMap(({ uuid, verdict, legacy }) =>

@@ -25,31 +25,22 @@ import { type BootPlaces, type Boots, openBoots } from "./legacy-boots.ts";
 import { legacyPlanner } from "./legacy-plan.ts";
 import { openPorts, type Ports } from "./legacy-ports.ts";
 
-/** Where everything is that a move of machines of nova-baremetal looks at. */
 export interface LegacyPlaces extends HostPlaces, BootPlaces {
   readonly novaBmDb?: string;
 }
 
-/** Nova and nova_bm, open for the time of a command. */
 export interface LegacyPlace extends MoveTarget {
-  /** An extended nova_bm; each statement is a transaction. */
+  /** nova_bm with leases, in autocommit mode. */
   readonly leases: Database;
-  /** nova_bm's own identity. */
   readonly source: ServerIdentity;
-  /** Reads what both hold of machines, in their order. */
   readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
-  /** Opens the same anew for these machines alone, by bm_nodes.uuid. */
+  /** The same for these machines (bm_nodes.uuid), with newly read compute nodes. */
   readonly lookAt: (nodes: readonly string[]) => Promise<LegacyPlace["look"]>;
-  /** Boot files of this host. */
   readonly boots: Boots;
   readonly ports: Ports;
 }
 
-/**
- * Opens nova_bm and Nova.
- *
- * @throws MigrationError N2I-E206 with the GRANTs that are missing, N2I-E360 where nova_bm is not extended
- */
+/** @throws MigrationError N2I-E206 with missing GRANTs, N2I-E360 if nova_bm is not extended */
 export async function openLegacyPlace(
   words: LegacyPlaces,
   keep: Keep,
@@ -57,7 +48,7 @@ export async function openLegacyPlace(
   say: (text: string) => void,
 ): Promise<LegacyPlace> {
   const { novaBmDb } = words;
-  // Machines of nova-baremetal are none of Ironic's.
+  // Machines of nova-baremetal are not in Ironic.
   const how = { readOnly, asksIronic: false };
   const nova = await openHostPlace(pick(words, ["nova-db", "nova-api-db"]), keep, how, say);
   await needLegacyColumns(nova.database);
@@ -65,7 +56,7 @@ export async function openLegacyPlace(
   await readSchema(leases);
   await needLeases(leases);
   await needRights(leases, rights(readOnly));
-  // MySQL hides a table that may not be read, and what is not there stands against no machine.
+  // MySQL hides unreadable tables, and a missing table counts as empty.
   await mayRead(nova.database, ["block_device_mapping", ...NETWORKS]);
   const boots = await openBoots(words, { leases, nova: nova.database, keep, say });
   return {
@@ -78,7 +69,6 @@ export async function openLegacyPlace(
   };
 }
 
-/** What a command was given, and what the run has saved of earlier ones. */
 export function legacyWords<T extends LegacyPlaces>(run: RunFolder, words: T): Promise<T> {
   return withSaved(run, SAVED, words);
 }
@@ -99,7 +89,7 @@ export async function openLegacyOf(
   return openLegacyPlace(await legacyPlaces(run, words), keep, how, say);
 }
 
-/** The same for what reads or takes back: the journal says in which tree, whatever became of it. */
+/** The same for read-only commands and rollback: the journal has the tree. */
 export async function legacyPlaces(run: RunFolder, words: LegacyPlaces): Promise<LegacyPlaces> {
   return pick(await legacyWords(run, words), WHERE);
 }

@@ -14,7 +14,6 @@ interface Sources extends Pick<MoveTarget, "database" | "machines"> {
   readonly boots: Pick<Boots, "findings" | "shared">;
 }
 
-/** Judges machines of nova-baremetal. */
 export function legacyPlanner(sources: Sources): MoveTarget["planner"] {
   const { database, leases, boots } = sources;
   return async (nova, request, acceptances) => {
@@ -37,7 +36,7 @@ export function legacyPlanner(sources: Sources): MoveTarget["planner"] {
   };
 }
 
-/** Machines by their words, in pages. @throws MigrationError N2I-E306 */
+/** The selected machines in pages. @throws MigrationError N2I-E306 */
 async function* chosen(
   leases: Database,
   { from, node = [] }: MoveScope,
@@ -56,7 +55,6 @@ async function* chosen(
   yield nodes;
 }
 
-/** Reads what there is to know of machines. */
 async function opened({
   database,
   boots: files,

@@ -19,13 +19,13 @@ import { type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
 import { beside } from "./beside.ts";
 import type { LegacyPorts } from "./steps/legacy-rows.ts";
 
-/** Neutron's ports of machines, which name the host that boots them. @source facts/systems.md A2 H9, A5 */
+/** Neutron ports, which name the host that boots a machine. @source facts/systems.md A2 H9, A5 */
 export interface Ports extends LegacyPorts {
-  /** Ports of machines that boot, by bm_nodes.id. */
+  /** Ports of booting machines, by bm_nodes.id. */
   readonly of: (moves: readonly LegacyMove[]) => Promise<ReadonlyMap<number, readonly string[]>>;
-  /** As Neutron has them; null where it is not asked. */
+  /** Null without Neutron. */
   readonly placed: (ids: readonly string[]) => Promise<ReadonlyMap<string, PlacedPort> | null>;
-  /** What ports of a host are to say; null where nobody knows which address it has. */
+  /** Null if the address of the host is unknown. */
   readonly wanted: (host: string) => Promise<PortPlace | null>;
 }
 
@@ -33,11 +33,11 @@ interface Around {
   readonly leases: Database;
   readonly keep: Keep;
   readonly say: (text: string) => void;
-  /** Of the host that machines go to, as it was said; null where nobody did. */
+  /** Address of the destination; null if not specified. */
   readonly myIp: string | null;
 }
 
-/** Opens Neutron with the login that is said, once somebody asks; without one its ports are only told of. */
+/** Opens Neutron on first use. Without a login, only commands for the ports are printed. */
 export function openPorts(words: RestOptions, { leases, keep, say, myIp }: Around): Ports {
   const neutron = beside(words, { keep, say, name: "Neutron", open: openNetwork });
   const of: Ports["of"] = async (moves) => {
@@ -94,7 +94,7 @@ function isOf({ tenant }: LegacyMove, device: string): boolean {
   return tenant !== null && tenant.uuid.toLowerCase() === device.toLowerCase();
 }
 
-/** @returns why it is not, or null */
+/** @returns why it failed, or null */
 async function written(
   service: NetworkService | null,
   port: string,
@@ -108,7 +108,7 @@ async function written(
   });
 }
 
-/** Back, while it is as it was left. */
+/** Restores the port if it is unchanged. */
 async function restored(
   service: NetworkService | null,
   move: LegacyMove,
@@ -117,29 +117,24 @@ async function restored(
 ): Promise<string | null> {
   if (placed === null) return "Neutron was not asked; give a login to it";
   const now = placed.get(port);
-  // Whoever deleted it, or gave it away, has said what becomes of it.
+  // A deleted port, or a port of another device, is not restored.
   if (now === undefined || !isOf(move, now.device_id) || samePlace(now, before)) return null;
   if (!samePlace(now, after)) return "it was changed since";
   return written(service, port, before, move);
 }
 
-/**
- * Says how Neutron's ports learn of the new host, where they do not know of it yet: until then a machine that
- * restarts asks the old one for its boot files.
- */
+/** A machine that restarts before the port is changed boots from its old host. */
 export function tellPorts(
   {
     ports,
     look,
   }: {
     readonly ports: Ports;
-    /** What both databases hold of machines, in their order. */
     readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
   },
   tell: (text: string) => void,
 ) {
   let told = false;
-  /** Of machines that came to their new host. */
   async function of(moves: readonly LegacyMove[]): Promise<void> {
     const own = await ports.of(moves);
     const all = [...own.values()].flat();
@@ -158,7 +153,7 @@ export function tellPorts(
   }
   return {
     of,
-    /** Of those that are there: one that stayed is still booted by its old host. @returns which are */
+    /** Machines that were not moved still boot from their old host. @returns the moved ones */
     async ofThere(moves: readonly LegacyMove[]): Promise<readonly LegacyMove[]> {
       const now = await look(moves);
       const there = moves.filter((move, at) => {

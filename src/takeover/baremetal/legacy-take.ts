@@ -21,17 +21,15 @@ import type { LegacyPlace } from "./legacy-place.ts";
 import { tellPorts } from "./legacy-ports.ts";
 import { begunMachines, LEGACY, type LegacyMachine } from "./steps/legacy-begun.ts";
 
-/** Machines of a host whose lease is fenced, and who takes them. */
 interface TakeAsked {
   readonly from: string;
   readonly to: string;
-  /** The host whose agent takes them; absent where a person does. */
+  /** The host whose agent takes over; absent: an operator. */
   readonly agent?: string;
-  /** bm_nodes.uuid. */
   readonly nodes: readonly string[];
   /** Seconds without a report after which a nova-compute is down. */
   readonly down: number;
-  /** No machine is begun once it is aborted. */
+  /** If aborted, no further machine is started. */
   readonly signal?: AbortSignal;
 }
 
@@ -41,11 +39,12 @@ interface TakenHere extends Taken {
 }
 
 /**
- * Takes machines of a fenced host over, and nobody is asked: goes on with those that this run left under
- * way, then plans and moves the rest. How many came is said at once, whatever breaks afterwards.
+ * Resumes unfinished moves of this run, then plans and moves other machines. The count is printed
+ * even if a later step fails.
  *
- * @param run held by the caller
- * @throws MigrationError N2I-E316 where the lease is not fenced, N2I-E362 when another has a host's lock
+ * @param run locked by the caller
+ * @throws MigrationError N2I-E316 if the lease is not fenced, N2I-E362 if another process has a
+ * host's lock
  */
 export async function takeMachines(
   run: RunFolder,
@@ -56,7 +55,7 @@ export async function takeMachines(
   const [lease] = await readLeases(place.leases, from);
   const open = openIn((await readJournal(run)).entries);
   const ids = [...nodes, ...open.map(({ id }) => id)];
-  // An agent lives for months: what nova-computes made meanwhile is read anew for each few machines.
+  // An agent runs for months, so compute nodes are read again for each pass.
   const now = { ...place, look: await place.lookAt(ids) };
   const taking = { run, place: now, from, to, agent, silent: lease?.ttl, signal, say };
   const gone = await goOn(taking, open);
@@ -77,10 +76,10 @@ export async function takeMachines(
   for await (const batch of plan.lines())
     for (const { uuid, verdict, findings, legacy } of batch) {
       const whys = findings.map(({ code, place: at, message }) => `${code} ${at}: ${message}`);
-      // Nobody reads the plan of an agent: a lock that it takes away is said.
+      // Nobody reads an agent's plan, so a removed lock is printed.
       if (verdict === "move" && findings.some(({ code }) => code === "N2I-D290"))
         say(`machine:${uuid}: ${whys.join("; ")}.`);
-      // One that ends in error went, and has to be told all the same.
+      // A machine that ends in error moves, and is reported as well.
       if (verdict !== "blocked" && legacy?.after === legacy?.before) continue;
       told.push({ id: `machine:${uuid}`, why: whys.join("; ") });
     }
@@ -103,7 +102,7 @@ export async function takeMachines(
   };
 }
 
-/** What was claimed goes on, and nothing more is claimed. @param lease undefined where somebody removed it */
+/** For the claim of further machines. @param lease undefined if it was deleted */
 function unfenced(host: string, lease: Lease | undefined): MigrationError {
   if (lease !== undefined)
     return new MigrationError("N2I-E316", `the lease of ${host} is not fenced`);
@@ -124,19 +123,17 @@ interface Taking {
   readonly say: (text: string) => void;
 }
 
-/** Machines that a run began, and of which it did not write down the end. */
 export function openIn(entries: Entries): readonly LegacyMachine[] {
   const open = [...begunIn(entries, LEGACY)].filter(([, begun]) => begun.open);
   return begunMachines(new Map(open));
 }
 
-/** Says of each machine that comes how its ports learn of it, and in the end how many came. */
 async function counting<T>(
   { place, say }: Pick<Taking, "place" | "say">,
   what: string,
   work: (coming: {
     readonly came: (move: LegacyMove) => Promise<void>;
-    /** Tells of those that came before. */
+    /** For machines that moved before. */
     readonly cameBefore: (moves: readonly LegacyMove[]) => Promise<void>;
   }) => Promise<T>,
 ): Promise<T> {
@@ -157,10 +154,7 @@ async function counting<T>(
   }
 }
 
-/**
- * Goes on with machines that this run claimed, and died over. One that the host owns still is none of them: it is
- * looked at anew, as the host may live by now.
- */
+/** A machine that its host still owns is planned again, because the host may be up. */
 async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   const { run, place, from, agent, silent, signal, say } = taking;
   const none: readonly Left[] = [];
@@ -188,7 +182,7 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
         return moveMachines(
           legacy,
           () => once(machines),
-          // They are this host's, whatever their old one does.
+          // They belong to this host, whatever their former host does.
           () => Promise.resolve(),
           () => undefined,
         );
@@ -203,11 +197,11 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
 
 interface Seen {
   readonly machine: LegacyMachine;
-  /** Null: gone, or deleted. */
+  /** Null: deleted. */
   readonly node: LegacyNode | null;
 }
 
-/** Writes down that this run is done with them, so that no later look, and no way back, waits for what never comes. */
+/** Ends these moves in the journal, so that neither a later pass nor a rollback waits for them. */
 async function giveUp({ run, place, say }: Taking, others: readonly Seen[]): Promise<void> {
   await withSession(run, async ({ begin, journal, now }) => {
     await begin("nova", place.identity);
@@ -222,7 +216,7 @@ async function giveUp({ run, place, say }: Taking, others: readonly Seen[]): Pro
   say(`Others have what this run began, and it is done with it: ${listed(names, NAMED, "; ")}.`);
 }
 
-/** Gives machines back that were not claimed, as their host lives again: all there is of it is an instance's guard. */
+/** For a host that is up again. Unclaimed machines have only the guard of an instance. */
 async function letGo(
   { run, place, from, to, agent, signal }: Taking,
   unclaimed: ReadonlySet<string>,
@@ -240,7 +234,6 @@ async function letGo(
   return { left, stopped };
 }
 
-/** No progress is shown: nobody looks. */
 function quietly(say: (text: string) => void): Pick<Sink, "say" | "during"> {
   return {
     say,

@@ -25,12 +25,12 @@ import { openIn, takeMachines } from "./legacy-take.ts";
 import { stillMoved } from "./steps/legacy-begun.ts";
 
 /**
- * Takes over the machines of a dead host of nova-baremetal to this one, as its agent would: watches it for as long as Nova
- * takes to call it down, fences its lease where it has one, then moves its machines. The same words go on.
+ * Does the same as an agent: watches the host, fences its lease, then moves its machines. The same
+ * command resumes.
  *
- * @param show is given the plan before anybody is asked
- * @returns null where nothing was done
- * @throws MigrationError N2I-E316 when the host is alive, N2I-E100 for more than one destination
+ * @param show receives the plan before the question
+ * @returns null if nothing was done
+ * @throws MigrationError N2I-E316 if the host is up, N2I-E100 for more than one destination
  */
 export function takeOverLegacy(
   words: TakeoverWords,
@@ -90,17 +90,14 @@ export function takeOverLegacy(
   );
 }
 
-/** What became of machines that a run had begun. */
 interface WentOn {
-  /** Whether somebody said that the host is down. */
+  /** Whether the host was confirmed as down. */
   readonly asked: boolean;
-  /** Machines that came. */
   readonly moved: number;
-  /** Why others did not, as they are left. */
   readonly whys: readonly Left[];
 }
 
-/** Machines that this run claimed and could not bring to their end: they are no more in a plan of their old host. */
+/** Claimed machines with an unfinished move, which a plan of the old host no longer has. */
 async function halfWay(
   { lines }: MovePlan,
   entries: Entries,
@@ -116,9 +113,10 @@ async function halfWay(
 }
 
 /**
- * Ends what this run left half way. What it did not claim is planned anew.
+ * Unclaimed machines are planned again.
  *
- * @throws MigrationError N2I-E100 where it was begun to another host: its boot files are made there
+ * @throws MigrationError N2I-E100 if moves were started to another host, which makes their boot
+ * files
  */
 async function goOn(
   run: RunFolder,

@@ -12,22 +12,20 @@ import type { LegacyPlace } from "./legacy-place.ts";
 import type { Ports } from "./legacy-ports.ts";
 import { stillMoved } from "./steps/legacy-begun.ts";
 
-/** Machines that are looked at together. */
 const PAGE = 100;
 
-/** Compares both databases with what was to become of each machine of a run. */
 export async function* judgeLegacy(
   { look, leases, ports }: LegacyPlace,
   { plans: [plan], entries }: Compared,
 ): AsyncGenerator<RowVerdict> {
   const begun = stillMoved(entries);
   const held = new Set(begun.map(({ move }) => move.uuid));
-  /** Of a host that died others take what they are first at; whoever was asked for a move wants it where it was to be. */
+  /** Other agents may take over a dead host's machine. For a planned move, only the plan counts. */
   const isGivenUp = (move: LegacyMove, { node }: LegacyNow): boolean =>
     plan.manifest.mode === "takeover" && !held.has(move.uuid) && isOthers(move, node);
   const moves = new Map<string, LegacyMove>();
   for await (const some of machinesOf(plan)) for (const { id, move } of some) moves.set(id, move);
-  // What each was before, its first start says.
+  // The first start in the journal has the state before the move.
   for (const { id, move } of begun) moves.set(id, move);
   const all = [...moves.values()];
   for (let at = 0; at < all.length; at += PAGE) {
@@ -48,7 +46,7 @@ export async function* judgeLegacy(
   }
 }
 
-/** What Neutron's ports say of who boots each, by bm_nodes.id; nothing without a login. */
+/** The ports of each machine, by bm_nodes.id; empty without a login. */
 async function judgePorts(
   ports: Ports,
   moves: readonly LegacyMove[],
@@ -109,14 +107,13 @@ function* judgeMachine(
   yield* judgeNova(move, now, to);
 }
 
-/** A machine that others have, or that is gone: once it stands still, Nova is to say of it what nova_bm does. */
+/** For a machine that others have, or that is deleted: Nova must match nova_bm. */
 function* judgeOthers(move: LegacyMove, now: LegacyNow): Generator<RowVerdict> {
   yield rowOf(move)(`bm_nodes:${move.id}`, null);
   const owner = now.node?.service_host ?? null;
   if (owner !== null && now.node?.task_state !== MIGRATING) yield* judgeNova(move, now, owner);
 }
 
-/** Whether Nova says that the machine's owner serves it. */
 function* judgeNova(
   move: LegacyMove,
   { node, tenant, computes }: LegacyNow,

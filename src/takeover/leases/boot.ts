@@ -3,26 +3,20 @@ import type { Database } from "../../systems/database/open.ts";
 import { read, sql } from "../../systems/database/read.ts";
 import { lower, number, spellings, string, text } from "../../systems/database/rows.ts";
 
-/** What nova_bm knows of what boots a machine. */
 interface BootFacts {
-  /** MACs, lower case. */
   readonly macs: readonly string[];
-  /** Neutron's ports. */
+  /** Ids of Neutron ports. */
   readonly vifs: readonly string[];
-  /** bm_nodes.deploy_key, which its boot file names. */
+  /** bm_nodes.deploy_key, which the boot file names. */
   readonly key: string | null;
-  /** As the agent of its host published it; null where nobody did. */
+  /** Published by the agent of its host, or null. */
   readonly root_uuid: string | null;
-  /** Glance's ids of its images, likewise. */
+  /** Glance ids of the images, also published. */
   readonly kernel_id: string | null;
   readonly ramdisk_id: string | null;
 }
 
-/**
- * What is known of machines, by bm_nodes.id.
- *
- * @param machines ids, and the instances on them
- */
+/** Boot data by bm_nodes.id. */
 export async function readBootFacts(
   database: Database,
   machines: readonly { readonly id: number; readonly instance: string }[],

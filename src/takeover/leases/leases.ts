@@ -15,7 +15,7 @@ interface LeasePlace {
   readonly takes?: boolean;
 }
 
-/** Leases of hosts, by name; of all hosts without one. */
+/** @param host default: all hosts */
 export function readLeases(database: Database, host?: string): Promise<readonly Lease[]> {
   const fields = {
     ...{
@@ -36,17 +36,12 @@ export function readLeases(database: Database, host?: string): Promise<readonly 
   );
 }
 
-/** Adds a row; one that is there already stays as it is. */
 export function adding(engine: Engine, row: string): string {
   if (engine === "postgresql") return `INSERT INTO ${row} ON CONFLICT DO NOTHING`;
   return `INSERT ${engine === "mysql" ? "IGNORE" : "OR IGNORE"} INTO ${row}`;
 }
 
-/**
- * Begins a host's lease, or goes on with it: an agent that was started again is the same host.
- *
- * @returns null when the host was fenced: such a lease renews itself never
- */
+/** A restarted agent is the same host. @returns null if the host was fenced */
 export async function beginLease(
   database: Database,
   { host, ttl, my_ip, tftp_root, takes = false }: LeasePlace,
@@ -64,11 +59,7 @@ export async function beginLease(
   return lease === undefined || lease.fenced_by !== null ? null : lease;
 }
 
-/**
- * The heartbeat of a host and of its machines, both or neither.
- *
- * @returns false when the host was fenced meanwhile: nothing was written
- */
+/** One transaction. @returns false if the host was fenced, and nothing was written */
 export function renewLease(
   database: Database,
   { host, epoch }: Pick<Lease, "host" | "epoch">,
@@ -86,11 +77,10 @@ export function renewLease(
 }
 
 /**
- * Fences a dead host: one statement on the row that its heartbeat writes, so that a heartbeat which came
- * before it wins. A heartbeat ahead of the clock (`lasts`) tells no age: nothing came since it was read.
+ * A single statement on the lease row, so that an earlier heartbeat wins. A heartbeat in the future
+ * (`lasts`) has no age: it must be unchanged since it was read.
  *
- * @param seen its lease as it was read
- * @returns false when it lives, or somebody fenced it already
+ * @returns false if the host is up, or fenced already
  * @source systems.md A4 rule (a)
  */
 export async function fenceLease(
@@ -104,11 +94,10 @@ export async function fenceLease(
 }
 
 /**
- * Lets a fenced host have its lease again. Its epoch stays: what it began before is still a stale holder's.
- * It lasts as if it was renewed now, so that its agent has the time to begin.
+ * The epoch is kept, so writes started earlier still count as those of a stale holder. The lease
+ * counts as renewed, so that the agent has time to start.
  *
- * @param seen its lease as it was read
- * @returns false when somebody changed it meanwhile
+ * @returns false if the lease was changed
  */
 export async function liftFence(
   database: Database,
@@ -120,13 +109,12 @@ export async function liftFence(
 
 interface BootRecord {
   readonly instance_uuid: string;
-  /** Of the root filesystem; null where its file does not say. */
+  /** Null if the boot file does not have it. */
   readonly root_uuid: string | null;
   readonly kernel_id: string | null;
   readonly ramdisk_id: string | null;
 }
 
-/** Adds or replaces, by engine. */
 const REPLACE = {
   mysql:
     "ON DUPLICATE KEY UPDATE host = VALUES(host), root_uuid = VALUES(root_uuid), kernel_id = VALUES(kernel_id), ramdisk_id = VALUES(ramdisk_id), seen_ms = VALUES(seen_ms)",
@@ -136,7 +124,6 @@ const REPLACE = {
     "ON CONFLICT (instance_uuid) DO UPDATE SET host = excluded.host, root_uuid = excluded.root_uuid, kernel_id = excluded.kernel_id, ramdisk_id = excluded.ramdisk_id, seen_ms = excluded.seen_ms",
 } as const;
 
-/** Publishes what boots a host's machines, for whoever takes them over. */
 export async function publishBoot(
   database: Database,
   host: string,
@@ -155,7 +142,7 @@ export async function publishBoot(
   }
 }
 
-/** Machines that are under way from one host to another, by bm_nodes.id. */
+/** Machines with an unfinished move, by bm_nodes.id. */
 export async function migratingNodes(database: Database): Promise<readonly number[]> {
   const from = "bm_nodes WHERE task_state = 'migrating' OR prev_task_state IS NOT NULL ORDER BY id";
   const rows = await read(database, { id: integer }, from);

@@ -6,55 +6,50 @@ import { number, string, text } from "../../systems/database/rows.ts";
 import { clockOf, isUnanswered, stated } from "../../systems/database/statement.ts";
 import { adding } from "./leases.ts";
 
-/** What is locked, in the order locks are taken. */
+/** Lockable resources, in the order of locking. */
 type Lockable =
   | { readonly kind: "host"; readonly name: string }
   | { readonly kind: "node" | "instance"; readonly uuid: string };
 
 const ORDER = ["host", "node", "instance"] as const;
 
-/** A lock that is ours until it expires. */
 interface HeldLock {
   readonly resource: string;
   readonly nonce: string;
-  /** One more with each owner: a write that carries an older one is a stale holder's. */
+  /** Increases with each owner. A write with an older token is from a stale holder. */
   readonly token: number;
 }
 
-/** Locks of one work, taken in one order by everybody. */
 interface HeldLocks {
   readonly locks: readonly HeldLock[];
-  /** To be called between two steps. @throws MigrationError N2I-E362 when one was lost meanwhile */
+  /** To be called between steps. @throws MigrationError N2I-E362 if a lock was lost */
   readonly renew: () => Promise<void>;
   readonly release: () => Promise<void>;
 }
 
 interface Holding {
-  /** For people: who has it. */
   readonly owner: string;
-  /** Milliseconds; longer than the longest step between two renewals. */
+  /** Milliseconds, longer than the longest step between two renewals. */
   readonly ttl: number;
-  /** How the owner ends who never acts twice at once: what it died with is its own again. */
+  /** Suffix of an owner that never runs twice at once, and may take its old locks again. */
   readonly again?: string;
 }
 
-/** As a row of bm_locks names it. */
 function resourceOf(resource: Lockable): string {
   return resource.kind === "host"
     ? `host:${resource.name}`
     : `${resource.kind}:${resource.uuid.toLowerCase()}`;
 }
 
-/** How often a lock is renewed in the time it lasts. */
+/** Renewals during the duration of a lock. */
 const RENEWALS = 6;
 
 /**
- * Takes all of them or none: hosts by name, then nodes, then instances, so that no two wait for each
- * other. They are renewed by themselves until they are given back: a step may take longer than they last. Whether they
- * are ours still, `renew` says.
+ * Takes all locks or none, in a fixed order to avoid deadlocks. A timer renews them, because a step
+ * may outlast them. `renew` checks that they are still held.
  *
  * @param database opened with `autocommit`
- * @throws MigrationError N2I-E362 naming who holds one
+ * @throws MigrationError N2I-E362 with the holder of a lock
  */
 export async function keepLocks(
   database: Database,
@@ -78,13 +73,13 @@ export async function keepLocks(
       locks.push(lock);
     }
   } catch (error) {
-    await giveBack().catch(() => undefined); // they expire; why it failed says more
+    await giveBack().catch(() => undefined); // they expire, and the first error matters more
     throw error;
   }
   let renewing: Promise<void> | null = null;
   const timer = setInterval(() => {
     renewing ??= renew()
-      .catch(() => undefined) // it is asked once more before it counts
+      .catch(() => undefined) // `renew` reports a lost lock
       .finally(() => {
         renewing = null;
       });
@@ -107,11 +102,7 @@ function inOrder(resources: readonly Lockable[]): readonly Lockable[] {
   );
 }
 
-/**
- * One try: null when another holds it. Who wins is said by one statement, whose row count is final.
- *
- * @source systems.md A4
- */
+/** Null if another owner holds it. A single statement decides. @source systems.md A4 */
 export async function acquireLock(
   database: Database,
   resource: string,
@@ -130,7 +121,7 @@ export async function acquireLock(
   return taken === 0 ? null : ownLock(database, resource, nonce);
 }
 
-/** Rows it changed; null when no answer came, and the row itself must say what became of it. */
+/** The row count; null if no answer arrived, so that the row must be read. */
 async function settled(statement: Promise<number>): Promise<number | null> {
   return statement.catch((error: unknown) => {
     if (!isUnanswered(error)) throw error;
@@ -138,13 +129,12 @@ async function settled(statement: Promise<number>): Promise<number | null> {
   });
 }
 
-/** Waits behind a statement whose answer is lost: the server may work on it still. */
+/** Waits for a statement with a lost answer, which the server may still execute. */
 async function passed(database: Database, resource: string): Promise<void> {
   const touch = "UPDATE bm_locks SET owner = owner WHERE resource = ?";
   await stated(database, "waiting for a lock's row", touch, [resource]);
 }
 
-/** The lock as its row has it, if our nonce stands there. */
 async function ownLock(
   database: Database,
   resource: string,
@@ -155,7 +145,7 @@ async function ownLock(
   return row === undefined ? null : { resource, nonce, token: row.token };
 }
 
-/** False when it is not ours any more: another took it once it had expired. */
+/** False if it expired and another owner took it. */
 export async function renewLock(
   database: Database,
   { resource, nonce, token }: HeldLock,
@@ -164,11 +154,10 @@ export async function renewLock(
   const later = `UPDATE bm_locks SET expires_ms = ${clockOf(database.engine)} + ${ttl} WHERE resource = ? AND nonce = ? AND token = ? AND owner IS NOT NULL`;
   const renewed = async () =>
     settled(stated(database, "renewing a lock", later, [resource, nonce, token]));
-  // Once more does no harm: it is compared again.
+  // Repeatable, because it compares the nonce.
   return ((await renewed()) ?? (await renewed()) ?? 0) === 1;
 }
 
-/** Whether it was ours until now. */
 export async function releaseLock(
   database: Database,
   { resource, nonce, token }: HeldLock,
@@ -179,27 +168,24 @@ export async function releaseLock(
   return (await stated(database, "giving a lock back", free, values)) === 1;
 }
 
-/** A lock that somebody took, and did not give back. */
 export interface LockState {
   readonly resource: string;
   readonly owner: string;
-  /** Milliseconds until it expires, by the server's clock; less than none: its owner died, or is slow. */
+  /** Milliseconds until it expires by the server's clock; negative: expired. */
   readonly left: number;
 }
 
-/** Locks that were taken and not given back, by their resource. */
+/** Locks that were taken and not released, ordered by resource. */
 export function takenLocks(database: Database): Promise<readonly LockState[]> {
   const left = sql(`expires_ms - ${clockOf(database.engine)}`, number);
   const from = "bm_locks WHERE owner IS NOT NULL ORDER BY resource";
   return read(database, { resource: string, owner: string, left }, from);
 }
 
-/** Those that are held now. */
 export async function heldLocks(database: Database): Promise<readonly LockState[]> {
   return (await takenLocks(database)).filter(({ left }) => left > 0);
 }
 
-/** Who has a lock, for people. */
 export function holderText({ owner, left }: LockState): string {
   const seconds = Math.ceil(Math.abs(left) / 1000);
   return left > 0 ? `${owner}, ${seconds} s` : `${owner}, ran out ${seconds} s ago`;

@@ -14,7 +14,6 @@ function live(database: Database): string {
   return database.engine === "postgresql" ? "NOT deleted" : "deleted = 0";
 }
 
-/** Live machines by their ids. */
 export async function nodesById(
   database: Database,
   ids: readonly number[],
@@ -23,7 +22,7 @@ export async function nodesById(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** Live machines of a host that have a uuid, in pages. */
+/** Live machines of a host with a uuid, in pages. */
 export async function* nodesOf(
   database: Database,
   host: string,
@@ -38,7 +37,6 @@ export async function* nodesOf(
   }
 }
 
-/** Of these hosts those that have a live machine with a uuid. */
 export async function ownersAmong(
   database: Database,
   hosts: readonly string[],
@@ -48,7 +46,7 @@ export async function ownersAmong(
   return rows.map(({ service_host }) => service_host);
 }
 
-/** Live machines by their uuids, whatever case those are written in. */
+/** Live machines by uuid, ignoring case. */
 export function nodesNamed(
   database: Database,
   uuids: readonly string[],
@@ -58,7 +56,7 @@ export function nodesNamed(
   return read(database, NODE, from, wanted);
 }
 
-/** Of these instances those whose machine another host has than this one. */
+/** The instances whose machine belongs to another host. */
 export async function takenNodes(
   database: Database,
   host: string,
@@ -70,21 +68,19 @@ export async function takenNodes(
   return rows.flatMap((row) => (row.service_host === host ? [] : [row.instance_uuid]));
 }
 
-/** What a change of the owner compares, and writes. */
 interface Claim {
   readonly to: string;
-  /** As the machine is to be while it is under way: what its state comes back to. */
+  /** The task_state to restore afterwards. */
   readonly prev: string | null;
-  /** Milliseconds without a heartbeat of its host; absent where nobody has to be dead. */
+  /** Minimum milliseconds without a heartbeat of the host; absent: no check. */
   readonly silent?: number;
-  /** An agent's host: once its lease is fenced, it claims nothing more. */
+  /** The agent's host, which claims nothing after its lease is fenced. */
   readonly unfenced?: string;
 }
 
 /**
- * Gives a machine to another owner: one statement, which compares all that was seen of it.
+ * A single statement compares the whole observed row. @returns the new epoch, or null
  *
- * @returns its new epoch; null where it is not as it was seen
  * @source systems.md A4
  */
 export async function claimNode(
@@ -94,7 +90,7 @@ export async function claimNode(
 ): Promise<number | null> {
   const { id, service_host, service_epoch, task_state, prev_task_state, instance_uuid } = seen;
   const now = clockOf(database.engine);
-  // One as far ahead of the clock was written by another (`lasts`).
+  // A heartbeat in the future is from a wrong clock (`lasts`).
   const quiet =
     silent === undefined
       ? ""
@@ -121,7 +117,7 @@ export async function claimNode(
     : null;
 }
 
-/** Gives a machine its state back, once all else is done. @returns false where it is not as it was seen */
+/** Restores a machine's task_state after its move. @returns false if the row has changed */
 export function releaseNode(
   database: Database,
   seen: LegacyNode,
@@ -134,7 +130,6 @@ export function releaseNode(
   return changed(database, "releasing a machine", sql, bound, { ...seen, task_state });
 }
 
-/** Columns as they are to be, for a statement that decides by itself. */
 function comparing(row: Partial<LegacyNode>): readonly [where: string, values: readonly unknown[]] {
   const columns = Object.entries(row);
   return [
@@ -143,7 +138,7 @@ function comparing(row: Partial<LegacyNode>): readonly [where: string, values: r
   ];
 }
 
-/** Whether it did; where no answer came, the row itself says so, behind the statement. */
+/** Whether it changed the row. Without an answer, the row is read after the statement. */
 async function changed(
   database: Database,
   doing: string,

@@ -25,21 +25,14 @@ import { heldLocks } from "./locks.ts";
 
 const NODES = "bm_nodes";
 
-/** How far nova_bm is extended. */
 interface LeaseParts {
-  /** Of nova_bm's own migrations. */
   readonly version: number;
-  /** Columns of bm_nodes and tables that are there, and those that are not. */
   readonly columns: readonly string[];
   readonly tables: readonly string[];
   readonly missing: readonly string[];
 }
 
-/**
- * Looks how far nova_bm is extended.
- *
- * @throws MigrationError N2I-E202, N2I-E203; N2I-E360 where a fork has one of the names
- */
+/** @throws MigrationError N2I-E202, N2I-E203; N2I-E360 if a fork uses one of the names */
 export async function leaseParts(database: Database): Promise<LeaseParts> {
   const { version } = await readSchema(database);
   const found = await describeTables(database);
@@ -79,21 +72,22 @@ function nameOf({ name }: { readonly name: string }): string {
   return name;
 }
 
-/** @throws MigrationError N2I-E360 when it is not extended */
+/** @throws MigrationError N2I-E360 if the schema is not extended */
 export async function needLeases(database: Database): Promise<void> {
   const tables = await tableNames(database);
   if (tables.has(NODES) && isExtended(tables, await columnNames(database, NODES))) return;
   throw new MigrationError("N2I-E360", `${database.shown} has no tables of leases, or not all`);
 }
 
-/** nova_bm's last version, whose columns these were tried beside. */
+/** The last version of nova_bm, with which the columns were tested. */
 const LAST = 10;
 
 /**
- * Adds what is missing, tables first: only with its last column nova_bm counts as extended.
+ * Tables first, because nova_bm counts as extended only with the last column.
  *
- * @returns what was added; nothing where all was there
- * @throws MigrationError N2I-E203, N2I-E206 with what an administrator says, before anything is written
+ * @returns the added parts
+ * @throws MigrationError N2I-E203, N2I-E206 with the statements for an administrator, before the
+ * first write
  */
 export async function extendSchema(database: Database): Promise<readonly string[]> {
   const { version, missing } = await leaseParts(database);
@@ -109,7 +103,7 @@ export async function extendSchema(database: Database): Promise<readonly string[
     ...tables.map((table) => ({ verb: "CREATE" as const, table })),
     ...(columns.length > 0 ? [{ verb: "ALTER" as const, table: NODES }] : []),
   ]);
-  // Names of hosts and uuids are ASCII: as UTF-8 such a key is too long for older servers.
+  // Host names and uuids are ASCII. As UTF-8, the keys are too long for older servers.
   const how = { engine, ...(engine === "mysql" && { charset: "ascii" }) };
   const made = Object.fromEntries(
     Object.entries(LEASE_TABLES).filter(([name]) => tables.includes(name)),
@@ -124,10 +118,9 @@ export async function extendSchema(database: Database): Promise<readonly string[
 }
 
 /**
- * Takes everything back that `extendSchema` added, columns first.
- *
- * @returns what was removed
- * @throws MigrationError N2I-E206 with what an administrator says, N2I-E361 where it is in use
+ * @returns the removed parts
+ * @throws MigrationError N2I-E206 with the statements for an administrator, N2I-E361 if it is in
+ * use
  */
 export async function revertSchema(database: Database): Promise<readonly string[]> {
   const { columns, tables } = await leaseParts(database);
@@ -143,7 +136,7 @@ export async function revertSchema(database: Database): Promise<readonly string[
     ...tables.map((table) => ({ verb: "DROP" as const, table })),
   ]);
   const drops = columns.map((name) => `DROP COLUMN ${quoted(engine, name)}`);
-  // SQLite takes one at a time.
+  // SQLite drops one column per statement.
   const altered = engine === "sqlite" || drops.length === 0 ? drops : [drops.join(", ")];
   for (const statement of [
     ...altered.map((drop) => `ALTER TABLE ${NODES} ${drop}`),
@@ -153,7 +146,7 @@ export async function revertSchema(database: Database): Promise<readonly string[
   return [...columns, ...tables];
 }
 
-/** Who would lose what. @param there parts of the extension, which may be not all */
+/** @param there existing parts of the extension */
 async function inUse(database: Database, there: readonly string[]): Promise<readonly string[]> {
   const has = (...names: readonly string[]): boolean => names.every((name) => there.includes(name));
   const nodes = has("prev_task_state") ? await migratingNodes(database) : [];
@@ -185,18 +178,14 @@ interface Defining {
   readonly table: string;
 }
 
-/** Statements that want the privilege, and fail on something else where it is held. */
+/** Statements that need the privilege, and otherwise fail for another reason. */
 const REFUSED: { readonly [verb in Defining["verb"]]: (table: string) => string } = {
   ALTER: (table) => `ALTER TABLE ${table} DROP COLUMN n2i_none`,
   CREATE: (table) => `CREATE TABLE ${table} (n INT, n INT)`,
   DROP: (table) => `DROP VIEW ${table}`,
 };
 
-/**
- * What an administrator says so that this user may do it; nothing where nothing is missing.
- *
- * @param database with a session that may write
- */
+/** @param database with a session that may write */
 async function definingGrants(
   database: Database,
   wanted: readonly Defining[],
@@ -231,7 +220,7 @@ async function grantOf(
   }
 }
 
-/** Rights are looked at first: another complaint about the statement means that they are held. */
+/** Servers check privileges first, so another error means that they exist. */
 async function isAllowed(database: Database, sql: string): Promise<boolean> {
   try {
     await defining(database, "asking for privileges", sql);
@@ -250,7 +239,7 @@ async function createGrant(database: Database, account: string): Promise<readonl
   return isTrue(row?.may) ? [] : [`GRANT CREATE ON SCHEMA ${text(row?.name)} TO ${account}`];
 }
 
-/** Only who owns a table, or is of the role that does, may change or drop it. */
+/** Only the owner of a table, or a member of its role, may change or drop it. */
 async function ownerGrant(
   database: Database,
   table: string,

@@ -1,4 +1,4 @@
-/** The destination of a machine. All callers get the same one, and few machines change theirs when a host comes or goes. */
+/** The same for all callers, and stable if a host is added or removed. */
 export function destination(node: string, hosts: readonly string[]): string {
   const [first = ""] = hosts;
   let [best, most] = [first, -1];
@@ -9,7 +9,7 @@ export function destination(node: string, hosts: readonly string[]): string {
   return best;
 }
 
-/** Those of a dead host's machines that one of its takers takes: each machine has exactly one. */
+/** Each machine has one of the successors. */
 export function shareOf(
   host: string,
   nodes: readonly string[],
@@ -18,7 +18,7 @@ export function shareOf(
   return takers.includes(host) ? nodes.filter((node) => destination(node, takers) === host) : [];
 }
 
-/** FNV-1a with murmur's finish, so that names that differ in one letter do not weigh alike. */
+/** FNV-1a with murmur's finish, because similar names must not have similar weights. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

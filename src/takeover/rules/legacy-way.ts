@@ -9,33 +9,29 @@ import {
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import type { NovaService } from "../../model/nova/nova-rows.ts";
 
-/** What both databases hold of a machine now. */
 export interface LegacyNow {
-  /** Null: gone, or deleted. */
+  /** Null: deleted. */
   readonly node: LegacyNode | null;
-  /** Null: the machine names none, or Nova has no such row. */
+  /** Null: the machine has no instance, or Nova does not have its row. */
   readonly tenant: LegacyTenant | null;
-  /** Live rows that name it. */
   readonly computes: readonly OwnedCompute[];
 }
 
-/** Where a machine is taken: to its new owner, or back to its old one. */
 export interface LegacyWay {
   readonly move: LegacyMove;
   readonly goal: string;
   readonly other: string;
-  /** Epochs it may have while the other owns it, and once the goal does. */
+  /** Possible epochs while the other host owns it, and after the move. */
   readonly held: number;
   readonly reached: readonly number[];
-  /** task_state that it ends as, and those it may have while the other owns it. */
+  /** task_state after the move, and the possible ones before. */
   readonly ends: string | null;
   readonly begins: readonly (string | null)[];
 }
 
-/** To the new owner. */
 export function wayThere(move: LegacyMove): LegacyWay {
   const { from, to, epoch, before, after, begun } = move;
-  // Its own nova-compute's, whose run is lost: it is only brought to its end.
+  // An unfinished move of its own nova-compute, whose run is lost, is only finished.
   const reached = from === to ? [epoch] : [epoch + 1];
   return {
     ...{ move, goal: to, other: from, held: epoch, reached, ends: after },
@@ -43,7 +39,7 @@ export function wayThere(move: LegacyMove): LegacyWay {
   };
 }
 
-/** Back to the old one: an epoch never goes back, and a machine that was not claimed has its own still. */
+/** Epochs never decrease. A machine that was not claimed keeps its epoch. */
 export function wayBack(move: LegacyMove): LegacyWay {
   const { from, to, epoch, before, after } = move;
   return {
@@ -52,41 +48,38 @@ export function wayBack(move: LegacyMove): LegacyWay {
   };
 }
 
-/** How a machine stands on its way; `before` also where it is half way. */
+/** The state of a move; `before` includes unfinished. */
 interface Standing {
   readonly is: "before" | "after" | "other";
-  /** Of another one. */
+  /** For `other`. */
   readonly why: string | null;
 }
 
 const AFTER: Standing = { is: "after", why: null };
 
 /**
- * Compares what both databases hold with what the move left, or may have left where it died.
- *
- * @source systems.md A4 (failure modes), A5
+ * Accepts each state that an interrupted move can leave. @source systems.md A4 (failure modes), A5
  */
 export function standing(way: LegacyWay, now: LegacyNow): Standing {
   const { move, goal, ends } = way;
   const { node } = now;
   const why = nodeFault(way, node) ?? tenantFault(way, now);
   if (why !== null) return { is: "other", why };
-  // Whoever died over it left it so, and nothing was claimed since.
+  // The move was interrupted before the claim.
   if (move.begun && goal === move.from && node?.service_epoch === move.epoch) return AFTER;
   const there = node?.service_host === goal;
   const released = there && node.task_state === ends && node.prev_task_state === null;
   const tenant = liveTenant(way, now);
   const served = tenant === null || (tenant.host === goal && tenant.task_state !== MIGRATING);
   if (released && served && !keepsLock(way, now)) return AFTER;
-  // Its state comes back last: what is not right by then somebody else changed.
+  // task_state is restored last, so a later difference is a change by others.
   if (released && node.service_epoch !== move.epoch)
     return { is: "other", why: `instances.host is ${tenant?.host}, and bm_nodes is done` };
   return { is: "before", why: null };
 }
 
 /**
- * Whether an instance of the old host, whose machine was never claimed, is locked as a guard locks it: the old
- * nova-compute cleared its task_state as it started, and nothing else takes that lock away.
+ * A nova-compute that starts on the former host clears the guard's task_state, but not its lock.
  *
  * @source systems.md A2 H2
  */
@@ -98,8 +91,7 @@ function keepsLock(way: LegacyWay, now: LegacyNow): boolean {
 }
 
 /**
- * Whether nothing of a machine that a run began is the run's own any more: it is gone, or others had it since. This
- * run's way there, and its way back, change the owner once each.
+ * The machine was deleted, or others had it: a move and its rollback change the owner once each.
  */
 export function isOthers(move: LegacyMove, node: LegacyNode | null): boolean {
   if (node === null) return true;
@@ -109,7 +101,7 @@ export function isOthers(move: LegacyMove, node: LegacyNode | null): boolean {
 }
 
 /**
- * Whether a move that died locked it: Nova names whoever locks one, and a move leaves that empty.
+ * Nova sets locked_by, a move does not.
  *
  * @source nova@2013.2:nova/compute/api.py lock: locked_by is owner or admin
  */
@@ -146,16 +138,16 @@ function tenantFault(way: LegacyWay, now: LegacyNow): string | null {
     return claimed ? null : `instance ${was.uuid} was deleted since`;
   if (![goal, other, was.host].includes(tenant.host ?? "") || !sameUuid(tenant.node, was.node))
     return `instances.host is ${tenant.host ?? "none"} on node ${tenant.node ?? "none"} by now`;
-  // A lock that is to be taken away waits until Nova is done with it.
+  // A lock to be removed waits until Nova has finished its task.
   const done = node?.service_host === goal && node.task_state !== MIGRATING && !keepsLock(way, now);
-  // Asked anew of the new host it is another one.
+  // On the new host, a task is a new request.
   const request = goal === move.to ? (was.request ?? null) : null;
   return done || [null, MIGRATING, was.task_state, request].includes(tenant.task_state)
     ? null
     : `Nova began ${tenant.task_state} on instance ${was.uuid}`;
 }
 
-/** Null also for one that Nova deleted meanwhile: its machine goes on without it. */
+/** Also null if Nova deleted the instance, and its machine moves without it. */
 export function liveTenant({ move }: LegacyWay, { tenant }: LegacyNow): LegacyTenant | null {
   return move.tenant === null || tenant === null || tenant.deleted ? null : tenant;
 }
@@ -164,7 +156,7 @@ function sameUuid(one: string | null, other: string | null): boolean {
   return (one ?? "").toLowerCase() === (other ?? "").toLowerCase();
 }
 
-/** What keeps Nova's API, and a nova-compute that starts, from the instance meanwhile. @source systems.md A2 H1, H3 */
+/** For Nova's API and a starting nova-compute. @source systems.md A2 H1, H3 */
 export function guardStep(way: LegacyWay, tenant: LegacyTenant): NovaStep {
   const { task_state, locked, locked_by } = tenant;
   return tenantStep(way, tenant, { host: tenant.host, task_state, locked, locked_by }, GUARDED);
@@ -173,8 +165,8 @@ export function guardStep(way: LegacyWay, tenant: LegacyTenant): NovaStep {
 const GUARDED = { task_state: MIGRATING, locked: true };
 
 /**
- * Its instance served by the goal, its guard taken away; a lock that somebody holds, whenever he took it, stays. Back at its old host Nova goes on with what it was doing, unless
- * a nova-compute that started there gave that up; at a new one it is lost.
+ * A user's lock is kept. On its former host, Nova resumes the task unless a starting nova-compute
+ * dropped it. On a new host, the task is lost.
  */
 export function servedStep(
   way: LegacyWay,
@@ -185,7 +177,7 @@ export function servedStep(
   const { before = null, after = null } = move.tenant ?? {};
   const { locked_by } = tenant;
   const back = goal === move.from && move.from !== move.to;
-  // No move has written the state of an instance whose machine was never claimed.
+  // Only a move of a claimed machine writes vm_state.
   const isGivenUp = back && node?.service_epoch === move.epoch && tenant.vm_state !== before;
   const task_state = back && !isGivenUp ? (move.tenant?.task_state ?? null) : null;
   const ends = goal === move.to ? after : before;
@@ -214,7 +206,7 @@ function tenantStep(
   };
 }
 
-/** Its compute nodes: one under the goal, where a nova-compute may have made one by itself. @source systems.md A2 H5 */
+/** nova-compute may have created another compute node. @source systems.md A2 H5 */
 export function computeSteps(
   { move, goal, other }: LegacyWay,
   { computes }: LegacyNow,

@@ -17,36 +17,32 @@ import { isLive } from "./successors.ts";
 
 export interface LegacyFound {
   readonly node: LegacyNode;
-  /** The instance its node names, deleted or not; null where Nova has no such row. */
+  /** The node's instance, also if deleted; null if Nova does not have the row. */
   readonly tenant: LegacyTenant | null;
   readonly owned: OwnedMachine;
   readonly volumes: readonly string[];
   readonly architecture: string | null;
-  /** Why its boot files cannot be made on the new host. */
+  /** Why the new host cannot create its boot files. */
   readonly boot: readonly Finding[];
 }
 
 interface LegacyWorld extends MoveWorld {
-  /** Hosts that nova-network names. */
+  /** Hosts named by nova-network. */
   readonly networks: readonly string[];
   readonly leases: readonly Lease[];
 }
 
-/** States that a machine may be moved in. @source systems.md A5, A2 H11 */
+/** States in which a machine may be moved. @source systems.md A5, A2 H11 */
 const STILL: ReadonlySet<string | null> = new Set(["active", "deleted", "error", null]);
-/** States of a deploy: its host is gone, and with it the deploy. @source systems.md A6 A-14 */
+/** States of a deployment, which ends with its host. @source systems.md A6 A-14 */
 const DEPLOYING: ReadonlySet<string | null> = new Set([
   ...["building", "prepared", "deploying", "deploy complete", "deploy failed"],
 ]);
 
-/** Architectures of Tilera, whose tenants' root filesystem is the compute host's. @source nova-bm.md 3.5 */
+/** Tilera, whose tenants' root filesystem is on the compute host. @source nova-bm.md 3.5 */
 const TILERA = /^tile/i;
 
-/**
- * Moves machines of nova-baremetal between compute hosts: what stands against each, and what it was before.
- *
- * @source facts/systems.md A2, A5
- */
+/** @source facts/systems.md A2, A5 */
 export function createLegacyMoves(
   world: LegacyWorld,
   asked: MoveAsked,
@@ -79,29 +75,27 @@ export function createLegacyMoves(
   };
 }
 
-/** Whether somebody died over it. */
 function isBegun({ task_state }: LegacyNode): boolean {
   return task_state === MIGRATING;
 }
 
-/** Whether somebody died over its instance, before the machine was claimed: locked and nobody's lock. */
+/** Whether a move was interrupted after the guard, before the claim. */
 function isGuarded({ tenant }: LegacyFound): boolean {
   return tenant?.task_state === MIGRATING && isLockedByNobody(tenant);
 }
 
-/** Whether its host died in a deploy, also where somebody died over it since. @source systems.md A6 A-14 */
+/** Also after an interrupted move. @source systems.md A6 A-14 */
 function isDying({ node, tenant }: LegacyFound): boolean {
   const { vm_state = null } = tenant ?? {};
   const ends = node.prev_task_state === "error" && ["building", "error"].includes(vm_state ?? "");
   return DEPLOYING.has(stateOf(node)) || (isBegun(node) && ends);
 }
 
-/** Its own state, also of a machine that somebody died over. */
+/** The state without an interrupted move. */
 function stateOf(node: LegacyNode): string | null {
   return isBegun(node) ? node.prev_task_state : node.task_state;
 }
 
-/** What Nova has of it, without what the one who died over it left half done. */
 function ownedBy({ node, owned }: LegacyFound, from: string, left: boolean): OwnedMachine {
   const begun = isBegun(node);
   if (!begun && !left) return owned;
@@ -113,7 +107,7 @@ function ownedBy({ node, owned }: LegacyFound, from: string, left: boolean): Own
       ...one,
       host: begun ? from : one.host,
       task_state: guarded(one.task_state) ? null : one.task_state,
-      // Who began it looked at that, and a deploy is judged by the machine's own state.
+      // The interrupted move has checked it, and a deployment is judged by the machine's state.
       vm_state: one.vm_state === "building" ? null : one.vm_state,
     })),
   };
@@ -138,7 +132,7 @@ function judge(
   const of = `instance ${node.instance_uuid}`;
   const names = world.networks.filter((host) => host === from || host === to);
   return [
-    // Its agent renews it only while its nova-compute reports, whatever the clocks say.
+    // The agent renews the lease only while nova-compute reports, independent of clocks.
     ...world.leases
       .filter((lease) => lease.host === from && from !== to && isLive(lease))
       .map((lease) => finding("N2I-D251", `compute host ${from}`, leaseText(lease))),
@@ -174,13 +168,12 @@ function judge(
   ];
 }
 
-/** Why a host lives by its lease. */
 export function leaseText({ host, age, ttl }: Lease): string {
   const [passed, lasts] = [age, ttl].map((time) => Math.round(time / 1000));
   return `the agent of ${host} renewed its lease ${passed} s ago, which lasts ${lasts} s`;
 }
 
-/** bm_nodes and Nova must say the same of who is on the machine. @source systems.md A5 */
+/** bm_nodes and Nova must have the same instance. @source systems.md A5 */
 function judgePair(
   { id, uuid, instance_uuid }: LegacyNode,
   tenant: LegacyTenant | null,
@@ -217,16 +210,16 @@ function moveOf(
   };
 }
 
-/** Whoever died over it locked an instance that nobody had locked, whatever cleared its task_state since. */
+/** An interrupted move locked the instance even if its task_state was cleared since. */
 function tenantOf(tenant: LegacyTenant, dies: boolean): LegacyTenantMove {
   const { id, uuid, node, host, vm_state } = tenant;
   const locked = tenant.locked && !isLockedByNobody(tenant);
-  // A guard's own is nobody's request.
+  // The guard is not a user's request.
   const task_state = tenant.task_state === MIGRATING ? null : tenant.task_state;
   return {
     ...{ id, uuid, node: node ?? "", host: host ?? "", locked },
     task_state: dies ? task_state : null,
-    // Somebody accepted it, or the machine would be blocked.
+    // It was accepted; otherwise the machine would be blocked.
     ...(!dies && task_state !== null && { request: task_state }),
     ...{ before: vm_state, after: dies ? "error" : vm_state },
   };

@@ -9,25 +9,25 @@ export interface MoveWorld {
   readonly hosts: readonly ComputeHost[];
   /** Host -> hypervisor types of its live compute nodes. */
   readonly types: ReadonlyMap<string, readonly string[]>;
-  /** Host -> its cell; undefined where nova_api was not looked at. */
+  /** Host -> its cell; undefined: nova_api was not read. */
   readonly mappings: ReadonlyMap<string, number | null> | undefined;
-  /** Host -> ids of its aggregates; null where nobody looked. */
+  /** Host -> ids of its aggregates; null: not read. */
   readonly aggregates: ReadonlyMap<string, readonly number[]> | null;
 }
 
 export interface MoveAsked {
   readonly mode: MoveMode;
-  /** compute_nodes.hypervisor_type of machines that go; Ironic's driver where nobody says. */
+  /** compute_nodes.hypervisor_type of the machines; default: ironic. */
   readonly driver?: "baremetal";
   readonly to: readonly string[];
   /** Seconds without a report after which a nova-compute is down. */
   readonly down: number;
   readonly forceAggregates: boolean;
-  /** What a fenced service says why. */
+  /** disabled_reason of a fenced service. */
   readonly reason: string;
 }
 
-/** nova-manage's own words. @source nova@29.0.0:nova/cmd/manage.py ironic_compute_node_move; the same in 33.0.0 */
+/** @source nova@29.0.0:nova/cmd/manage.py ironic_compute_node_move; the same in 33.0.0 */
 export const SENTENCES = {
   source: "Source service is not yet forced down!",
   destination: "Destination compute is forced down!",
@@ -64,7 +64,7 @@ function judgeSource(
   // For a takeover, the operator or the site's fence confirms that the host is down (N2I-D270).
   if (service === undefined) return findingIf(mode === "move", "N2I-D252", at, noService(from));
   return [
-    // What nova-baremetal's machines go by is bm_nodes.service_host: it fences by itself.
+    // For nova-baremetal, bm_nodes.service_host is the fence.
     ...findingIf(
       mode === "move" && driver === undefined && !isFenced(service),
       ...(["N2I-D250", at, SENTENCES.source] as const),
@@ -77,7 +77,7 @@ export function noService(host: string): string {
   return `Nova has no live nova-compute service of ${host}`;
 }
 
-/** Whether Nova takes its nova-compute for down by somebody's word: before Liberty disabled is all there is. */
+/** Whether the service is forced down; before Liberty, whether it is disabled. */
 export function isFenced({ forced_down, disabled }: ComputeHost): boolean {
   return (forced_down === undefined ? disabled : forced_down) === true;
 }

@@ -32,9 +32,7 @@ import {
 } from "./move-hosts.ts";
 
 /**
- * Moves machines from their compute hosts to others: what stands against each, and the rows that change.
- *
- * @param acceptances what the site document accepts of a machine
+ * @param acceptances the acceptances of a machine in the site document
  * @source facts/systems.md A1, A5; facts/systems-measured.md A1+, A2+
  */
 export function createMoves(
@@ -43,7 +41,7 @@ export function createMoves(
   acceptances: (machine: string, from: string) => readonly Acceptance[],
 ) {
   const between = new Map<string, readonly Finding[]>();
-  /** What stands against a host's machines going to another, whatever machine it is. */
+  /** Findings that depend only on the two hosts. */
   const judged = (from: string, to: string): readonly Finding[] => {
     const key = JSON.stringify([from, to]);
     const known = between.get(key) ?? judgeHosts(world, asked, from, to);
@@ -52,9 +50,9 @@ export function createMoves(
   };
   return {
     judged,
-    /** The machine's line. @param tenant what Ironic says of the node */
+    /** @param tenant the node's instance in Ironic */
     machine(machine: OwnedMachine, from: string, tenant: NodeTenant): PlannedMove {
-      // A host that serves it already may keep it, and one that took its compute node takes its instance.
+      // A destination that already has the machine or its compute node keeps it.
       const serves = [from, machine.computes[0]?.owner].find((host) =>
         asked.to.includes(host ?? ""),
       );
@@ -65,7 +63,7 @@ export function createMoves(
           ...(from === to ? [] : judged(from, to)),
           ...judgeMachine(machine, { from, to }, tenant, asked.driver ?? "ironic"),
         ],
-        // Only a dead host's requests are known never to end.
+        // Only requests of a dead host certainly never end.
         accepted.filter((one) => asked.mode === "takeover" || one.finding !== "N2I-D260"),
       );
       const blocked = findings.some(blocks);
@@ -79,7 +77,6 @@ export function createMoves(
         ...{ findings, steps },
       };
     },
-    /** What concerns the hosts that machines leave, each once. */
     hosts: (from: readonly string[]) => leaving(world, asked, from),
   };
 }
@@ -152,7 +149,6 @@ function judgeIronic(
   );
 }
 
-/** Its compute node and its instance, where they do not name the new host already. */
 function stepsOf(
   { node, computes, instances }: OwnedMachine,
   { from, to }: HostPair,
@@ -164,7 +160,7 @@ function stepsOf(
   return [...steps, ...instances.flatMap((one) => tenantStep(one, node, from, to))];
 }
 
-/** Also compares node and task_state, and clears task_state: the host is down. A machine that keeps its host needs no step. */
+/** Also compares node and task_state, and clears task_state, because the host is down. */
 function tenantStep(
   { id, uuid, host, node, task_state, deleted }: Tenant,
   machine: string,
@@ -183,7 +179,6 @@ function tenantStep(
   ];
 }
 
-/** Steps that fence hosts, how each was seen, and what is to be said of them once. */
 function leaving(
   { identity, hosts, mappings }: MoveWorld,
   { mode, reason }: MoveAsked,
@@ -220,7 +215,7 @@ function leaving(
   };
 }
 
-/** Characters disabled_reason holds. */
+/** Length of disabled_reason. */
 const LONGEST = 255;
 
 function fenceStep(service: ComputeHost, reason: string): readonly NovaStep[] {

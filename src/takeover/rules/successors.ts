@@ -1,26 +1,25 @@
 import { type Lease, lasts } from "../../model/nova/leases.ts";
 
 interface Judged {
-  /** Hosts that expired at once, where they are too many to be believed: no other host is fenced then. */
+  /** Expired hosts if they are too many to be plausible. No further host is fenced then. */
   readonly alarm: readonly string[];
-  /** Hosts that could expire: those that Nova knows and that are not fenced. */
+  /** The number of hosts that Nova knows and that are not fenced. */
   readonly of: number;
   /** Dead hosts: fenced already, or to be fenced. */
   readonly dead: readonly Lease[];
 }
 
-/** Nova's own word on its compute hosts. */
 interface NovaWord {
   /** Hosts of live services. */
   readonly known: ReadonlySet<string>;
-  /** Those of them that have not reported for longer than service_down_time. */
+  /** Hosts without a report for longer than service_down_time. */
   readonly silent: ReadonlySet<string>;
 }
 
 /**
- * Finds the dead hosts: their lease has expired, and Nova agrees. If at least two hosts, and more than half of those
- * that are not fenced, expire at once, the cause is a wrong clock or a broken network, so no further host is fenced.
- * The takeover of a host that is fenced already continues.
+ * Nova must agree with the expired lease. If at least two hosts, and more than half of the unfenced
+ * ones, expire at once, a clock or the network is wrong, so no further host is fenced. Takeovers of
+ * fenced hosts continue.
  *
  * @source facts/systems.md A4
  */
@@ -34,17 +33,15 @@ export function judgeLeases(leases: readonly Lease[], { known, silent }: NovaWor
   return { alarm: alarm ? expired.map(({ host }) => host) : [], of: unfenced.length, dead };
 }
 
-/** Whether a host may act on machines: its lease is its own, and lasts. */
 export function isLive(lease: Lease | undefined): boolean {
   return lease !== undefined && lease.fenced_by === null && lasts(lease);
 }
 
 /**
- * Hosts that share a dead host's machines: they live, their agents take, Nova gives them work, and they are
- * in the same aggregates.
+ * They are up, their agents take over, Nova schedules to them, and they are in the same aggregates.
  *
- * @param fit hosts of services that report and that nobody disabled
- * @param aggregates null where nobody looked
+ * @param fit hosts whose services report and are enabled
+ * @param aggregates null: not read
  */
 export function takersOf(
   from: string,

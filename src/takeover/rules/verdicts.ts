@@ -1,10 +1,8 @@
 import type { RowVerdict } from "../../model/artefact.ts";
 import type { OwnedCompute } from "../../model/nova/host-move.ts";
 
-/** The verdict on a row: right, or the reason why it is wrong. */
 type Verdict = (resource: string, reason: string | null) => RowVerdict;
 
-/** Verdicts on the rows of a machine, or of a host. */
 export function verdictsOf(uuid: string | null, bm_node_id: number | null = null): Verdict {
   return (resource, reason) => ({
     ...{ resource, uuid, bm_node_id, differs: [], reason },
@@ -12,7 +10,7 @@ export function verdictsOf(uuid: string | null, bm_node_id: number | null = null
   });
 }
 
-/** The compute node of a machine, of which there is one. @param faultOf why that one is wrong */
+/** Expects one compute node per machine. @param faultOf returns its fault */
 export function* judgeComputes(
   row: Verdict,
   computes: readonly OwnedCompute[],

@@ -7,9 +7,7 @@ import type { NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
 import type { MovePlan } from "../../run/host-files.ts";
 
 /**
- * Services of hosts: fenced by a statement of their own, let go by restoring the row like others.
- *
- * @param fence performs steps that fence
+ * A special statement fences, a normal restore lifts the fence. @param fence performs fence steps
  */
 export function fencePart(
   { inspect, perform }: Pick<NovaTarget, "inspect" | "perform">,
@@ -28,7 +26,6 @@ function isFence({ after }: NovaStep): boolean {
   );
 }
 
-/** The name and the batches of a part suffice where the journal alone is read. */
 type Named = Pick<Part<NovaStep>, "name" | "size">;
 
 export function rowsLeg<P extends Named>(
@@ -43,8 +40,7 @@ export function rowsLeg<P extends Named>(
 }
 
 /**
- * The way back, on which a request that was taken for lost stays so: a nova-compute that starts repeats a
- * stop or a reboot that it finds in task_state, whatever became of its queue.
+ * Does not restore a lost request: a starting nova-compute would repeat a stop or reboot.
  *
  * @source nova@26.2.2:nova/compute/manager.py _init_instance
  */
@@ -60,7 +56,7 @@ export function rowsBack(
     requests.set(id, step);
     return { ...step, before: { ...before, task_state } };
   };
-  /** Those that have their request still: a death came before their commit. */
+  /** Rows that still have their request, because the process ended before the commit. */
   const untouched = async (steps: readonly NovaStep[]): Promise<ReadonlySet<string>> => {
     const asked = steps.flatMap(({ id }) => requests.get(id) ?? []);
     const states = asked.length === 0 ? [] : await part.inspect(asked);

@@ -25,8 +25,7 @@ export async function hostAgentCommand(
 }
 
 /**
- * A systemd unit that keeps the agent of a host running. After a fence it does not start again by itself: start it
- * when the host is readmitted.
+ * Does not restart after a fence: start the unit when the host is readmitted.
  *
  * @param command its program and arguments
  * @param writes folders it writes to
@@ -52,7 +51,7 @@ WantedBy=multi-user.target
 `;
 }
 
-/** As systemd reads a word of a command line. @source systemd.service(5), "Command lines"; systemd.syntax(7) */
+/** @source systemd.service(5), "Command lines"; systemd.syntax(7) */
 function unitWord(word: string): string {
   const escaped = word
     .replaceAll("\\", "\\\\")

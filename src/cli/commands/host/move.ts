@@ -19,7 +19,6 @@ export async function hostMoveCommand(
   endOfMove(args, await moveHosts(variant, args, sinkOf(args)));
 }
 
-/** What was done, what is to be done at the broker, and what comes next. */
 export function endOfMove(args: ListArgs & { readonly run: string }, moved: HostMoved): void {
   const { unit, fenced, rows, found, blocked, left: changed, stopped, hosts } = moved;
   const fence = fenced === 0 ? "" : `${counted(fenced, "host")} fenced, `;

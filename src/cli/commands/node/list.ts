@@ -14,7 +14,7 @@ export function nodeListCommand(args: NodeListArgs): Promise<void> {
   return args.spares ? sparesCommand(args) : adoptableCommand(args);
 }
 
-/** A switchover, or the list of spares. */
+/** The older command, which performs a switchover or lists spares. */
 export function nodeSwitchoverCommand(
   args: Omit<SwitchoverArgs, "run" | "machine"> & {
     readonly machine?: string;

@@ -91,14 +91,14 @@ export async function unmanageCommand(
   if (left.any()) exitWith(EXIT_STATUS.differs.status);
 }
 
-/** What is wanted of Nova; null if records are allocations of Ironic. */
+/** The options for Nova; null if the records are Ironic allocations. */
 function novaOf({ nova, flavor = "", port, image, acceptNetworkCut: cut, watch }: ManageArgs) {
   if (!nova) return null;
   const ports = port?.map((one) => one.toLowerCase()) ?? null;
   return { flavor, image: image ?? null, ports, cut, watch: watch ?? WATCH } satisfies ServerWishes;
 }
 
-/** Seconds: two looks of Ironic at the power of its machines, as it ships. */
+/** Seconds: two power syncs of Ironic at its default interval. */
 const WATCH = 120;
 
 function askedOf({

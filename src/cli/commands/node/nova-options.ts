@@ -10,7 +10,6 @@ export interface WatchArgs {
   readonly allowQueuedRequests: boolean;
 }
 
-/** Options of plan that say what becomes of Nova's rows. */
 export interface NovaArgs extends Reach, Pick<TargetOptions, "deployKernel" | "deployRamdisk"> {
   readonly computeHost?: readonly string[];
   readonly flavorImages?: string;
@@ -24,7 +23,7 @@ export function watchingOf(
   return { seconds: watch, allowed: allowRunningCompute, queued, tell };
 }
 
-/** What the operator wants of Nova's rows; null when nova is not given. */
+/** The requested changes of Nova's rows; null without a Nova database. */
 export function novaAsked(args: NovaArgs): NovaAsked | null {
   const { novaDb, computeHost, flavor } = args;
   if (novaDb === undefined) return null;

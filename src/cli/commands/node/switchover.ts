@@ -13,7 +13,7 @@ export interface SwitchoverArgs
     Omit<FormatOptions, "allRows">,
     Omit<SwitchWords, "source"> {
   readonly machine: string;
-  /** The second node on the command line: the destination. */
+  /** The destination, as the second argument. */
   readonly name?: string;
 }
 

@@ -16,7 +16,7 @@ export async function bootCommand(args: BootArgs): Promise<void> {
     await printDone(bootView(rows), {
       ...args,
       every: EVERY.boot(args),
-      // No command reads once more what was not taken back.
+      // After an undo, no other command lists the rows again.
       allRows: args.allRows === true || undo,
     });
   const title = plan ? "Plan" : verify ? "Verify" : undo ? "Undo" : "Boot";

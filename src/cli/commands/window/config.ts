@@ -29,7 +29,7 @@ export async function configCommand(args: ConfigArgs): Promise<void> {
   if (open > 0 || inspected?.hosts) exitWith(EXIT_STATUS.differs.status);
 }
 
-/** On stderr: stdout is the patch, for a program. It is no progress, so --quiet does not silence it. */
+/** Goes to stderr, because stdout is the patch, and is printed even with --quiet. */
 function warn({ json }: ConfigArgs, text: string): void {
   if (!json) io().stderr.write(`${visibleLines(text).join("\n")}\n`);
 }

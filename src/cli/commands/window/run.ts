@@ -4,12 +4,11 @@ import { type RunEnd, walk } from "../../../window/runner/runner.ts";
 import type { RunArgs } from "../../options/window/run.ts";
 import { exitWith, say, sinkOf } from "../shared.ts";
 
-/** @param hands the other commands, to be called */
 export async function runCommand(args: RunArgs, hands: Hands): Promise<void> {
   const again = runAgain(args);
   const walked = await walk(args, hands, sinkOf({ ...args, format: "table" })).catch(
     (cause: unknown) => {
-      // A refusal of this command line says itself which one goes on.
+      // Such an error already has the command that resumes the run.
       if (!(cause instanceof MigrationError && cause.fix.includes("nova2ironic run ")))
         say(args, `The run stops here. Then: ${again}`);
       throw cause;

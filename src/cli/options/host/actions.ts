@@ -13,7 +13,7 @@ import { common, needed } from "../shared.ts";
 import { AGENT, DOWN, NOVA_BM, NOVA_CONF } from "./leases.ts";
 
 const NOVA = { ...needed("nova-db"), ...common("nova-api-db") };
-/** To ask nodes for the instance that they name. */
+/** For the instance of a node. */
 const IRONIC = common(
   ...(["ironic-db", "ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout"] as const),
 );
@@ -31,7 +31,7 @@ const PLANNING = {
   site: word("Site document with accepted findings"),
   "force-aggregates": flag("Move machines between hosts of different aggregates"),
 };
-/** Of machines of nova-baremetal: their boot on the new host, which is this one. */
+/** For machines of nova-baremetal, which boot from this host afterwards. */
 const BOOT = {
   "tftp-root": word("With --nova-bm-db: TFTP tree of this host, which receives the machines"),
   "tftp-from": perHost("DIR", "a copy of the TFTP tree of the old host. Repeatable"),
@@ -47,13 +47,13 @@ const CHANGES = ["extend", "status", "revert"];
 const ACTING = common("no-window", "yes");
 const EXAMPLE = "--nova-db conf:/etc/nova/nova.conf";
 
-/** The options of rollback in a run of `host`. */
+/** Options of rollback in a run of `host`. */
 export const HOSTS_BACK: OptionTable = {
   ...{ ...RUN, ...NOVA, ...IRONIC, ...ACTING, ...listOptionsWithoutAll },
   ...{ all: {}, node: {}, plan: {} },
 };
 
-/** The commands of `host`, in the order of help. */
+/** In the order of help. */
 export const HOST = {
   list: {
     command: "host list",

@@ -9,7 +9,7 @@ export const NOVA_CONF = {
   "nova-conf": word("nova.conf of these hosts, for service_down_time and the [baremetal] settings"),
 };
 
-/** When Nova calls a nova-compute down. */
+/** The time after which a nova-compute is down. */
 export const DOWN = {
   ...NOVA_CONF,
   "service-down-time": number("Seconds without a report after which a nova-compute is down (60)", {
@@ -17,7 +17,7 @@ export const DOWN = {
   }),
 };
 
-/** The options of an agent, which its systemd unit has too. */
+/** Options of an agent, also in its systemd unit. */
 export const AGENT: OptionTable = {
   host: word("Compute host of the lease: [DEFAULT]host of its nova.conf", {
     ...{ demandOption: true, form: [/^[!-~]+$/, "the name of a compute host"] },
@@ -36,6 +36,6 @@ export const AGENT: OptionTable = {
   "fence-command": word("With --take: program that fences a dead host (only exit 0 confirms it)"),
   "tftp-from": perHost("DIR", "a copy of the TFTP tree of another host. Repeatable"),
   ...DOWN,
-  // For Glance's images and Neutron's ports; OS_* say the rest.
+  // For Glance images and Neutron ports. The login is in OS_*.
   ...common("os-cloud", "os-cacert", "insecure", "api-timeout"),
 };

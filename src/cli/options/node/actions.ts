@@ -19,7 +19,6 @@ const NOVA = {
   watch: number("With --nova: seconds to watch each machine after the change (120)"),
 };
 
-/** Options of the list of adoptable machines. */
 const ADOPTABLE = {
   adoptable: flag("List active, unallocated machines in service that have a resource class"),
   all: flag("Also list the other machines and the reason. For spares: the nearest mismatch"),
@@ -28,7 +27,7 @@ const ADOPTABLE = {
   ...listOptionsWithoutAll,
 };
 
-/** How a switchover is done, by the command or the service. */
+/** Options of a switchover, for the command and the service. */
 export const SWITCHING = {
   options: {
     "soft-timeout": number("Seconds to wait until the source has shut down (600)"),
@@ -53,7 +52,7 @@ const SPARES = {
 };
 const LIST = { ...SPARES, ...ADOPTABLE };
 
-/** The commands of `node`, in the order of help. */
+/** In the order of help. */
 export const NODE = {
   list: {
     command: "node list",
@@ -118,7 +117,7 @@ export const NODE = {
   },
 } as const satisfies { readonly [action: string]: Declared };
 
-/** The same by the names that the specifications gave them, which help does not list. */
+/** Hidden aliases from the specifications. */
 export const ALIASES = {
   switchover: {
     command: "node-switchover [machine] [name]",

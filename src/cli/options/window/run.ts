@@ -13,7 +13,7 @@ export interface RunArgs extends Voice, RunWords {
   readonly without?: readonly string[];
 }
 
-/** What a stage takes, from its own table; what is so without a word stays the stage's to say. */
+/** Options of a stage, without their defaults, which the stage itself sets. */
 function of({ command, options = {} }: Declared, names: readonly string[]): OptionTable {
   const table = names.map((name) => {
     const { default: _usual, group: _group, ...option } = options[name] ?? {};

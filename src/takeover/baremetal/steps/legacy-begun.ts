@@ -8,40 +8,36 @@ import type { LegacyMove, LegacyTenantMove } from "../../../model/nova/legacy-mo
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";
 import { fields, malformed } from "../../../run/files/journal-entries.ts";
 
-/** Machines of nova-baremetal that go from one compute host to another, as the journal names them. */
+/** Journal name of moved nova-baremetal machines. */
 export const LEGACY = "host-machines";
 
-/** A machine that is to go, or was begun. */
 export interface LegacyMachine {
-  /** Uuid of its node. */
+  /** Node uuid. */
   readonly id: string;
   readonly move: LegacyMove;
-  /** Changes of compute nodes that the way there made and that cannot be told from the rows. */
+  /** Changes of compute nodes that a rollback cannot derive from the rows. */
   readonly computes: readonly NovaStep[];
-  /** Boot files that were made, and the tree they are in; null where none were begun. */
+  /** Created boot files and their tree; null if none were started. */
   readonly files: { readonly root: string; readonly steps: readonly BootStep[] } | null;
-  /** Ports that were let name its new host. */
   readonly ports: readonly MovedPort[];
 }
 
-/** A move as its start keeps it. */
 export function moveJson(move: LegacyMove): JsonObject {
   return { ...move, tenant: move.tenant === null ? null : { ...move.tenant } };
 }
 
-/** Machines that were begun, last first: the journal alone says what each was before. @throws MigrationError N2I-E112 */
+/** Newest first, with the former state from the journal. @throws MigrationError N2I-E112 */
 export function begunMachines(ours: ReadonlyMap<string, Begun>): readonly LegacyMachine[] {
   return [...ours].map(([id, begun]) => machineOf(id, begun)).toReversed();
 }
 
-/** Machines that a run began and did not give back, the last first. */
 export function stillMoved(entries: Entries): readonly LegacyMachine[] {
   return begunMachines(begunIn(entries, LEGACY));
 }
 
 function machineOf(id: string, { observed }: Begun): LegacyMachine {
   const place = `journal, move of ${id}`;
-  // The oldest: what a later start saw may be its own doing.
+  // The oldest, because a later start may have observed its own changes.
   const [first] = observed;
   if (!isObject(first?.move)) throw malformed(place, "move");
   const computes = observed.findLast((one) => Array.isArray(one.computes))?.computes ?? [];
@@ -58,7 +54,7 @@ function machineOf(id: string, { observed }: Begun): LegacyMachine {
   };
 }
 
-/** As each was before it was first touched. */
+/** The values before the first change. */
 function portsIn(observed: Begun["observed"], place: string): readonly MovedPort[] {
   const first = new Map<string, MovedPort>();
   for (const { ports } of observed) {
@@ -110,7 +106,7 @@ function orNone(line: JsonObject, name: string, place: string): string | null {
   throw malformed(place, name);
 }
 
-/** Steps on compute nodes alone: the way back of a move writes nothing else of a journal. */
+/** Only compute nodes: a rollback writes no other rows from the journal. */
 function stepsIn(value: Json, place: string): readonly NovaStep[] {
   if (!Array.isArray(value)) throw malformed(place, "computes");
   const steps = value as readonly Json[];
@@ -121,5 +117,5 @@ function stepsIn(value: Json, place: string): readonly NovaStep[] {
     fields(step.key, place).number("id");
     fields(step, place).text("id");
   }
-  return steps as readonly object[] as readonly NovaStep[]; // looked at
+  return steps as readonly object[] as readonly NovaStep[]; // checked above
 }

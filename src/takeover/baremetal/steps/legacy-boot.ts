@@ -21,21 +21,18 @@ import {
 import { digestOf, inspect, sweep } from "../../../systems/tftp/safe-fs.ts";
 import { readText, sizeOf, type Tree, treeOf } from "../../../systems/tftp/tree.ts";
 
-/** Trees of the new host, and of hosts that machines leave. */
 export interface LegacyTrees {
   readonly tree: Tree;
-  /** The root as nova.conf of the new host has it. */
+  /** The root in nova.conf of the new host. */
   readonly served: string;
   readonly from: readonly Tree[];
 }
 
-/** An image of Glance in a file, and its SHA-256. */
 export interface FetchedImage {
   readonly file: string;
   readonly sha256: string;
 }
 
-/** Where the bytes of an image come from: a copy of an old host's tree, or Glance. */
 type ImageSource =
   | { readonly file: string; readonly image: GlanceImage | null }
   | { readonly file: null; readonly image: GlanceImage };
@@ -43,17 +40,17 @@ type ImageSource =
 interface WantedBoot {
   readonly instance: string;
   readonly macs: readonly string[];
-  /** Its old host, then that of its instance: who took it over may have died before it had its files. */
+  /** Two hosts, because an earlier takeover may have died before it had the files. */
   readonly hosts: readonly string[];
-  /** Of its root filesystem, by who knows it besides a tree; null where nobody does. */
+  /** Its root filesystem from other sources than a tree, or null. */
   readonly root_uuid: string | null;
-  /** Its boot file where no tree has one. @returns null where it cannot be made */
+  /** Creates a boot file if no tree has one, or returns null. */
   readonly render: (root_uuid: string) => string | null;
-  /** What Glance says of its images, or why it has none; none of those that nobody asked for. */
+  /** Glance's images, or the reasons for missing ones. */
   readonly images: ReadonlyMap<ImageName, GlanceImage | string>;
 }
 
-/** What a tree lacks of a machine, or why it cannot have it. */
+/** Missing boot files, or the reason why they cannot be created. */
 export interface LookedBoot {
   readonly root_uuid: string | null;
   readonly changes: readonly LegacyChange[];
@@ -61,7 +58,6 @@ export interface LookedBoot {
   readonly sources: ReadonlyMap<ImageName, ImageSource>;
 }
 
-/** Looks at what the new host's tree lacks, and where that comes from; writes nothing. */
 export async function lookAtBoot(
   { tree, served, from }: LegacyTrees,
   wanted: WantedBoot,
@@ -70,7 +66,7 @@ export async function lookAtBoot(
   const found = hosts.map((host) => treeOf(from, host)).filter((one) => one !== null);
   const olds = [...new Set(found)];
   const none = { changes: [], sources: new Map<ImageName, ImageSource>() };
-  // A tree that both hosts share has it already.
+  // A tree shared by both hosts already has the file.
   const files = [...olds, tree];
   const texts: string[] = [];
   for (const one of files) {
@@ -103,7 +99,7 @@ async function seenAt(tree: Tree, path: string) {
   return content.kind === "text" ? { ...found, text: content.text } : found;
 }
 
-/** Images of the old hosts' trees, where they are there and not empty, or else of Glance. */
+/** Images in the trees of former hosts if not empty, otherwise in Glance. */
 async function sourcesOf(
   olds: readonly Tree[],
   { instance, images }: Pick<WantedBoot, "instance" | "images">,
@@ -130,7 +126,6 @@ async function sourcesOf(
   return { known, sources };
 }
 
-/** The first of these trees' files of this name. */
 async function copyOf(olds: readonly Tree[], path: string) {
   for (const old of olds) {
     const bytes = await sizeOf(old, path);
@@ -139,12 +134,7 @@ async function copyOf(olds: readonly Tree[], path: string) {
   return null;
 }
 
-/**
- * Brings what is to be copied: compares copies with what Glance says of them, and fetches what no tree has.
- *
- * @param fetch brings an image of Glance
- * @returns why a copy is not what it should be; null where all is there
- */
+/** @returns why a copy differs from Glance's image, or null */
 export async function bringImages(
   { changes, sources }: Pick<LookedBoot, "changes" | "sources">,
   fetch: (image: GlanceImage) => Promise<FetchedImage>,
@@ -163,17 +153,12 @@ export async function bringImages(
 }
 
 interface Building {
-  /** Hears of the steps before the first is made. */
+  /** Called with all steps before the first one. */
   readonly begin: (steps: readonly BootStep[]) => Promise<void>;
-  /** Brings an image of Glance. */
   readonly fetch: (image: GlanceImage) => Promise<FetchedImage>;
 }
 
-/**
- * Puts there what a tree lacks. Safe to run again: what is there already is not written.
- *
- * @throws MigrationError N2I-E300 where a name is not as it was looked at
- */
+/** Repeatable. @throws MigrationError N2I-E300 if a name was changed */
 export async function buildBoot(
   { root }: Tree,
   look: LookedBoot,
@@ -223,7 +208,7 @@ async function readyOf(
   }
 }
 
-/** Takes back what was built, last first; what somebody changed since stays. @returns what stayed, and why */
+/** Changed files are kept. @returns the kept ones with reasons */
 export async function removeBoot(
   root: string,
   steps: readonly BootStep[],
@@ -232,7 +217,7 @@ export async function removeBoot(
   for (const step of steps.toReversed()) {
     await sweep(root, step.path);
     const undone = await undoStep(root, step, null, failpoint);
-    // Links of other machines are in there.
+    // It contains links of other machines.
     const shared = step.path === "pxelinux.cfg";
     if (typeof undone === "object" && !shared) left.push(undone.left);
   }

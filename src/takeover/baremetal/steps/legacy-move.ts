@@ -17,11 +17,7 @@ import {
   serve,
 } from "./legacy-rows.ts";
 
-/**
- * Takes machines to their new host, each whole: guard, claim, rows of Nova, release; or back, as far as each came.
- *
- * @source systems.md A5
- */
+/** Guard, claim, Nova's rows, release; or a rollback from any step. @source systems.md A5 */
 export function legacyPart(
   hands: LegacyHands,
   wayTo: (move: LegacyMove) => LegacyWay,
@@ -35,7 +31,7 @@ export function legacyPart(
         const seen = now[at];
         if (seen === undefined) throw new Error(`nobody looked at ${machine.id}`);
         const position = standing(wayOf(machine), seen);
-        // Its rows may be back, and its boot files and ports not: they come last.
+        // Boot files and ports are restored after the rows.
         const more = machine.files !== null || machine.ports.length > 0;
         return position.is === "after" && isBack(wayOf(machine)) && more
           ? { ...position, is: "before" }
@@ -57,7 +53,6 @@ interface Driving {
   readonly begin: Begin;
 }
 
-/** From wherever it is to the end of its way: each step compares what it replaces. */
 async function drive(
   hands: LegacyHands,
   way: LegacyWay,
@@ -103,7 +98,7 @@ async function drive(
     await between("legacy.released");
     return await arrived();
   } catch (cause) {
-    // A row that Nova changed in between: the machine is left as it is, and others go on.
+    // Nova changed a row. The machine is skipped, and the others continue.
     if (cause instanceof MigrationError && cause.code === "N2I-E300")
       return { is: "other", why: `${cause.message}: it is half way; run the same command again` };
     throw cause;
@@ -114,14 +109,13 @@ function lostClaim({ id }: LegacyMove, goal: string): string {
   return `bm_nodes.id=${id} was not claimed: it is another's by now, its host lives, or ${goal} is fenced`;
 }
 
-/** Why its boot files cannot be made, before anything of it is changed. */
 async function bootFault({ files }: LegacyHands, move: LegacyMove): Promise<string | null> {
   if (files === null) return "its boot files are to be made: give --tftp-root";
   const look = await files.look(move);
   return look.why ?? files.bring(look);
 }
 
-/** Ports are told of their new host once its files are there, and the journal of what they said before. */
+/** Changes ports after the files exist and the journal has the former values. */
 async function rehome({ ports }: LegacyHands, move: LegacyMove, begin: Begin): Promise<void> {
   const moved = await ports.look(move);
   if (moved.length === 0) return;
@@ -138,7 +132,6 @@ async function build({ files }: LegacyHands, move: LegacyMove, begin: Begin): Pr
   );
 }
 
-/** The end of its way back: its ports are as they were, and what booted it here is removed. */
 async function ended(
   { ports }: LegacyHands,
   { files, move, ports: moved }: LegacyMachine,

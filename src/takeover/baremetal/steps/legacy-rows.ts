@@ -22,62 +22,52 @@ import {
 import { type LegacyMachine, moveJson } from "./legacy-begun.ts";
 import type { LookedBoot } from "./legacy-boot.ts";
 
-/** Called between two steps: locks are renewed, and a test kills the process. */
+/** Called between steps to renew locks. Tests kill the process there. */
 export type Between = (point: string) => Promise<void>;
 
-/** Boot files of machines, in the tree of the new host. */
 export interface LegacyFiles {
-  /** Of the tree. */
   readonly root: string;
   readonly look: (move: LegacyMove) => Promise<LookedBoot>;
-  /** Brings what is to be copied. @returns why it cannot be had */
+  /** @returns why the download failed, or null */
   readonly bring: (look: LookedBoot) => Promise<string | null>;
-  /** @param begin hears of all steps before the first is made */
+  /** @param begin receives all steps before the first one */
   readonly build: (
     look: LookedBoot,
     begin: (steps: readonly BootStep[]) => Promise<void>,
   ) => Promise<void>;
 }
 
-/** Neutron's ports of machines. */
 export interface LegacyPorts {
-  /** Those that are to name its new host, as they are; none where nobody can change them. */
+  /** Ports to change, with their current values; empty if they cannot be changed. */
   readonly look: (move: LegacyMove) => Promise<readonly MovedPort[]>;
-  /** Lets them name it; what Neutron refuses is said, and keeps no machine. */
+  /** Changes them. A refusal is a warning. */
   readonly change: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<void>;
-  /** Lets them be as they were. @returns what stays, and why */
+  /** @returns the conflicts */
   readonly restore: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<readonly string[]>;
 }
 
 export interface LegacyHands {
-  /** What both hold of machines, in their order. */
   readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
   readonly nova: Pick<NovaTarget, "inspect" | "perform">;
   readonly claim: (seen: LegacyNode, to: string, prev: string | null) => Promise<number | null>;
   readonly release: (seen: LegacyNode, task_state: string | null) => Promise<boolean>;
   readonly services: () => Promise<readonly NovaService[]>;
-  /**
-   * Holds the locks of a machine and of its instance for the time of `work`.
-   *
-   * @returns why not, where another holds one
-   */
+  /** Locks the machine and its instance. @returns a text if another process has a lock */
   readonly holding: (
     move: LegacyMove,
     work: (between: Between) => Promise<LegacyPosition>,
   ) => Promise<LegacyPosition | string>;
-  /** Null where no tree of the new host was given. */
+  /** Null without a tree of the new host. */
   readonly files: LegacyFiles | null;
   readonly ports: LegacyPorts;
-  /** Hears of a machine that came to its new host, before its end is recorded. */
   readonly came: (move: LegacyMove) => Promise<void>;
 }
 
-/** Both: a nova-compute that starts takes the one away, and an administrator the other. */
+/** Both are needed: a starting nova-compute clears one, an administrator the other. */
 function isGuarded({ task_state, locked }: LegacyTenant): boolean {
   return task_state === MIGRATING && locked;
 }
 
-/** Keeps Nova from the instance, or lets it be as it was. */
 export async function guard(
   { nova }: LegacyHands,
   way: LegacyWay,
@@ -90,7 +80,7 @@ export async function guard(
   await write(nova, [undo ? invert(step) : step]);
 }
 
-/** The machine as its new owner has it; null where the comparison was lost. */
+/** The machine with its new owner; null if its row has changed. */
 export async function claimed(
   { claim }: LegacyHands,
   way: LegacyWay,
@@ -106,7 +96,6 @@ export async function claimed(
   return { ...node, ...owned, prev_task_state: prev };
 }
 
-/** Compute nodes and the instance's host, and its guard away, in one transaction. */
 export async function serve(
   hands: LegacyHands,
   way: LegacyWay,
@@ -118,19 +107,19 @@ export async function serve(
   const tenant = liveTenant(way, now);
   const undone = back ? await asMade(hands, made) : [];
   const rest = { ...now, computes: [...returned(undone, goal), ...others(now, undone)] };
-  // Naive UTC, as `deleted_at` has it.
+  // Naive UTC, as in `deleted_at`.
   const at = new Date().toISOString().slice(0, 19).replace("T", " ");
   const computes = [...undone, ...computeSteps(way, rest, await hands.services(), at)];
-  // A row that goes away for one that was there is told by nothing but the journal.
+  // Only the journal identifies a row that was deleted in favor of an existing one.
   if (!back && computes.some(({ after }) => after?.deleted !== 0))
     await begin({ move: moveJson(move), computes: computes as readonly object[] as Json });
-  // It was guarded: where Nova changed that since, the comparison is lost, and nothing is written.
+  // If Nova changed the guard since, the comparison fails and nothing is written.
   const served = tenant === null ? [] : [servedStep(way, tenant, now.node)];
   const steps = [...computes, ...served];
   if (steps.length > 0) await write(hands.nova, steps);
 }
 
-/** The way back of what was made, where all of it is still so; none where what is there has to decide. */
+/** The inverse of the saved changes if all rows are unchanged, otherwise empty. */
 async function asMade(
   { nova }: LegacyHands,
   made: readonly NovaStep[],
@@ -140,7 +129,6 @@ async function asMade(
   return states.every(({ is }) => is === "after") ? made.map(invert) : [];
 }
 
-/** Rows that live under the goal once these steps are done. */
 function returned(steps: readonly NovaStep[], goal: string): LegacyNow["computes"] {
   return steps.flatMap(({ key, after }) =>
     after?.deleted !== 0 || typeof key.id !== "number"
@@ -156,7 +144,6 @@ function returned(steps: readonly NovaStep[], goal: string): LegacyNow["computes
   );
 }
 
-/** Live rows that no step is about. */
 function others({ computes }: LegacyNow, steps: readonly NovaStep[]): LegacyNow["computes"] {
   return computes.filter(({ id }) => !steps.some(({ key }) => key.id === id));
 }

@@ -1,7 +1,7 @@
 import { page } from "./manual.ts";
 
 export function box(step: string): { readonly [row: string]: string } {
-  const rows = [...step.matchAll(/^\| (\w[\w ]*) \| (.*) \|$/gm)];
+  const rows = [...step.matchAll(/^- \*\*(\w[\w ]*):\*\* (.*)$/gm)];
   return Object.fromEntries(rows.map(([, row = "", text = ""]) => [row, text]));
 }
 

@@ -18,19 +18,19 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6638,
-  demo: 742,
+  cli: 6475,
+  demo: 725,
   engine: 1574,
   lib: 6189,
-  manage: 4754,
+  manage: 4584,
   migrate: 13338,
   model: 5656,
   proxy: 728,
   run: 4355,
   serving: 1381,
-  switchover: 4527,
+  switchover: 4369,
   systems: 16389,
-  takeover: 7832,
+  takeover: 7506,
   window: 10308,
 };
 

@@ -1,4 +1,4 @@
-import { createSeveral, listed, NAMED } from "../lib/text.ts";
+import { counted, createSeveral, listed, NAMED } from "../lib/text.ts";
 import {
   besideIronic,
   cloudAsked,
@@ -50,11 +50,11 @@ export function listAdoptable(
     await show(rows());
     if (shown === 0)
       note(
-        `0 machines${words.ironicDb === undefined ? ", as far as this login sees: a project's login sees that project's, or none" : ""}${words.all ? "" : "; --all lists those that are left out too, each with why"}.`,
+        `0 machines.${words.ironicDb === undefined ? " A project's login sees only the nodes of that project." : ""}${words.all ? "" : " --all also lists excluded machines, with the reasons."}`,
       );
     if (troubled.length > 0)
       note(
-        `Ironic keeps a last error of ${troubled.length} of them: ${listed(troubled, NAMED)}. Look at it before you manage them.`,
+        `${counted(troubled.length, "machine has", "machines have")} a last error in Ironic: ${listed(troubled, NAMED)}. Check it before you manage them.`,
       );
   });
 }

@@ -115,7 +115,7 @@ export async function openAdapter(
     ...{ look: hands.look, zones: hands.zones },
     async fault({ id }) {
       const { driver } = await hands.hardware.read(id);
-      return driver === FAKE ? "it stands on fake hardware: nothing reaches its machine" : null;
+      return driver === FAKE ? "its driver is fake-hardware: nothing reaches the machine" : null;
     },
   };
 }
@@ -134,10 +134,10 @@ function checkProject(entries: Entries, project: string | null): void {
   if (typeof own !== "string" || project === null || own === project) return;
   throw new MigrationError(
     "N2I-E300",
-    `this run makes servers in project ${own}, and the login is of project ${project}`,
+    `this run creates servers in project ${own}, but the login is for project ${project}`,
     {
       why: "Nova lists only the servers of the login's own project.",
-      fix: "Use a login of the project that the run began with.",
+      fix: "Use a login for the project of this run.",
     },
   );
 }
@@ -149,8 +149,8 @@ export function checkAdapter(entries: Entries, wanted: string): void {
   throw new MigrationError(
     "N2I-E100",
     known === "nova"
-      ? "this run makes servers of Nova. Add --nova and --flavor, or give another --run"
-      : "this run makes allocations of Ironic. With --nova, give another --run",
+      ? "this run creates Nova servers. Add --nova and --flavor, or use another --run"
+      : "this run creates Ironic allocations. With --nova, use another --run",
   );
 }
 

@@ -59,8 +59,8 @@ export async function changesOf(
   const gone = idents.flatMap((ident, at) => (found[at] == null ? [JSON.stringify(ident)] : []));
   if (gone.length > 0)
     throw new MigrationError("N2I-E306", `Ironic has no node ${listed(gone, NAMED)}`, {
-      why: "Nothing is done of a list that names what is not there.",
-      fix: "Correct the name; node list --adoptable --all lists every node.",
+      why: "If a list has an unknown node, no machine is managed.",
+      fix: "Correct the name. node list --adoptable --all lists every node.",
     });
   const uuids = found.flatMap((uuid) => uuid ?? []);
   const begun = managedIn(entries);
@@ -71,7 +71,7 @@ export async function changesOf(
     return [
       ...(met.size === met.add(id).size ? [`node ${id} is named more than once`] : []),
       ...[zoneFault(zone, id) ?? []].flat(),
-      ...(before === name ? [] : [`this run manages node ${id} as ${before} already`]),
+      ...(before === name ? [] : [`this run already manages node ${id} as ${before}`]),
     ];
   });
   // A started machine continues, even if its zone no longer exists.

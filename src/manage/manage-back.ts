@@ -36,7 +36,7 @@ export const IN_FLIGHT = 4;
 export function managedBack(words: UnmanageWords): Rollback {
   const { all, inFlight: most = IN_FLIGHT } = words;
   return rollbackOf({ kind: "manage" }, words, (sink) => ({
-    nothing: "this run did not manage a machine",
+    nothing: "this run managed no machine",
     async find(run, entries) {
       const managed = managedIn(entries);
       return all && managed.size === 0 ? null : { run, entries, managed };
@@ -70,9 +70,7 @@ export function managedBack(words: UnmanageWords): Rollback {
               leave([{ id: `node:${change.id}`, why: position.why.join("; ") }]);
             }
           });
-          sink.result(
-            `Rollback: ${counted(done, "machine has", "machines have")} no server record of this run any more, ${left} left.`,
-          );
+          sink.result(`Rollback: ${counted(done, "machine")} rolled back, ${left} left.`);
           if (end.broke !== null) throw end.broke;
           return end.stopped ? null : ENDED;
         },
@@ -93,8 +91,8 @@ export function managedBack(words: UnmanageWords): Rollback {
 
 function question({ name }: Adapter, machines: number, address: string): string {
   return name === "nova"
-    ? `Delete the Nova servers of ${several(machines)} at ${address}? The machines run on as they are. A port is unbound while its server is deleted: with network_interface neutron that cuts its machine off for a while.`
-    : `Delete the allocations of ${several(machines)} at ${address}? The machines stay active, on or off as they are.`;
+    ? `Delete the Nova servers of ${several(machines)} at ${address}? The machines keep running. Nova unbinds each port while it deletes the server. With network_interface neutron, the machine has no network during that time.`
+    : `Delete the allocations of ${several(machines)} at ${address}? The machines stay active and keep their power state.`;
 }
 
 function several(machines: number): string {
@@ -131,14 +129,14 @@ async function wantedOf(
   const twice = of((ids) => ids.length > 1);
   if (twice.length > 0)
     throw new MigrationError("N2I-E306", `${listed(twice, NAMED)} means more than one machine`, {
-      why: "One node has this name, and the record of another.",
-      fix: "Give the node's uuid; verify --all-rows lists them.",
+      why: "A node and the record of another node have this name.",
+      fix: "Use the node's uuid. verify --all-rows lists them.",
     });
   const unknown = of(([id]) => id === undefined || !managed.has(id));
   if (unknown.length > 0)
     throw new MigrationError("N2I-E306", `this run did not manage ${listed(unknown, NAMED)}`, {
-      why: "Only what this run made is taken back; a machine is known by its node's uuid or name, or its record's name.",
-      fix: "Name one that it manages; verify --all-rows lists them.",
+      why: "Rollback affects only records of this run. A machine is identified by its node's uuid or name, or by its record's name.",
+      fix: "Name one of its machines. verify --all-rows lists them.",
     });
   return new Set(meant.flat());
 }
@@ -155,8 +153,7 @@ export function verifyManaged(
 ): Promise<ManagedVerified> {
   return closing(async (keep) => {
     const { entries, managed } = await openManaged(words.run);
-    if (managed.size === 0)
-      throw new MigrationError("N2I-E326", `${words.run} did not manage a machine`);
+    if (managed.size === 0) throw new MigrationError("N2I-E326", `${words.run} managed no machine`);
     const place = await openManagePlace(words, keep, sink.say);
     checkPlace(entries, place.service.identity.address);
     const adapter = await openAdapter(place, keep, entries, null);
@@ -202,14 +199,14 @@ function nodeFault(
     return `instance_uuid is ${node.instance_uuid ?? "null"}, expected ${server}`;
   if (node.provision_state !== "active") return `it is ${node.provision_state ?? "in no state"}`;
   if ([reasonOf(server), heldFor(own)].includes(node.maintenance_reason ?? ""))
-    return `this run holds it in maintenance: run ${again} again`;
-  return open ? `the run did not come to its end: run ${again} again` : null;
+    return `it is in maintenance by this run: run ${again} again`;
+  return open ? `the run is not finished: run ${again} again` : null;
 }
 
 function recordFault(record: SeenServer["record"], node: string): string | null {
-  if (record === null) return "it is gone";
+  if (record === null) return "it was deleted";
   if (record.state !== "active") return `it is ${record.state}`;
-  return record.node_uuid === node ? null : `it is of node ${record.node_uuid ?? "none"}`;
+  return record.node_uuid === node ? null : `it belongs to node ${record.node_uuid ?? "none"}`;
 }
 
 function portFault(device: string | undefined, server: string): string | null {

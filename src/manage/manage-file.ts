@@ -66,7 +66,7 @@ function fromCsv(text: string, faults: string[]): readonly ManageAsked[] {
   const [only = ""] = header.cells;
   if (header.cells.length === 1 && /[;\t]/.test(only)) {
     faults.push(
-      `its cells are parted by ${only.includes(";") ? "semicolons" : "tabs"}, not by commas`,
+      `its cells are separated by ${only.includes(";") ? "semicolons" : "tabs"}, not by commas`,
     );
     return [];
   }
@@ -77,7 +77,7 @@ function fromCsv(text: string, faults: string[]): readonly ManageAsked[] {
     if (!columns.includes(column)) faults.push(`its first line has no column ${column}`);
   for (const column of columns)
     if (!known(column)) faults.push(`unknown column ${JSON.stringify(column)}`);
-  if (new Set(columns).size < columns.length) faults.push("its first line has a column twice");
+  if (new Set(columns).size < columns.length) faults.push("its first line has a duplicate column");
   if (faults.length > 0) return [];
   return lines.map(({ line, cells }) => {
     if (cells.length !== columns.length)
@@ -116,7 +116,7 @@ function csvRows(text: string, faults: string[]): readonly CsvRow[] {
   while (cell.lastIndex < whole.length) {
     const found = cell.exec(whole);
     if (found === null) {
-      faults.push(`line ${line} is not valid CSV: a quote stands amid a cell, or is not closed`);
+      faults.push(`line ${line} is not valid CSV: a quote is inside a cell, or is not closed`);
       return rows;
     }
     const [all, quoted, bare = "", end] = found;

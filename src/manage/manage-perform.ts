@@ -226,7 +226,7 @@ async function unlikeOf(
 
 /** Adds the result of the rollback. @param why the reason of leftovers, or null */
 function takenBack(row: ManagedOne, why: string | null): ManagedOne {
-  const said = why === null ? "taken back, nothing stays" : `not taken back: ${why}`;
+  const said = why === null ? "rolled back" : `not rolled back: ${why}`;
   return { ...row, why: [row.why, said].filter((one) => one !== "").join("; ") };
 }
 

@@ -55,14 +55,12 @@ export async function managedState(path: string) {
   return {
     fields: {
       ironic: target === undefined ? "" : String(target.target.address),
-      managed: `${counted(all.length - open, "machine has its", "machines have their")} server record by this run`,
-      open: `${open} begun and not at their end`,
-      back: `${began - all.length} taken back`,
+      managed: `${counted(all.length - open, "machine has a server record", "machines have server records")} of this run`,
+      open: `${open} unfinished`,
+      back: `${began - all.length} rolled back`,
     },
     next:
-      all.length === 0
-        ? "nothing; what this run managed was taken back"
-        : nextOf(given, opened, all.length),
+      all.length === 0 ? "nothing; this run was rolled back" : nextOf(given, opened, all.length),
     changed: all.length,
   };
 }

@@ -83,7 +83,7 @@ async function looked(
 
 function withUnreached(changes: readonly ManageChange[], done: Performed): Managed {
   const reached = new Map(done.rows.map((row) => [row.node, row]));
-  const why = done.broke === null ? "the command was stopped before" : "the run broke off before";
+  const why = done.broke === null ? "the command was stopped before" : "the run failed before";
   const rows = changes.map(
     (change) => reached.get(change.id) ?? rowOf(change, "not reached", null, [why]),
   );
@@ -96,7 +96,7 @@ export function checkPlace(entries: Entries, address: string): void {
   if (began === undefined || began.target.address === address) return;
   throw new MigrationError(
     "N2I-E300",
-    `this run manages machines of ${String(began.target.address)}, and ${address} is given`,
+    `this run manages machines of ${String(began.target.address)}, but the command uses ${address}`,
   );
 }
 

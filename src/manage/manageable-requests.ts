@@ -134,7 +134,7 @@ async function manageReply(at: Asking, busy: Set<string>): Promise<Reply> {
   ];
   if (wrong.length > 0) return fault(400, wrong.join("; "));
   if (parts.adapter === null)
-    return fault(501, "This Ironic makes no allocation of a node in use: not implemented.");
+    return fault(501, "This Ironic cannot create an allocation for a node in use.");
   const { node: id } = asked;
   const { adapter } = parts;
   return announced(parts.notify, asked, async (notify) => {
@@ -268,7 +268,7 @@ async function portFault(
   ids: readonly string[],
 ): Promise<Reply | null> {
   const neutron = await place.network();
-  if (neutron === null) return fault(503, "Nothing says where Neutron is.");
+  if (neutron === null) return fault(503, "No endpoint of Neutron is known.");
   const ports = await neutron.ports(new Set(ids));
   const addresses = nics.flatMap(({ address }) => address ?? []);
   const missing = ids.find((id) => !ports.has(id));

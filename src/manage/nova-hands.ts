@@ -39,12 +39,12 @@ export async function novaHands(
 ): Promise<NovaHands & Pick<NovaServers, "zones">> {
   const { service, cloud, limit } = place;
   checkMinor(service, "driver exchange");
-  const servers = await waitingFor("logging in and asking Nova what it is", () =>
+  const servers = await waitingFor("logging in to Nova and reading its version", () =>
     openServers(cloud, limit, failpoint),
   );
   kept(keep, servers.close);
   const asked = await byIds(wishes, begun, place, servers);
-  const offers = await waitingFor("logging in at Placement", () => openOffers(cloud, limit));
+  const offers = await waitingFor("logging in to Placement", () => openOffers(cloud, limit));
   kept(keep, offers.close);
   const hardware = createFakeHardware(service, failpoint);
   let known: Promise<Behind> | undefined;
@@ -108,9 +108,9 @@ async function imageNamed(
   if (id != null) return id;
   const why =
     glance === null
-      ? `--image ${name} is no id, and nothing says where the image service is`
+      ? `--image ${name} is not an id, and no endpoint of the image service is known`
       : `Glance has no active image ${name}, or more than one`;
-  const open = `; machines of this run were begun with image ${listed([...begun], NAMED)}: pass that id, or run rollback`;
+  const open = `; machines of this run were started with image ${listed([...begun], NAMED)}: pass that id, or run rollback`;
   throw new MigrationError("N2I-E100", `${why}${begun.size > 0 ? open : ": pass the image's id"}`);
 }
 

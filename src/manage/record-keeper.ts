@@ -61,8 +61,8 @@ export function networkOf({
     if (found !== null) return found;
     throw new MigrationError(
       "N2I-E106",
-      "nothing says where Neutron is, and ports of it are named",
-      { fix: "Give --os-cloud, or OS_NETWORK_ENDPOINT_OVERRIDE." },
+      "no endpoint of Neutron is known, and Neutron ports are named",
+      { fix: "Use --os-cloud, or set OS_NETWORK_ENDPOINT_OVERRIDE." },
     );
   };
 }

@@ -44,7 +44,7 @@ const PAUSE_MS = 30_000;
 const TRIES = 120;
 
 const STOPPING =
-  "Ending: nothing more is accepted, and each switchover ends its step. Start it again with the same --state: it goes on.";
+  "Stopping: no new requests. Each switchover finishes its step. To resume, start the service again with the same --state.";
 
 /**
  * Each accepted request becomes a run in --state. Unfinished runs of an earlier process are resumed

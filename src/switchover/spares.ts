@@ -45,18 +45,20 @@ export function listSpares(
     if (need !== undefined && classes.length === 0)
       throw new MigrationError(
         "N2I-E326",
-        "no active machine boots from a volume, as far as this login sees",
+        "this login can see no active machine that boots from a volume",
         {
-          fix: "Look whether the login may list all nodes; a member of a project sees that project's.",
+          fix: "Check that the login may list all nodes. A member of a project sees only the nodes of that project.",
         },
       );
     await show(classes);
     if (incapable.length > 0)
       note(
-        `${incapable.length} that boot from a volume could not elsewhere: ${listed(incapable, NAMED)}`,
+        `${counted(incapable.length, "machine boots", "machines boot")} from a volume but cannot move: ${listed(incapable, NAMED)}`,
       );
     if (unusable.length > 0)
-      note(`${unusable.length} in manageable or enroll are no spares: ${listed(unusable, NAMED)}`);
+      note(
+        `${counted(unusable.length, "node")} in manageable or enroll cannot be a spare: ${listed(unusable, NAMED)}`,
+      );
     return need !== undefined && isShort(classes, need, note);
   });
 }

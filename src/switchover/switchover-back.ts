@@ -32,7 +32,7 @@ interface BackWords extends RestOptions, RollbackOptions {
 export function switchoverBack(words: BackWords): Rollback {
   const scope = { ...words, all: words.node === undefined };
   return rollbackOf({ kind: "switchover" }, scope, (sink, preview) => ({
-    nothing: "this run did not switch a machine over",
+    nothing: "this run has no switchover",
     async find(run, entries) {
       const switched = switchedIn(entries);
       if (switched === null && !preview) await closeTakenBack(run, new Date().toISOString());
@@ -50,7 +50,7 @@ export function switchoverBack(words: BackWords): Rollback {
       return { run, entries, switched, nova, service: place.service };
     },
     question: ({ switched, service }) =>
-      `Give ${nameIn(switched.plan)} its volumes and instance back at ${service.identity.address}, and power it on where it was on?`,
+      `Return volumes and instance to ${nameIn(switched.plan)} at ${service.identity.address}, and power it on if it was on?`,
     back: ({ run, switched: { plan }, nova, service }, leave) =>
       withSession(
         run,
@@ -96,11 +96,11 @@ function checkBack({ node = [] }: BackWords, switched: Switched): void {
   const known = [plan.source, plan.source_name];
   const other = node.find((one) => !known.includes(one));
   if (other !== undefined)
-    throw new MigrationError("N2I-E306", `this run does not switch ${other} over`);
+    throw new MigrationError("N2I-E306", `this run has no switchover of ${other}`);
   if (isPastReturn(switched))
     throw new MigrationError(
       "N2I-E391",
-      `the deploy of node ${plan.destination_name ?? plan.destination} with the volumes of ${nameIn(plan)} was begun`,
+      `the deployment of node ${plan.destination_name ?? plan.destination} with the volumes of ${nameIn(plan)} has started`,
     );
 }
 
@@ -115,8 +115,7 @@ export function verifySwitched(
 ): Promise<{ readonly validated: number; readonly wrong: number }> {
   return closing(async (keep) => {
     const { entries, switched } = await openSwitched(words.run);
-    if (switched === null)
-      throw new MigrationError("N2I-E326", `${words.run} did not switch a machine over`);
+    if (switched === null) throw new MigrationError("N2I-E326", `${words.run} has no switchover`);
     const { plan, begun } = switched;
     const place = await openManagePlace(words, keep, sink.say);
     const { service } = place;
@@ -125,7 +124,7 @@ export function verifySwitched(
     const nova = await reopenSwitchNova(plan, words, place, keep, how);
     const facts = await faultsOf(switchAt(service, plan, () => entries, { nova }));
     const isOver = begun.get("switchover-release")?.open === false;
-    const end = isOver ? null : "the switchover did not come to its end";
+    const end = isOver ? null : "the switchover is not finished";
     const rows = [...facts, { what: "switchover", why: end }].map(
       ({ what, why }): RowVerdict => ({
         ...{ resource: what, uuid: plan.source, bm_node_id: null, differs: [], reason: why },

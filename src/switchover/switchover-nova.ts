@@ -49,7 +49,7 @@ export async function openSwitchNova(
   await needRights(database, wanted.set("instances", new Set(verbs)));
   const identity = await identifyNova(database, MOVED_TABLES);
   const open = () =>
-    waitingFor("logging in at Placement", () => openServerAllocations(cloud, limit));
+    waitingFor("logging in to Placement", () => openServerAllocations(cloud, limit));
   const allocations = placement ? await open() : null;
   if (allocations !== null) kept(keep, allocations.close);
   return {

@@ -140,7 +140,7 @@ async function failed(
   if (left.length > 0)
     throw new MigrationError(
       "N2I-E301",
-      `node switchover stopped: ${text}; not taken back: ${left.map((one) => one.why).join("; ")}`,
+      `node switchover stopped: ${text}; not rolled back: ${left.map((one) => one.why).join("; ")}`,
       {
         fix: `Resolve the items listed, then: ${nextCommand("rollback", { run: run.path }, { all: true })}`,
       },
@@ -156,13 +156,12 @@ async function failed(
   );
 }
 
-const AGAIN =
-  "The switchover was rolled back. Run the same command again. It chooses a spare again.";
+const AGAIN = "The switchover was rolled back. Run the same command again to choose another spare.";
 
 /** The position of the volumes, from the journal. */
 export function farOf({ plan, keptOf }: Pick<SwitchAt, "plan" | "keptOf">): string {
   return keptOf("switchover-volumes").length > 0
-    ? `its volumes are, or may be, of node ${plan.destination} already. Do not power the source on`
+    ? `its volumes may already belong to node ${plan.destination}. Do not power the source on`
     : "nothing was moved";
 }
 
@@ -182,7 +181,7 @@ async function ended(at: SwitchAt, sink: Told, isOver: boolean): Promise<boolean
   if (plan.leave_nova) for (const line of novaCommands(plan)) sink.result(line);
   if (plan.server?.stopped === true)
     sink.note(
-      `Nova has server ${plan.server.uuid} stopped, and switches its machine off once it looks: openstack server start ${plan.server.uuid}`,
+      `server ${plan.server.uuid} is stopped in Nova, and the next power sync powers its machine off. To prevent this, run: openstack server start ${plan.server.uuid}`,
     );
   return true;
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { MigrationError } from "../lib/error.ts";
+import { counted } from "../lib/text.ts";
 import type {
   HardwareDifference,
   IdenticalDoc,
@@ -96,7 +97,7 @@ export function sameInstance(plan: Switchover, was: string): Switchover {
   const name = plan.source_name ?? plan.source;
   throw new MigrationError(
     "N2I-E383",
-    `node ${name} has instance ${plan.instance_uuid}, and had ${was} when its switchover was accepted`,
+    `node ${name} has instance ${plan.instance_uuid}, but had ${was} when its switchover was accepted`,
   );
 }
 
@@ -118,7 +119,7 @@ async function sharedFaults(
   const others = await volumesElsewhere(service, source);
   return others.map(({ volume_id, node }) => ({
     code: "N2I-E382",
-    why: `its volume ${volume_id} is of node ${node} too`,
+    why: `its volume ${volume_id} also belongs to node ${node}`,
   }));
 }
 
@@ -150,7 +151,7 @@ function instanceOf(source: WholeNode, asked: SwitchAsked): string {
   if (allocation_uuid !== instance_uuid && !leaveNova && nova === null)
     throw new MigrationError(
       "N2I-E385",
-      `${name}: instance ${instance_uuid} has no allocation of Ironic, so it is a server of Nova`,
+      `${name}: instance ${instance_uuid} has no Ironic allocation, so it is a Nova server`,
     );
   return instance_uuid;
 }
@@ -189,7 +190,9 @@ async function chosen(
   }
   const near = likely.length > 0 ? gathered.classes()[0]?.nearest : nearest;
   const passed =
-    on === 0 ? "" : `; ${on} that are not off were passed over: name one to switch it off`;
+    on === 0
+      ? ""
+      : `; ${counted(on, "node that is not off was", "nodes that are not off were")} skipped: name one to power it off`;
   throw new MigrationError(
     "N2I-E387",
     `no suitable destination for ${nodeName(source)}${near ? `; the nearest is ${nodeName(near.spare)}: ${near.why}` : ""}${passed}`,

@@ -76,7 +76,7 @@ export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
     if (await isOpen(one)) {
       // Reserves the nodes before the first request.
       for (const node of nodesOf(one)) taken.add(node);
-      at.say(`${one.source}: going on with switchover ${one.id}`);
+      at.say(`${one.source}: resuming switchover ${one.id}`);
       begin(one, null);
     }
   return {

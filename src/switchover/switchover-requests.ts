@@ -133,7 +133,7 @@ async function switchReply(at: Asking): Promise<Reply> {
     throw error;
   }
   parts.say(
-    `${plan.source_name ?? plan.source}: switchover ${plan.id} to ${plan.destination_name ?? plan.destination}, asked for by user ${owner.user_id}, ${asked.globalId}`,
+    `${plan.source_name ?? plan.source}: switchover ${plan.id} to ${plan.destination_name ?? plan.destination}, requested by user ${owner.user_id}, ${asked.globalId}`,
   );
   // By uuid, because the names change.
   const where = { Location: `/v1/nodes/${plan.source}/switchover` };
@@ -161,7 +161,7 @@ async function reserved(
       if (before !== null)
         throw new MigrationError(
           "N2I-E381",
-          `${source} is node ${plan.source} since switchover ${before.id} of node ${before.source}: name it by its uuid`,
+          `${source} is the name of node ${plan.source} since switchover ${before.id} of node ${before.source}: use the uuid of the node`,
         );
       if (switchings.reserve(plan)) return plan;
     } catch (error) {
@@ -171,7 +171,7 @@ async function reserved(
       if (!isOlder || tries === TRIES) throw error;
     }
     if (tries === TRIES)
-      throw new MigrationError("N2I-E381", "other switchovers take each spare that is found");
+      throw new MigrationError("N2I-E381", "other switchovers reserve every spare");
   }
 }
 
@@ -181,7 +181,7 @@ async function showReply({ parts, asked, service, fields }: Asking): Promise<Rep
   if (node === null) return unknown(said, fields);
   const switchover: ShownSwitchover | null = await parts.switchings.shown(node.uuid);
   return switchover === null
-    ? fault(404, `Node ${said} was never switched over.`, fields)
+    ? fault(404, `Node ${said} has no switchover.`, fields)
     : jsonReply(200, { switchover }, fields);
 }
 

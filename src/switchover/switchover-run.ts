@@ -21,7 +21,7 @@ export function checkSwitchPlace(entries: Entries, address: string): void {
   if (began === null || began === address) return;
   throw new MigrationError(
     "N2I-E300",
-    `this run switches over machines of ${began}, and ${address} is given`,
+    `this run has a switchover at ${began}, but the command uses ${address}`,
   );
 }
 
@@ -123,8 +123,8 @@ export async function switchState(path: string) {
   const given = { run: run.path };
   if (switched === null)
     return {
-      fields: { ironic, source: "", destination: "", state: "ROLLED_BACK or not begun", at: "" },
-      next: "nothing; this run left nothing behind",
+      fields: { ironic, source: "", destination: "", state: "ROLLED_BACK or not started", at: "" },
+      next: "nothing; this run has no open changes",
       changed: 0,
     };
   const { plan, begun } = switched;

@@ -78,8 +78,8 @@ export async function acceptedIn(state: string): Promise<readonly Accepted[]> {
     await checkKind(run, { kind: "switchover" }, "serve switchover");
     const decided = objectOf(note.decided);
     if (note.format !== FORMAT || note.sha256 !== digestOf(decided) || decided.id !== name)
-      throw new MigrationError("N2I-E113", `${join(run.path, NOTE)} is not as it was written`, {
-        fix: `Look at the run's journal, end it with node switchover or rollback, and move ${run.path} away.`,
+      throw new MigrationError("N2I-E113", `${join(run.path, NOTE)} was changed`, {
+        fix: `Check the journal of the run, finish it with node switchover or rollback, then move ${run.path} away.`,
       });
     const created_at = String(note.created_at);
     const plan = planIn(decided);
@@ -137,7 +137,7 @@ function wasBegun(entries: Entries): boolean {
 }
 
 const TAKEN_BACK =
-  "N2I-E389 it was taken back by rollback, or by a service that ended before it wrote down why";
+  "N2I-E389 it was rolled back by a command, or by a service that ended before it recorded the reason";
 
 /** @param working its current error or null; absent: it is not in progress in this process */
 export async function shownOf(

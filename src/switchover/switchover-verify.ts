@@ -17,7 +17,7 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
     plan[kind].map(async (uuid): Promise<SwitchFact> => {
       const owner = await calls.ownerOf(kind, uuid);
       const why =
-        owner === plan.destination ? null : `it is of node ${owner ?? "none: it is gone"}`;
+        owner === plan.destination ? null : `it belongs to node ${owner ?? "none: it was deleted"}`;
       return { what: `volume ${kind.slice(0, -1)} ${uuid}`, why };
     }),
   );
@@ -55,7 +55,7 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
     ...(await serverFacts(at)),
     ...[source, destination].map((node) => ({
       what: `mark of ${String(node.uuid)}`,
-      why: objectOf(node.extra)[SWITCH_MARK] === undefined ? null : "it is there still",
+      why: objectOf(node.extra)[SWITCH_MARK] === undefined ? null : "it was not removed",
     })),
   ];
   return facts;

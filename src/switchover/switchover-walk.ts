@@ -223,7 +223,7 @@ async function unlessBroken(
     const denied = causeWith(cause, "N2I-E211");
     if (denied !== null) return { ...stays(denied.message), code: denied.code };
     if (causeWith(cause, "N2I-E306") === null || !(await calls.isGone(destination))) throw cause;
-    const why = `node ${named(destination, destination_name)} is gone: somebody deleted it`;
+    const why = `node ${named(destination, destination_name)} was deleted`;
     return { ...taken(why), code: "N2I-E384" };
   }
 }

@@ -40,7 +40,7 @@ export interface OpenedAgent {
 export async function runAgent(asked: AgentAsked, say: (text: string) => void): Promise<void> {
   checkAsked(asked);
   const interrupt = surroundings().onInterrupt({
-    stopping: `Ending: no further heartbeat; the lease of ${asked.host} runs out by itself in ${asked.ttl} s.`,
+    stopping: `Stopping: no further heartbeat. The lease of ${asked.host} expires in ${asked.ttl} s.`,
     reload: () => undefined,
   });
   const { signal } = interrupt;
@@ -76,7 +76,7 @@ async function passed(
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
     if (!isUnanswered(error) && error.code !== "N2I-E207") throw error;
-    say(`No heartbeat: ${error.message}. It is tried again.`);
+    say(`No heartbeat: ${error.message}. Another attempt follows.`);
     return "failed";
   }
 }
@@ -89,7 +89,7 @@ async function fenced({ host, onFenced }: AgentAsked, say: (text: string) => voi
     name: "--on-fenced",
     program: onFenced,
     args: [],
-    fix: "Name a program that can be run.",
+    fix: "Name an executable program.",
   };
   const { HOME = "/" } = surroundings().env;
   const environment = { HOME, NOVA2IRONIC_HOST: host };
@@ -111,7 +111,7 @@ async function fenced({ host, onFenced }: AgentAsked, say: (text: string) => voi
 function fencedError(host: string): MigrationError {
   return new MigrationError(
     "N2I-E363",
-    `${host} was fenced: another host has its machines, or takes them now`,
+    `${host} was fenced: another host has or takes over its machines`,
   );
 }
 
@@ -152,7 +152,7 @@ export function withAgent<T>(
         say(
           reports
             ? `nova-compute of ${host} reports: its lease is renewed every ${asked.interval} s and lasts ${ttl} s.`
-            : `nova-compute of ${host} has not reported since the last look: its lease is not renewed.`,
+            : `nova-compute of ${host} has no new report: its lease is not renewed.`,
         );
       told = reports;
     };
@@ -223,7 +223,7 @@ async function mayDo(database: Database, wanted: Privileges): Promise<void> {
     "N2I-E206",
     `${database.shown}: its user may not ${statements.join(", ")}`,
     {
-      fix: `Let an administrator of the database say: ${grants.join("; ")}`,
+      fix: `Let an administrator of the database run: ${grants.join("; ")}`,
     },
   );
 }
@@ -236,6 +236,6 @@ async function sameTime(databases: readonly Database[], ttl: number): Promise<vo
   if (!(apart > ttl / 6)) return;
   throw new MigrationError(
     "N2I-E364",
-    `the clocks of ${databases.map(({ shown }) => shown).join(" and ")} differ by ${Math.round(apart / 1000)} s; a lease of ${ttl / 1000} s allows ${Math.round(ttl / 6000)} s`,
+    `the clocks of ${databases.map(({ shown }) => shown).join(" and ")} differ by ${Math.round(apart / 1000)} s, but a lease of ${ttl / 1000} s allows ${Math.round(ttl / 6000)} s`,
   );
 }

@@ -76,7 +76,7 @@ function novaBack(words: HostPlaces & RollbackOptions): Rollback {
           leave(
             [...excluded].map(([id, why]) => ({
               id: `machine:${id}`,
-              why: `${why}: all of it stays`,
+              why: `${why}: the machine is not changed`,
             })),
           );
           const way = { direction: "back", only: scope, excluded } as const;
@@ -84,7 +84,7 @@ function novaBack(words: HostPlaces & RollbackOptions): Rollback {
           leave(undone.left);
           stayed += excluded.size + undone.left.length;
           sink.result(
-            `Rollback: ${counted(undone.done, "row")} restored, ${undone.found} so already, ${undone.left.length} left.`,
+            `Rollback: ${counted(undone.done, "row")} restored, ${undone.found} already restored, ${undone.left.length} left.`,
           );
           if (undone.stopped) return null;
         }
@@ -96,11 +96,11 @@ function novaBack(words: HostPlaces & RollbackOptions): Rollback {
             leave(lifted.left);
             if (lifted.done > 0)
               sink.result(
-                `Rollback: ${counted(lifted.done, "host is", "hosts are")} not fenced any more.`,
+                `Rollback: ${counted(lifted.done, "host is", "hosts are")} no longer fenced.`,
               );
           }
         } else if ((await fencesOf(plans, session.journal.entries())) > 0)
-          sink.result("A fence of this run stays, as machines of that host do.");
+          sink.result("A fence of this run is kept, because machines of that host are left.");
         for (const host of await silentOf(place, plans)) sink.result(queueText(host));
         return ENDED;
       }),
@@ -139,7 +139,7 @@ async function* previewsOf({
         if (state.is !== "after") yield shownOf(change, state.is === "other" ? state.why : null);
   }
   if (!scope.all) return;
-  const stays = stayed === 0 ? null : "machines of that host stay";
+  const stays = stayed === 0 ? null : "machines of that host are left";
   for (const plan of plans) {
     const part = fencePart(target, target.perform);
     const leg = fenceLeg(part, plan);
@@ -193,7 +193,7 @@ function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
     },
     async question({ place, machines }) {
       await warnOfRunning(place, machines, sink);
-      return `Give ${counted(machines.length, "machine")} back in ${place.leases.shown} and ${place.database.shown}?`;
+      return `Return ${counted(machines.length, "machine")} in ${place.leases.shown} and ${place.database.shown}?`;
     },
     async back({ run, place, machines }, leave) {
       // A plan of another kind does not describe the moves in the journal.
@@ -211,12 +211,12 @@ function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
               leave,
               progress,
             ),
-          (done) => `${counted(done.back, "machine")} given back`,
+          (done) => `${counted(done.back, "machine")} returned`,
         );
         const whole = all && left === 0 && !stopped;
         const lifted = whole ? await liftByHand(legacy.session, place) : 0;
         const fences = lifted === 0 ? "" : `, ${counted(lifted, "fence")} lifted`;
-        sink.result(`Rollback: ${counted(back, "machine")} given back, ${left} left${fences}.`);
+        sink.result(`Rollback: ${counted(back, "machine")} returned, ${left} left${fences}.`);
         return stopped ? null : ENDED;
       });
     },
@@ -228,7 +228,7 @@ function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
     },
     summary: () =>
       sink.result(
-        `Rollback would give ${counted(counts.restore, "machine")} back and leave ${counts.leave}.`,
+        `Rollback would return ${counted(counts.restore, "machine")} and leave ${counts.leave}.`,
       ),
   }));
 }
@@ -253,7 +253,7 @@ async function* machinePreviews({
     const action = why === null ? "restore" : "leave";
     yield { action, resource: "machine", uuid: id, bm_node_id: move.id, why };
   }
-  const why = stay ? "machines of that host stay" : null;
+  const why = stay ? "machines of that host are left" : null;
   for (const [host, marks] of fences)
     if (marks.length > 0)
       yield {
@@ -272,6 +272,6 @@ async function warnOfRunning(
   const beats = hosts.length === 0 ? [] : await readBeats(database, hosts);
   for (const { host } of beats.filter((beat) => isUp(beat, HEARTBEAT)))
     say(
-      `Warning: nova-compute of ${host} reports. Stop it first, and start it afterwards: it may delete a compute node that changes hosts meanwhile.`,
+      `Warning: nova-compute of ${host} reports. Stop it first, and start it afterwards, because it may delete a compute node that changes hosts.`,
     );
 }

@@ -43,16 +43,14 @@ function checkMode(
 ): void {
   if (variant === "baremetal" && nova_bm === undefined)
     throw new MigrationError("N2I-E315", `${path} moves machines of Ironic`, {
-      fix: "Leave --nova-bm-db out, or make a plan of its own with host plan.",
+      fix: "Omit --nova-bm-db, or create another plan with host plan.",
     });
   if (mode === "move") return;
   // The host was neither watched nor confirmed as down.
   const by =
-    nova_bm === undefined
-      ? "Go on with host takeover"
-      : "Its agent, or host takeover, goes on with it";
+    nova_bm === undefined ? "Resume with host takeover" : "Its agent or host takeover resumes it";
   throw new MigrationError("N2I-E315", `${path} takes over a dead host`, {
-    fix: `${by}, or make a plan of its own with host plan.`,
+    fix: `${by}, or create another plan with host plan.`,
   });
 }
 

@@ -133,7 +133,7 @@ async function changedMachines(
     steps.flatMap(({ id, machine }) => {
       const state = states.get(id);
       if (state?.is !== "other" || machine === null) return [];
-      return [[machine, `${id} ${state.why}: all of it stays`] as const];
+      return [[machine, `${id} ${state.why}: the machine is not moved`] as const];
     }),
   );
 }

@@ -83,8 +83,8 @@ async function fencing(
     if (fences > 0 || tookUnfenced(plan, host)) plans.push(plan);
   }
   if (plans.length > 0 && !hasLifted(host, entries)) return plans;
-  throw new MigrationError("N2I-E319", `this run keeps no fence of ${host}`, {
-    fix: `If another run fenced the host, readmit it there. If an operator set it down, run: openstack compute service set --up ${host} nova-compute`,
+  throw new MigrationError("N2I-E319", `this run has no fence of ${host}`, {
+    fix: `If another run fenced the host, readmit it there. If an operator forced it down, run: openstack compute service set --up ${host} nova-compute`,
   });
 }
 
@@ -97,8 +97,8 @@ async function taking(
   const plan = await presentMoves(run);
   checkSpelling(host, plan.manifest.from);
   if (await isAbout(host, plan, entries)) return [plan];
-  throw new MigrationError("N2I-E319", `this run took no machine of ${host}`, {
-    fix: "Give the --run of its death: of an agent it is FOLDER/HOST-EPOCH.",
+  throw new MigrationError("N2I-E319", `this run moved no machine of ${host}`, {
+    fix: "Use the --run of its takeover. For an agent it is FOLDER/HOST-EPOCH.",
   });
 }
 
@@ -112,14 +112,14 @@ async function liftFences(
   const check = await mayComeBack(place, plans, words, sink, async () =>
     foundIn(
       await servedElsewhere(place.database, host),
-      `instances name ${host} whose machines others serve`,
+      `instances name ${host}, but other hosts serve their machines`,
     ),
   );
   const [{ id } = { id: null }] = await readBeats(place.database, [host]);
   const fenced = plans.filter(({ manifest }) => manifest.fence.some(({ key }) => key.id === id));
   await sink.confirm(
     fenced.length === 0
-      ? `Let ${host} come back? Its service record was deleted, and its fence with it.`
+      ? `Readmit ${host}? Its service record was deleted, and its fence with it.`
       : `Lift the fence of ${host} in ${place.database.shown}?`,
   );
   return withHosts(run, place, plans, async (hosts) => {
@@ -164,7 +164,7 @@ async function liftLease(
   const check = await mayComeBack(place, plans, words, sink, () => heldBy(place, host));
   await sink.confirm(
     lease === undefined
-      ? `Let ${host} come back? No lease of it is kept in ${place.leases.shown}.`
+      ? `Readmit ${host}? ${place.leases.shown} has no lease of it.`
       : `Lift the fence of ${host}'s lease in ${place.leases.shown}?`,
   );
   await withLegacy(run, place, plans, locked, async ({ session }) => {
@@ -172,7 +172,7 @@ async function liftLease(
     await check();
     await lifting(session, host, async () => {
       if (lease !== undefined && !(await liftFence(place.leases, lease)))
-        throw new MigrationError("N2I-E300", `the lease of ${host} was changed meanwhile`);
+        throw new MigrationError("N2I-E300", `the lease of ${host} was changed in the meantime`);
     });
   });
   return lease?.ttl ?? 0;
@@ -239,7 +239,7 @@ function foundIn(names: readonly string[], what: string): readonly string[] {
 
 function notPurged(host: string): string {
   const queue = queueOf(host);
-  return `whether ${queue} is empty is not known: run rabbitmqctl purge_queue ${queue} and give --queue-purged`;
+  return `${queue} may not be empty: run rabbitmqctl purge_queue ${queue} and pass --queue-purged`;
 }
 
 async function heldBy({ leases, database }: LegacyPlace, host: string): Promise<readonly string[]> {
@@ -259,11 +259,11 @@ async function heldBy({ leases, database }: LegacyPlace, host: string): Promise<
   );
   const uuids = locked.map(({ uuid }) => uuid);
   return [
-    ...foundIn(taken, `instances name ${host} whose machines others have`),
-    ...foundIn(half, `machines of ${host} are half way, take them back or end their move`),
+    ...foundIn(taken, `instances name ${host}, but other hosts have their machines`),
+    ...foundIn(half, `machines of ${host} have an unfinished move: roll it back or finish it`),
     ...foundIn(
       uuids,
-      `instances of ${host} are locked by nobody, as a move that died leaves them: take it back or end it, or unlock them`,
+      `instances of ${host} have a lock without an owner, left by an interrupted move: roll the move back, finish it, or unlock them`,
     ),
   ];
 }

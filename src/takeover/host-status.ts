@@ -24,18 +24,18 @@ export async function hostState(run: RunFolder) {
   const next = (): string => {
     if (progress.next === "rollback") return nextCommand("rollback", given, { all: true });
     if (progress.next === "verify") return nextCommand("verify", given);
-    if (progress.next === "nothing") return "nothing; what this run changed was taken back";
+    if (progress.next === "nothing") return "nothing; this run was rolled back";
     if (move === 0 && fence.length === 0)
-      return `nothing can be moved; nova2ironic show ${run.path}/plan says why`;
+      return `nothing can be moved; for the reasons, run nova2ironic show ${run.path}/plan`;
     if (mode === "move") return nextCommand("host", given, {}, "move");
     if (isLegacy && takenByHand(entries).size === 0)
-      return `the agent of ${to.join(", ")} goes on with it`;
+      return `the agent of ${to.join(", ")} resumes it`;
     const where = { from: from[0]?.host, to: to.join(",") };
     return nextCommand("host", given, where, "takeover");
   };
   return {
     fields: {
-      plan: `${mode}${names} to ${to.join(", ")}: ${counted(move, "machine")} to move, ${there} there already, ${blocked} blocked, sha256 ${plan.sha256.slice(0, 12)}`,
+      plan: `${mode}${names} to ${to.join(", ")}: ${counted(move, "machine")} to move, ${there} already there, ${blocked} blocked, sha256 ${plan.sha256.slice(0, 12)}`,
       ...{ move: progress.move, fence: progress.fence },
     },
     next: next(),
@@ -93,7 +93,7 @@ function legacyProgress({ manifest }: MovePlan, entries: Entries) {
   const isWhole = done >= manifest.counts.verdicts.move && done > 0;
   const next = isUndoing ? "rollback" : isUndone ? "nothing" : isWhole ? "verify" : null;
   return {
-    move: `${counted(done, "machine is", "machines are")} moved, ${open} are under way`,
+    move: `${counted(done, "machine is", "machines are")} moved, ${open} in progress`,
     ...{ fence: fencedText(entries), changed: begun.size, next },
   };
 }

@@ -63,7 +63,7 @@ export function takeOver(
         const { entries } = await readJournal(run);
         if (begun !== null && isThrough(plan, entries)) {
           sink.say(
-            `No machine of ${words.from} is left. verify shows who serves its machines now.`,
+            `No machine of ${words.from} is left. verify shows the hosts that serve its machines now.`,
           );
           return foundDone(plan, entries);
         }
@@ -124,8 +124,8 @@ async function goOn(
       ? seconds !== null && seconds !== down && `a service_down_time of ${down} s, not ${seconds} s`
       : `--to ${to.join(",")}, not ${hosts.join(",")}`;
   if (other !== false)
-    throw new MigrationError("N2I-E100", `this takeover was begun with ${other}`, {
-      fix: `Give the same again, or take back first what was done: nova2ironic rollback --run ${run.path} --all`,
+    throw new MigrationError("N2I-E100", `this takeover was started with ${other}`, {
+      fix: `Use the same options, or roll back first: nova2ironic rollback --run ${run.path} --all`,
     });
   const { sha256: site } = await siteOf(words.site);
   const later = [
@@ -134,8 +134,11 @@ async function goOn(
       ? []
       : ["--force-aggregates"]),
   ];
-  const rest = later.length === 0 ? "" : `; ${later.join(" and ")} count once it came to its end`;
-  say(`Going on with the plan of ${made_at}${rest}.`);
+  const rest =
+    later.length === 0
+      ? ""
+      : `. ${later.join(" and ")} ${later.length > 1 ? "are" : "is"} used after it is finished`;
+  say(`Resuming the plan of ${made_at}${rest}.`);
   if (words.plan) await show({ manifest, sha256, path: `${run.path}/${PLAN}` });
 }
 
@@ -197,8 +200,8 @@ export async function askDown(
   const what = `Move ${counted(machines, "machine")} to ${to} in ${database.shown}?`;
   if (fenceCommand !== undefined) return confirm(what);
   if (yes)
-    throw new MigrationError("N2I-E303", `--yes does not say that ${from} is down`, {
-      fix: "Give --confirmed-down, or the site's own fence with --fence-command.",
+    throw new MigrationError("N2I-E303", `--yes does not confirm that ${from} is down`, {
+      fix: "Pass --confirmed-down, or the site's fence with --fence-command.",
     });
   await confirm(`Is ${from} down, and does its nova-compute stay down? ${what}`);
 }

@@ -149,18 +149,18 @@ function judgeHost(
   if (service === undefined) return row(null);
   if (started)
     return row(
-      `nova-compute of ${host} started and made a new service record: stop it, or let it back with host readmit; it takes idle machines`,
+      `nova-compute of ${host} started and created a new service record: stop it, or run host readmit. It takes over idle machines`,
     );
-  if (!fenced) return row(`${host} is not fenced any more, and nobody readmitted it`);
+  if (!fenced) return row(`${host} is no longer fenced, but was not readmitted`);
   if (!runs) return row(null);
   const was = report_count === null ? "" : `${report_count}, now `;
   return row(
-    `nova-compute of ${host} runs again (report_count ${was}${service.report_count}): stop it; it works off its queue and takes idle machines`,
+    `nova-compute of ${host} runs again (report_count ${was}${service.report_count}): stop it. It executes its queue and takes over idle machines`,
   );
 }
 
 function queueVerdict(host: string, purged: boolean): RowVerdict {
   const resource = queueOf(host);
-  const reason = `not looked at: on the broker run rabbitmqctl purge_queue ${resource}, then give --queue-purged`;
+  const reason = `not checked: on the broker, run rabbitmqctl purge_queue ${resource}, then pass --queue-purged`;
   return verdictsOf(null)(resource, purged ? null : reason);
 }

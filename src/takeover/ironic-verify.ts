@@ -39,7 +39,7 @@ function* judgeMachine(
 ): Generator<RowVerdict> {
   const row = verdictsOf(uuid);
   for (const { id, host } of instances)
-    yield row(`instances:${id}`, host === to ? null : `host is ${host}, and was to be ${to}`);
+    yield row(`instances:${id}`, host === to ? null : `host is ${host}, expected ${to}`);
   const alive = instance === null || instances.some((one) => same(one.uuid, instance));
   if (!alive && instances.length === 0)
     yield row(`instance ${instance}`, orphaned(instance, tenant));
@@ -47,20 +47,20 @@ function* judgeMachine(
   yield* judgeComputes(row, computes, to, ({ owner: served, service_id }) => {
     if (served === to)
       return service_id !== null && owner !== undefined && service_id !== owner.id
-        ? `it names ${to}, and service_id ${service_id} is another's`
+        ? `it names ${to}, but service_id ${service_id} belongs to another host`
         : null;
     if (served === from)
-      return `it still names ${from}; nova-compute of ${to} takes it at its next pass`;
+      return `it still names ${from}. nova-compute of ${to} changes it at its next pass`;
     // Nova's hash ring may assign an idle machine to any host.
-    return instances.length === 0 ? null : `it names ${served}, and was to be ${to}`;
+    return instances.length === 0 ? null : `it names ${served}, expected ${to}`;
   });
 }
 
 /** A node with an instance that Nova does not have: its nova-compute may tear it down. */
 function orphaned(instance: string | null, tenant: NodeTenant): string | null {
   if (tenant === undefined)
-    return "orphaned: it was deleted since, and whether Ironic's node still names it is not known; give --ironic-db or a login";
+    return "orphaned: it was deleted, but Ironic's node may still name it. Pass --ironic-db or a login";
   return same(tenant?.instance_uuid, instance)
-    ? "orphaned: Nova has no such instance, and Ironic's node names it"
+    ? "orphaned: Nova has no such instance, but Ironic's node names it"
     : null;
 }

@@ -34,7 +34,7 @@ export async function openTarget(
       ...place,
       question({ counts: { computes, instances, verdicts }, from, to }) {
         const rows = counted(computes + instances, "row");
-        return `Change ${rows} of ${place.database.shown}: ${counted(verdicts.move, "machine")} of ${names(from)} go to ${to.join(", ")}?`;
+        return `Change ${rows} of ${place.database.shown}: ${counted(verdicts.move, "machine")} of ${names(from)} move to ${to.join(", ")}?`;
       },
       move: (run, plan, sink) => performMoves(run, place, plan, sink),
       compare: (facts) => compareMoves(place, facts),

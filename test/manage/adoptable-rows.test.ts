@@ -83,11 +83,11 @@ test("Ironic's database lists what its API lists, and why not of the others", as
     const read = await runs(0, [...words, ...rows], cloud.how);
     assert.deepEqual(JSON.parse(read.out), JSON.parse(asked.out));
     // A database is asked by no login.
-    assert.equal(read.err, asked.err.replace(/, as far as this login sees: [^;]*/, ""));
+    assert.equal(read.err, asked.err.replace(/ A project's login sees [^.]*\./, ""));
     assert.ok(!read.out.includes("s3cret"));
   }
   const { out } = await runs(0, [...list, "--all", ...rows]);
-  assert.match(out, /cannot be looked up: nothing says where Neutron is/);
+  assert.match(out, /cannot be read: no endpoint of Neutron is known/);
   assert.deepEqual(writes(cloud), []);
 });
 

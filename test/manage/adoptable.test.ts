@@ -41,7 +41,7 @@ test("C-1: the list has active, free, classed nodes in service alone, with the p
       Ports: `${macOf(6)}, ${macOf(6)} ${uuidOf(3, 6)}`,
     },
   ]);
-  assert.match(err, /last error of 1 of them: n-6\./);
+  assert.match(err, /1 machine has a last error in Ironic: n-6\./);
   // The same by its other name.
   const other = await runs(0, ["adoptable", ...cloud.words, "-f", "json"], cloud.how);
   assert.equal(other.out, out);
@@ -60,16 +60,16 @@ test("a port that Neutron has not, or has otherwise, keeps its node from the lis
     [...list, "--all", ...cloud.words, "-f", "value", "-c", "Why not"],
     cloud.how,
   );
-  const twice = `VIF ${uuidOf(3, 5)} is named by more than one port`;
+  const twice = `VIF ${uuidOf(3, 5)} is attached to more than one port`;
   assert.deepEqual(out.trimEnd().split("\n"), [
     `VIF ${uuidOf(3, 1)} is not in Neutron`,
-    `VIF ${uuidOf(3, 2)} has MAC ${macOf(99)}, and the node ${macOf(2)}`,
+    `VIF ${uuidOf(3, 2)} has MAC ${macOf(99)}, but the node has ${macOf(2)}`,
     `VIF ${uuidOf(3, 3)} belongs to compute:nova a-server`,
-    `${twice}; VIF ${uuidOf(3, 5)} has MAC ${macOf(5)}, and the node ${macOf(4)}, ${macOf(44)}`,
+    `${twice}; VIF ${uuidOf(3, 5)} has MAC ${macOf(5)}, but the node has ${macOf(4)}, ${macOf(44)}`,
     twice,
   ]);
   const alone = await runs(0, [...list, "--all", ...cloud.words, "-f", "value", "-c", "Why not"]);
-  assert.match(alone.out, /^VIF \S+ cannot be looked up: nothing says where Neutron is$/m);
+  assert.match(alone.out, /^VIF \S+ cannot be read: no endpoint of Neutron is known$/m);
 });
 
 test("2,500 nodes with cards and bonds are listed by four listings' worth of calls", async (t) => {
@@ -132,5 +132,5 @@ test("a list without a machine says so, and what may hide them", async (t) => {
   const cloud = await six(t);
   cloud.fail(/\/v1\/nodes\?/, instead(200, { nodes: [] }));
   const listed = await runs(0, [...list, ...cloud.words], cloud.how);
-  assert.match(listed.err, /^0 machines, as far as this login sees: .*; --all lists/m);
+  assert.match(listed.err, /^0 machines\. A project's login sees .*\. --all also lists/m);
 });

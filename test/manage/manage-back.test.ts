@@ -52,7 +52,7 @@ test("a way back that does not see a port of its journal says so, and stays open
   cloud.network.delete(uuidOf(3, 1));
   const back = ["rollback", ...words, "--all", "--yes"];
   const { out, err } = await runs(2, back, cloud.how);
-  assert.match(out + err, /port 3\S+ was not given back: Neutron does not show it to this login/);
+  assert.match(out + err, /port 3\S+ was not restored: this login cannot see it in Neutron/);
   cloud.network.set(uuidOf(3, 1), hidden);
   await runs(0, back, cloud.how);
   assert.equal(dumped(cloud), before);
@@ -99,7 +99,7 @@ test("a way back that dies between its calls is gone on from by either way", asy
     if (nth === 1) {
       assert.equal(cloud.nodes.get(uuidOf(1, 1))?.maintenance, true, "or nothing is tried");
       const told = await run(["verify", ...words], cloud.how);
-      assert.match(told.out + told.err, /this run holds it in maintenance: run rollback again/);
+      assert.match(told.out + told.err, /it is in maintenance by this run: run rollback again/);
     }
     const again = await runs(0, manage, cloud.how);
     assert.doesNotMatch(again.out, /managed already/, `${nth}: ${again.out}`);
@@ -134,7 +134,7 @@ test("what somebody made of a machine whose record he deleted is his, and it is 
   );
   await runs(0, back, cloud.how);
   assert.deepEqual(writes(cloud), []);
-  assert.match((await runs(0, ["status", ...at])).out, /1 taken back/);
+  assert.match((await runs(0, ["status", ...at])).out, /1 rolled back/);
   await runs(0, manage, cloud.how);
   assert.deepEqual(node.instance_info, { traits: ["CUSTOM_B"] });
   await runs(0, back, cloud.how);
@@ -175,7 +175,7 @@ test("what cannot be taken back is said of its machine", async (t) => {
   const words = [...at, ...cloud.words];
   const ran = await run(["node", "manage", "n-1", "web-1", ...words], cloud.how);
   cloud.use(() => null);
-  assertRefusal({ ...ran, out: "" }, 4, "N2I-E370", /not today.*; not taken back: PUT of port/);
+  assertRefusal({ ...ran, out: "" }, 4, "N2I-E370", /not today.*; not rolled back: PUT of port/);
   await runs(0, ["rollback", ...words, "--all", "--yes"], cloud.how);
   assert.equal(dumped(cloud), before);
 });

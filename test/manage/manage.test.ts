@@ -64,7 +64,7 @@ test("C-9, C-13: a machine is given its record, shown, compared, and loses it wi
   const verified = await runs(0, ["verify", ...words], cloud.how);
   assert.match(verified.err, /Verify: 3 rows validated, 0 not as they should be/);
   const status = await runs(0, ["status", ...at]);
-  assert.match(status.out, /1 machine has its server record by this run/);
+  assert.match(status.out, /1 machine has a server record of this run/);
   const list = await runs(0, ["node", "list", "--adoptable", ...cloud.words], cloud.how);
   assert.equal(list.out.trim(), "");
 
@@ -75,7 +75,7 @@ test("C-9, C-13: a machine is given its record, shown, compared, and loses it wi
   await runs(0, ["unmanage", "n-1", ...words, "--yes"], cloud.how);
   assert.equal(dumped(cloud), before);
   const gone = await runs(0, ["status", ...at]);
-  assert.match(gone.out, /1 taken back/);
+  assert.match(gone.out, /1 rolled back/);
   assert.doesNotMatch(writes(cloud).join("\n"), /power|provision/);
 });
 
@@ -172,7 +172,7 @@ test("what stands against a machine is told, and a record's name that is taken",
   );
   assert.equal(dumped(cloud), one);
   const bare = await run(["node", "manage", "n-3", "web-3", ...words]);
-  assertRefusal({ ...bare, out: "" }, 4, "N2I-E370", /nothing says where Neutron is/);
+  assertRefusal({ ...bare, out: "" }, 4, "N2I-E370", /no endpoint of Neutron is known/);
 });
 
 test("a node that is given by its uuid is that one, though another is called so", async (t) => {
@@ -221,7 +221,7 @@ test("what the command line says wrong is told before anything is opened", async
     [["n", long], /name: 1 to 255/],
     [["n", "  "], /name: 1 to 255/],
     [["n", "a\u0007b"], /name: no control characters/],
-    [["n", "we b"], /name: letters, digits/],
+    [["n", "we b"], /name: Ironic accepts only letters, digits/],
     [["n", "a\u0007b", "--nova", "--flavor", "bm"], /name: no control characters/],
     [["n", uuidOf(1, 1)], /name: must not be a UUID/],
     [["n", "web", "--property", "a/b=c"], /metadata "a\/b": letters/],
@@ -253,7 +253,7 @@ test("machines of a file are managed several at a time, those that cannot be are
   const ran = await runs(3, [...words, "-f", "json", "--json"], cloud.how);
   const left = ran.err.split("\n").filter((line) => line.includes(uuidOf(1, 5)));
   assert.match(left[0] ?? "", /"manage\.start"/);
-  assert.match(left[1] ?? "", /"manage\.error".*"why":"it has instance other already"/);
+  assert.match(left[1] ?? "", /"manage\.error".*"why":"it already has instance other"/);
   const journal = readFileSync(join(at[1] ?? "", "journal.jsonl"), "utf8");
   assert.ok(!journal.includes(uuidOf(1, 5)), "of one that was left as it was found it has nothing");
   const rows = JSON.parse(ran.out) as readonly { readonly Result: string; readonly Why: string }[];
@@ -346,7 +346,7 @@ test("a file is read whole before the first call, and every fault in it is told"
       "i.csv",
       "node;name\nn-1;a\n",
       "N2I-E103",
-      /its cells are parted by semicolons, not by commas/,
+      /its cells are separated by semicolons, not by commas/,
     ],
     ["j.csv", "", "N2I-E103", /j.csv: it is empty/],
     ["k.csv", latin1, "N2I-E103", /it is not UTF-8 throughout/],

@@ -19,7 +19,7 @@ import { scene, serverOf, writes } from "./scene.ts";
 
 const UNSEEN: Fault = { done: false, says: { status: 404, text: '{"error_message":"no"}' } };
 const NO_SERVERS: Fault = { done: false, says: { status: 200, text: '{"servers":[]}' } };
-const WHY = /Ironic does not show node 1\S+1 to this login: use the login/;
+const WHY = /this login cannot see node 1\S+1 in Ironic: use the login/;
 
 /** A login that sees no node, and no server where that is said. */
 function hide({ cloud }: Scene, servers: boolean): void {
@@ -51,7 +51,7 @@ for (const [what, lines, servers] of [
 test("an answer without the node says nothing of it, and one that shows none says so", async (t) => {
   const { cloud, hands } = await novaScene(t);
   for (const [says, message] of [
-    [UNSEEN.says ?? null, /does not show node 1\S+1 to this login/],
+    [UNSEEN.says ?? null, /this login cannot see node 1\S+1/],
     [{ status: 200, text: "{}" }, /answered GET \S+ without the node; is a proxy in between\?/],
   ] as const) {
     cloud.use(() => ({ done: false, says }));
@@ -72,7 +72,7 @@ test("a rollback skips a machine whose node it does not see, lists it, and write
     assert.match(out + err, WHY);
     assert.match((await runs(2, ["verify", ...words], cloud.how)).out, WHY);
     assert.match((await runs(0, [...back, "--plan"], cloud.how)).out, WHY);
-    assert.match((await runs(0, ["status", ...at])).out, /1 taken back/);
+    assert.match((await runs(0, ["status", ...at])).out, /1 rolled back/);
     assert.equal(writes(cloud).length > 0, times === 1);
   }
   cloud.use(() => null);

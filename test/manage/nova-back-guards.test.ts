@@ -24,7 +24,7 @@ test("its server is not deleted once its real driver is back, at no try", async 
     // Between the look at its hardware and the word to Nova.
     if (faked && call.startsWith("GET /servers/")) at.cloud.node.driver = "ipmi";
   });
-  assert.match((await back(at)).join(), /not harmless on fake hardware: driver is ipmi/);
+  assert.match((await back(at)).join(), /not completely on fake hardware: driver is ipmi/);
   assert.ok(faked);
   assert.equal(at.cloud.servers.size, 1);
   assert.equal(at.cloud.node.maintenance, true);
@@ -45,12 +45,12 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
   [
     "it is being deployed anew",
     ({ node }) => Object.assign(node, { provision_state: "wait call-back" }),
-    /it is wait call-back, and was left active/,
+    /it is wait call-back, but the run left it active/,
   ],
   [
     "it is rescued",
     ({ node }) => Object.assign(node, { provision_state: "rescue" }),
-    /it is rescue, and was left active/,
+    /it is rescue, but the run left it active/,
   ],
   [
     "it was deployed anew, with another image",
@@ -60,7 +60,7 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
   [
     "its console is on",
     ({ node }) => Object.assign(node, { console_enabled: true }),
-    /its console is on, and Ironic exchanges no driver then: disable it first/,
+    /its console is enabled, so Ironic cannot change its driver: disable the console first/,
   ],
   [
     "somebody has it in maintenance",
@@ -75,12 +75,12 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
   [
     "it has volumes by now",
     ({ rules }) => Object.assign(rules, { volumes: [{ uuid: uuidOf(6, 1) }] }),
-    /it has volume targets since, which Nova would delete with its server: delete them first/,
+    /it now has volume targets, which Nova would delete with the server: delete them first/,
   ],
   [
     "this login does not see its server",
     ({ servers }) => servers.clear(),
-    /finds no such server in Nova: .* nova-compute undeploys the machine once it runs/,
+    /finds no such server in Nova: .* nova-compute undeploys the machine when it starts/,
   ],
 ];
 
@@ -105,7 +105,10 @@ test("a machine whose server was deleted while no nova-compute ran is not to be 
   Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
   node.maintenance = true;
   const why = (await back(at)).join();
-  assert.match(why, /powers it off and wipes it, in maintenance too: if the machine is to stay/);
+  assert.match(
+    why,
+    /powers the machine off and wipes it, also in maintenance: to keep the machine/,
+  );
   assert.match(why, new RegExp(`first unset its instance_uuid .*--instance-uuid ${ID}\\)`));
   assert.doesNotMatch(why, /start nova-compute/);
   Object.assign(node, { instance_uuid: null, maintenance: false });
@@ -171,7 +174,7 @@ test("a server by the same word that comes right before its driver is back keeps
   at.cloud.once(isLast, () => {
     at.cloud.servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
   });
-  assert.match((await back(at)).join(), /server late is there still; it stays on fake/);
+  assert.match((await back(at)).join(), /server late still exists; it stays on fake/);
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   at.cloud.use(() => null);
   await undone(at);
@@ -248,7 +251,7 @@ test("a node that Nova still offers gets no real driver back", async (t) => {
   const at = await begun(t, MADE);
   const offered = JSON.stringify({ inventories: { CUSTOM_GOLD: { total: 1, reserved: 0 } } });
   at.cloud.fail(/\/inventories$/, instead(200, offered));
-  assert.match((await back(at)).join(), /Nova offers it still.*leave its driver alone/);
+  assert.match((await back(at)).join(), /Nova still offers it.*leave its driver alone/);
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   at.cloud.use(() => null);
   await undone(at);

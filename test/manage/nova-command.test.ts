@@ -40,12 +40,12 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   const { driver = null } = cloud.node;
   cloud.node.driver = "fake-hardware";
   const found = await runs(2, ["verify", ...at], how);
-  assert.match(found.out, /it stands on fake hardware: nothing reaches its machine/);
+  assert.match(found.out, /its driver is fake-hardware: nothing reaches the machine/);
   cloud.node.driver = driver;
   const added = { id: uuidOf(3, 2), device_id: String(row?.Server) };
   cloud.others.set(added.id, added);
   const unmanaged = await runs(2, ["node", "unmanage", ID, ...at, "--yes"], how);
-  assert.match(unmanaged.out + unmanaged.err, /has port 3\S+2 since: detach it first/);
+  assert.match(unmanaged.out + unmanaged.err, /now has port 3\S+2: detach it first/);
   cloud.others.clear();
   await runs(0, ["rollback", ...at, "--all", "--yes"], how);
   assert.equal(cloud.dump(), before);
@@ -74,10 +74,7 @@ for (const [when, call, reaches] of [
     const ran = await run(words, how);
     assert.deepEqual([ran.status, open, reached], [4, false, reaches], ran.err);
     cloud.use(() => null);
-    assert.match(
-      ran.out,
-      /^left server \S+ is ACTIVE, powering-off; .*taken back, nothing stays$/m,
-    );
+    assert.match(ran.out, /^left server \S+ is ACTIVE, powering-off; .*rolled back$/m);
     assert.equal(cloud.dump(), before);
     await runs(0, words, how);
     await runs(0, ["rollback", ...at, "--all", "--yes"], how);
@@ -128,7 +125,7 @@ test("a server whose machine keeps its mark is not taken back, and the same comm
   const ran = await runs(3, words, how);
   const [server] = servers.keys();
   assert.match(ran.out, new RegExp(`${server}.*in service|in service.*${server}`));
-  assert.match(ran.out, /its mark stays: PATCH of node 1\S+ is refused/);
+  assert.match(ran.out, /its mark was not removed: PATCH of node 1\S+ is refused/);
   assert.match(ran.err, /Run the same command again: it removes this run's mark/);
   assert.deepEqual([servers.size, node.maintenance], [1, false]);
   cloud.use(() => null);
@@ -146,12 +143,12 @@ test("another flavor after a death is refused by --dry-run too, and what is take
   cloud.fail("GET /flavors/tin", instead(200, TIN));
   assert.equal(node.driver, "fake-hardware");
   const other = words.map((word) => (word === "gold" ? "tin" : word));
-  const begun = "it was begun with flavor gold: pass the same values, or it is taken back";
+  const begun = "it was started with flavor gold: pass the same values, or it is rolled back";
   const dry = await runs(4, [...other, "--dry-run"], how);
   assert.equal(dry.out, `left ${begun}\n`);
   assert.equal(node.driver, "fake-hardware");
   const ran = await run(other, how);
-  assert.equal(ran.out, `left ${begun}; taken back, nothing stays\n`);
+  assert.equal(ran.out, `left ${begun}; rolled back\n`);
   assert.equal(cloud.dump(), before);
   await runs(0, words, how);
 });
@@ -192,7 +189,7 @@ test("a machine whose network_interface is neutron gets its server where the cut
   Object.assign(cards[0] ?? {}, { extra: {}, internal_info: { tenant_vif_port_id: port.id } });
   const before = cloud.dump();
   const words = [...manage, ...NOVA, ...at];
-  assert.match((await runs(4, words, how)).err, /N2I-E370 .*give --accept-network-cut/);
+  assert.match((await runs(4, words, how)).err, /N2I-E370 .*pass --accept-network-cut/);
   assert.deepEqual([writes(cloud), cloud.dump()], [[], before]);
   const cut: unknown[] = [];
   cloud.use((call) => {
@@ -288,7 +285,7 @@ test("a run that makes servers in one project is none for a login of another, wh
   Object.assign(cloud.port, { device_id: "" });
   const [was, from] = [cloud.dump(), cloud.calls.length];
   project = "q";
-  const why = /makes servers in project p, and the login is of project q/;
+  const why = /creates servers in project p, but the login is for project q/;
   const back = ["rollback", "--all", "--yes", ...folder];
   for (const words of [
     back,

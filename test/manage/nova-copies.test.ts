@@ -77,7 +77,7 @@ test("its own server that is on another node by now is left, and named", async (
   const [server] = at.cloud.servers.values() as Iterable<Record<string, Json>>;
   assert.ok(server !== undefined);
   server[NODE] = uuidOf(1, 9);
-  assert.match((await back(at)).join(), /server 8\S+ is on node 1\S+9 by now/);
+  assert.match((await back(at)).join(), /server 8\S+ is now on node 1\S+9/);
   assert.equal(at.cloud.servers.size, 1);
 });
 

@@ -67,19 +67,19 @@ const image = (more: object, sizes: JsonObject = SIZES): Of => ({
 const port = (more: object): Of => ({ ...FIT, ports: new Map([["v", { ...PORT, ...more }]]) });
 
 const CASES: readonly (readonly [Of, RegExp])[] = [
-  [node({ console_enabled: true }), /its console is on/],
-  [node({ driver: FAKE }), /no machine is behind it/],
+  [node({ console_enabled: true }), /its console is enabled/],
+  [node({ driver: FAKE }), /which has no machine/],
   [node({ power_state: null }), /does not know whether it is on/],
   [node({ target_power_state: "power off" }), /target_power_state is power off/],
-  [{ ...FIT, unseen: ["firmware_interface"] }, /cannot be given back: firmware_interface/],
+  [{ ...FIT, unseen: ["firmware_interface"] }, /cannot be restored: firmware_interface/],
   [node({ fault: "power failure" }), /fault: power failure/],
-  [node({ parent_node: "c" }), /part of node c, which Ironic turns on before it/],
+  [node({ parent_node: "c" }), /parent is node c, which Ironic powers on first/],
   [
     node({ parent_node: "c", driver_info: { has_dedicated_power_supply: false } }),
-    /part of node c/,
+    /parent is node c/,
   ],
-  [{ ...FIT, children: ["a", "b"] }, /nodes are part of it, .* turns off before it.*: a, b/],
-  [node({ disable_power_off: true, power_state: "power off" }), /disable_power_off keeps Nova/],
+  [{ ...FIT, children: ["a", "b"] }, /it has child nodes, .* powers off first.*: a, b/],
+  [node({ disable_power_off: true, power_state: "power off" }), /disable_power_off prevents Nova/],
   [node({ conductor_group: "west" }), /not enabled on the conductors of its group/],
   [
     { ...FIT, conductors: [{ hostname: "c", group: "", alive: true, drivers: ["ipmi"] }] },
@@ -92,7 +92,7 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
     node({ driver_internal_info: { is_whole_disk_image: false, root_uuid_or_disk_id: "r" } }),
     /boots from the network/,
   ],
-  [node({ network_interface: "neutron" }), /give --accept-network-cut/],
+  [node({ network_interface: "neutron" }), /pass --accept-network-cut/],
   [
     node({ instance_info: { ...NODE.instance_info, configdrive: "******" } }),
     /its instance_info has secrets/,
@@ -104,32 +104,32 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [{ ...FIT, needs: null }, /Nova has no flavor bm/],
   [
     { ...FIT, needs: needs({ "resources:CUSTOM_GOLD": "2" }) },
-    /does not ask for resources:CUSTOM_GOLD=1/,
+    /does not request resources:CUSTOM_GOLD=1/,
   ],
-  [{ ...FIT, offered: null }, /no nova-compute has it/],
+  [{ ...FIT, offered: null }, /no nova-compute reports it/],
   [
     { ...FIT, needs: needs({ "resources1:CUSTOM_FPGA": "1" }, { ...SIZES, swap: 1025 }) },
-    /also asks for resources:CUSTOM_FPGA=1, resources:VCPU=4, resources:MEMORY_MB=512, resources:DISK_GB=12, which .*: set resources:CUSTOM_FPGA=0, resources:VCPU=0/,
+    /also requests resources:CUSTOM_FPGA=1, resources:VCPU=4, resources:MEMORY_MB=512, resources:DISK_GB=12, which .*: set resources:CUSTOM_FPGA=0, resources:VCPU=0/,
   ],
   [
     { ...FIT, needs: needs({ "resources:PCPU": "1", ...NO_SIZE, "resources:VCPU": "0" }, SIZES) },
-    /also asks for resources:PCPU=1, which/,
+    /also requests resources:PCPU=1, which/,
   ],
   [
     { ...node({ traits: [] }), needs: needs({ "trait:CUSTOM_RAID": "required" }) },
-    /says trait:CUSTOM_RAID=required, and its traits are none/,
+    /has trait:CUSTOM_RAID=required, but the node's traits are none/,
   ],
   [
     { ...node({ traits: ["CUSTOM_X"] }), needs: needs({ "trait:CUSTOM_X": "forbidden" }) },
-    /says trait:CUSTOM_X=forbidden, and its traits are CUSTOM_X/,
+    /has trait:CUSTOM_X=forbidden, but the node's traits are CUSTOM_X/,
   ],
   [
     capable({ boot_mode: "uefi" }, {}),
-    /says capabilities:boot_mode=uefi,.* has boot_mode unknown: if it is so, set it in properties.capabilities/,
+    /has capabilities:boot_mode=uefi,.* has boot_mode unknown: if the flavor is right, set the value in the node's properties.capabilities/,
   ],
   [
     capable({ boot_mode: "UEFI", secure_boot: "true" }, { properties: { capabilities: BIOS } }),
-    /capabilities:boot_mode=UEFI, capabilities:secure_boot=true, which Ironic would set on its machine, and the node has boot_mode bios, secure_boot false$/,
+    /capabilities:boot_mode=UEFI, capabilities:secure_boot=true, which Ironic would set on the machine, but the node has boot_mode bios, secure_boot false$/,
   ],
   [
     capable({ secure_boot: "false" }, asking('{"secure_boot": "True"}')),
@@ -147,13 +147,13 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [capable({ boot_option: "netboot" }, {}), /boot_option=netboot, .* has boot_option local$/],
   [{ ...FIT, interfaces: enabled({ network: "flat" }) }, /no network interface noop for fake/],
   [{ ...FIT, interfaces: enabled({ storage: "cinder" }) }, /no storage interface noop for fake/],
-  [node({ instance_info: { image_source: "http://i/x" } }), /no id of an image: give --image/],
-  [node({ instance_info: { image_source: "glance://x" } }), /no id of an image: give --image/],
-  [{ ...FIT, image: "none" }, /Glance has no image .*: give --image/],
-  [image({ status: "deactivated" }), /Glance says image \S+ is deactivated: give --image/],
-  [image({ status: "queued", size: null, min_ram: 9999 }), /Glance says image \S+ is queued/],
-  [image({ min_ram: 513 }), /image \S+ wants min_ram 513, flavor bm has 512$/],
-  [image({ min_disk: 11 }), /image \S+ wants min_disk 11, flavor bm has 10$/],
+  [node({ instance_info: { image_source: "http://i/x" } }), /not an image id: pass --image/],
+  [node({ instance_info: { image_source: "glance://x" } }), /not an image id: pass --image/],
+  [{ ...FIT, image: "none" }, /Glance has no image .*: pass --image/],
+  [image({ status: "deactivated" }), /image \S+ is deactivated in Glance: pass --image/],
+  [image({ status: "queued", size: null, min_ram: 9999 }), /image \S+ is queued in Glance/],
+  [image({ min_ram: 513 }), /image \S+ needs min_ram 513, flavor bm has 512$/],
+  [image({ min_disk: 11 }), /image \S+ needs min_disk 11, flavor bm has 10$/],
   [
     image({ size: 10 * GIB + 1 }),
     /image \S+ has 10737418241 bytes, flavor bm has a root disk of 10 GiB$/,
@@ -164,7 +164,7 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [port({ project_id: "q" }), /port v belongs to another project/],
   [
     { ...FIT, ports: new Map([["v", BLIND]]) },
-    /does not see binding:host_id of port v, which Nova clears: use an administrator's/,
+    /cannot read binding:host_id of port v, which Nova clears: use an administrator's login/,
   ],
 ];
 
@@ -223,10 +223,10 @@ test("of each port that cannot be its server's, everything that stands against i
     ["x", { ...PORT, device_id: "y" }],
   ]);
   assert.deepEqual(novaObjections({ ...FIT, ports }), [
-    `port v has MAC ${macOf(2)}, and the node ${macOf(1)}`,
+    `port v has MAC ${macOf(2)}, but the node has ${macOf(1)}`,
     "port v belongs to device x",
     "port v belongs to another project, and Nova would refuse it",
-    "this login does not see binding:host_id of port v, which Nova clears: use an administrator's",
+    "this login cannot read binding:host_id of port v, which Nova clears: use an administrator's login",
     "port w is not in Neutron",
     "port x belongs to device y",
   ]);

@@ -119,7 +119,10 @@ test("of two who give a machine a server at once one does at most, and nothing o
 test("an interface that stays real ends it before a word to a conductor, and nothing of it stays", async (t) => {
   const at = await scene(t);
   at.cloud.rules.keeps = "boot_interface";
-  assert.match((await forward(at)).join(), /not harmless .*boot_interface is ipxe/);
+  assert.match(
+    (await forward(at)).join(),
+    /not completely on fake hardware.*boot_interface is ipxe/,
+  );
   await undone(at);
   assert.deepEqual(
     at.cloud.calls.filter((call) => call.includes("/states/")),

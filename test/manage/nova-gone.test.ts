@@ -58,7 +58,7 @@ for (const [what, fields] of Object.entries(SINCE))
           const [before, from] = [JSON.stringify(node), calls.length];
           for (const say of words) {
             const why = (await say(at)).join();
-            assert.match(why, say === forward ? /^server 8\S+ is not on it any more$/ : /^$/);
+            assert.match(why, say === forward ? /^it no longer has server 8\S+$/ : /^$/);
           }
           assert.equal(
             JSON.stringify({
@@ -92,7 +92,7 @@ test("a machine whose server its user deletes while it is watched is not held, a
     },
   );
   const watched = { ...at, hands: { ...hands, watch: 9, clock } };
-  assert.match((await forward(watched)).join(), /not on it any more; it is not held/);
+  assert.match((await forward(watched)).join(), /no longer has server 8\S+; it is not held/);
   assert.deepEqual([node.maintenance, node.instance_uuid], [false, RIVAL]);
   await back({ ...at, hands });
   assert.deepEqual([node.maintenance, node.extra], [false, { rack: 1 }]);
@@ -118,7 +118,7 @@ test("a server that its user deletes while it is held for a change of his leaves
     const was = JSON.stringify(port);
     for (const say of words) {
       const why = (await say(at)).join();
-      assert.match(why, say === forward ? /is not on it any more/ : /^$/);
+      assert.match(why, say === forward ? /it no longer has server/ : /^$/);
     }
     assert.deepEqual([node.maintenance, node.extra], [false, { rack: 1 }]);
     assert.equal(JSON.stringify(port), was);
@@ -139,7 +139,7 @@ test("a run whose end is recorded makes nothing anew of a machine that lost its 
   const [before, from] = [at.cloud.dump(), at.cloud.calls.length];
   assert.match(
     (await forward(at)).join(),
-    /server 8\S+ is not on it any more: run node unmanage \S+, then manage it again/,
+    /it no longer has server 8\S+: run node unmanage \S+, then manage it again/,
   );
   assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.dump(), before);

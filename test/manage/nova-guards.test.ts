@@ -71,21 +71,24 @@ const MEANWHILE: readonly Meanwhile[] = [
   ...meanwhile("once it is free", [FREED, NODE], RELEASED, {
     "its real driver is back, and it is off,": [
       set({ driver: "ipmi", power_state: "power off" }),
-      /not harmless on fake hardware: driver is ipmi/,
+      /not completely on fake hardware: driver is ipmi/,
     ],
   }),
   ...meanwhile("once it is held", [HOLD, NODE], FREED, {
-    "another has it": [set({ instance_uuid: RIVAL }), /changed meanwhile: it has instance/],
+    "another has it": [set({ instance_uuid: RIVAL }), /changed in the meantime: it has instance/],
     "it has an allocation": [
       set({ allocation_uuid: RIVAL }),
-      /changed meanwhile: it has allocation/,
+      /changed in the meantime: it has allocation/,
     ],
     "it is protected": [
       set({ protected: true }),
-      /changed meanwhile: protected is true, and was false/,
+      /changed in the meantime: protected is true, and was false/,
     ],
-    "it is rescued": [set({ provision_state: "rescue" }), /changed meanwhile: it is rescue/],
-    "its instance_info is other": [set({ instance_info: {} }), /changed meanwhile: instance_info/],
+    "it is rescued": [set({ provision_state: "rescue" }), /changed in the meantime: it is rescue/],
+    "its instance_info is other": [
+      set({ instance_info: {} }),
+      /changed in the meantime: instance_info/,
+    ],
   }),
   ...meanwhile("before its driver is exchanged", [HOLD, PORT], /reset_interfaces/, {
     "somebody ends its maintenance": [
@@ -140,7 +143,7 @@ const MEANWHILE: readonly Meanwhile[] = [
 const STOPPED: Meanwhile = [
   "its real driver is back while Nova stops its server",
   after([TURNED, /servers/], set({ driver: "ipmi" })),
-  /not harmless on fake hardware: driver is ipmi/,
+  /not completely on fake hardware: driver is ipmi/,
   TURNED,
 ];
 
@@ -225,14 +228,14 @@ for (const [what, fault] of Object.entries({
         return { done: false, says: fault };
       });
     fails();
-    assert.match((await forward(at)).join(), /^its mark stays: (?!.*held)/);
+    assert.match((await forward(at)).join(), /^its mark was not removed: (?!.*held)/);
     // Its user goes on with his machine, and the same command comes once more.
     const theirs = { power_state: "power off", provision_state: "rebuild", instance_info: {} };
     Object.assign(node, theirs);
     at.cloud.machine.power_state = "power off";
     at.cloud.port.dns_name = "theirs";
     const before = at.cloud.dump();
-    assert.match((await forward(at)).join(), /^its mark stays/);
+    assert.match((await forward(at)).join(), /^its mark was not removed/);
     assert.equal(at.cloud.dump(), before);
     at.cloud.use(() => null);
     assert.deepEqual(await forward(at), []);
@@ -253,7 +256,7 @@ for (const isHeld of [true, false])
     assert.equal(node.driver, "fake-hardware");
     at.cloud.use(() => null);
     if (!isHeld) Object.assign(node, { maintenance: false, maintenance_reason: null });
-    assert.match((await forward(at)).join(), /its way back was begun.*it is held/);
+    assert.match((await forward(at)).join(), /its rollback was started.*it is held/);
     assert.deepEqual(await back(at), []);
     assert.equal(servers.size, 0);
   });

@@ -36,7 +36,7 @@ test("a server that its user stops and starts while it is watched stays his, and
   assert.deepEqual([ran.status, stage], [5, "started"], ran.err);
   assert.match(
     ran.out,
-    /power_state is power off, and was .*; it is held in maintenance; not taken back: its user may be using/,
+    /power_state is power off, and was .*; it is held in maintenance; not rolled back: its user may be using/,
   );
   assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", true, 1]);
   assert.match(ran.err, /Servers on these nodes may be in use: .* then run the same command/);
@@ -72,7 +72,7 @@ test("what is refused once somebody asked to stop is held, and told as not taken
   });
   const ran = await started.ended;
   assert.equal(ran.status, 5, ran.err);
-  assert.match(ran.out, /not today.*; not taken back: the command was stopped before/);
+  assert.match(ran.out, /not today.*; not rolled back: the command was stopped before/);
   assert.deepEqual([node.driver, node.maintenance], ["fake-hardware", true]);
   cloud.use(() => null);
   await runs(0, ["rollback", ...at, "--all", "--yes"], how);
@@ -158,7 +158,7 @@ test("a machine whose way back died on fake hardware is not let go, whoever give
   assert.deepEqual([node.driver, node.provision_state], ["fake-hardware", "available"]);
   for (const [name, value] of Object.entries(real))
     if (/^driver$|_interface$/.test(name)) node[name] = value;
-  assert.match((await back(at)).join(), /it is available, and was left active/);
+  assert.match((await back(at)).join(), /it is available, but the run left it active/);
   assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
   assert.match((await forward(at)).join(), /it stays on fake hardware; it is held/);
   assert.deepEqual(await back(at), []);
@@ -199,7 +199,7 @@ for (const [what, was, said] of [
     const since = at.cloud.calls.length;
     assert.match(
       (await back(at)).join(),
-      /it has changed since: protected.* is .*change it back first/,
+      /it has changed since: protected.* is .*Change it back first/,
     );
     assert.deepEqual(at.cloud.calls.slice(since).filter(isWrite), []);
   });

@@ -43,7 +43,7 @@ test("a machine that was never out of maintenance with its server is not let go 
   ownDriver(at, real);
   assert.match(
     (await back(at)).join(),
-    /it is available, and was left active: if its machine is free/,
+    /it is available, but the run left it active: if the machine is free/,
   );
   assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
   // As it is told to.
@@ -80,7 +80,7 @@ test("one whose user deletes his server as its way back begins is not held", asy
   const [seen = assert.fail()] = await part.inspect([change], false);
   at.cloud.once(/os-interface/, () => Object.assign(node, { instance_uuid: null, ...DELETING }));
   const done = await part.perform(change, seen, () => Promise.resolve());
-  assert.match(done.why.join(), /is not on it any more/);
+  assert.match(done.why.join(), /it no longer has server/);
   assert.equal(node.maintenance, false);
 });
 
@@ -149,7 +149,7 @@ test("one whose maintenance ends while its way back begins is its user's", async
     const steps: unknown[] = [];
     const done = await part.perform(way, seen, async (act) => void steps.push(act?.step));
     assert.equal(done.inService, true);
-    assert.match(done.why.join(), /somebody ended its maintenance meanwhile/);
+    assert.match(done.why.join(), /its maintenance was ended during the rollback/);
     assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", false, 1]);
     assert.ok(steps.includes("out"), String(steps));
   }

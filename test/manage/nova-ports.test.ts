@@ -13,7 +13,7 @@ test("what was begun with one port is not gone on with by another", async (t) =>
   const at = await begun(t, 2);
   const before = at.cloud.dump();
   const other = { ...at, hands: { ...at.hands, portsOf: () => [uuidOf(3, 9)] } };
-  assert.match((await forward(other)).join(), /begun with port 3.*give the same ports/);
+  assert.match((await forward(other)).join(), /started with port 3.*use the same ports/);
   assert.equal(at.cloud.dump(), before);
 });
 
@@ -22,7 +22,10 @@ test("a way back that does not see a port of its journal says so, and is not at 
   at.cloud.fail(/^GET \/v2.0\/ports\/3/, NO_PORT);
   // The second time nothing else of it is left.
   for (let times = 1; times <= 2; times += 1)
-    assert.match((await back(at)).join(), /port 3.* was not given back: Neutron does not show it/);
+    assert.match(
+      (await back(at)).join(),
+      /port 3.* was not restored: this login cannot see it in Neutron/,
+    );
   at.cloud.use(() => null);
   // It is somebody else's by then: its port alone is given back.
   const theirs = { image_source: "theirs" };
@@ -40,7 +43,7 @@ test("a way back that does not see a port of its journal says so, and is not at 
 test("a port that is asked for once its driver is exchanged is not left out without a word", async (t) => {
   const at = await begun(t, 5);
   const other = { ...at, hands: { ...at.hands, portsOf: () => [uuidOf(3, 1), uuidOf(3, 9)] } };
-  assert.match((await forward(other)).join(), /made without port 3\S+9: run rollback/);
+  assert.match((await forward(other)).join(), /created without port 3\S+9: run rollback/);
   assert.equal(at.cloud.servers.size, 0);
   await undone(at);
 });
@@ -58,9 +61,9 @@ for (const lines of [1, 2, 5])
     const was = at.cloud.dump();
     const { askedOf } = at.hands;
     for (const [wish, why] of [
-      [{ flavor: "tin" }, /begun with flavor gold: pass the same values, or it is taken back/],
-      [{ image: uuidOf(5, 9) }, /begun with image 5\S+1: pass the same/],
-      [{ image: null }, /begun with image 5\S+1: pass the same/],
+      [{ flavor: "tin" }, /started with flavor gold: pass the same values, or it is rolled back/],
+      [{ image: uuidOf(5, 9) }, /started with image 5\S+1: pass the same/],
+      [{ image: null }, /started with image 5\S+1: pass the same/],
     ] as const) {
       const other: typeof askedOf = (...words) => ({ ...askedOf(...words), ...wish });
       const asked = { ...at, hands: { ...at.hands, askedOf: other } };
@@ -85,7 +88,7 @@ function addNetwork({ cloud: { servers, cards, others } }: Scene): () => void {
   };
 }
 
-const NOT_Q = /server 8\S+ has port 3\S+2 since: detach it first \(openstack server remove port 8/;
+const NOT_Q = /server 8\S+ now has port 3\S+2: detach it first \(openstack server remove port 8/;
 
 test("a port that its server got since is not deleted with it: nothing is written before it is detached", async (t) => {
   const at = await begun(t);
@@ -205,7 +208,7 @@ test("a login that does not see what Nova clears of a port is refused before any
     const shown = Object.entries(port).filter(([name]) => !name.startsWith("binding:"));
     return instead(200, { port: Object.fromEntries(shown) });
   };
-  const why = /this login does not see binding:host_id of port 3\S+1, which Nova clears/;
+  const why = /this login cannot read binding:host_id of port 3\S+1, which Nova clears/;
   at.cloud.use(blind);
   assert.match((await forward(at)).join(), why);
   assert.deepEqual([at.cloud.dump() === at.before, writes(at.cloud, 0)], [true, []]);

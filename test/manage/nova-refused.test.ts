@@ -24,7 +24,7 @@ test("what the adapter needs and nobody says is named, before any write", async 
   const tin = [...manage, "--nova", "--flavor", "tin", ...at];
   assert.match((await run(tin, how)).err, /N2I-E370 .*Nova has no flavor tin/);
   const image = [...manage, ...NOVA, "--image", "debian", ...at];
-  assertRefusal(await run(image, how), 64, "N2I-E100", /nothing says where the image service is/);
+  assertRefusal(await run(image, how), 64, "N2I-E100", /no endpoint of the image service is known/);
   const zone = [...manage, ...NOVA, "--availability-zone", "nova:bm-1", ...at];
   assertRefusal(await run(zone, how), 64, "N2I-E100", /neither ZONE nor ZONE:HOST:NODE/);
   assert.deepEqual(writes(cloud), []);
@@ -44,9 +44,9 @@ test("an image that Nova makes no server of the flavor with is refused before an
   const words = (...more: readonly string[]) => [...manage, ...NOVA, ...more, ...at, "--dry-run"];
   await runs(0, words(), { env });
   for (const [what, why] of [
-    [{ status: "deactivated" }, /Glance says image \S+ is deactivated: give --image/],
-    [{ min_ram: 4096 }, /image \S+ wants min_ram 4096, flavor gold has 2048/],
-    [{ min_disk: 20 }, /image \S+ wants min_disk 20, flavor gold has 10/],
+    [{ status: "deactivated" }, /image \S+ is deactivated in Glance: pass --image/],
+    [{ min_ram: 4096 }, /image \S+ needs min_ram 4096, flavor gold has 2048/],
+    [{ min_disk: 20 }, /image \S+ needs min_disk 20, flavor gold has 10/],
     [{ size: 2 ** 34 }, /image \S+ has 17179869184 bytes, flavor gold has a root disk of 10 GiB/],
   ] as const) {
     const fit = { ...image };
@@ -128,7 +128,7 @@ test("a port of the machine that --port does not name is refused, before any wri
   const before = cloud.dump();
   const words = [...manage, ...NOVA, "--port", own, ...at];
   const ran = await runs(4, words, how);
-  assert.match(ran.err, /N2I-E370 .*VIF 3\S+2 is attached to it, and is not named/);
+  assert.match(ran.err, /N2I-E370 .*VIF 3\S+2 is attached to it, but not in the request/);
   assert.deepEqual([writes(cloud), cloud.dump()], [[], before]);
   await runs(0, [...words, "--port", other, "--dry-run"], how);
 });
@@ -172,7 +172,7 @@ const REFUSED: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp
     ({ rules }) => {
       rules.volumes = [{ uuid: uuidOf(6, 1), volume_type: "iscsi", boot_index: 0 }];
     },
-    /it has volumes, which Nova would take from it/,
+    /it has volumes, which Nova would remove/,
   ],
   [
     "has a port of another project",
@@ -187,7 +187,7 @@ const REFUSED: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp
       rules.speaks = "1.999";
       rules.newer = { parent_node: uuidOf(1, 7) };
     },
-    /it is part of node 1\S+7, which Ironic turns on before it, on fake hardware too/,
+    /its parent is node 1\S+7, which Ironic powers on first, also with fake hardware/,
   ],
   [
     "has parts, which Ironic turns off with it",
@@ -195,7 +195,7 @@ const REFUSED: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp
       rules.speaks = "1.83";
       rules.children = [{ uuid: uuidOf(1, 8) }];
     },
-    /nodes are part of it, which Ironic turns off before it, on fake hardware too: 1\S+8/,
+    /it has child nodes, which Ironic powers off first, also with fake hardware: 1\S+8/,
   ],
   [
     "has an interface that is newer than what is known",
@@ -203,7 +203,7 @@ const REFUSED: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp
       rules.speaks = "1.999";
       rules.newer = { firmware_interface: "no-firmware", later_interface: "x" };
     },
-    /would reset what cannot be given back: .*later_interface/,
+    /would reset fields that cannot be restored: .*later_interface/,
   ],
 ];
 
@@ -248,7 +248,7 @@ test("flavor and image are known by their names too, and the journal has their i
   assert.match((await run(words("bm", "debian"), { env })).err, /Nova has no flavor bm\b/);
   assert.deepEqual(writes(cloud), []);
   const left = await run(words("bm.gold", "debian"), { env });
-  assert.match(left.out + left.err, /taken back, nothing stays/);
+  assert.match(left.out + left.err, /rolled back/);
   const journal = readFileSync(join(at[1] ?? "", "journal.jsonl"), "utf8");
   const [, flavor, image] =
     /"step":"hold".*"flavor":"([^"]*)","image":"([^"]*)"/.exec(journal) ?? [];
@@ -258,7 +258,7 @@ test("flavor and image are known by their names too, and the journal has their i
   assert.match((await run(words("bm.gold", "debian"), { env })).err, /N2I-E210/);
   refuses = null;
   images.push({ ...debian, id: uuidOf(5, 8) });
-  const twice = /more than one; machines of this run were begun with image 5\S+7: pass that id/;
+  const twice = /more than one; machines of this run were started with image 5\S+7: pass that id/;
   assertRefusal(await run(words("bm.gold", "debian"), { env }), 64, "N2I-E100", twice);
   await runs(0, words("bm.gold", debian.id), { env });
   await runs(0, ["rollback", ...at, "--all", "--yes"], { env });

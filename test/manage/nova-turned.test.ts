@@ -101,7 +101,7 @@ for (const was of STATES)
       });
       const why = (await say(at)).join();
       assert.match(why, new RegExp(`power_state is ${other}, and was ${was}`));
-      const told = /start server 8\S+ through Nova now, or Nova's power sync switches/.test(why);
+      const told = /start server 8\S+ through Nova now, or Nova's power sync powers/.test(why);
       assert.equal(told, other === "power on", why);
       const { driver, power_state, maintenance } = node;
       assert.deepEqual([driver, power_state, maintenance], ["ipmi", other, true]);
@@ -137,7 +137,7 @@ for (const [what, task, says, told] of [
     "Nova refuses to say",
     null,
     { status: 400, text: '{"badRequest":{"message":"x"}}' },
-    "see that Nova does not stop server 8",
+    "check that Nova does not stop server 8",
   ],
   ["Nova stops its server already", "powering-off", null, "start server 8"],
   ["Nova starts its server already", "powering-on", null, ""],
@@ -162,7 +162,7 @@ for (const [what, task, says, told] of [
     const why = (await back(at)).join();
     assert.match(why, /power_state is power on, and was power off/);
     assert.equal(why.includes(told), true, why);
-    assert.equal(/see that Nova|start server/.test(why), told !== "", why);
+    assert.equal(/check that Nova|start server/.test(why), told !== "", why);
     assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", true, 1]);
     assert.ok(at.cloud.heard.splice(0).every((one) => one.startsWith("stopped by Nova")));
   });
@@ -174,7 +174,7 @@ const OTHERS: readonly (readonly [string, JsonObject, RegExp])[] = [
   [
     "another image",
     { instance_info: { image_source: "other" } },
-    /changed meanwhile: .*(instance_info|image)/,
+    /changed in the meantime: .*(instance_info|image)/,
   ],
   ["an instance", { instance_uuid: RIVAL }, /it has instance/],
   ["an allocation", { allocation_uuid: RIVAL }, /it has (instance|allocation)/],

@@ -43,7 +43,7 @@ async function endsInError(t: TestContext, at: RealScene): Promise<void> {
     const env = { ...at.env, OS_NETWORK_ENDPOINT_OVERRIDE: await before(at.neutron.url) };
     const asked = ["node", "manage", "n-6", "web-error", ...run, "-f", "value", "-c", "Why"];
     const { out } = await runs(4, asked, { env });
-    assert.match(out, /silver.*taken back, nothing stays/s);
+    assert.match(out, /silver.*rolled back/s);
   } finally {
     await classed("gold");
     await db.destroy();
@@ -245,7 +245,7 @@ async function listed(at: RealScene): Promise<void> {
     rows(all.out).map((row) => row["Why not"]),
     [
       "",
-      `it has instance ${uuidOf(9, 2)} already`,
+      `it already has instance ${uuidOf(9, 2)}`,
       "it has no resource class",
       "it is available, not active",
       "it is in maintenance: a fan",

@@ -30,7 +30,7 @@ test("where nothing says where Neutron is, no port is said not to be there", asy
   const { ask, cloud, before } = await servedScene(t, 1, { env });
   const refused = await ask("POST /v1/servers/manage", BODY);
   assert.equal(refused.status, 503, said(refused));
-  assert.match(said(refused), /Nothing says where Neutron is/);
+  assert.match(said(refused), /No endpoint of Neutron is known/);
   assert.equal(dumped(cloud), before);
 });
 
@@ -107,7 +107,7 @@ test("what a request cannot take back is the service's fault, and the next one t
   });
   const stays = await ask("POST /v1/servers/manage", BODY);
   assert.equal(stays.status, 503);
-  assert.match(said(stays), /not taken back: PUT of port/);
+  assert.match(said(stays), /not rolled back: PUT of port/);
   cloud.use(() => null);
   assert.equal((await ask("POST /v1/servers/manage", BODY)).status, 201);
   await end();

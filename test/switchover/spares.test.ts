@@ -56,7 +56,7 @@ test("spares are listed by the machines whose place they can take, the classes w
       Candidates: "s-12, s-11",
     },
   ]);
-  assert.match(err, /^1 in manageable or enroll are no spares: s-13 \(it is retired\)$/m);
+  assert.match(err, /^1 node in manageable or enroll cannot be a spare: s-13 \(it is retired\)$/m);
   const named = await runs(0, ["node-switchover", "--spares", ...cloud.words, "-f", "json"]);
   assert.deepEqual([named.out, named.err], [out, err], "as the specification calls it");
   const all = await runs(0, [...list, "--all", ...cloud.words, "-f", "csv"]);
@@ -86,7 +86,7 @@ test("with --need a class that has fewer spares ends it with 2, and is told", as
     await run([...list, "--need", "1", ...cloud.words]),
     4,
     "N2I-E326",
-    /no active machine boots from a volume/,
+    /this login can see no active machine that boots from a volume/,
   );
   await runs(0, [...list, ...cloud.words]);
 });

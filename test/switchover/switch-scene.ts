@@ -160,5 +160,5 @@ export async function faults({ service, run, nova }: Scene): Promise<readonly st
 
 /** What a rollback says last, where it leaves something. */
 export function marksStay(...nodes: readonly string[]): string {
-  return `the mark stays on ${nodes.join(" and ")}: run rollback again, or remove it with openstack baremetal node unset UUID --extra ${SWITCH_MARK}`;
+  return `the mark is still on ${nodes.join(" and ")}: run rollback again, or remove it with openstack baremetal node unset UUID --extra ${SWITCH_MARK}`;
 }

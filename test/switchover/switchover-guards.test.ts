@@ -52,7 +52,7 @@ test("a destination that is deleted amid it does not keep the source from gettin
   await forward(at, { until: "switchover-volumes" });
   at.cloud.nodes.delete(SPARE);
   const { halted } = await forward(at);
-  assert.match(halted?.position?.why.join() ?? "", /is gone: somebody deleted it/);
+  assert.match(halted?.position?.why.join() ?? "", /node \S+ .*was deleted/);
   assert.deepEqual(await back(at), []);
   const { driver_internal_info: _, last_error: __, ...now } = at.cloud.nodes.get(SOURCE) ?? {};
   const { driver_internal_info: ___, last_error: ____, ...was } = before ?? {};
@@ -88,11 +88,11 @@ test("a machine that is on is not switched off as a spare unless somebody names 
   Object.assign(spare, { provision_state: "manageable", power_state: "power on" });
   Object.assign(cloud.machines.get(SPARE) ?? {}, { on: true });
   const passed = await run(["node", "switchover", "n-1", ...own], how);
-  assertRefusal({ ...passed, out: "" }, 4, "N2I-E387", /1 that are not off were passed over/);
+  assertRefusal({ ...passed, out: "" }, 4, "N2I-E387", /1 node that is not off was skipped/);
   // What is in enroll is asked first.
   Object.assign(spare, { provision_state: "enroll", power_state: null });
   const asked = await run(["node", "switchover", "n-1", ...own], how);
-  assertRefusal({ ...asked, out: "" }, 4, "N2I-E384", /is on, and nobody named it/);
+  assertRefusal({ ...asked, out: "" }, 4, "N2I-E384", /is on, and it was not named/);
   assert.deepEqual(cloud.told, []);
   assert.equal(cloud.nodes.get(SOURCE)?.power_state, "power on");
   await runs(0, ["node", "switchover", "n-1", "s-1", ...own], how);
@@ -111,7 +111,7 @@ const WRONG: readonly (readonly [
       targets.set(uuidOf(5, 9), { ...targets.get(uuidOf(5, 1)), uuid: uuidOf(5, 9), node_uuid }),
     ["n-1", "s-1"],
     "N2I-E382",
-    /its volume v-0 is of node \S+ too/,
+    /its volume v-0 also belongs to node \S+/,
   ],
   [
     ({ targets }) => Object.assign(targets.get(uuidOf(5, 2)) ?? {}, { boot_index: 0 }),
@@ -197,7 +197,7 @@ test("a rollback that leaves what somebody changed since names it, and ends with
   Object.assign(cloud.nodes.get(SPARE) ?? {}, { description: "mine now" });
   const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
   const { out, err } = await runs(2, back, how);
-  assert.match(out + err, new RegExp(`description of node ${SPARE} was changed by somebody else`));
+  assert.match(out + err, new RegExp(`description of node ${SPARE} was changed by others`));
   assert.equal(cloud.nodes.get(SPARE)?.description, "mine now");
   assert.equal(cloud.nodes.get(SOURCE)?.instance_uuid, PLAN.instance_uuid);
 });

@@ -52,7 +52,7 @@ test("without another spare the same command says so, and everything stays as it
   const before = switchedDump(cloud);
   loses(cloud, LOSSES.find(({ what }) => what === "given an instance") ?? assert.fail());
   const words = ["node", "switchover", "n-1", ...own];
-  assertEnded(await run(words, how), 11, "N2I-E381", /Run the same command again. It chooses/);
+  assertEnded(await run(words, how), 11, "N2I-E381", /Run the same command again to choose/);
   assertEnded(await run(words, how), 4, "N2I-E387", /no suitable destination for n-1/);
   restored(cloud);
   assert.equal(switchedDump(cloud), before);
@@ -107,7 +107,7 @@ test("a spare that is lost after half a rollback is rolled back, and the same co
   Object.assign(cloud.nodes.get(SPARE) ?? {}, { provision_state: "available" });
   const again = await run(words, how);
   assertEnded(again, 11, "N2I-E381", /is available, expected manageable/);
-  assert.match(again.err, /Run the same command again. It chooses a spare/);
+  assert.match(again.err, /Run the same command again to choose another spare/);
   assert.deepEqual([writesTo(cloud, next), cloud.told], [[], ["n-1 soft", "n-1 on"]]);
   assert.equal(switchedIn(await entriesOf(path)), null);
   assert.match((await runs(0, words, how)).out, new RegExp(`runs on ${next} `));
@@ -117,7 +117,7 @@ test("a spare that is lost after half a rollback is rolled back, and the same co
 const HELD = [
   [{ reservation: "h" }, /is locked by host h/, "rollback"],
   // Somebody provided it, and it is cleaned for an hour.
-  [{ provision_state: "cleaning" }, /is on its way to another state: cleaning/, "the same command"],
+  [{ provision_state: "cleaning" }, /is in a transitional state: cleaning/, "the same command"],
 ] as const;
 
 /** Somebody has the first spare from its first look after our mark on. */
@@ -138,14 +138,14 @@ test("the mark on a lost spare that cannot be changed stays, and the same comman
     assertEnded(ran, 5, "N2I-E301", why);
     assert.match(
       ran.err,
-      /not taken back: .*Resolve the items listed, then: nova2ironic rollback /s,
+      /not rolled back: .*Resolve the items listed, then: nova2ironic rollback /s,
     );
     assert.deepEqual(cloud.nodes.get(SOURCE)?.extra, { "a/b~": 1, rack: 7 });
     assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []]);
     const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
     const left = await runs(2, back, how);
     assert.match(left.out, new RegExp(`Rollback: 2 left[^]*PATCH of node ${SPARE} is refused`));
-    assert.match(left.out, new RegExp(`the mark stays on ${SPARE}: .*node unset UUID --extra`));
+    assert.match(left.out, new RegExp(`the mark is still on ${SPARE}: .*node unset UUID --extra`));
     cloud.use(() => null);
     restored(cloud);
     if (later === "rollback") {
@@ -206,7 +206,7 @@ test("a spare that somebody deletes before the source is powered off is rolled b
       const before = structuredClone(cloud.nodes.get(SOURCE));
       deleted(cloud, moment());
       const ran = await runs(4, ["node", "switchover", "n-1", ...named, ...own], how);
-      assert.match(ran.err, /N2I-E384 node \S+ \(s-1\) is gone: somebody deleted it/, what);
+      assert.match(ran.err, /N2I-E384 node \S+ \(s-1\) was deleted/, what);
       assert.deepEqual([cloud.nodes.get(SOURCE), cloud.told], [before, []], what);
       assert.match((await runs(0, ["status", "--run", path])).out, /ROLLED_BACK/, what);
       const again = named.map(() => "t-1");
@@ -227,7 +227,7 @@ test("once the source is off, a spare that is deleted gives everything back, or 
     Object.assign(cloud.machines.get(SPARE) ?? {}, { on: isOn });
     deleted(cloud, (call) => call === `PUT /v1/nodes/${SOURCE}/maintenance`);
     const ran = await runs(1, ["node", "switchover", "n-1", ...options, ...own], how);
-    assert.match(ran.err, /N2I-E389 node \S+ \(s-1\) is gone: somebody deleted it/);
+    assert.match(ran.err, /N2I-E389 node \S+ \(s-1\) was deleted/);
     const source = cloud.nodes.get(SOURCE);
     assert.deepEqual(
       [source?.power_state, source?.maintenance, source?.extra, source?.instance_uuid],
@@ -241,12 +241,12 @@ test("once the source is off, a spare that is deleted gives everything back, or 
   const { cloud, how, own } = late;
   deleted(cloud, (call) => call === LOOKS && cloud.nodes.get(SPARE)?.name === "n-1");
   const ran = await runs(5, ["node", "switchover", "n-1", "s-1", ...own], how);
-  const lost = `N2I-E301 .*is gone: somebody deleted it; not taken back: volume target ${uuidOf(5, 1)} is gone`;
+  const lost = `N2I-E301 .*was deleted; not rolled back: volume target ${uuidOf(5, 1)} was deleted`;
   assert.match(ran.err, new RegExp(lost));
   assert.match(ran.err, /Resolve the items listed, then: nova2ironic rollback .*--all/);
   assert.doesNotMatch(
     ran.err,
-    new RegExp(`node ${SPARE} is gone`),
+    new RegExp(`node ${SPARE} was deleted`),
     "nothing of it is to be given back",
   );
   assert.deepEqual(

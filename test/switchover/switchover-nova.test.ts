@@ -181,7 +181,7 @@ testOnce(
       [() => db("compute_nodes").where({ id: 2 }).del(), /0 live compute nodes of node \S+11/],
       [
         () => db("compute_nodes").where({ id: 2 }).update({ hypervisor_type: "QEMU" }),
-        /its compute node is of QEMU/,
+        /its compute node has hypervisor_type QEMU/,
       ],
       [
         () =>
@@ -215,7 +215,7 @@ testOnce("words about Nova that do not go together are refused", async (t) => {
   for (const [words, code, why] of [
     [["--placement"], 64, /--placement needs --nova-db/],
     [["--nova-db", "env:X", "--leave-nova"], 64, /exclude each other/],
-    [[], 4, /N2I-E385 .*a server of Nova/],
+    [[], 4, /N2I-E385 .*a Nova server/],
   ] as const) {
     const ran = await goes(...words);
     assert.equal(ran.status, code, ran.err);

@@ -89,7 +89,7 @@ test("the mark of a switchover that lost its source before it changed anything i
 test("a node whose mark is gone without another switchover is named, and the other keeps its mark", async (t) => {
   for (const [victim, own, why, told] of [
     [SOURCE, SPARE, "was on before; power it on by hand: Failed", ["s-1 on"]],
-    [SPARE, SOURCE, `is not powered on: node ${SPARE} is not marked`, ["n-1 on"]],
+    [SPARE, SOURCE, `is not powered on: node ${SPARE} no longer has the mark`, ["n-1 on"]],
   ] as const) {
     const at = await scene(t);
     Object.assign(nodeOf(at, SPARE), { provision_state: "manageable", power_state: "power on" });

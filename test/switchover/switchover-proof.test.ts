@@ -63,7 +63,7 @@ test("no spare is made active while the source is not known to be off, or a volu
   Object.assign(machine ?? {}, { dead: false });
   Object.assign(at.cloud.targets.get(uuidOf(5, 2)) ?? {}, { node_uuid: SOURCE });
   const { halted } = await forward(at);
-  assert.match(halted?.position?.why.join() ?? "", /^not all volumes that it boots from are of/);
+  assert.match(halted?.position?.why.join() ?? "", /^not all of its volumes belong to/);
   assert.deepEqual(at.cloud.told, ["n-1 soft", "n-1-failed off"]);
 });
 
@@ -91,7 +91,7 @@ test("a rollback whose volumes cannot go back gives a fenced source nothing back
   at.cloud.use(() => null);
   assert.deepEqual(await back(at), [
     `volumes cannot go back while Ironic does not have node ${SOURCE} 'power off': it is power on`,
-    `node ${SOURCE} has no instance again: not all of its volumes are back`,
+    `node ${SOURCE} did not get its instance back: not all of its volumes are back`,
     `node ${SOURCE} stays in maintenance: not all of its volumes are back`,
     `node ${SOURCE} is not powered on: not all volumes of the source are back`,
     marksStay(SOURCE, SPARE),
@@ -115,9 +115,9 @@ test("a rollback whose volumes cannot go back gives a fenced source nothing back
 
 /** Changes of a node by an operator, after which the next step is not made. */
 const CHANGED = [
-  ["switchover-volumes", SOURCE, { extra: {} }, /is not marked by this switchover any more/],
+  ["switchover-volumes", SOURCE, { extra: {} }, /no longer has the mark of this switchover/],
   ["switchover-volumes", SOURCE, { maintenance_reason: "mine" }, /in the maintenance of this/],
-  ["switchover-clear", SOURCE, { extra: {} }, /is not marked/],
+  ["switchover-clear", SOURCE, { extra: {} }, /no longer has the mark/],
   ["switchover-clear", SOURCE, { instance_uuid: uuidOf(9, 77) }, /has instance/],
   ["switchover-deploy", SPARE, { automated_clean: null }, /would be cleaned/],
   ["switchover-deploy", SPARE, { instance_info: { image_source: "x" } }, /write that image/],
@@ -228,7 +228,7 @@ test("rollback of a switchover whose spare somebody powered on names the spare a
   Object.assign(spare, { on: false, dead: true });
   Object.assign(cloud.nodes.get(SPARE) ?? {}, { power_state: "power off" });
   const dead = await runs(2, words, how);
-  assert.match(dead.out, /if its BMC is dead, give rollback --fence-command PROGRAM/);
+  assert.match(dead.out, /If its BMC is dead, run rollback with --fence-command PROGRAM/);
   await runs(0, [...words, ...fence], how);
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
 });

@@ -119,7 +119,7 @@ test("B-3, B-4, B-5, B-7, B-16: what is refused has its code in their order, and
       ),
     ],
     ["s-1", {}, locked, 409, new RegExp(`Node ${SPARE} is locked by host h`)],
-    ["s-1", { target_power_state: "power off" }, {}, 409, /on its way to power off/],
+    ["s-1", { target_power_state: "power off" }, {}, 409, /is changing to power off/],
     ["s-1", {}, { extra: { nova2ironic_switchover: "i" } }, 409, /in switchover i/],
     // Of several reasons the first of the table is told.
     ["s-1", noop, locked, 409, /locked by host h/],
@@ -128,7 +128,7 @@ test("B-3, B-4, B-5, B-7, B-16: what is refused has its code in their order, and
     ["s-1", {}, { maintenance: true }, 400, /s-1: it is in maintenance/],
     ["s-1", {}, { retired: true }, 400, /s-1: it is retired/],
     ["n-1", {}, {}, 400, /is the source itself/],
-    ["s-1", { allocation_uuid: null }, {}, 400, /a server of Nova/],
+    ["s-1", { allocation_uuid: null }, {}, 400, /a Nova server/],
   ] as const) {
     Object.assign(source, of);
     Object.assign(spare, and);

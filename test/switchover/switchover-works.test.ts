@@ -173,7 +173,10 @@ test("a PUT that is sent again after its end does not switch over the machine th
   const told = [...cloud.told];
   await again();
   const refused = await put("n-1", {});
-  assert.deepEqual([refused.status, /name it by its uuid/.test(sentence(refused))], [409, true]);
+  assert.deepEqual(
+    [refused.status, /use the uuid of the node/.test(sentence(refused))],
+    [409, true],
+  );
   assert.deepEqual(cloud.told, told);
   assert.equal((await put(SPARE, {})).status, 202, "who names it means it");
   await until(SPARE, "DONE");
@@ -206,7 +209,7 @@ test("what was accepted and never begun is decided anew, and what somebody edite
     await end();
     const note = join(folder, id, "switchover.json");
     writeFileSync(note, readFileSync(note, "utf8").replaceAll(SPARE, uuidOf(1, 12)));
-    await assert.rejects(again(), /N2I-E113|is not as it was written/);
+    await assert.rejects(again(), /N2I-E113|switchover\.json was changed/);
     rmSync(join(folder, id, "run.json"));
     await assert.rejects(again(), /run\.json is missing/);
   }

@@ -59,7 +59,7 @@ test("the manual's commands of a switchover do what they say, and no secret of a
   assert.match(again, /Switchover: instance/);
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"], "and nothing is done twice");
   const back = await run(["rollback", "--run", path, "--all", "--yes"]);
-  assertRefusal({ ...back, out: "" }, 4, "N2I-E391", /the deploy of node s-1 .* was begun/);
+  assertRefusal({ ...back, out: "" }, 4, "N2I-E391", /the deployment of node s-1 .* has started/);
   const files = readdirSync(path).map((name) => readFileSync(join(path, name), "utf8"));
   assert.doesNotMatch([...told, ...files].join(""), new RegExp(SECRET));
 });
@@ -76,7 +76,7 @@ test("what a check refuses changes nothing", async (t) => {
     [["n-1"], { source: { storage_interface: "noop" } }, 4, "N2I-E382", /noop, not external/],
     [["n-1"], { source: { protected: true } }, 4, "N2I-E383", /n-1: it is protected/],
     [["n-1", "s-1"], { spare: { reservation: "h" } }, 11, "N2I-E380", /locked by host h/],
-    [["n-1"], { source: { allocation_uuid: null } }, 4, "N2I-E385", /a server of Nova/],
+    [["n-1"], { source: { allocation_uuid: null } }, 4, "N2I-E385", /a Nova server/],
     [["n-1"], { source: { reservation: "h" } }, 11, "N2I-E380", /locked by host h/],
     [["n-1", "s-1"], { spare: { resource_class: "x" } }, 4, "N2I-E386", /resource_class: /],
     [["n-1"], { spare: { resource_class: "x" } }, 4, "N2I-E387", /nearest is s-1: resource_class/],
@@ -142,7 +142,7 @@ test("a spare that another switchover marked last is left to it, and the same co
   });
   const ran = await runs(11, ["node", "switchover", "n-1", ...own], how);
   assert.match(ran.err, /in switchover another's: /);
-  assert.equal(ran.err.includes("It chooses a spare again"), true);
+  assert.equal(ran.err.includes("to choose another spare"), true);
   const { out } = await runs(0, ["node", "switchover", "n-1", ...own], how);
   assert.match(out, new RegExp(`runs on ${next} \\(n-1\\)`));
   assert.deepEqual(first.extra, { own: true, nova2ironic_switchover: "another's" });

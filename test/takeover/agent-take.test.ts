@@ -75,11 +75,11 @@ for (const engine of engines("mysql"))
       assert.equal(new Set((await made.owners()).values()).size, 1, "A has none");
       for (const name of ["%zz-1", "0-1"]) mkdirSync(join(folder, "run-B", name), { mode: 0o700 });
       writeFileSync(join(folder, "run-B", "0-1", "journal.jsonl"), "nonsense\n", { mode: 0o600 });
-      await looksUntil(tick, () => made.says(/run:0-1 was left: /));
+      await looksUntil(tick, () => made.says(/run:0-1 was skipped: /));
       assert.equal(await half(), 1);
       await nova.raw("DROP TRIGGER unlocks");
       await taken(made, tick);
-      await looksUntil(tick, () => made.says(/Took 1 machine over to complete an/));
+      await looksUntil(tick, () => made.says(/Took 1 machine over to finish interrupted/));
     });
     const tenants = await nova("instances").where({ deleted: 0 });
     for (const { host, task_state, locked } of tenants)

@@ -99,8 +99,8 @@ test("an agent says whose move has a machine that is half way to its host", asyn
   await bm("bm_nodes").update({ service_host: "B", task_state: "migrating" });
   const lock = { nonce: "n", owner: "nova2ironic on X, run 7", expires_ms: Date.now() + 1e9 };
   await bm("bm_locks").insert({ resource: `node:${caseUuid("node", 1)}`, ...lock });
-  await made.agents(["B"], (tick) => looksUntil(tick, () => made.says(/was left:/)));
-  assert.match(said.join("\n"), /it is half way, by nova2ironic on X, run 7\.$/m);
+  await made.agents(["B"], (tick) => looksUntil(tick, () => made.says(/was skipped:/)));
+  assert.match(said.join("\n"), /its move is unfinished, by nova2ironic on X, run 7\.$/m);
 });
 
 test("an agent says of a run whose journal is damaged that it cannot go on with it", async (t) => {
@@ -109,7 +109,7 @@ test("an agent says of a run whose journal is damaged that it cannot go on with 
   const death = join(folder, "run-B", "X-3");
   await runAt(death);
   writeFileSync(join(death, "journal.jsonl"), '{"do":"start"}\nhalf', { mode: 0o600 });
-  await made.agents(["B"], (tick) => looksUntil(tick, () => made.says(/run:X-3 was left: /)));
+  await made.agents(["B"], (tick) => looksUntil(tick, () => made.says(/run:X-3 was skipped: /)));
 });
 
 test("A-13: when more than half of the hosts run out at once, nothing is taken, and ALARM is said once", async (t) => {
@@ -130,14 +130,14 @@ test("A-13: when more than half of the hosts run out at once, nothing is taken, 
     assert.equal(alarms.length, 1, made.said.join("\n"));
     assert.match(
       alarms[0] ?? "",
-      /^C: ALARM: the leases of A, B ran out at once, 2 of the 3 hosts that are not fenced: no further/,
+      /^C: ALARM: the leases of A, B expired at once, 2 of 3 unfenced hosts\. No further/,
     );
     // B was only cut off.
     await made.bm("bm_service_leases").where({ host: "B" }).update({ heartbeat_ms: Date.now() });
     await tick(2);
     await until(async () => (await made.left()) === 0);
   });
-  assert.ok(made.said.some((line) => line.startsWith("C: ALARM is over")));
+  assert.ok(made.said.some((line) => line.startsWith("C: ALARM ended")));
 });
 
 test("an ALARM stops no takeover of a host that is fenced", async (t) => {
@@ -149,7 +149,7 @@ test("an ALARM stops no takeover of a host that is fenced", async (t) => {
   await made.agents(["D"], async (tick) => {
     await tick(SILENT);
     await taken(made, tick);
-    assert.ok(await made.says(/ALARM: the leases of B, C ran out at once, 2 of the 3 hosts/));
+    assert.ok(await made.says(/ALARM: the leases of B, C expired at once, 2 of 3 unfenced hosts/));
   });
   const owners = [...(await made.owners()).values()];
   assert.deepEqual([owners.filter((host) => host === "D").length, owners.at(-1)], [19, "B"]);

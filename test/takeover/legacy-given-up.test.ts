@@ -17,14 +17,14 @@ test("verify of a run whose machine another host took says nothing against it, a
   const verify = () => host("verify", ...places.slice(0, 2), "--queue-purged");
   await bm("bm_nodes").update({ service_heartbeat_ms: Date.now() + 50_000 });
   assert.equal((await takes(cloud, "h1", "A", "B", { ids: [2] })).moved, 0);
-  assert.match((await verify()).out, /bm_nodes:2 .*service_host is A, and was to be B/);
+  assert.match((await verify()).out, /bm_nodes:2 .*service_host is A, expected B/);
   await bm("bm_nodes").where({ id: 2 }).update({ service_host: "C", service_epoch: 2 });
   const said: string[] = [];
   await takes(cloud, "h1", "A", "B", { ids: [], say: (text) => said.push(text) });
-  assert.match(said.join(), /^Others have what this run began/);
+  assert.match(said.join(), /^Machines of this run now belong to other hosts/);
   const split = await verify();
-  assert.doesNotMatch(split.out, /bm_nodes:2|was to be B/);
-  assert.match(split.out, /compute_nodes:2 .*host is A, and was to be C/, split.err);
+  assert.doesNotMatch(split.out, /bm_nodes:2|expected B/);
+  assert.match(split.out, /compute_nodes:2 .*host is A, expected C/, split.err);
   await nova("compute_nodes").where({ id: 2 }).update({ service_id: 3 });
   await ends(0, verify());
 });
@@ -50,7 +50,7 @@ test("what was claimed of a host whose lease somebody removed goes on, and nothi
   await bm("bm_service_leases").delete();
   const refused = await takes(cloud, "one", "A", "B", { ids: [3] }).catch((error) => error);
   assert.ok(refused instanceof MigrationError);
-  assert.match(`${refused.code} ${refused.message}`, /N2I-E316 nova_bm has no lease of A any more/);
+  assert.match(`${refused.code} ${refused.message}`, /N2I-E316 nova_bm no longer has a lease of A/);
   assert.match(refused.fix ?? "", /host takeover --nova-bm-db NOVA_BM --from A/);
   const done = await takes(cloud, "one", "A", "B", { ids: [] });
   assert.deepEqual(done.left, []);
@@ -85,7 +85,7 @@ test("a lock that its owner takes away while a machine is on its way does not co
   const meets = () => nova("instances").update({ locked: false, locked_by: null });
   const dies = { point: "legacy.claimed", at: 1, meets };
   const half = await does(cloud, "one", { moves, dies }).catch((error: unknown) => error);
-  assert.match(String(half), /half way; run the same command again/);
+  assert.match(String(half), /its move is unfinished\. Run the same command again/);
   assert.equal((await does(cloud, "one", { moves })).done, 1);
   assert.equal((await cloud.rows()).machines[0], "1 B 1 active - | B - 0");
 });

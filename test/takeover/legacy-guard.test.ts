@@ -14,7 +14,7 @@ test("an instance that is unlocked while its machine is under way is guarded onc
   const unlock = () => nova("instances").where({ id: 1 }).update({ locked: false });
   const dies = { point: "legacy.claimed", at: 1, meets: unlock };
   const half = await does(cloud, "one", { ids: [1], dies }).catch((error: unknown) => error);
-  assert.match(String(half), /half way; run the same command again/);
+  assert.match(String(half), /its move is unfinished\. Run the same command again/);
   assert.equal((await cloud.rows()).machines[0], "1 B 1 migrating active | A migrating 0");
   assert.deepEqual(await does(cloud, "one", { ids: [1] }), { done: 1, left: [] });
   assert.equal((await cloud.rows()).machines[0], "1 B 1 active - | B - 0");
@@ -48,7 +48,7 @@ test("what Nova or another did meanwhile keeps a machine as it is, and the other
   await cloud.bm("bm_nodes").where({ id: 2 }).update({ service_epoch: 7 });
   const { done, left } = await does(cloud, "one");
   assert.equal(done, 1);
-  assert.match(left.join("\n"), /Nova began powering-off/);
+  assert.match(left.join("\n"), /Nova started powering-off/);
   assert.match(left.join("\n"), /service_epoch 7/);
   const { machines } = await cloud.rows();
   assert.deepEqual(machines.slice(0, 3), [
@@ -67,7 +67,7 @@ for (const task_state of ["deleting", null])
     const dies = { point: "legacy.claimed", at: 1, meets: () => instance({ task_state }) };
     const { done, left } = await does(cloud, "one", { ids, dies });
     assert.equal(done, 1);
-    assert.match(left.join("\n"), /half way; run the same command again/);
+    assert.match(left.join("\n"), /its move is unfinished\. Run the same command again/);
     const rows = async () => (await cloud.rows()).machines.slice(0, 2);
     assert.deepEqual(await rows(), [`1 B 1 migrating active | A ${task_state ?? "-"} 1`, THERE[1]]);
     assert.match((await cloud.rows()).computes.join(), /^1 A 01,2 B 02/, "not one row of it");
@@ -165,7 +165,11 @@ test("a taker that died before the claim leaves the machine to its host, if that
   await reports("2014-06-01 12:00:00");
   await bm("bm_nodes").where({ id: 2 }).update({ service_heartbeat_ms: Date.now() });
   const beaten = await takes(cloud, "one", "A", "B", { ids: [] });
-  assert.match(JSON.stringify(beaten.left), /another's by now/, "its host wrote it a moment ago");
+  assert.match(
+    JSON.stringify(beaten.left),
+    /belongs to another host now/,
+    "its host wrote it a moment ago",
+  );
   await bm("bm_nodes").where({ id: 2 }).update({ service_heartbeat_ms: 1 });
   assert.equal((await takes(cloud, "one", "A", "B", { ids: [] })).moved, 1);
   assert.equal((await cloud.rows()).machines[1], "2 B 1 - - |");

@@ -106,7 +106,7 @@ test("with a login, images come from Glance and ports name the new host; a rollb
   assert.equal((await verify()).status, 0, (await verify()).out);
   here.port["binding:host_id"] = "A";
   const wrong = await ends(2, verify());
-  assert.match(wrong.out, /port:c0\S+ .*binding:host_id is A, and was to be B/);
+  assert.match(wrong.out, /port:c0\S+ .*binding:host_id is A, expected B/);
   here.port["binding:host_id"] = "B";
   await ends(0, host("rollback", "--all", "--yes"));
   assert.deepEqual(said(here), NAMES_A);
@@ -137,10 +137,13 @@ test("a port that somebody changed since stays, and its machine is listed by the
   await ends(0, host(...MOVE));
   here.port["binding:host_id"] = "C";
   const back = await host("rollback", "--all", "--yes");
-  assert.match(back.out + back.err, /port c0\S+, which named A, stays: it was changed since/);
+  assert.match(
+    back.out + back.err,
+    /port c0\S+, which named A, was not restored: it has changed since/,
+  );
   assert.equal((await here.rows()).machines[0], "1 A 2 active - | A - 0");
   here.port["binding:host_id"] = "B";
-  assert.match((await host("rollback", "--all", "--yes")).out, /1 machine given back, 0 left/);
+  assert.match((await host("rollback", "--all", "--yes")).out, /1 machine returned, 0 left/);
   assert.equal(here.port["binding:host_id"], "A");
 });
 
@@ -150,10 +153,10 @@ test("services that do not answer keep no machine whose tree is whole, and say s
   for (const name of IMAGES) writeFileSync(join(old, INSTANCE, name), `${name} of Glance\n`);
   services.use(() => DOWN);
   const planned = await host(...here.plan);
-  assert.match(planned.err, /Warning: Glance is not asked/);
+  assert.match(planned.err, /Warning: Glance is not used/);
   assert.match(planned.out, /1 of 1 machine to move/);
   const moved = await ends(0, host(...MOVE));
-  assert.match(moved.err, /Warning: Neutron is not asked/);
+  assert.match(moved.err, /Warning: Neutron is not used/);
   assert.match(moved.out, /^openstack port set --host B/m);
 });
 
@@ -166,13 +169,13 @@ test("a machine stays whose image is shorter than Glance's, not whole in Glance,
     assert.equal((await rows()).machines[0], HERE);
   };
   writeFileSync(join(old, INSTANCE, "kernel"), "cut");
-  await stays(/N2I-D287[\s\S]*kernel has 3 bytes, and Glance's image kernel 17/);
+  await stays(/N2I-D287[\s\S]*kernel has 3 bytes, but Glance's image kernel has 17/);
   rmSync(join(old, INSTANCE, "kernel"));
   imageOf(services, "ramdisk", "x", { status: "queued" });
   await stays(/N2I-D287[\s\S]*Glance says it is queued \(ramdisk\)/);
   services.images.delete("ramdisk");
   await stays(
-    /N2I-D287[\s\S]*ramdisk is not there: nothing given has it, and Glance has no such image \(ramdisk\)/,
+    /N2I-D287[\s\S]*ramdisk is not there: no specified tree has it, and Glance has no such image \(ramdisk\)/,
   );
 });
 
@@ -196,7 +199,7 @@ test("kernel and ramdisk that Nova lost are those that the agent of the old host
   const { host, bm, nova } = here;
   await nova("instances").update({ kernel_id: "", ramdisk_id: null });
   const planned = () => host(...here.plan, "-f", "json");
-  assert.match((await planned()).out, /nothing says which image of Glance it is/);
+  assert.match((await planned()).out, /its Glance image is unknown/);
   await bm("bm_boot_records").insert({
     ...{ instance_uuid: INSTANCE, host: "A", root_uuid: ROOT, seen_ms: 1 },
     ...{ kernel_id: "kernel", ramdisk_id: "ramdisk" },
@@ -221,7 +224,7 @@ test("an agent with a login takes a machine whose host is lost with its disk: Gl
   const say = (text: string): void => void lines.push(text);
   const taking = { ids: [1], tftpRoot: own, novaConf: conf, say };
   const without = await takes(here, "none", "A", "B", taking);
-  assert.match(without.left.map(({ why }) => why).join(), /N2I-D287 .*nothing given has it/);
+  assert.match(without.left.map(({ why }) => why).join(), /N2I-D287 .*no specified tree has it/);
   const world = { ...surroundings(), env: { ...surroundings().env, ...env } };
   const taken = await surrounded(world, () => takes(here, "one", "A", "B", taking));
   assert.deepEqual([taken.moved, taken.left], [1, []]);

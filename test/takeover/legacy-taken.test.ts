@@ -55,7 +55,7 @@ test("a machine that was guarded and not claimed is let go once its host has its
   await bm("bm_service_leases").update({ fenced_by: null });
   await nova("instances").update({ task_state: "powering-off" });
   const busy = await takes(cloud, "one", "A", "B", { ids: [] });
-  assert.match(JSON.stringify(busy.left), /Nova began powering-off/);
+  assert.match(JSON.stringify(busy.left), /Nova started powering-off/);
   assert.equal((await cloud.rows()).machines[0], "1 A 0 active - | A powering-off 1");
   await nova("instances").update({ task_state: null });
   assert.deepEqual(await takes(cloud, "one", "A", "B", { ids: [] }), {
@@ -119,7 +119,10 @@ test("a machine that another host took, or that is gone, is said once, and its r
       assert.deepEqual(done, { moved: 0, left: [], stopped: false }, name);
     }
     assert.equal(said.length, 1, said.join("\n"));
-    assert.match(said.join(), /^Others have what this run began, and it is done with it: a0+-/);
+    assert.match(
+      said.join(),
+      /^Machines of this run now belong to other hosts, so their moves are closed: a0+-/,
+    );
     const { entries } = await readJournal(await cloud.runOf(name));
     assert.deepEqual([openIn(entries), stillMoved(entries)], [[], []]);
   }
@@ -137,7 +140,7 @@ test("ports are told of once more where the agent died before it could", async (
   const said: string[] = [];
   await takes(cloud, "one", "A", "B", { ...more, say: (text) => said.push(text) });
   assert.match(said.join("\n"), /^openstack port set --host B .* c0.*-0+1$/m);
-  assert.match(said.join("\n"), /^Took 1 machine over to complete an interrupted move\.$/m);
+  assert.match(said.join("\n"), /^Took 1 machine over to finish interrupted moves\.$/m);
   const again: string[] = [];
   await takes(cloud, "one", "A", "B", { ids: [], say: (text) => again.push(text) });
   assert.deepEqual(again, []);
@@ -166,7 +169,7 @@ test("what came is said though what follows is refused", async (t) => {
   const said: string[] = [];
   const say = (text: string): number => said.push(text);
   await assert.rejects(takes(cloud, "one", "A", "B", { ids: [2], say }), /N2I-E316|not fenced/);
-  assert.match(said.join("\n"), /Took 1 machine over to complete an interrupted move/);
+  assert.match(said.join("\n"), /Took 1 machine over to finish interrupted moves/);
 });
 
 test("an agent sees a compute node that was deleted when it looked, and is not any more", async (t) => {

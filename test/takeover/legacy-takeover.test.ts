@@ -38,7 +38,7 @@ for (const engine of engines("sqlite", "mysql"))
     const shown = await host("rollback", "--all", "--plan", "-f", "json");
     assert.match(shown.out, /bm_service_leases/);
     const back = await host("rollback", "--all", "--yes");
-    assert.match(back.out, /2 machines given back, 0 left, 1 fence lifted/, back.err);
+    assert.match(back.out, /2 machines returned, 0 left, 1 fence lifted/, back.err);
     assert.match(back.err, /^Warning: nova-compute of B reports\. Stop it first/m);
     assert.deepEqual(await lease(), [4, null]);
     const now = (await cloud.rows()).machines.map((line) => line.replace(/ 2 /, " 0 "));
@@ -56,7 +56,7 @@ testOnce(
     const again = await ends(0, host(...words(cloud, 1), ...DOWN));
     assert.match(again.out, /0 machines moved, 2 so already\.$/m, "wherever they went since");
     const back = await host("rollback", "--all", "--yes");
-    assert.match(back.out, /1 machine given back, 1 left\./);
+    assert.match(back.out, /1 machine returned, 1 left\./);
     const fenced = async () => (await bm("bm_service_leases").first()).fenced_by;
     assert.notEqual(await fenced(), null);
     const readmitted = await host("host", "readmit", "A", "--yes", "--queue-purged");
@@ -77,7 +77,7 @@ testOnce(
     const other = await host(...words(cloud), ...DOWN, "--run", join(cloud.folder, "runs", "h2"));
     assert.match(other.err, /N2I-E306 A has no machine of nova-baremetal\.\n.*host list/s);
     const queue = await host("host", "readmit", "A", "--yes");
-    assert.match(queue.err, /N2I-E319 whether compute\.A is empty is not known/);
+    assert.match(queue.err, /N2I-E319 compute\.A may not be empty/);
     const back = await host("host", "readmit", "A", "--yes", "--queue-purged");
     assert.match(back.out, /^A may come back: start its nova-compute\.$/m, back.err);
     await ends(0, host("verify", ...places.slice(0, 2)));
@@ -98,7 +98,7 @@ testOnce(
     const ran = await ends(0, host(...words(cloud, 1), ...DOWN));
     assert.match(ran.out, /Host move: 2 machines moved/);
     const verify = () => host("verify", ...places.slice(0, 2), "--queue-purged");
-    assert.match((await ends(2, verify())).out, /nova-compute of B makes one at its next pass/);
+    assert.match((await ends(2, verify())).out, /nova-compute of B creates one at its next pass/);
     const b = await nova("services").where({ host: "B" }).first();
     await nova("compute_nodes").whereNot({ deleted: 0 }).update({ deleted: 0, service_id: b.id });
     await ends(0, verify());
@@ -121,8 +121,8 @@ testOnce(
       assert.match(ran.err, why);
       assert.equal(ran.status, status, ran.err);
     };
-    await refused(/N2I-E303 --yes does not say that A is down/, 4, "--yes");
-    await refused(/N2I-E100 --to names one host/, 64, ...DOWN, "--to", "C");
+    await refused(/N2I-E303 --yes does not confirm that A is down/, 4, "--yes");
+    await refused(/N2I-E100 --to accepts only this host/, 64, ...DOWN, "--to", "C");
     const program = join(cloud.folder, "fence");
     writeFileSync(program, "#!/bin/sh\nexit 1\n");
     chmodSync(program, 0o700);
@@ -179,7 +179,7 @@ for (const engine of engines("sqlite", "mysql"))
     // What is asked of B is B's: the machine stays.
     await nova("instances").where({ id: 1 }).update({ task_state: "powering-off" });
     const stays = await host("rollback", "--all", "--yes");
-    assert.match(stays.out + stays.err, /Nova began powering-off on instance/);
+    assert.match(stays.out + stays.err, /Nova started powering-off on instance/);
     assert.deepEqual(await stateOf(), ["B", "powering-off", false]);
     await nova("instances").where({ id: 1 }).update({ task_state: null });
     await ends(0, host("rollback", "--all", "--yes"));

@@ -73,11 +73,11 @@ for (const engine of engines("sqlite", "mysql"))
     await ends(0, host("verify", "--queue-purged"));
     assert.match((await host(...MOVE)).out, /0 machines moved, 4 so already/);
     const shown = await host("rollback", "--all", "--plan");
-    assert.match(shown.out, /would give 4 machines back and leave 0/, shown.err);
+    assert.match(shown.out, /would return 4 machines and leave 0/, shown.err);
     await ends(0, host("rollback", "--all", "--yes"));
     assert.equal(await dump(), before);
     assert.deepEqual(contents(own), ["pxelinux.0: loader\n"]);
-    assert.match((await host("status")).err, /taken back/);
+    assert.match((await host("status")).err, /rolled back/);
   });
 
 testOnce(

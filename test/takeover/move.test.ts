@@ -38,7 +38,7 @@ for (const engine of engines())
     assert.match(moved.err, /rabbitmqctl purge_queue compute\.H1/);
     assert.deepEqual(await owners(), [...THERE, ...OTHERS]);
     const unseen = await ends(2, host("verify"));
-    assert.match(unseen.out, /compute\.H1 .*not looked at/);
+    assert.match(unseen.out, /compute\.H1 .*not checked/);
     await ends(0, host("verify", "--queue-purged"));
     const again = await host(...MOVE);
     assert.match(again.out, /0 rows changed, 6 so already/);
@@ -48,7 +48,7 @@ for (const engine of engines())
     assert.deepEqual(await owners(), [...HERE, ...OTHERS]);
     assert.deepEqual(await db("instances").orderBy("id"), before);
     assert.deepEqual(await services(), said);
-    assert.match((await host("status")).err, /taken back/);
+    assert.match((await host("status")).err, /rolled back/);
   });
 
 for (const engine of engines())
@@ -57,7 +57,7 @@ for (const engine of engines())
     const said = await services();
     assert.match(
       (await host(...TAKE, ...QUICK, "--yes")).err,
-      /--yes does not say that H1 is down/,
+      /--yes does not confirm that H1 is down/,
     );
     assert.deepEqual(await services(), said);
     const taken = await ends(0, host(...DOWN));
@@ -66,7 +66,7 @@ for (const engine of engines())
     const [h1] = await services();
     assert.deepEqual([Boolean(h1?.forced_down), h1?.disabled_reason], [true, "nova2ironic h1"]);
     const refused = await ends(4, host("host", "readmit", "H1", "--yes"));
-    assert.match(refused.err, /N2I-E319 whether compute\.H1 is empty is not known/);
+    assert.match(refused.err, /N2I-E319 compute\.H1 may not be empty/);
     await ends(0, host("rollback", "--all", "--yes"));
     assert.deepEqual(await owners(), [...HERE, ...OTHERS]);
     assert.deepEqual(await services(), said);

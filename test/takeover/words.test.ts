@@ -86,7 +86,7 @@ test("status calls taken back what was, whatever the journal's last word is", as
   await db.raw("DROP TRIGGER cut");
   assert.match(await next(), /^Next: nova2ironic rollback .*--all/m);
   await ends(0, host("rollback", "--all", "--yes"));
-  assert.match(await next(), /taken back/);
+  assert.match(await next(), /rolled back/);
   await ends(0, host(...DOWN));
   await ends(0, host("host", "readmit", "H1", "--queue-purged", "--yes"));
   assert.match(await next(), /^Next: nova2ironic verify /m);
@@ -99,7 +99,7 @@ test("a host that its operator set up again still owes an empty queue", async (t
   await ends(0, host(...MOVE));
   await db("services").where({ host: "H1" }).update({ forced_down: false });
   const unseen = await ends(2, host("verify"));
-  assert.match(unseen.out, /compute\.H1 .*not looked at/);
+  assert.match(unseen.out, /compute\.H1 .*not checked/);
   assert.doesNotMatch(unseen.out, /services:1/);
   await ends(0, host("verify", "--queue-purged"));
 });

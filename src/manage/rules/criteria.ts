@@ -39,7 +39,7 @@ const CRITERIA: { readonly [name: string]: Criterion } = {
     provision_state === "active" ? null : `it is ${provision_state ?? "in no state"}, not active`,
   ],
   free: ({ instance_uuid }) => [
-    instance_uuid === null ? null : `it has instance ${instance_uuid} already`,
+    instance_uuid === null ? null : `it already has instance ${instance_uuid}`,
   ],
   unallocated: ({ allocation_uuid, instance_uuid }) => [
     allocation_uuid === null || allocation_uuid === instance_uuid
@@ -112,7 +112,7 @@ export function changedSince(before: ComparedNode, now: ComparedNode): readonly 
     sorted(then.get(field) ?? null) === sorted(value) ? [] : [field],
   );
   if (changed.length === 0) return [];
-  return [{ why: `${changed.join(", ")} changed since it was looked at`, is: "taken" }];
+  return [{ why: `${changed.join(", ")} changed since it was read`, is: "taken" }];
 }
 
 function sorted(value: Json): string {
@@ -129,11 +129,11 @@ function vifFaults(
 ): readonly Objection[] {
   const says = (is: Hindrance, why: string): Objection => ({ why: `VIF ${vif} ${why}`, is });
   const faults: Objection[] = [];
-  if (named?.has(vif) === false) faults.push(says("state", "is attached to it, and is not named"));
-  if (twice.has(vif)) faults.push(says("taken", "is named by more than one port"));
+  if (named?.has(vif) === false)
+    faults.push(says("state", "is attached to it, but not in the request"));
+  if (twice.has(vif)) faults.push(says("taken", "is attached to more than one port"));
   const port = ports?.get(vif);
-  if (ports === null)
-    faults.push(says("state", "cannot be looked up: nothing says where Neutron is"));
+  if (ports === null) faults.push(says("state", "cannot be read: no endpoint of Neutron is known"));
   else if (port === undefined) faults.push(says("gone", "is not in Neutron"));
   else for (const why of portFaults(node, port, own)) faults.push(says("taken", why));
   return faults;
@@ -148,7 +148,7 @@ function portFaults(
   return [
     ...(addresses.includes(mac_address)
       ? []
-      : [`has MAC ${mac_address}, and the node ${addresses.join(", ") || "none"}`]),
+      : [`has MAC ${mac_address}, but the node has ${addresses.join(", ") || "none"}`]),
     ...(["", uuid, own].includes(device_id)
       ? []
       : [`belongs to ${device_owner || "device"} ${device_id}`]),

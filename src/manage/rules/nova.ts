@@ -31,9 +31,9 @@ interface NovaNode {
 const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[] = [
   ({ node }) =>
     node.console_enabled === true
-      ? "its console is on, and Ironic exchanges no driver then: disable it first"
+      ? "its console is enabled, so Ironic cannot change its driver: disable the console first"
       : null,
-  ({ node }) => (node.driver === FAKE ? `its driver is ${FAKE}: no machine is behind it` : null),
+  ({ node }) => (node.driver === FAKE ? `its driver is ${FAKE}, which has no machine` : null),
   ({ node }) =>
     node.power_state === "power on" || node.power_state === "power off"
       ? null
@@ -45,22 +45,22 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
   ({ unseen }) =>
     unseen.length === 0
       ? null
-      : `this Ironic is newer than what is known here, and would reset what cannot be given back: ${unseen.join(", ")}`,
+      : `this Ironic is newer than the supported releases, and would reset fields that cannot be restored: ${unseen.join(", ")}`,
   ({ node }) =>
     typeof node.fault === "string" && node.fault !== "" ? `it has a fault: ${node.fault}` : null,
   ({ node: { parent_node: parent = null, driver_info: info } }) => {
     const own = isObject(info) ? info.has_dedicated_power_supply : null;
     return parent === null || OWN_POWER.test(String(own))
       ? null
-      : `it is part of node ${String(parent)}, which Ironic turns on before it, on fake hardware too`;
+      : `its parent is node ${String(parent)}, which Ironic powers on first, also with fake hardware`;
   },
   ({ children }) =>
     children.length === 0
       ? null
-      : `nodes are part of it, which Ironic turns off before it, on fake hardware too: ${children.join(", ")}`,
+      : `it has child nodes, which Ironic powers off first, also with fake hardware: ${children.join(", ")}`,
   ({ node }) =>
     node.disable_power_off === true && node.power_state === "power off"
-      ? "it is off, and disable_power_off keeps Nova from stopping its server"
+      ? "it is off, and disable_power_off prevents Nova from stopping its server"
       : null,
   ({ node, conductors }) => {
     const own = conductorsOf(node, conductors);
@@ -77,11 +77,12 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
       ? null
       : `the conductors of its group have no ${lacking.join(" and no ")} interface noop for ${FAKE}`;
   },
-  ({ hasVolumes }) => (hasVolumes ? "it has volumes, which Nova would take from it" : null),
-  ({ node }) => (bootsFromNet(node) ? "it boots from the network: what it boots would go" : null),
+  ({ hasVolumes }) => (hasVolumes ? "it has volumes, which Nova would remove" : null),
+  ({ node }) =>
+    bootsFromNet(node) ? "it boots from the network, and its boot files would be deleted" : null,
   ({ node, asked }) =>
     node.network_interface === "neutron" && !asked.cut
-      ? "its network_interface is neutron, and Nova unbinds its ports for a while: give --accept-network-cut"
+      ? "its network_interface is neutron, and Nova unbinds its ports for some time: pass --accept-network-cut"
       : null,
   ({ node }) => hasSecrets(node),
   ({ node, needs, asked }) => {
@@ -89,10 +90,10 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
     const wanted = customClass(String(node.resource_class));
     return needs.resources.get(wanted) === 1
       ? null
-      : `flavor ${asked.flavor} does not ask for resources:${wanted}=1`;
+      : `flavor ${asked.flavor} does not request resources:${wanted}=1`;
   },
   ({ offered }) =>
-    offered === null ? "no nova-compute has it: Placement has no inventory of it" : null,
+    offered === null ? "no nova-compute reports it: Placement has no inventory of it" : null,
   ({ node, needs, offered, asked }) => {
     const own = customClass(String(node.resource_class));
     const more = [...(needs?.resources ?? [])].filter(
@@ -102,7 +103,7 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
     const [all, none] = [1, 0].map((times) =>
       more.map(([name, amount]) => `resources:${name}=${amount * times}`).join(", "),
     ) as [string, string];
-    return `flavor ${asked.flavor} also asks for ${all}, which Placement has not of this node: set ${none} on the flavor`;
+    return `flavor ${asked.flavor} also requests ${all}, which this node does not have in Placement: set ${none} on the flavor`;
   },
   ({ node, needs, asked }) => {
     const traits = Array.isArray(node.traits) ? node.traits : null;
@@ -113,7 +114,7 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
     );
     return wrong.length === 0
       ? null
-      : `flavor ${asked.flavor} says ${wrong.map(([name, how]) => `trait:${name}=${how}`).join(", ")}, and its traits are ${traits?.join(", ") || "none"}`;
+      : `flavor ${asked.flavor} has ${wrong.map(([name, how]) => `trait:${name}=${how}`).join(", ")}, but the node's traits are ${traits?.join(", ") || "none"}`;
   },
   ({ node, needs, asked }) => {
     const other = ACTED_ON.flatMap((name) => {
@@ -126,8 +127,10 @@ const CRITERIA: readonly ((of: NovaNode) => string | readonly string[] | null)[]
       other.map((one) => `${one.name} ${one.has || "unknown"}`).join(", "),
     ];
     const isUnsaid = other.some(({ name, has }) => name === "boot_mode" && has === "");
-    const hint = isUnsaid ? ": if it is so, set it in properties.capabilities of the node" : "";
-    return `flavor ${asked.flavor} says ${says}, which Ironic would set on its machine, and the node has ${has}${hint}`;
+    const hint = isUnsaid
+      ? ": if the flavor is right, set the value in the node's properties.capabilities"
+      : "";
+    return `flavor ${asked.flavor} has ${says}, which Ironic would set on the machine, but the node has ${has}${hint}`;
   },
   (of) => imageFaults(of, imageFor(of)),
   (of) => [...of.ports].flatMap(([id, port]) => portFaults(of, id, port)),
@@ -144,18 +147,18 @@ function imageFaults(
   { image, needs, asked: { flavor } }: NovaNode,
   id: string | null,
 ): readonly string[] {
-  if (id === null) return ["instance_info.image_source is no id of an image: give --image"];
+  if (id === null) return ["instance_info.image_source is not an image id: pass --image"];
   if (image === null) return [];
-  if (image === "none") return [`Glance has no image ${id}: give --image`];
+  if (image === "none") return [`Glance has no image ${id}: pass --image`];
   const { status, size, min_ram: ram, min_disk: disk } = image;
-  if (status !== "active") return [`Glance says image ${id} is ${status}: give --image`];
+  if (status !== "active") return [`image ${id} is ${status} in Glance: pass --image`];
   if (needs === null) return [];
   const has = `flavor ${flavor} has`;
   const faults: string[] = [];
-  if (ram > needs.ram) faults.push(`image ${id} wants min_ram ${ram}, ${has} ${needs.ram}`);
+  if (ram > needs.ram) faults.push(`image ${id} needs min_ram ${ram}, ${has} ${needs.ram}`);
   // Nova reads a root disk of 0 as no limit.
   if (needs.root === 0) return faults;
-  if (disk > needs.root) faults.push(`image ${id} wants min_disk ${disk}, ${has} ${needs.root}`);
+  if (disk > needs.root) faults.push(`image ${id} needs min_disk ${disk}, ${has} ${needs.root}`);
   if (size !== null && size > needs.root * GIB)
     faults.push(`image ${id} has ${size} bytes, ${has} a root disk of ${needs.root} GiB`);
   return faults;
@@ -171,7 +174,7 @@ function portFaults(
   const faults: string[] = [];
   if (!addresses.includes(String(mac).toLowerCase()))
     faults.push(
-      `port ${id} has MAC ${String(mac)}, and the node ${addresses.join(", ") || "none"}`,
+      `port ${id} has MAC ${String(mac)}, but the node has ${addresses.join(", ") || "none"}`,
     );
   if (![null, undefined, "", node.uuid].includes(device as string | null))
     faults.push(`port ${id} belongs to device ${String(device)}`);
@@ -181,7 +184,7 @@ function portFaults(
   // get_port:binding:host_id
   if (!("binding:host_id" in port))
     faults.push(
-      `this login does not see binding:host_id of port ${id}, which Nova clears: use an administrator's`,
+      `this login cannot read binding:host_id of port ${id}, which Nova clears: use an administrator's login`,
     );
   return faults;
 }
@@ -202,7 +205,7 @@ export function hasSecrets({ instance_info: info = null }: JsonObject): string |
   const text = JSON.stringify(info);
   return text === JSON.stringify(masked(info)) && !text.includes(`"${MASKED}"`)
     ? null
-    : "its instance_info has secrets, which could not be given back";
+    : "its instance_info has secrets, which could not be restored";
 }
 
 export function novaObjections(of: NovaNode): readonly string[] {

@@ -26,7 +26,7 @@ export function requestFaults(
     ...nameFaults(name, keeper),
     ...((description ?? "").length > MOST ? [`description: at most ${MOST} characters`] : []),
     ...(keeper === "nova" && CONTROL.test(description ?? "")
-      ? ["description: no control characters, as Nova takes it"]
+      ? ["description: Nova accepts no control characters"]
       : []),
     ...(keeper === "nova" ? beyondFaults(asked) : []),
     ...((availability_zone ?? "").length > MOST
@@ -58,9 +58,9 @@ function nameFaults(name: string, keeper: "allocation" | "nova"): readonly strin
   if (name.trim() === "" || name.length > MOST) return [`name: 1 to ${MOST} characters`];
   if (CONTROL.test(name)) return ["name: no control characters"];
   if (keeper === "nova")
-    return name.trim() === name ? [] : ["name: no blanks at its ends, as Nova takes it"];
+    return name.trim() === name ? [] : ["name: Nova accepts no blanks at its ends"];
   if (isUuid(name)) return ["name: must not be a UUID"];
-  return LOGICAL.test(name) ? [] : ["name: letters, digits and -._~ alone, as Ironic takes it"];
+  return LOGICAL.test(name) ? [] : ["name: Ironic accepts only letters, digits and -._~"];
 }
 
 export function repeatedFaults(all: readonly ManageAsked[]): readonly string[] {

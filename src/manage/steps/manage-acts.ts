@@ -94,7 +94,7 @@ export function actsOf(
       default: {
         const plain = PLAIN.find((one) => one === step);
         if (plain !== undefined) return { step: plain };
-        throw new MigrationError("N2I-E112", `${place}: no step is called ${JSON.stringify(step)}`);
+        throw new MigrationError("N2I-E112", `${place}: unknown step ${JSON.stringify(step)}`);
       }
     }
   });
@@ -157,11 +157,11 @@ function sinceFake(acts: readonly Act[], steps: RegExp): boolean {
 
 /** Text for a node that Ironic does not show; it answers the same for other owners' nodes. */
 export function unseenNode(id: string): string {
-  return `Ironic does not show node ${id} to this login: use the login that it was managed with. If it was deleted, nothing of it is left to give back`;
+  return `this login cannot see node ${id} in Ironic: use the login that managed it. If the node was deleted, there is nothing to restore`;
 }
 
 export function unseen(port: string): string {
-  return `port ${port} was not given back: Neutron does not show it to this login. Use the login that it was managed with`;
+  return `port ${port} was not restored: this login cannot see it in Neutron. Use the login that managed it`;
 }
 
 export function traitsIn({ instance_info: info }: JsonObject): Json | undefined {

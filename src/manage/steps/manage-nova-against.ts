@@ -22,7 +22,7 @@ export async function objectionsBack(
   const instance = now.instance_uuid ?? null;
   if (instance !== null && instance !== own?.id)
     return instance === recordOf(change)
-      ? `it has instance ${String(instance)} still, and this login finds no such server in Nova: use the login it was made with; if the server was deleted, ${deletedOn(now)}`
+      ? `it still has instance ${String(instance)}, but this login finds no such server in Nova: use the login that created it. If the server was deleted, ${deletedOn(now)}`
       : `it has instance ${String(instance)}, which this run did not make`;
   const why = own === null ? null : standsAgainst(change, own);
   if (why !== null) return why;
@@ -32,7 +32,7 @@ export async function objectionsBack(
   // Nova deletes all volume targets of the node. @source nova 26: virt/ironic/driver.py,
   // _cleanup_volume_target_info
   return (await hands.hardware.hasTargets(change.id))
-    ? "it has volume targets since, which Nova would delete with its server: delete them first (openstack baremetal volume target delete; Ironic wants the machine off for that)"
+    ? "it now has volume targets, which Nova would delete with the server: delete them first (openstack baremetal volume target delete, which needs the machine off)"
     : null;
 }
 
@@ -45,14 +45,14 @@ export async function objectionsBack(
 function deletedOn({ driver, uuid }: JsonObject): string {
   return driver === FAKE
     ? "start nova-compute so that it finishes the deletion"
-    : `nova-compute undeploys the machine once it runs, which powers it off and wipes it, in maintenance too: if the machine is to stay, first unset its instance_uuid (openstack baremetal node unset --instance-uuid ${String(uuid)}), then run rollback`;
+    : `nova-compute undeploys the machine when it starts, which powers the machine off and wipes it, also in maintenance: to keep the machine, first unset its instance_uuid (openstack baremetal node unset --instance-uuid ${String(uuid)}), then run rollback`;
 }
 
 export const PROTECTED = "it is protected: unprotect it first";
 
 function standsAgainst(change: ManageChange, own: NovaServer): string | null {
   if (own.node !== null && own.node !== change.id)
-    return `server ${own.id} is on node ${own.node} by now: it is left there`;
+    return `server ${own.id} is now on node ${own.node}, so it is kept`;
   return own.locked ? `server ${own.id} is locked: unlock it first` : unsureOf(change, own);
 }
 
@@ -73,24 +73,24 @@ function realObjections(
   if (
     !(isFinished(change) ? /^active$/ : /^(active|available|manageable|adopt failed)$/).test(state)
   )
-    return `it is ${state}, and was left active${own === null && /^(available|manageable)$/.test(state) ? freeOr(now) : ""}`;
+    return `it is ${state}, but the run left it active${own === null && /^(available|manageable)$/.test(state) ? freeOr(now) : ""}`;
   if (!("protected" in before) && now.protected === true) return PROTECTED;
   // An active machine without a server keeps its driver.
   const isFree = own === null && state === "active";
   if (hasConsole === true && !isFree)
-    return "its console is on, and Ironic exchanges no driver then: disable it first";
+    return "its console is enabled, so Ironic cannot change its driver: disable the console first";
   const other = [
     ...(isFree ? notAsBefore : changedSince)(before, now),
     ...(own === null ? [] : infoChanges(before, now, false)),
   ];
   return other.length === 0
     ? null
-    : `it has changed since: ${other.join(", ")}; change it back first`;
+    : `it has changed since: ${other.join(", ")}. Change it back first`;
 }
 
 /** Advice for a machine without its server, which may run or be torn down. */
 function freeOr({ uuid }: JsonObject): string {
-  return `: if its machine is free by now, end its maintenance and run rollback again; if it still runs, give it fake hardware (openstack baremetal node set --driver fake-hardware --reset-interfaces ${String(uuid)}), then run rollback`;
+  return `: if the machine is free now, end its maintenance and run rollback again. If it still runs, set fake hardware (openstack baremetal node set --driver fake-hardware --reset-interfaces ${String(uuid)}), then run rollback`;
 }
 
 /** A server whose uuid is in the journal belongs to this run. */

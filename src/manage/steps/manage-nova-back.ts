@@ -86,7 +86,7 @@ async function backOf(
 const IN_USE =
   "its user may be using its server: put the machine back as it was and run the same command, or run rollback, which deletes the server";
 
-const MEANWHILE = `somebody ended its maintenance meanwhile, and ${IN_USE}`;
+const MEANWHILE = `its maintenance was ended during the rollback, and ${IN_USE}`;
 
 /** Whether it still has the driver of this run, even without the mark. */
 function standsFake({ acts }: ManageChange, { driver }: JsonObject): boolean {
@@ -134,13 +134,13 @@ async function back(
     await journal(act);
   };
   const before = holdOf(change)?.node;
-  if (before === undefined) return "the journal does not say how it was";
+  if (before === undefined) return "the journal has no former state of it";
   const { hardware } = hands;
   const reason = heldFor(server);
   const now = await hardware.read(id);
   if (isPortsAlone(change, seen, now)) {
     const stays = wantsPorts(change, now) ? await portsBack(hands, change) : [];
-    const may = (is: JsonObject) => (isForeign(change, is) ? null : "it changed meanwhile");
+    const may = (is: JsonObject) => (isForeign(change, is) ? null : "it changed in the meantime");
     const ended = await hardware.release(id, reason, may);
     // Empty traits now belong to the node's new owner.
     return whysOf(ended ?? (await hands.keeper.release(id, server, [])), stays);
@@ -203,7 +203,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
     const mark = await hands.keeper.hold(id, server);
     if ("why" in mark) return `${against}; ${mark.why}`;
     const held = await hardware.hold(id, reason, ({ driver }) =>
-      driver === FAKE ? null : "it has hardware of its own by now",
+      driver === FAKE ? null : "it now has its own hardware",
     );
     return `${against}; ${held === null ? "it stays on fake hardware, in maintenance" : `it is not held, ${held}`}`;
   }
@@ -234,7 +234,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
   }
   const may = async (now: JsonObject): Promise<string | null> => {
     const late = await byWord(hands, at);
-    return late === null ? nobodyOn(now) : (unsure(late) ?? `server ${late.id} is there still`);
+    return late === null ? nobodyOn(now) : (unsure(late) ?? `server ${late.id} still exists`);
   };
   const other = await hardware.swap(id, before, { reason, exact: true, may });
   return other === null ? null : staysFake(at, other);

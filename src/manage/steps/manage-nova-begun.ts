@@ -15,7 +15,7 @@ export function otherPorts({ hands, seen, acts, server }: BegunServer): string |
   const missing = hands.portsOf(seen).filter((port) => !bound.includes(port));
   return missing.length === 0
     ? null
-    : `its server would be made without port ${missing.join(", ")}: run rollback, then manage it with ports that exist`;
+    : `its server would be created without port ${missing.join(", ")}: run rollback, then manage it with ports that exist`;
 }
 
 /** Flavor and image for the journal. The image may be the node's own. */
@@ -35,5 +35,5 @@ function otherWish(at: BegunServer): string | null {
   ];
   return other.length === 0
     ? null
-    : `it was begun with ${other.join(" and ")}: pass the same values, or it is taken back`;
+    : `it was started with ${other.join(" and ")}: pass the same values, or it is rolled back`;
 }

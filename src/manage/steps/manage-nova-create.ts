@@ -21,7 +21,7 @@ export async function offered(at: ServerMaking, isNew: boolean): Promise<string 
     if (offer !== null && offer.total > 0 && offer.reserved === 0) return null;
     await pause(tries);
   }
-  return "Nova does not offer it: its resource tracker keeps it reserved; see that nova-compute runs";
+  return "Nova does not offer it: its resource tracker keeps it reserved. Check that nova-compute runs";
 }
 
 export async function create(
@@ -46,8 +46,8 @@ export async function create(
   await at.begin({ step: "made", uuid: made.id });
   if (passed !== null && (await taken(hands, id, made.id))) passed();
   const now = await hands.servers.built(made);
-  if (now === null) return `server ${made.id} is gone`;
-  if (now.status === "ERROR") return `Nova cannot make it a server: ${now.fault}`;
+  if (now === null) return `server ${made.id} was deleted`;
+  if (now.status === "ERROR") return `Nova cannot create its server: ${now.fault}`;
   if (!/^(ACTIVE|SHUTOFF)$/.test(now.status)) return `server ${made.id} is ${now.status}`;
   const node = await hands.hardware.read(id);
   at.stands = isAsMachine(at.before, node, now.status);

@@ -25,7 +25,7 @@ export function anothers(
   now: JsonObject,
 ): string | null {
   return isMade(change) && isForeign(change, now)
-    ? `server ${recordOf(change)} is not on it any more`
+    ? `it no longer has server ${recordOf(change)}`
     : null;
 }
 

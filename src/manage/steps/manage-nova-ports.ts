@@ -95,7 +95,7 @@ export async function portRestored(
   }
   if (now === null || isBound(now)) return null;
   const type = String(now["binding:vif_type"]);
-  return `Neutron does not bind port ${port} again: binding:vif_type is ${type}; see that its agent runs`;
+  return `Neutron does not bind port ${port} again: binding:vif_type is ${type}. Check that its agent runs`;
 }
 
 /** Saves changes by the user or Ironic while in service, to restore them later. */
@@ -163,7 +163,7 @@ export async function portsAgainst(
   const since = (await servers.portsOn(id)).filter((port) => !own.has(port));
   return since.length === 0
     ? null
-    : `server ${id} has port ${since.join(", ")} since: detach it first (openstack server remove port ${id} PORT)`;
+    : `server ${id} now has port ${since.join(", ")}: detach it first (openstack server remove port ${id} PORT)`;
 }
 
 /** Ports that the user detached since, which would stay detached. */

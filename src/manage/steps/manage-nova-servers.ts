@@ -28,7 +28,7 @@ export async function serversGone(
   const mayEnd = (one: NovaServer) => async (): Promise<string | null> => {
     const now = await hardware.read(change.id);
     const real = unsafe(now);
-    if (real.length > 0) return `it is not harmless on fake hardware: ${real.join(", ")}`;
+    if (real.length > 0) return `it is not completely on fake hardware: ${real.join(", ")}`;
     // Ironic refuses to undeploy a protected node, and Nova sets the server to ERROR.
     return now.protected === true ? PROTECTED : portsAgainst(hands, change, one);
   };
@@ -38,7 +38,7 @@ export async function serversGone(
     if (why !== null) return why;
     next = await byWord(hands, change);
   }
-  return next === null ? null : `server ${next.id} is there still`;
+  return next === null ? null : `server ${next.id} still exists`;
 }
 
 /** Otherwise nova-compute would deploy to the node after its own driver is restored. */
@@ -57,8 +57,8 @@ export async function withheld(
     await pause(tries);
   }
   return claims.length > 0
-    ? `Placement has it given to ${claims.join(", ")}`
-    : "Nova offers it still: its resource tracker does not set it apart; see that nova-compute runs";
+    ? `Placement has allocations of it for ${claims.join(", ")}`
+    : "Nova still offers it: its resource tracker does not reserve it. Check that nova-compute runs";
 }
 
 /** More than the repeated and delayed calls of one POST. */

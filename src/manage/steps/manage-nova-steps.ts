@@ -89,10 +89,10 @@ async function hold(at: ServerMaking): Promise<string | null> {
   // Compares with the state before the hold.
   const now = await hands.hardware.read(id);
   const other = [...changedSince(at.before, now), ...infoChanges(at.before, now, true)];
-  if (other.length > 0) return `it changed meanwhile: ${other.join(", ")}`;
+  if (other.length > 0) return `it changed in the meantime: ${other.join(", ")}`;
   const fresh = await hands.look({ id, server, asked, acts });
   const against = await hands.objections(inService(fresh), server, twice);
-  return against.length === 0 ? null : `it changed meanwhile: ${against.join("; ")}`;
+  return against.length === 0 ? null : `it changed in the meantime: ${against.join("; ")}`;
 }
 
 /** Ignores this run's maintenance for the criteria. */
@@ -107,14 +107,14 @@ async function bind(at: ServerMaking): Promise<string | null> {
   const known = bindsOf({ acts });
   const missing = known.filter(({ port }) => !ids.includes(port)).map(({ port }) => port);
   if (missing.length > 0)
-    return `it was begun with port ${missing.join(", ")}: give the same ports, or take it back`;
+    return `it was started with port ${missing.join(", ")}: use the same ports, or roll it back`;
   if (known.length > 0) {
     const against = await hands.objections(
       inService(await hands.look({ id, server, asked, acts })),
       server,
       twice,
     );
-    if (against.length > 0) return `it changed meanwhile: ${against.join("; ")}`;
+    if (against.length > 0) return `it changed in the meantime: ${against.join("; ")}`;
   }
   return portsFreed(hands, { ids, node: id, known }, begin);
 }
@@ -130,7 +130,7 @@ async function fake({ hands, id, server, before, begin }: ServerMaking): Promise
       ...[nobodys(now) ?? []].flat(),
       ...(state === "active" ? [] : [`it is ${state}`]),
     ];
-    if (other.length > 0) return `it changed meanwhile: ${other.join(", ")}`;
+    if (other.length > 0) return `it changed in the meantime: ${other.join(", ")}`;
   }
   await begin({ step: "fake" });
   return hands.hardware.fake(id, heldFor(server), before);
@@ -145,7 +145,7 @@ async function turn(at: ServerMaking): Promise<string | null> {
   const uuid = recordOf({ acts, server });
   const may = async (): Promise<string | null> => {
     const real = unsafe(await hands.hardware.read(id));
-    return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
+    return real.length === 0 ? null : `it is not completely on fake hardware: ${real.join(", ")}`;
   };
   if (at.stands === true || (await stands(at, uuid))) return null;
   const stopped = await hands.servers.turn(uuid, "SHUTOFF", may);
@@ -216,10 +216,10 @@ export async function novaWould(
   };
   // An error here must not hide the reason of the failure.
   const seen = await orNull(look());
-  if (seen === null) return `; see that Nova does not stop server ${uuid}`;
+  if (seen === null) return `; check that Nova does not stop server ${uuid}`;
   const { isOn, book } = seen;
   return isOn && book?.status === "SHUTOFF" && book.task !== "powering-on"
-    ? `; start server ${uuid} through Nova now, or Nova's power sync switches the machine off`
+    ? `; start server ${uuid} through Nova now, or Nova's power sync powers the machine off`
     : "";
 }
 

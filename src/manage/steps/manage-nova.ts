@@ -72,7 +72,7 @@ export function novaPart(
       const made = withServer(at, seen.node);
       return why === null
         ? { seen: made, is: "after", why: await twinsOf(at), hindrances: [] }
-        : { ...leftAt(made, `its mark stays: ${why}`), inService: true };
+        : { ...leftAt(made, `its mark was not removed: ${why}`), inService: true };
     },
   };
 }
@@ -107,7 +107,7 @@ async function heldAfter(at: ServerMaking): Promise<string | null> {
 }
 
 /** Nova may execute a requested deletion days later, on any hardware. */
-const BACK = "its way back was begun, and Nova may still delete its server: run rollback";
+const BACK = "its rollback was started, and Nova may still delete its server: run rollback";
 
 /** Journal entries that are not steps. */
 const BESIDE: ReadonlySet<Act["step"]> = new Set([

@@ -38,7 +38,7 @@ const BUSY: readonly Criterion[] = [
     "N2I-E380",
     ({ told: { target_provision_state: goal, target_power_state: power } }) => {
       const on = [goal, power].filter((one) => typeof one === "string" && one !== "");
-      return on.length === 0 ? null : `it is on its way to ${on.join(" and ")}`;
+      return on.length === 0 ? null : `it is changing to ${on.join(" and ")}`;
     },
   ],
 ];
@@ -93,7 +93,7 @@ const SOURCE: readonly Criterion[] = [
     (node) => {
       const { connector } = kindOf(node) ?? {};
       const has = connector === undefined || node.connectors.some(({ type }) => type === connector);
-      return has ? null : `no volume connector of it has type ${connector}`;
+      return has ? null : `it has no volume connector of type ${connector}`;
     },
   ],
   ["N2I-E383", stateOtherThan("active")],
@@ -141,7 +141,7 @@ const DESTINATION: readonly Criterion[] = [
 function ownConnector({ connectors }: WholeNode): readonly SwitchFault[] {
   const own = connectors.find((one) => !stays(one));
   if (own === undefined) return [];
-  return [{ code: "N2I-E384", why: `it has a volume connector of type ${own.type} already` }];
+  return [{ code: "N2I-E384", why: `it already has a volume connector of type ${own.type}` }];
 }
 
 /** In the order of their report. */

@@ -23,7 +23,7 @@ export function serverIn(
       : serverFaults(own)),
     ...source.instances
       .filter((one) => one !== own)
-      .map(({ uuid }) => `Nova has server ${uuid} on node ${source.node} too`),
+      .map(({ uuid }) => `Nova also has server ${uuid} on node ${source.node}`),
     ...source.queued.map((one) => requestText(one, own?.host ?? "")),
     ...destination.instances.map(
       ({ uuid }) => `Nova has server ${uuid} on node ${destination.node}`,
@@ -34,10 +34,10 @@ export function serverIn(
         ]
       : []),
     ...(compute !== undefined && compute.hypervisor_type !== "ironic"
-      ? [`its compute node is of ${String(compute.hypervisor_type)}`]
+      ? [`its compute node has hypervisor_type ${String(compute.hypervisor_type)}`]
       : []),
     ...(compute !== undefined && compute.owner === null
-      ? [`nothing says which nova-compute has compute_nodes.id=${compute.id}`]
+      ? [`the nova-compute of compute_nodes.id=${compute.id} is unknown`]
       : []),
   ];
   if (faults.length > 0 || own === undefined || compute === undefined) return { faults };
@@ -59,7 +59,7 @@ function serverFaults({ uuid, task_state, vm_state, host }: Tenant): readonly st
   return [
     ...(task_state === null ? [] : [`Nova has server ${uuid} in task_state ${task_state}`]),
     ...(MOVABLE.has(vm_state) ? [] : [`Nova has server ${uuid} in vm_state ${String(vm_state)}`]),
-    ...(host === null ? [`server ${uuid} names no host`] : []),
+    ...(host === null ? [`server ${uuid} has no host`] : []),
   ];
 }
 

@@ -22,7 +22,7 @@ export function stepRows(
     ...nova.hold,
     row(
       "SRC_OFF",
-      `PUT soft power off of ${from}; power off where that fails`,
+      `PUT soft power off of ${from}; power off if that fails`,
       word(source.told.power_state),
       "power off, read twice",
     ),
@@ -50,7 +50,7 @@ export function stepRows(
     ),
     row(
       "DST_ACTIVE",
-      `PUT provision provide, active of ${to}: no image; no way back from here`,
+      `PUT provision provide, active of ${to}: no image. No rollback after this step`,
       "manageable",
       "active, power on",
     ),
@@ -107,9 +107,9 @@ function word(value: Json | undefined): string {
 export function novaCommands(plan: Switchover): readonly string[] {
   const { instance_uuid: instance, destination, source } = plan;
   return [
-    `Nova still has server ${instance} on node ${source}. While no nova-compute acts on it:`,
+    `Nova still has server ${instance} on node ${source}. While no nova-compute acts on the server, run:`,
     `  UPDATE instances SET node = '${destination}' WHERE uuid = '${instance}' AND node = '${source}' AND task_state IS NULL AND deleted = 0;`,
-    `  In the same statement set host where the nova-compute of ${destination} is another, and compute_id where that column is.`,
+    `  In the same statement, set host if ${destination} has another nova-compute, and compute_id if the column exists.`,
     `  openstack resource provider allocation show ${instance}`,
     `  openstack resource provider allocation set ${instance} --allocation rp=${destination},CUSTOM_CLASS=1`,
   ];

@@ -53,7 +53,7 @@ export async function compared(
     const node = nodes[index] ?? null;
     // The other node is still restored. A deleted spare has nothing to restore.
     if (node === null) {
-      if (side === "source") others.push(`node ${plan[side]} is gone`);
+      if (side === "source") others.push(`node ${plan[side]} was deleted`);
       continue;
     }
     const open = changes.filter(
@@ -87,7 +87,7 @@ export function patchOf(
 }
 
 function changedBy(node: string, { path }: NodeField): string {
-  return `${path.join(".")} of node ${node} was changed by somebody else`;
+  return `${path.join(".")} of node ${node} was changed by others`;
 }
 
 function valueAt(node: JsonObject, [name, key]: NodeField["path"]): Json | undefined {

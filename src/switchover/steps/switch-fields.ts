@@ -94,7 +94,9 @@ export function unlinkStep(at: SwitchAt): SwitchStep {
     },
     async lookBack(image) {
       if (!(await areVolumesOf(at, "source")))
-        return stays(`node ${plan.source} has no instance again: not all of its volumes are back`);
+        return stays(
+          `node ${plan.source} did not get its instance back: not all of its volumes are back`,
+        );
       if (image.allocation === undefined) return back(at, changes);
       return allocated(at, "source", image);
     },

@@ -35,7 +35,7 @@ export function sparePatience({ now }: Pick<SwitchAt, "now">) {
 function busyWith({ uuid, reservation, provision_state }: JsonObject): string {
   return typeof reservation === "string"
     ? `node ${String(uuid)} is locked by host ${reservation}`
-    : `node ${String(uuid)} is on its way to another state: ${String(provision_state)}`;
+    : `node ${String(uuid)} is in a transitional state: ${String(provision_state)}`;
 }
 
 /** The BMC reports on. An unreachable BMC leaves an error, or null. */
@@ -73,7 +73,7 @@ export function unmarked(
   if (markOf(other) !== undefined) return otherMark(other);
   const uuid = String(other.uuid);
   const mark = `openstack baremetal node set ${uuid} --extra ${SWITCH_MARK}=${plan.id}`;
-  return `node ${uuid} is not marked by this switchover any more: extra.${SWITCH_MARK}; if nothing else uses it, mark it again with ${mark}`;
+  return `node ${uuid} no longer has the mark of this switchover (extra.${SWITCH_MARK}). If nothing else uses the node, mark it again with ${mark}`;
 }
 
 export function otherMark(node: JsonObject): string {
@@ -98,7 +98,7 @@ export function otherInstance({ plan, keptOf }: SwitchAt, source: JsonObject): s
 export function unkept({ plan }: SwitchAt, source: JsonObject): string | null {
   return source.maintenance === true && source.maintenance_reason === reasonFor(plan)
     ? null
-    : `node ${plan.source} is not in the maintenance of this switchover any more`;
+    : `node ${plan.source} is no longer in the maintenance of this switchover`;
 }
 
 export function ownersOf({ calls, plan }: SwitchAt): Promise<readonly (string | null)[]> {

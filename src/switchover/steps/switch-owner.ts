@@ -102,7 +102,7 @@ export async function marksLeft(at: SwitchAt): Promise<readonly string[]> {
   if (own.length === 0) return [];
   const command = `openstack baremetal node unset UUID --extra ${SWITCH_MARK}`;
   const uuids = own.map(({ uuid }) => String(uuid)).join(" and ");
-  return [`the mark stays on ${uuids}: run rollback again, or remove it with ${command}`];
+  return [`the mark is still on ${uuids}: run rollback again, or remove it with ${command}`];
 }
 
 async function markedNodes({ calls, plan }: SwitchAt): Promise<readonly JsonObject[]> {

@@ -58,7 +58,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
       if (plan.picked)
         return {
           ...stays(
-            `node ${id} is ${power_state === "power on" ? "on" : "not known to be off"}, and nobody named it`,
+            `node ${id} is ${power_state === "power on" ? "on" : "not known to be off"}, and it was not named`,
           ),
           ...{ taken: "destination", code: "N2I-E384" },
         };
@@ -81,7 +81,7 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
     // A spare without volumes of the source can be powered on safely.
     if (id === source ? owners.some((owner) => owner !== source) : owners.includes(destination))
       return stays(`node ${id} is not powered on: not all volumes of the source are back`);
-    if (isGone) return stays(`node ${id} is gone`);
+    if (isGone) return stays(`node ${id} was deleted`);
     const node = await at.calls.read(id);
     if (node.power_state === "power on") return REACHED;
     if (isBusy(node)) return WAITS;

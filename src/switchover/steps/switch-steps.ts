@@ -71,7 +71,7 @@ function deployStep(at: SwitchAt): SwitchStep {
         calls.read(plan.source),
         areVolumesOf(at, "destination"),
       ]);
-      if (!areTheirs) return stays(`not all volumes that it boots from are of node ${id}`);
+      if (!areTheirs) return stays(`not all of its volumes belong to node ${id}`);
       // From `active` on, the machine is on.
       const stopped = call === "provide" ? null : guard.look(kept, source);
       if (stopped !== null) return stopped;

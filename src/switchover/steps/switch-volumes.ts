@@ -37,7 +37,7 @@ export function volumesStep(at: SwitchAt): SwitchStep {
       ]);
       const more = targets.filter((uuid) => !known.includes(uuid));
       if (more.length > 0)
-        return stays(`node ${plan.source} has another volume target since: ${more.join(", ")}`);
+        return stays(`node ${plan.source} now has another volume target: ${more.join(", ")}`);
       if (seen.is !== "before") return seen;
       const kept = image ?? { connectors: plan.connectors, targets: known };
       return guard.look(kept, source) ?? { ...seen, image: kept };
@@ -87,7 +87,7 @@ function notOff({ fence }: SwitchAt, spare: JsonObject, isAsked = true): string 
   const isOn = power_state === "power on";
   if (fence.spare !== null && !isOn) return null;
   const dead = isOn ? "wait until Ironic shows no power_state, then " : "";
-  return `volumes cannot go back while node ${String(uuid)} is not known to be off: power_state is ${String(power_state)}, last_error ${String(last_error)}; power it off, then run rollback again; if its BMC is dead, ${dead}give rollback --fence-command PROGRAM`;
+  return `volumes cannot go back while node ${String(uuid)} is not known to be off: power_state is ${String(power_state)}, last_error ${String(last_error)}. Power it off, then run rollback again. If its BMC is dead, ${dead}run rollback with --fence-command PROGRAM`;
 }
 
 async function moves(
@@ -105,8 +105,8 @@ async function moves(
     const owner = owners[index] ?? null;
     if (owner === plan[to]) continue;
     const name = `volume ${kind.slice(0, -1)} ${uuid}`;
-    if (owner === null) others.push(`${name} is gone`);
-    else if (owner !== plan[from]) others.push(`${name} is of node ${owner}`);
+    if (owner === null) others.push(`${name} was deleted`);
+    else if (owner !== plan[from]) others.push(`${name} belongs to node ${owner}`);
     else
       todo.push({
         ...{ what: `PATCH of ${name}`, on: [plan.source, plan.destination] },

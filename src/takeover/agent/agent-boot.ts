@@ -79,7 +79,7 @@ async function* publishing(
   await publishBoot(leases, host, records);
   for (const [uuid, mark] of changed) known.set(uuid, mark);
   const unknown = records.filter(({ root_uuid }) => root_uuid === null).length;
-  const without = unknown === 0 ? "" : `; ${unknown} of them name no root filesystem`;
+  const without = unknown === 0 ? "" : `. ${unknown} of them have no root filesystem`;
   if (records.length > 0)
     say(`Published the boot files of ${counted(records.length, "machine")}${without}.`);
 }

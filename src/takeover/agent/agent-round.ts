@@ -100,7 +100,7 @@ export async function takeFrom(around: Around, lease: Lease): Promise<Round> {
     );
     if (done === null) return "others";
     if (done.left.length > 0) leaves();
-    for (const { id, why } of done.left) told.left(`${id} of ${from} was left: ${why}.`);
+    for (const { id, why } of done.left) told.left(`${id} of ${from} was skipped: ${why}.`);
   }
   if ((await machinesOf(leases, from)).length === 0) return "all";
   return seen.size > 0 ? "left" : "others";
@@ -117,7 +117,7 @@ async function withoutRefusal(
   } catch (error) {
     if (!(error instanceof MigrationError) || isLocked(error) || isUnanswered(error)) throw error;
     leaves();
-    told.left(`Machines of ${from} were left: ${error.message}.`);
+    told.left(`Machines of ${from} were skipped: ${error.message}.`);
     return { left: [] };
   }
 }
@@ -201,8 +201,8 @@ export function createTold(say: (text: string) => void) {
       if (names !== alarm)
         say(
           names === ""
-            ? "ALARM is over: most leases are renewed again."
-            : `ALARM: the leases of ${names} ran out at once, ${hosts.length} of the ${counted(of, "host")} that are not fenced: no further host is taken over. Look at the database's clock, and at its network.`,
+            ? "ALARM ended: most leases are renewed again."
+            : `ALARM: the leases of ${names} expired at once, ${hosts.length} of ${counted(of, "unfenced host")}. No further host is taken over. Check the clock and the network of the database.`,
         );
       alarm = names;
     },

@@ -62,7 +62,7 @@ export function createTaker(parts: Taking): Taker {
       if (done.left.length > 0) leaves();
       for (const { id, why } of done.left) around.told.left(`${id} was left: ${why}.`);
     } catch (error) {
-      sayFailure(parts, "what was begun", error, ended());
+      sayFailure(parts, "unfinished moves", error, ended());
       leaves();
     }
   }
@@ -100,7 +100,7 @@ export function createTaker(parts: Taking): Taker {
     stop: (why) => ending.abort(why),
     async end() {
       // A site's fence may take ten minutes.
-      ending.abort(new MigrationError("N2I-E301", `the agent of ${parts.host} ends`));
+      ending.abort(new MigrationError("N2I-E301", `the agent of ${parts.host} is stopping`));
       await work.settle();
     },
   };
@@ -133,7 +133,7 @@ function createSilent(watch: Watch, clock: () => number) {
 /** Errors of the environment do not end the agent. @throws any other error */
 function sayFailure({ say }: Pick<Taking, "say">, what: string, error: unknown, ends: boolean) {
   if (!(error instanceof MigrationError)) throw error;
-  say(`Take-over of ${what}: ${error.message}.${ends ? "" : " It is tried again."}`);
+  say(`Take-over of ${what}: ${error.message}.${ends ? "" : " Another attempt follows."}`);
 }
 
 function createWork() {

@@ -76,9 +76,9 @@ export async function openTaker(
       const locks = others.length === 0 ? [] : await takenLocks(leases);
       for (const uuid of others) {
         const lock = locks.find(({ resource }) => resource === `node:${uuid.toLowerCase()}`);
-        const whose = lock === undefined ? "no run of this agent" : lock.owner;
-        const late = lock !== undefined && lock.left <= 0 ? ", whose lock ran out" : "";
-        left.push({ id: `machine:${uuid}`, why: `it is half way, by ${whose}${late}` });
+        const whose = lock === undefined ? "another run" : lock.owner;
+        const late = lock !== undefined && lock.left <= 0 ? ", whose lock has expired" : "";
+        left.push({ id: `machine:${uuid}`, why: `its move is unfinished, by ${whose}${late}` });
       }
       return { left };
     },

@@ -49,14 +49,14 @@ export function beside<T extends Closable>(
       if (!(error instanceof MigrationError)) throw error;
       if (error.code !== "N2I-E106" && !SILENT.includes(error.code)) throw error;
       failed = performance.now();
-      say(`Warning: ${name} is not asked: ${error.message}.`);
+      say(`Warning: ${name} is not used: ${error.message}.`);
       return null;
     }
   };
   return {
     async service() {
       if (known !== null || cloud === null || performance.now() - failed < AGAIN) return known;
-      known = await quietly(() => waitingFor(`logging in at ${name}`, () => open(cloud, limit)));
+      known = await quietly(() => waitingFor(`logging in to ${name}`, () => open(cloud, limit)));
       if (known !== null) {
         const { close } = known;
         keep({

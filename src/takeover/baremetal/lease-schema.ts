@@ -21,9 +21,9 @@ export function leaseSchemaStatus(
     const there = [...tables, ...columns.map(ofNodes)];
     const own = withoutLeases(await columnNames(database, "bm_nodes")).length;
     sink.result(
-      `${database.shown}: nova_bm version ${version}, ${counted(own, "column")} of its own in bm_nodes.`,
+      `${database.shown}: nova_bm version ${version}, ${counted(own, "column")} in bm_nodes without leases.`,
     );
-    sink.result(`There: ${there.join(", ") || "nothing of leases"}.`);
+    sink.result(`Present: ${there.join(", ") || "no lease tables or columns"}.`);
     if (missing.length > 0) sink.result(`Missing: ${missing.map(named).join(", ")}.`);
     return missing.length === 0;
   });
@@ -34,7 +34,7 @@ export function extendNovaBm(words: SchemaWords, sink: Pick<Sink, "result">): Pr
     const added = await extendSchema(database);
     sink.result(
       added.length === 0
-        ? `Nothing to add: nova_bm of ${database.shown} is extended already.`
+        ? `Nothing to add: nova_bm of ${database.shown} is already extended.`
         : `Added to nova_bm of ${database.shown}: ${added.map(named).join(", ")}. Its version is 10, as before.`,
     );
   });

@@ -94,7 +94,7 @@ export async function openBoots(words: BootPlaces, around: BootAround): Promise<
     async shared() {
       if (tree === undefined) return [];
       const { kind } = await inspect(tree.root, "pxelinux.0");
-      return findingIf(kind === "absent", "N2I-D289", tree.root, "pxelinux.0 is not there");
+      return findingIf(kind === "absent", "N2I-D289", tree.root, "pxelinux.0 is missing");
     },
     files: trees === null ? null : filesIn(trees, looked, images),
     tidy: async () => images?.tidy(),
@@ -177,8 +177,8 @@ function filesIn(trees: LegacyTrees, looked: Looked, images: BootImages | null):
 /** pxelinux ends a path at a blank. @throws MigrationError N2I-E100 */
 function servedAs(root: string): string {
   if (/^\/[!-~]*$/.test(root)) return root;
-  throw new MigrationError("N2I-E100", `${JSON.stringify(root)} cannot stand in a boot file`, {
-    fix: "Its path is absolute, in ASCII and without blanks; [baremetal]tftp_root of --nova-conf says how the host calls its tree.",
+  throw new MigrationError("N2I-E100", `${JSON.stringify(root)} cannot be used in a boot file`, {
+    fix: "The path must be absolute, in ASCII and without blanks. If the host uses another path for the tree, pass --nova-conf with [baremetal]tftp_root.",
   });
 }
 

@@ -26,7 +26,10 @@ export async function fenceByHand(
   const observed = lease === undefined ? {} : { mark };
   await journal.append({ do: "start", ...about, at: now(), by, observed });
   if (lease !== undefined && !(await fenceLease(leases, lease, mark)))
-    throw new MigrationError("N2I-E316", `the lease of ${host} was renewed, or fenced, meanwhile`);
+    throw new MigrationError(
+      "N2I-E316",
+      `the lease of ${host} was renewed or fenced in the meantime`,
+    );
   await journal.append({ do: "end", ...about, at: now() });
   return lease === undefined ? 0 : 1;
 }

@@ -78,8 +78,7 @@ export function openBootImages(
           new Map(
             images.map(([name, image]) => {
               const found = image === null ? undefined : whole.get(image);
-              const lack =
-                image === null ? "nothing says which image of Glance it is" : `${found} (${image})`;
+              const lack = image === null ? "its Glance image is unknown" : `${found} (${image})`;
               return [name, typeof found === "object" ? found : lack] as const;
             }),
           ),
@@ -92,8 +91,7 @@ export function openBootImages(
       if (known !== undefined) return known;
       const bringing = folder.then(async ({ path: at }) => {
         const service = await glance.service();
-        if (service === null)
-          throw new MigrationError("N2I-E210", "Glance does not answer any more");
+        if (service === null) throw new MigrationError("N2I-E210", "Glance no longer answers");
         say(`Fetching image ${image.id} from Glance, ${image.size} bytes.`);
         const file = join(at, image.id);
         return { file, sha256: await download(service, image, file) };

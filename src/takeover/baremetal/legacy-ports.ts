@@ -83,7 +83,7 @@ export function openPorts(words: RestOptions, { leases, keep, say, myIp }: Aroun
       for (const one of ports) {
         const why = await restored(await neutron.service(), move, one, now);
         if (why !== null)
-          left.push(`port ${one.port}, which named ${one.before.host}, stays: ${why}`);
+          left.push(`port ${one.port}, which named ${one.before.host}, was not restored: ${why}`);
       }
       return left;
     },
@@ -115,11 +115,11 @@ async function restored(
   { port, before, after }: MovedPort,
   placed: ReadonlyMap<string, PlacedPort> | null,
 ): Promise<string | null> {
-  if (placed === null) return "Neutron was not asked; give a login to it";
+  if (placed === null) return "Neutron was not used: pass a login";
   const now = placed.get(port);
   // A deleted port, or a port of another device, is not restored.
   if (now === undefined || !isOf(move, now.device_id) || samePlace(now, before)) return null;
-  if (!samePlace(now, after)) return "it was changed since";
+  if (!samePlace(now, after)) return "it has changed since";
   return written(service, port, before, move);
 }
 
@@ -145,7 +145,7 @@ export function tellPorts(
       for (const vif of own.get(id) ?? []) {
         const now = placed?.get(vif);
         if (now !== undefined && place !== null && samePlace(now, place)) continue;
-        if (!told) tell("Before a machine restarts, let Neutron's ports name its new host:");
+        if (!told) tell("Before a machine restarts, set its new host on its Neutron ports:");
         told = true;
         tell(commandOf(vif, place ?? placeOn(to, `MY_IP_OF_${to}`)));
       }

@@ -106,8 +106,8 @@ export async function takeMachines(
 function unfenced(host: string, lease: Lease | undefined): MigrationError {
   if (lease !== undefined)
     return new MigrationError("N2I-E316", `the lease of ${host} is not fenced`);
-  return new MigrationError("N2I-E316", `nova_bm has no lease of ${host} any more`, {
-    fix: `Start the agent of ${host} once, if it lives; or take it over by hand: nova2ironic host takeover --nova-bm-db NOVA_BM --from ${host}`,
+  return new MigrationError("N2I-E316", `nova_bm no longer has a lease of ${host}`, {
+    fix: `If the host is up, start its agent once. Otherwise take it over by hand: nova2ironic host takeover --nova-bm-db NOVA_BM --from ${host}`,
   });
 }
 
@@ -175,7 +175,7 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   const hosts = machines.flatMap(({ move }) => [move.from, move.to]);
   const { left, stopped } = await counting(
     taking,
-    "over to complete an interrupted move",
+    "over to finish interrupted moves",
     async ({ came, cameBefore }) =>
       withLegacy(run, place, [], { hosts, silent, agent, signal, came }, async (legacy) => {
         await cameBefore(machines.map(({ move }) => move));
@@ -210,10 +210,12 @@ async function giveUp({ run, place, say }: Taking, others: readonly Seen[]): Pro
   });
   const names = others.map(({ machine, node }) =>
     node === null
-      ? `${machine.id}, which nova_bm has no more`
+      ? `${machine.id}, which is no longer in nova_bm`
       : `${machine.id} of ${node.service_host ?? "no host"}`,
   );
-  say(`Others have what this run began, and it is done with it: ${listed(names, NAMED, "; ")}.`);
+  say(
+    `Machines of this run now belong to other hosts, so their moves are closed: ${listed(names, NAMED, "; ")}.`,
+  );
 }
 
 /** For a host that is up again. Unclaimed machines have only the guard of an instance. */

@@ -40,9 +40,13 @@ export function takeOverLegacy(
   const { from } = words;
   const [to = "", ...more] = hostsIn(words);
   if (more.length > 0)
-    throw new MigrationError("N2I-E100", "--to names one host: this one, whose --tftp-root it is", {
-      fix: "Take some of its machines over by host plan and host move on each of the others.",
-    });
+    throw new MigrationError(
+      "N2I-E100",
+      "--to accepts only this host, to which --tftp-root belongs",
+      {
+        fix: "To use more hosts, run host plan and host move on each of them.",
+      },
+    );
   return inRun(
     words.run,
     "host takeover",
@@ -107,7 +111,7 @@ async function halfWay(
   for await (const batch of lines()) for (const { uuid } of batch) planned.add(uuid);
   return openIn(entries).flatMap(({ id: uuid }) => {
     const id = `machine:${uuid}`;
-    const { why } = whys.find((one) => one.id === id) ?? { why: "it is half way" };
+    const { why } = whys.find((one) => one.id === id) ?? { why: "its move is unfinished" };
     return planned.has(uuid) ? [] : [{ id, why }];
   });
 }
@@ -130,15 +134,15 @@ async function goOn(
   if (others !== undefined)
     throw new MigrationError(
       "N2I-E100",
-      `this takeover was begun with --from ${others.move.from} --to ${others.move.to}`,
+      `this takeover was started with --from ${others.move.from} --to ${others.move.to}`,
       {
-        fix: `Give the same again, or take back first what was done: nova2ironic rollback --run ${run.path} --all`,
+        fix: `Use the same options, or roll back first: nova2ironic rollback --run ${run.path} --all`,
       },
     );
   await askDown(words, { machines: open.length, to }, place, sink);
   const asked = { from: words.from, to, nodes: [], down: await downTime(words) };
   const { moved, left, stopped } = await takeMachines(run, place, asked, sink);
-  if (stopped) throw new MigrationError("N2I-E301", "stopped while it went on");
+  if (stopped) throw new MigrationError("N2I-E301", "stopped while it resumed");
   for (const { id, why } of left) sink.say(`${id}: ${why}.`);
   return { asked: true, moved, whys: left };
 }

@@ -75,15 +75,15 @@ function portFault(
   { host, options }: Pick<PortPlace, "host"> & { readonly options: PortPlace["options"] | null },
   tenant: LegacyMove["tenant"],
 ): string | null {
-  if (now === undefined) return "it is not in Neutron, or this login does not see its host";
+  if (now === undefined) return "it is not in Neutron, or this login cannot read its host";
   if (!same(now.device_id, tenant?.uuid ?? null))
-    return `it belongs to ${now.device_id || "nobody"}`;
-  if (now.host !== host) return `binding:host_id is ${now.host}, and was to be ${host}`;
+    return `it belongs to ${now.device_id || "no device"}`;
+  if (now.host !== host) return `binding:host_id is ${now.host}, expected ${host}`;
   const [name, value] =
     Object.entries(options ?? {}).find(([name, value]) => now.options[name] !== value) ?? [];
   return name === undefined
     ? null
-    : `DHCP option ${name} is ${now.options[name] ?? "not there"}, and was to be ${value}`;
+    : `DHCP option ${name} is ${now.options[name] ?? "missing"}, expected ${value}`;
 }
 
 function rowOf({ id, uuid }: LegacyMove) {
@@ -100,8 +100,7 @@ function* judgeMachine(
   const stands = standing(wayThere(move), now);
   const owner = now.node?.service_host ?? null;
   const why =
-    stands.why ??
-    `service_host is ${owner}, and was to be ${to}; its task_state ${now.node?.task_state}`;
+    stands.why ?? `service_host is ${owner}, expected ${to}; task_state is ${now.node?.task_state}`;
   const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
   yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${why}${held}`);
   yield* judgeNova(move, now, to);
@@ -132,5 +131,5 @@ function* judgeNova(
 }
 
 function hostFault(host: string | null, to: string): string | null {
-  return host === to ? null : `host is ${host ?? "none"}, and was to be ${to}`;
+  return host === to ? null : `host is ${host ?? "none"}, expected ${to}`;
 }

@@ -165,7 +165,7 @@ export async function releaseLock(
   const free =
     "UPDATE bm_locks SET owner = NULL, expires_ms = 0 WHERE resource = ? AND nonce = ? AND token = ?";
   const values = [resource, nonce, token];
-  return (await stated(database, "giving a lock back", free, values)) === 1;
+  return (await stated(database, "releasing a lock", free, values)) === 1;
 }
 
 export interface LockState {
@@ -188,14 +188,14 @@ export async function heldLocks(database: Database): Promise<readonly LockState[
 
 export function holderText({ owner, left }: LockState): string {
   const seconds = Math.ceil(Math.abs(left) / 1000);
-  return left > 0 ? `${owner}, ${seconds} s` : `${owner}, ran out ${seconds} s ago`;
+  return left > 0 ? `${owner}, ${seconds} s` : `${owner}, expired ${seconds} s ago`;
 }
 
 async function heldByAnother(database: Database, resource: string): Promise<MigrationError> {
   const holder = (await heldLocks(database)).find((lock) => lock.resource === resource);
   const who =
     holder === undefined
-      ? "was another's a moment ago"
-      : `is ${holder.owner}'s for ${Math.ceil(holder.left / 1000)} s more`;
+      ? "was held by another owner a moment ago"
+      : `is held by ${holder.owner} for ${Math.ceil(holder.left / 1000)} s more`;
   return new MigrationError("N2I-E362", `the lock ${resource} ${who}`);
 }

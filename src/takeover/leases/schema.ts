@@ -53,9 +53,9 @@ export async function leaseParts(database: Database): Promise<LeaseParts> {
   if (others.length > 0)
     throw new MigrationError(
       "N2I-E360",
-      `${database.shown}: ${others.join(", ")} is there already, and is not as host schema extend makes it`,
+      `${database.shown}: ${others.join(", ")} already exists, but not as created by host schema extend`,
       {
-        fix: "Somebody else made it: rename or remove it, if nobody needs it, then run extend again.",
+        fix: "Rename it, or remove it if it is not needed. Then run extend again.",
       },
     );
   const has = new Set([...columns, ...tables].map(nameOf));
@@ -76,7 +76,7 @@ function nameOf({ name }: { readonly name: string }): string {
 export async function needLeases(database: Database): Promise<void> {
   const tables = await tableNames(database);
   if (tables.has(NODES) && isExtended(tables, await columnNames(database, NODES))) return;
-  throw new MigrationError("N2I-E360", `${database.shown} has no tables of leases, or not all`);
+  throw new MigrationError("N2I-E360", `${database.shown} has no lease tables, or not all of them`);
 }
 
 /** The last version of nova_bm, with which the columns were tested. */
@@ -94,7 +94,7 @@ export async function extendSchema(database: Database): Promise<readonly string[
   if (version !== LAST)
     throw new MigrationError(
       "N2I-E203",
-      `${database.shown} has nova_bm schema version ${version}; leases are kept beside version ${LAST}`,
+      `${database.shown} has nova_bm schema version ${version}, but leases need version ${LAST}`,
     );
   const { engine, knex } = database;
   const columns = LEASE_COLUMNS.filter(({ name }) => missing.includes(name));
@@ -155,7 +155,7 @@ async function inUse(database: Database, there: readonly string[]): Promise<read
   const live = leases.filter((lease) => lasts(lease) && lease.fenced_by === null);
   return [
     ...(nodes.length > 0
-      ? [`bm_nodes.id=${listed(nodes.map(String), NAMED)} on the way to another host`]
+      ? [`bm_nodes.id=${listed(nodes.map(String), NAMED)} moving to another host`]
       : []),
     ...live.map(({ host }) => `the agent of ${host} runs`),
     ...locks.map(({ resource, owner }) => `${owner} holds the lock ${resource}`),
@@ -169,7 +169,7 @@ async function mayDefine(database: Database, wanted: readonly Defining[]): Promi
   throw new MigrationError(
     "N2I-E206",
     `${database.shown}: its user may not change these tables; nothing was written`,
-    { fix: `Let an administrator of the database say: ${grants.join("; ")}` },
+    { fix: `Let an administrator of the database run: ${grants.join("; ")}` },
   );
 }
 

@@ -74,7 +74,10 @@ export function standing(way: LegacyWay, now: LegacyNow): Standing {
   if (released && served && !keepsLock(way, now)) return AFTER;
   // task_state is restored last, so a later difference is a change by others.
   if (released && node.service_epoch !== move.epoch)
-    return { is: "other", why: `instances.host is ${tenant?.host}, and bm_nodes is done` };
+    return {
+      is: "other",
+      why: `instances.host is ${tenant?.host}, but the move in bm_nodes is finished`,
+    };
   return { is: "before", why: null };
 }
 
@@ -116,16 +119,16 @@ function nodeFault(
   { move, goal, other, held, reached, ends, begins }: LegacyWay,
   node: LegacyNode | null,
 ): string | null {
-  if (node === null) return "bm_nodes has no such live row any more";
+  if (node === null) return "bm_nodes no longer has such a live row";
   const { service_host: owner, service_epoch: epoch, task_state: state, instance_uuid } = node;
   if (!sameUuid(instance_uuid, move.tenant?.uuid ?? null))
-    return `bm_nodes names instance ${instance_uuid ?? "none"} by now`;
+    return `bm_nodes now names instance ${instance_uuid ?? "none"}`;
   const place = `service_host is ${owner ?? "none"}, service_epoch ${epoch}, task_state ${state ?? "none"}`;
   const right =
     owner === other
       ? epoch === held && begins.includes(state)
       : owner === goal && reached.includes(epoch) && (state === ends || state === MIGRATING);
-  return right ? null : `${place}: somebody changed it since`;
+  return right ? null : `${place}: it has changed since`;
 }
 
 function tenantFault(way: LegacyWay, now: LegacyNow): string | null {
@@ -134,17 +137,16 @@ function tenantFault(way: LegacyWay, now: LegacyNow): string | null {
   const { tenant: was } = move;
   if (was === null) return null;
   const claimed = node?.task_state === MIGRATING || node?.service_host === goal;
-  if (tenant === null || tenant.deleted)
-    return claimed ? null : `instance ${was.uuid} was deleted since`;
+  if (tenant === null || tenant.deleted) return claimed ? null : `instance ${was.uuid} was deleted`;
   if (![goal, other, was.host].includes(tenant.host ?? "") || !sameUuid(tenant.node, was.node))
-    return `instances.host is ${tenant.host ?? "none"} on node ${tenant.node ?? "none"} by now`;
+    return `instances.host is now ${tenant.host ?? "none"} on node ${tenant.node ?? "none"}`;
   // A lock to be removed waits until Nova has finished its task.
   const done = node?.service_host === goal && node.task_state !== MIGRATING && !keepsLock(way, now);
   // On the new host, a task is a new request.
   const request = goal === move.to ? (was.request ?? null) : null;
   return done || [null, MIGRATING, was.task_state, request].includes(tenant.task_state)
     ? null
-    : `Nova began ${tenant.task_state} on instance ${was.uuid}`;
+    : `Nova started ${tenant.task_state} on instance ${was.uuid}`;
 }
 
 /** Also null if Nova deleted the instance, and its machine moves without it. */

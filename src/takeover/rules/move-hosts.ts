@@ -99,7 +99,7 @@ function judgeDestination(
   const at = `compute host ${to}`;
   if (service === undefined) {
     const starts = refusesNewHosts(identity.head)
-      ? "; this Nova's nova-compute refuses to start as a new one that finds instances"
+      ? ". A new nova-compute of this release refuses to start if instances name its host"
       : "";
     return [finding("N2I-D253", at, `Nova has no live nova-compute service of ${to}${starts}`)];
   }
@@ -118,7 +118,7 @@ function judgeDestination(
       driven.some((type) => type !== (asked.driver ?? "ironic")),
       "N2I-D257",
       at,
-      `its compute nodes are of ${driven.join(", ")}`,
+      `its compute nodes have hypervisor_type ${driven.join(", ")}`,
     ),
   ];
 }

@@ -106,7 +106,7 @@ function judgeMachine(
       "N2I-D269",
       at,
       compute === undefined
-        ? "it has no live compute node, and its name is no uuid"
+        ? "it has no live compute node, and its name is not a uuid"
         : `its hypervisor_type is ${compute.hypervisor_type}`,
     ),
     ...findingIf(others.length > 0, "N2I-D261", at, SENTENCES.instances),

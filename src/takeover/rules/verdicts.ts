@@ -22,6 +22,6 @@ export function* judgeComputes(
     const owners = computes.map(({ owner }) => owner).join(", ");
     yield row("compute_nodes", `${computes.length} live rows: ${owners}`);
   } else if (first === undefined)
-    yield row("compute_nodes", `no live row; nova-compute of ${to} makes one at its next pass`);
+    yield row("compute_nodes", `no live row. nova-compute of ${to} creates one at its next pass`);
   else yield row(`compute_nodes:${first.id}`, faultOf(first));
 }

@@ -19,7 +19,7 @@ const BESIDE: Beside = { ports: new Map([["v", PORT]]), twice: new Set() };
 const FAILING: readonly (readonly [Partial<RunningNode>, string])[] = [
   [{ provision_state: "deploy failed" }, "it is deploy failed, not active"],
   [{ provision_state: null }, "it is in no state, not active"],
-  [{ instance_uuid: "i" }, "it has instance i already"],
+  [{ instance_uuid: "i" }, "it already has instance i"],
   [{ allocation_uuid: "a" }, "it has allocation a"],
   [{ resource_class: null }, "it has no resource class"],
   [{ maintenance: true }, "it is in maintenance"],
@@ -27,7 +27,7 @@ const FAILING: readonly (readonly [Partial<RunningNode>, string])[] = [
   [{ retired: true }, "it is retired"],
   [{ extra: { [MARK]: "s" } }, `it is being managed: extra.${MARK} is s`],
   [{ nics: [{ ...NIC, vif: "w" }] }, "VIF w is not in Neutron"],
-  [{ nics: [{ ...NIC, address: null }] }, `VIF v has MAC ${MAC}, and the node none`],
+  [{ nics: [{ ...NIC, address: null }] }, `VIF v has MAC ${MAC}, but the node has none`],
 ];
 
 test("each criterion is told by itself, and all that fail together", () => {
@@ -40,7 +40,7 @@ test("each criterion is told by itself, and all that fail together", () => {
     "it is retired",
   ]);
   const whole = { instance_uuid: "i", allocation_uuid: "i" };
-  assert.deepEqual(whyNot({ ...NODE, ...whole }, BESIDE), ["it has instance i already"]);
+  assert.deepEqual(whyNot({ ...NODE, ...whole }, BESIDE), ["it already has instance i"]);
 });
 
 test("a card without a tenant's port needs no Neutron, and one bonded to another's MAC will do", () => {
@@ -58,7 +58,7 @@ test("a port that some device has is that device's, unless it is the node", () =
   assert.deepEqual(whyNot(NODE, held("u")), []);
   assert.deepEqual(whyNot(NODE, held("x")), ["VIF v belongs to baremetal:none x"]);
   const twice = { ...BESIDE, twice: new Set(["v"]) };
-  assert.deepEqual(whyNot(NODE, twice), ["VIF v is named by more than one port"]);
+  assert.deepEqual(whyNot(NODE, twice), ["VIF v is attached to more than one port"]);
 });
 
 test("of a port that fails in several ways, each is told", () => {
@@ -66,16 +66,16 @@ test("of a port that fails in several ways, each is told", () => {
   const named = new Set<string>();
   const other = { ...PORT, mac_address: "52:54:00:00:00:02", device_id: "x" };
   const first = [
-    "VIF v is attached to it, and is not named",
-    "VIF v is named by more than one port",
+    "VIF v is attached to it, but not in the request",
+    "VIF v is attached to more than one port",
   ];
   for (const [ports, why] of [
     [
       new Map([["v", other]]),
-      [`VIF v has MAC 52:54:00:00:00:02, and the node ${MAC}`, "VIF v belongs to device x"],
+      [`VIF v has MAC 52:54:00:00:00:02, but the node has ${MAC}`, "VIF v belongs to device x"],
     ],
     [new Map<string, NetworkPort>(), ["VIF v is not in Neutron"]],
-    [null, ["VIF v cannot be looked up: nothing says where Neutron is"]],
+    [null, ["VIF v cannot be read: no endpoint of Neutron is known"]],
   ] as const)
     assert.deepEqual(whyNot(NODE, { ports, twice, named }), [...first, ...why]);
 });

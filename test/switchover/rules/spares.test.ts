@@ -29,7 +29,7 @@ const DELETING = { target_provision_state: "deleted", target_power_state: "power
 /** What stands against a machine whose instance is to go on elsewhere, in the order it is answered. */
 const SOURCES: readonly Refused[] = [
   ["N2I-E380", locked(MACHINE), source({ reservation: "lab" })],
-  ["N2I-E380", "it is on its way to deleted and power off", source(DELETING)],
+  ["N2I-E380", "it is changing to deleted and power off", source(DELETING)],
   ["N2I-E381", MARKED, source(IN_SWITCHOVER)],
   [
     "N2I-E382",
@@ -48,10 +48,10 @@ const SOURCES: readonly Refused[] = [
   ["N2I-E382", "it lacks the capability iscsi_boot", capable("iscsi_boot:False")],
   [
     "N2I-E382",
-    "no volume connector of it has type wwpn",
+    "it has no volume connector of type wwpn",
     { ...capable("fibre_channel_boot:1"), ...fibre },
   ],
-  ["N2I-E382", "no volume connector of it has type iqn", { ...MACHINE, connectors: [] }],
+  ["N2I-E382", "it has no volume connector of type iqn", { ...MACHINE, connectors: [] }],
   ["N2I-E383", "it is rescue, not active", source({ provision_state: "rescue" })],
   ["N2I-E383", "it is protected", source({ protected: true })],
 ];
@@ -78,7 +78,7 @@ const SPARES: readonly Refused[] = [
   ["N2I-E384", "it has 1 volume target", { ...SPARE, targets: [TARGET] }],
   [
     "N2I-E384",
-    "it has a volume connector of type iqn already",
+    "it already has a volume connector of type iqn",
     { ...SPARE, connectors: [CONNECTOR] },
   ],
 ];
@@ -159,7 +159,7 @@ test("machines are gathered by what they are made of, and each class is told wha
     ["n-5", 1, "", 's-1: owner: "a" != "b"'],
   ]);
   assert.deepEqual(gathered.incapable.slice(0, 9), [
-    "n-6 (no volume connector of it has type iqn)",
+    "n-6 (it has no volume connector of type iqn)",
   ]);
   assert.deepEqual(gathered.unusable.slice(0, 9), ["s-3 (it is in maintenance; it is retired)"]);
 });

@@ -132,9 +132,9 @@ for (const engine of engines()) {
     assert.deepEqual(
       said.map((line) => line.replace(/:.*/, "")),
       [
-        "nova-compute of A has not reported since the last look",
+        "nova-compute of A has no new report",
         "nova-compute of A reports",
-        "nova-compute of A has not reported since the last look",
+        "nova-compute of A has no new report",
         "nova-compute of A reports",
       ],
     );
@@ -348,7 +348,7 @@ testOnce("an agent refuses what it cannot keep, before it writes", async (t) => 
   assert.match(unit.out, /^RestartPreventExitStatus=5 /m);
   assert.equal(await bm.db("bm_service_leases").first(), undefined);
   await runs(0, ["host", "schema", "revert", "--nova-bm-db", asked.novaBmDb, "--yes"]);
-  await refused([...words, "--host", "A"], 4, "N2I-E360", [/no tables of leases/]);
+  await refused([...words, "--host", "A"], 4, "N2I-E360", [/no lease tables/]);
 });
 
 for (const engine of engines("mysql", "postgresql"))

@@ -109,7 +109,7 @@ for (const engine of engines()) {
     await made.db.raw("ALTER TABLE bm_locks ADD COLUMN note VARCHAR(9)");
     for (const work of [extendSchema, revertSchema])
       await assert.rejects(work(database), (error: MigrationError) => {
-        assert.match(error.message, /bm_locks is there already/);
+        assert.match(error.message, /bm_locks already exists/);
         return error.code === "N2I-E360";
       });
   });

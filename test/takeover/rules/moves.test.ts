@@ -147,7 +147,7 @@ const REFUSED: readonly (readonly [string, RegExp, Given])[] = [
   // A host of virtual machines whose service record was deleted.
   [
     "N2I-D269",
-    /its name is no uuid/,
+    /its name is not a uuid/,
     { machine: { node: "kvm1", computes: [], instances: [tenant({ node: "kvm1" })] } },
   ],
 ];

@@ -82,7 +82,7 @@ export async function lookAtBoot(
     return { ...none, root_uuid, why: `its root filesystem is ${root_uuid} or ${other}` };
   const made = text === undefined ? wanted.render(root_uuid) : rehomed(text, instance, served);
   if (made === null)
-    return { ...none, root_uuid, why: "its boot file can be neither copied nor written anew" };
+    return { ...none, root_uuid, why: "its boot file can be neither copied nor created" };
   const { known, sources } = await sourcesOf(olds, wanted);
   const boot: LegacyBoot = { instance, macs, served, text: made };
   const seen = await Promise.all(
@@ -114,14 +114,14 @@ async function sourcesOf(
       sources.set(name, { file: file.path, image });
       const other = bytes !== null && file.bytes !== bytes;
       const lack = other
-        ? `${file.path} has ${file.bytes} bytes, and Glance's image ${image?.id} ${bytes}`
+        ? `${file.path} has ${file.bytes} bytes, but Glance's image ${image?.id} has ${bytes}`
         : null;
       known.set(name, { lack, bytes });
     } else if (image !== null) {
       sources.set(name, { file: null, image });
       known.set(name, { lack: null, bytes });
     } else if (typeof said === "string")
-      known.set(name, { lack: `nothing given has it, and ${said}`, bytes });
+      known.set(name, { lack: `no specified tree has it, and ${said}`, bytes });
   }
   return { known, sources };
 }

@@ -100,17 +100,20 @@ async function drive(
   } catch (cause) {
     // Nova changed a row. The machine is skipped, and the others continue.
     if (cause instanceof MigrationError && cause.code === "N2I-E300")
-      return { is: "other", why: `${cause.message}: it is half way; run the same command again` };
+      return {
+        is: "other",
+        why: `${cause.message}: its move is unfinished. Run the same command again`,
+      };
     throw cause;
   }
 }
 
 function lostClaim({ id }: LegacyMove, goal: string): string {
-  return `bm_nodes.id=${id} was not claimed: it is another's by now, its host lives, or ${goal} is fenced`;
+  return `bm_nodes.id=${id} was not claimed: it belongs to another host now, its host is up, or ${goal} is fenced`;
 }
 
 async function bootFault({ files }: LegacyHands, move: LegacyMove): Promise<string | null> {
-  if (files === null) return "its boot files are to be made: give --tftp-root";
+  if (files === null) return "its boot files must be created: pass --tftp-root";
   const look = await files.look(move);
   return look.why ?? files.bring(look);
 }
@@ -141,5 +144,5 @@ async function ended(
   const left = [...still, ...(files === null ? [] : await removeBoot(files.root, files.steps))];
   return left.length === 0
     ? { is: "after", why: null }
-    : { is: "other", why: `it is ${goal}'s again; ${left.join("; ")}` };
+    : { is: "other", why: `it belongs to ${goal} again; ${left.join("; ")}` };
 }

@@ -60,7 +60,8 @@ async function* nodes(at: AskedIronic, first: Page): AsyncGenerator<string> {
 
 function nodeOf(item: unknown): object {
   const node = listedNode(item);
-  if (node === null) throw new MigrationError("N2I-E212", "Ironic lists something that is no node");
+  if (node === null)
+    throw new MigrationError("N2I-E212", "Ironic lists an object that is not a node");
   return node;
 }
 
@@ -72,7 +73,7 @@ function nodeOf(item: unknown): object {
  */
 async function pageBehind(at: AskedIronic, { items, more }: Page): Promise<Page | null> {
   if (!more || items.length === 0) return null;
-  let why = "no node of a page is there any more";
+  let why = "all nodes of a page were deleted";
   for (const item of items.slice(-TRIED).toReversed()) {
     const marker = String(objectOf(item).uuid);
     const answer = await put(at, listQuestion(at.range, marker));
@@ -85,7 +86,7 @@ async function pageBehind(at: AskedIronic, { items, more }: Page): Promise<Page 
 }
 
 function brokeOff(why: string): MigrationError {
-  return new MigrationError("N2I-E210", `the list of nodes broke off: ${why}`);
+  return new MigrationError("N2I-E210", `the list of nodes is incomplete: ${why}`);
 }
 
 /** @param id as in the caller's path */

@@ -62,7 +62,7 @@ export async function openProxy(
     const listener = await bound(asked, route, told.served);
     for (const name of ignored())
       told.say(
-        `${name} is ignored: each caller's own token goes to Ironic, and there is no login.`,
+        `${name} is ignored: the proxy has no login and sends each caller's token to Ironic.`,
       );
     const ironic = await Promise.race([ironicInWords(proxy), stopped(stop)]);
     told.say(`listening on ${listener.url}, ${ironic}, ${policy.inWords()}`);
@@ -138,7 +138,7 @@ function stopped(stop: AbortSignal): Promise<string> {
 
 /** Ironic may start later, so a failure here is only reported. */
 async function ironicInWords({ ironic, ranges: known }: ProxyParts): Promise<string> {
-  if (ironic === null) return "Ironic by the catalog of each token";
+  if (ironic === null) return "Ironic from the catalog of each token";
   try {
     const range = await known.of(ironic);
     return `Ironic ${ironic} ${range === null ? "of Juno" : `1.${range.least}-1.${range.most}`}`;

@@ -78,7 +78,10 @@ function pair({ cert, key }: { readonly cert: string; readonly key: string }): {
   try {
     createSecureContext(both);
   } catch {
-    throw new MigrationError("N2I-E116", `${cert} and ${key} are no certificate and its key (PEM)`);
+    throw new MigrationError(
+      "N2I-E116",
+      `${cert} and ${key} are not a certificate and its key (PEM)`,
+    );
   }
   return both;
 }
@@ -199,7 +202,7 @@ const LAST = { last: true };
 
 async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
   if (Number(request.headers["content-length"] ?? 0) > LIMITS.body) return null;
-  if (request.destroyed) throw new Error("the caller is gone");
+  if (request.destroyed) throw new Error("the caller closed the connection");
   const chunks: Buffer[] = [];
   let size = 0;
   // Stopping the request's iterator would destroy the connection.
@@ -211,7 +214,7 @@ async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
     });
     request.on("end", () => resolve(Buffer.concat(chunks)));
     request.on("error", reject);
-    request.on("close", () => reject(new Error("the caller is gone")));
+    request.on("close", () => reject(new Error("the caller closed the connection")));
   });
 }
 
@@ -223,7 +226,7 @@ async function send(
   { id, ending }: { readonly id: string; readonly ending: () => boolean },
 ): Promise<void> {
   const { status, fields, body, last } = reply;
-  if (response.destroyed) throw new Error("the caller is gone");
+  if (response.destroyed) throw new Error("the caller closed the connection");
   for (const [name, value] of Object.entries(fields))
     response.setHeader(name, value as string | string[]);
   response.setHeader("X-Openstack-Request-Id", id);
@@ -242,12 +245,12 @@ async function send(
   }
   if (last === true) setTimeout(() => request.destroy(), 1000).unref();
   await inTime(closed);
-  if (!response.writableFinished) throw new Error("the caller went away");
+  if (!response.writableFinished) throw new Error("the caller closed the connection");
 }
 
 /** Waits for room in the socket buffer, so an unread response fetches nothing more. */
 async function write(response: ServerResponse, piece: string): Promise<void> {
-  if (response.destroyed) throw new Error("the caller went away");
+  if (response.destroyed) throw new Error("the caller closed the connection");
   if (response.write(piece)) return;
   let settled: () => void = () => undefined;
   const room = new Promise<void>((resolve) => {
@@ -261,11 +264,14 @@ async function write(response: ServerResponse, piece: string): Promise<void> {
   }
 }
 
-/** @throws Error if the caller does not read in time */
+/** @throws Error if the caller does not read the response in time */
 async function inTime(waiting: Promise<void>): Promise<void> {
   let late: NodeJS.Timeout | undefined;
   const tooLate = new Promise<void>((_, reject) => {
-    late = setTimeout(() => reject(new Error("the caller does not read")), LIMITS.unread);
+    late = setTimeout(
+      () => reject(new Error("the caller does not read the response")),
+      LIMITS.unread,
+    );
   });
   try {
     await Promise.race([waiting, tooLate]);

@@ -32,7 +32,7 @@ export function openPolicy(
       } catch (error) {
         // A broken file must not end the service.
         const why = error instanceof Error ? error.message : String(error);
-        return `${file} was not taken, and the rules from before stay in force: ${why}`;
+        return `${file} was not reloaded, and the previous rules stay in force: ${why}`;
       }
     },
   };

@@ -32,7 +32,7 @@ async function askRange(http: Http, url: string): Promise<Range> {
   if ("why" in said) throw new MigrationError("N2I-E210", unanswered("Ironic", said.why));
   const range = rangeOf(said.minimum, said.maximum, said.body);
   if (range !== undefined) return range;
-  throw new MigrationError("N2I-E202", "no bare metal service answers at Ironic's address");
+  throw new MigrationError("N2I-E202", "the service at Ironic's URL is not a bare metal service");
 }
 
 /** @param why `it answered 500`, or a connection error */

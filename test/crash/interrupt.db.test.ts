@@ -111,7 +111,7 @@ test("on postgresql, a database that falls silent at the commit ends an apply, b
     if (status === 5) {
       assert.match(
         err,
-        /^No answer from .* for 300 s; it is given up after 600 s \(--db-timeout\)\.$/m,
+        /^No answer from .* for 300 s\. The connection is closed after 600 s \(--db-timeout\)\.$/m,
       );
       assert.match(err, /^ERROR N2I-E301 .*: N2I-E217 .* did not answer the COMMIT/m);
     }

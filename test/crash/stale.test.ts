@@ -51,7 +51,7 @@ const CHANGES: readonly (readonly [
   [
     "the alembic head is another",
     ({ sql }) => sql(alembic("2fb93ffd2af1")),
-    /N2I-E204 .*nodes does not look like kilo: lacks /,
+    /N2I-E204 .*nodes does not match kilo: it lacks /,
   ],
   [
     "the alembic head is unknown",
@@ -82,7 +82,7 @@ const CHANGES: readonly (readonly [
           .where({ uuid: NATIVE })
           .update({ instance_uuid: "b0000000-0000-4000-8000-000000000003" }),
       ),
-    /N2I-E300 .*holds a value by now that must be unique/,
+    /N2I-E300 .*already contains a value that must be unique/,
   ],
   [
     "a port of the plan is there, on another node",

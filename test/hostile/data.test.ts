@@ -253,10 +253,10 @@ for (const engine of engines("sqlite", "mysql"))
     await runs(0, ["extract", ...at, ...made.source, "-q"]);
     const planning = ["plan", ...at, ...reader, ...plan, "-q"];
     await ironic.db.raw("ALTER TABLE nodes ADD COLUMN vendor_thing varchar(20)");
-    await refused(planning, 4, "N2I-E204", [/nodes .*juno.*has also vendor_thing/]);
+    await refused(planning, 4, "N2I-E204", [/nodes .*juno.*and also has vendor_thing/]);
     await ironic.db.raw("ALTER TABLE nodes DROP COLUMN vendor_thing");
     await ironic.db.raw("ALTER TABLE ports RENAME COLUMN extra TO extras");
-    await refused(planning, 4, "N2I-E204", [/ports .*lacks extra, has also extras/]);
+    await refused(planning, 4, "N2I-E204", [/ports .*lacks extra, and also has extras/]);
     await ironic.db.raw("ALTER TABLE ports RENAME COLUMN extras TO extra");
     const [{ version_num: head }] = await ironic.db("alembic_version");
     await ironic.db("alembic_version").delete();

@@ -40,22 +40,22 @@ const CONFIGS: readonly (readonly [string, (path: string) => void, RegExp])[] = 
   ["a link to itself", (path) => symlinkSync("config", path), /config is a link to config/],
   ["a link out of the tree", (path) => symlinkSync("/etc/shadow", path), /a link to \/etc\/shadow/],
   ["a link with an escape", (path) => symlinkSync(`/x${ESCAPE}`, path), /a link to \/x/],
-  ["1 GB of nothing", (path) => sparse(path, 2 ** 30), /no plain text/],
-  ["UTF-16", (path) => writeFileSync(path, ironicConfig(1, "boot"), "utf16le"), /no plain text/],
+  ["1 GB of nothing", (path) => sparse(path, 2 ** 30), /not plain text/],
+  ["UTF-16", (path) => writeFileSync(path, ironicConfig(1, "boot"), "utf16le"), /not plain text/],
   [
     "Latin-1",
     (path) => writeFileSync(path, `# caf\u00e9\n${ironicConfig(1, "boot")}`, "latin1"),
-    /no plain text/,
+    /not plain text/,
   ],
   [
     "escapes",
     (path) => writeFileSync(path, ironicConfig(1, "boot").replace("text", ESCAPE)),
-    /no plain text/,
+    /not plain text/,
   ],
   [
     "a million labels",
     (path) => writeFileSync(path, "label x\n".repeat(1_000_000)),
-    /no plain text/,
+    /not plain text/,
   ],
 ];
 

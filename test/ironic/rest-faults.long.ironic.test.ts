@@ -30,7 +30,10 @@ test("a service that forbids a call, or is gone for good, ends it as halfway wit
   for (const line of (await at.there()).nodes) {
     const [uuid, state] = line.split(" ");
     if (ADOPTED.nodes.includes(line)) continue;
-    const told = new RegExp(`^Failed: ${uuid} .*N2I-E210.*(its node is "|nobody knows)`, "m");
+    const told = new RegExp(
+      `^Failed: ${uuid} .*N2I-E210.*(its node is "|its objects in Ironic are unknown)`,
+      "m",
+    );
     assert.match(out, told, `what is left ${state} is told`);
   }
   proxy.use(() => null);

@@ -40,7 +40,7 @@ test("a uuid or a name that is taken fails its machine at once, and what another
   const renamed = [{ op: "replace", path: "/name", value: NAME }];
   assert.equal((await at.api("PATCH", `/v1/nodes/${other}`, renamed)).status, 200);
   const { out } = await at.does(3, "apply", ["--yes"]);
-  assert.match(out, new RegExp(`^Failed: ${FREE} .*that this tool did not make$`, "m"));
+  assert.match(out, new RegExp(`^Failed: ${FREE} .*that this tool did not create$`, "m"));
   assert.match(
     out,
     new RegExp(`^Failed: ${NAMED} .*POST of the node: 409 .*; nothing of it is in Ironic$`, "m"),

@@ -50,18 +50,22 @@ test("services behind TLS are adopted into with their own authority, and each fa
     assertRefusal(refused, 1, "N2I-E213", words);
     assert.doesNotMatch(refused.err + refused.out, new RegExp(SECRET));
   };
-  await refuses(/no authority known here.*\n(.*\n)*.*Fix: .*OS_CACERT/, ["--via", "rest"], login);
+  await refuses(
+    /not signed by a trusted authority.*\n(.*\n)*.*Fix: .*OS_CACERT/,
+    ["--via", "rest"],
+    login,
+  );
   const direct = ["--ironic-url", proxy.url];
-  await refuses(/no authority known here/, direct, {});
-  await refuses(/made for other names/, [
+  await refuses(/not signed by a trusted authority/, direct, {});
+  await refuses(/is for other names/, [
     "--ironic-url",
     proxy.url.replace("127.0.0.1", "localhost"),
   ]);
   proxy.shows(ca.signs(HERE, -1));
   await refuses(/has expired/, direct);
-  await refuses(/does not speak TLS/, ["--ironic-url", ironic.url.replace("http:", "https:")]);
+  await refuses(/does not use TLS/, ["--ironic-url", ironic.url.replace("http:", "https:")]);
   const wrong = join(at.folder, "wrong.pem");
   writeFileSync(wrong, "no certificate");
   const unread = await at.does(64, "plan", [...direct, "--os-cacert", wrong]);
-  assertRefusal(unread, 64, "N2I-E106", /wrong\.pem holds no certificate/);
+  assertRefusal(unread, 64, "N2I-E106", /wrong\.pem contains no certificate/);
 });

@@ -47,7 +47,7 @@ test("machines that nobody came to have their row: the command was stopped, or b
     assert.equal(rows[0]?.Result, "managed");
     if (how === "broke off") {
       assert.deepEqual([rows[1]?.Result], ["left"]);
-      assert.match(rows[1]?.Why ?? "", /N2I-E210 .*does not say what became of/);
+      assert.match(rows[1]?.Why ?? "", /N2I-E210 .*did not report the outcome of/);
     }
     assert.deepEqual([rows[2]?.Result, rows[2]?.Why.includes("before")], ["not reached", true]);
   }

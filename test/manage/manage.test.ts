@@ -186,7 +186,7 @@ test("a node that is given by its uuid is that one, though another is called so"
   // Ironic would hand out whatever is called so once the node is gone.
   cloud.nodes.delete(uuid);
   const [before, since] = [dumped(cloud), writes(cloud).length];
-  assertRefusal(await run(words, cloud.how), 1, "N2I-E212", /answers GET \S+ with something else/);
+  assertRefusal(await run(words, cloud.how), 1, "N2I-E212", /returned something else for GET \S+/);
   assert.equal(dumped(cloud), before);
   assert.equal(writes(cloud).length, since);
 });

@@ -62,7 +62,7 @@ test("a machine that another run manages anew stays out of the first run's maint
   const theirs = { driver: "fake-hardware", instance_uuid: uuidOf(8, 7), extra: { [MARK]: other } };
   Object.assign(node, theirs);
   const before = JSON.stringify(node);
-  assert.match((await back(at)).join(), new RegExp(`somebody manages it: .*${other}`));
+  assert.match((await back(at)).join(), new RegExp(`it is already managed: .*${other}`));
   assert.equal(JSON.stringify(node), before);
 });
 

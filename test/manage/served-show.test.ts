@@ -183,7 +183,7 @@ for (const { what, rule, path, status, folder: option, more, also, logged } of S
     assert.equal(await ask(), 403);
     writeFileSync(file, "{");
     started.signal("SIGHUP");
-    await started.heard(/was not taken, and the rules .* in force: .*not YAML/);
+    await started.heard(/was not reloaded, and the previous rules .* in force: .*not YAML/);
     assert.equal(await ask(), 403);
     started.signal("SIGTERM");
     const ended = await started.ended;

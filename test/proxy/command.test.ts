@@ -21,7 +21,10 @@ test("each request is one line without a token or a query, and no password of th
   at.started.signal("SIGTERM");
   const { status, out, err } = await at.started.ended;
   assert.deepEqual([status, out], [143, ""]);
-  assert.match(err, /^OS_PASSWORD is ignored: each caller's own token goes to Ironic/m);
+  assert.match(
+    err,
+    /^OS_PASSWORD is ignored: the proxy has no login and sends each caller's token to Ironic/m,
+  );
   assert.match(err, /^Stopping: no new connections/m);
   assert.doesNotMatch(err, /gAAAA|hidden|of-somebody/);
 });
@@ -73,7 +76,9 @@ test("SIGHUP reads the policy file again and ends nothing; with --json everythin
   ] as const) {
     make();
     at.started.signal("SIGHUP");
-    await at.started.heard(new RegExp(`was not taken, and the rules .* in force: .*${why}`));
+    await at.started.heard(
+      new RegExp(`was not reloaded, and the previous rules .* in force: .*${why}`),
+    );
     assert.equal((await at.get()).status, 403);
   }
   at.started.signal("SIGTERM");

@@ -125,7 +125,7 @@ test("a list that breaks after its first page takes its connection with it, and 
     await assert.rejects(ask(LIST), JSON.stringify(fault));
     const { status, broken } = served.at(-1) ?? {};
     assert.equal(status, 200);
-    assert.match(broken ?? "", /^the list of nodes broke off: /);
+    assert.match(broken ?? "", /^the list of nodes is incomplete: /);
   }
   use(() => null);
   assert.equal((await ask(LIST)).status, 200);

@@ -58,7 +58,7 @@ test("the URL of Ironic is that of the catalog in the caller's token, by interfa
   }));
   const { ask, keystone, ironic, said } = scene;
   keystone.tokens.set("found", { roles: ["admin"], baremetal: ironic.url });
-  assert.match(said[0] ?? "", /, Ironic by the catalog of each token, /);
+  assert.match(said[0] ?? "", /, Ironic from the catalog of each token, /);
   assert.equal((await ask(LIST, "found")).status, 200);
   const lost = await ask(LIST, "admin");
   assert.equal(lost.status, 503);

@@ -225,7 +225,11 @@ test("a caller who leaves, or does not read, is not fetched for", async (t) => {
   assert.ok(made < 1000, `${made} pieces were made`);
   assert.deepEqual(
     served.map(({ broken }) => broken),
-    ["the caller went away", "the caller does not read", "the caller does not read"],
+    [
+      "the caller closed the connection",
+      "the caller does not read the response",
+      "the caller does not read the response",
+    ],
   );
 });
 

@@ -28,10 +28,10 @@ test("whatever has become of a policy file, the rules from before stay in force,
     [/cannot be read: too many .*\(ELOOP\)$/, () => symlinkSync(file, file)],
     [/:1: not YAML/, () => writeFileSync(file, "{")],
     [
-      /:1: it is no map of rules/,
+      /:1: it is not a map of rules/,
       () => writeFileSync(file, Buffer.from([0xff, 0xfe, 0, 1, 2, 0x7b])),
     ],
-    [/:1: it is no map of rules/, () => writeFileSync(file, "- a\n")],
+    [/:1: it is not a map of rules/, () => writeFileSync(file, "- a\n")],
     [/:2: rule .*a parenthesis is not closed/, () => writeFileSync(file, `\n"${LIST}": "(@"\n`)],
     [/:1: .*there is no rule gone/, () => writeFileSync(file, `"${LIST}": "rule:gone"\n`)],
     [
@@ -44,7 +44,7 @@ test("whatever has become of a policy file, the rules from before stay in force,
     rmSync(file, { recursive: true, force: true });
     make();
     const said = policy.reload();
-    assert.ok(said.startsWith(`${file} was not taken, and the rules from before stay in force: `));
+    assert.ok(said.startsWith(`${file} was not reloaded, and the previous rules stay in force: `));
     assert.match(said, why);
     assert.equal(said.split("\n").length, 1);
     assert.equal(allows(policy.current(), ASKED.list, READER), true);

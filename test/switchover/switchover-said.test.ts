@@ -71,7 +71,7 @@ test("a source that is deleted amid it stops it halfway, and a rollback names it
   const { cloud, how, path, own } = await commandScene(t);
   cloud.once(`PUT /v1/nodes/${SOURCE}/maintenance`, () => cloud.nodes.delete(SOURCE));
   const ran = await runs(5, ["node", "switchover", "n-1", "s-1", ...own], how);
-  assert.match(ran.err, new RegExp(`N2I-E301 .*Ironic has no node ${SOURCE} any more`));
+  assert.match(ran.err, new RegExp(`N2I-E301 .*Ironic no longer has node ${SOURCE}`));
   const back = await run(["rollback", "--run", path, ...cloud.words, "--all", "--yes"], how);
   assert.match(back.out + back.err, new RegExp(`${SOURCE}`));
   assert.notEqual(back.status, 0, "it is not as it was");

@@ -172,7 +172,7 @@ test("a machine stays whose image is shorter than Glance's, not whole in Glance,
   await stays(/N2I-D287[\s\S]*kernel has 3 bytes, but Glance's image kernel has 17/);
   rmSync(join(old, INSTANCE, "kernel"));
   imageOf(services, "ramdisk", "x", { status: "queued" });
-  await stays(/N2I-D287[\s\S]*Glance says it is queued \(ramdisk\)/);
+  await stays(/N2I-D287[\s\S]*its status in Glance is queued \(ramdisk\)/);
   services.images.delete("ramdisk");
   await stays(
     /N2I-D287[\s\S]*ramdisk is not there: no specified tree has it, and Glance has no such image \(ramdisk\)/,

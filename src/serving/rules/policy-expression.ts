@@ -37,7 +37,7 @@ export function parseRule(rule: unknown, refuse: Refuse): Expression {
 
 function listed(inner: unknown, refuse: Refuse): readonly Expression[] {
   return (Array.isArray(inner) ? inner : [inner]).map((check: unknown) => {
-    if (typeof check !== "string") throw refuse("a list holds something else than texts");
+    if (typeof check !== "string") throw refuse("a list contains a value that is not a text");
     return parseCheck(check, refuse);
   });
 }
@@ -72,12 +72,12 @@ function parseText(text: string, refuse: Refuse): Expression {
     }
     const token = tokens[at];
     if (token === undefined) throw refuse("a check is missing at the end");
-    if (/^(?:and|or|\))$/i.test(token)) throw refuse(`"${token}" is no check`);
+    if (/^(?:and|or|\))$/i.test(token)) throw refuse(`"${token}" is not a check`);
     at += 1;
     return parseCheck(token, refuse);
   };
   const whole = any(0);
-  if (at < tokens.length) throw refuse(`"${tokens[at]}" stands where "and" or "or" is expected`);
+  if (at < tokens.length) throw refuse(`"${tokens[at]}" is in place of "and" or "or"`);
   return whole;
 }
 
@@ -97,13 +97,13 @@ function parseCheck(check: string, refuse: Refuse): Expression {
   if (check === "@") return { kind: "always" };
   if (check === "!") return { kind: "never" };
   const colon = check.indexOf(":");
-  if (colon < 1) throw refuse(`"${check}" is no check: write KIND:VALUE, "@" or "!"`);
+  if (colon < 1) throw refuse(`"${check}" is not a check: write KIND:VALUE, "@" or "!"`);
   const kind = check.slice(0, colon);
   const match = check.slice(colon + 1);
   if (kind === "rule") return { kind: "rule", name: match };
   if (kind === "is_admin") return { kind: "is admin", expected: match.toLowerCase() === "true" };
   if (kind === "http" || kind === "https")
-    throw refuse(`"${check}" asks another server, which this proxy does not do`);
+    throw refuse(`"${check}" refers to another server, which is not supported`);
   if (!TEMPLATE.test(match)) throw refuse(`"${match}" has a % that is not of the form %(name)s`);
   if (kind === "role") return { kind: "role", match };
   const value = literal(kind);

@@ -58,7 +58,7 @@ function writtenIn(text: string, refuse: Refuse): ReadonlyMap<string, Written> {
   const rules = readable(() => document.toJS({ mapAsMap: true }) as unknown, refuse);
   if (rules === null) return new Map();
   if (!(rules instanceof Map) || !isMap(document.contents))
-    throw refuse(1, "it is no map of rules by their names");
+    throw refuse(1, "it is not a map of rules by name");
   const lines = new Map<unknown, number>();
   for (const { key, value } of document.contents.items) {
     if (!isScalar(key)) continue;

@@ -79,17 +79,18 @@ const SENTENCES: readonly (readonly [RegExp, PowerVerdict, (route: Route) => str
     /no matching .* found\. Their offer/,
     "protocol-error",
     (to) =>
-      `${place(to)} speaks older ciphers or keys than this ssh allows: allow them for it in ssh_config (HostKeyAlgorithms, KexAlgorithms, Ciphers)`,
+      `${place(to)} supports only older ciphers or keys than this ssh allows: allow them for it in ssh_config (HostKeyAlgorithms, KexAlgorithms, Ciphers)`,
   ],
   [
     /UNPROTECTED PRIVATE KEY FILE|bad permissions/,
     "incomplete",
-    () => "ssh uses no key that others can read: chmod 600 the file virtual_power_host_key names",
+    () =>
+      "ssh rejects a key that other users can read: chmod 600 the file in virtual_power_host_key",
   ],
   [
     /Load key .*: (?!Permission denied)/,
     "incomplete",
-    () => "ssh cannot read the key virtual_power_host_key names, or it has a passphrase",
+    () => "ssh cannot read the key in virtual_power_host_key, or the key has a passphrase",
   ],
   [
     /no mutual signature supported/,
@@ -108,12 +109,12 @@ const SENTENCES: readonly (readonly [RegExp, PowerVerdict, (route: Route) => str
   [
     /No route to host|Network is unreachable/,
     "unreachable",
-    (to) => `there is no way to ${to.host}`,
+    (to) => `there is no route to ${to.host}`,
   ],
   [
     /Connection (to .* )?(closed|reset)|kex_exchange_identification|Broken pipe/,
     "unreachable",
-    (to) => `${place(to)} ends the connection`,
+    (to) => `${place(to)} closes the connection`,
   ],
 ];
 
@@ -127,11 +128,14 @@ export function failureOf(run: Run, route: Route, answered: boolean): PowerOutco
         : `${place(route)} did not answer in time`,
     };
   if (run.stopped === "flood")
-    return { verdict: "protocol-error", detail: `${place(route)} sends more than can be a list` };
+    return {
+      verdict: "protocol-error",
+      detail: `${place(route)} sends too much output for a list`,
+    };
   for (const [sentence, verdict, words] of run.status === 0 ? [] : SENTENCES)
     if (sentence.test(run.stderr)) return { verdict, detail: words(route) };
   const words = answered ? "stops in the middle of its list" : "does not run our commands";
-  return { verdict: "protocol-error", detail: `${place(route)} lets ssh in, but ${words}` };
+  return { verdict: "protocol-error", detail: `${place(route)} accepts the login, but ${words}` };
 }
 
 function place({ host, port }: Route): string {

@@ -67,7 +67,7 @@ async function ask(
   if (listed?.end !== "end") return failureOf(run, route, listed !== null);
   const domains = route.type === "virsh" ? virshDomains(listed) : vboxDomains(listed);
   if (domains !== null) return byMac(domains);
-  return odd(`${program} on ${route.host} prints what is no virtual machine`);
+  return odd(`${program} on ${route.host} prints something other than virtual machines`);
 }
 
 /** A machine of nova_bm with the MACs of its live interfaces. */

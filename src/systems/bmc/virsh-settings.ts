@@ -31,18 +31,18 @@ export async function routeOf(settings: VirtualPower): Promise<Route | PowerOutc
   if (type !== "virsh" && type !== "vbox")
     return cannot("virtual", "virtual_power_type is neither virsh nor vbox");
   if (!(/^[A-Za-z0-9_:][\w.:-]*(%[\w.-]+)?$/.test(host) && host.length <= 255))
-    return cannot("incomplete", "virtual_power_ssh_host is no host name");
+    return cannot("incomplete", "virtual_power_ssh_host is not a host name");
   if (!Number.isInteger(port) || port < 1 || port > 65535)
-    return cannot("incomplete", "virtual_power_ssh_port is no port");
+    return cannot("incomplete", "virtual_power_ssh_port is not a port");
   if (user === "") return cannot("incomplete", "virtual_power_host_user is not set");
-  if (!isUser(user)) return cannot("incomplete", "virtual_power_host_user is no user name");
+  if (!isUser(user)) return cannot("incomplete", "virtual_power_host_user is not a user name");
 
   const key = settings.virtual_power_host_key ?? "";
   if (key === "") return cannot("incomplete", "virtual_power_host_key is not set");
   if (await isReadable(key)) return { type, host, port, user, key };
   return cannot(
     "incomplete",
-    "the file virtual_power_host_key names cannot be read here: run this on the compute host, or copy it to the same path",
+    "the file in virtual_power_host_key cannot be read here: run this on the compute host, or copy it to the same path",
   );
 }
 

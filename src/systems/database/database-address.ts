@@ -107,7 +107,7 @@ async function fromConfiguration(
   if (url === "")
     throw faults(
       option,
-      `Set [${section}] ${key} there, or give the address another way.`,
+      `Set [${section}] ${key} there, or pass the address in another way.`,
     )(`${list} does not set [${section}] ${key}`);
   const named = faults(`${option}: ${place}`);
   const relative = /^sqlite(?:\+\w+)?:\/\/\/\$\{?(\w+)/i.exec(url)?.[1];

@@ -29,7 +29,7 @@ export function mysqlTls(query: Query, fault: Fault): Tls {
   const files = paths(query, "ssl_ca", "ssl_cert", "ssl_key");
   const ssl = query.get("ssl_mode")?.toUpperCase();
   const named = ssl === undefined ? undefined : MYSQL_MODES.get(ssl);
-  if (ssl !== undefined && named === undefined) throw fault("ssl_mode is none that MySQL has");
+  if (ssl !== undefined && named === undefined) throw fault("ssl_mode is not a mode of MySQL");
   if (named !== undefined) return named === "disable" ? null : { mode: named, ...files };
   const verify = truth(query, "ssl_verify_cert", fault) ?? (files.ca === null ? null : true);
   if (verify === true) {
@@ -51,7 +51,7 @@ export function postgresqlTls(query: Query, fault: Fault): Tls {
   const files = paths(query, "sslrootcert", "sslcert", "sslkey");
   const mode = query.get("sslmode");
   if (mode !== undefined && !POSTGRESQL_MODES.includes(mode))
-    throw fault("sslmode is none that PostgreSQL has");
+    throw fault("sslmode is not a mode of PostgreSQL");
   if (mode === "disable") return null;
   if (files.ca !== null && (mode === undefined || mode === "require"))
     return { mode: "verify-ca", ...files };

@@ -37,7 +37,7 @@ export function toAddress(text: string, fault: Fault): Parsed {
 
 function file({ database }: DatabaseUrl, fault: Fault): Parts {
   if (database === null || database === "" || database === ":memory:")
-    throw fault("a SQLite database in memory has nothing to carry over");
+    throw fault("a SQLite database in memory has nothing to migrate");
   if (database.startsWith("file:")) throw fault("a SQLite address needs a path, not file:");
   const filename = resolve(database);
   return {
@@ -55,7 +55,7 @@ function file({ database }: DatabaseUrl, fault: Fault): Parts {
 
 function server(engine: "mysql" | "postgresql", url: DatabaseUrl, fault: Fault): Parts {
   const { query } = url;
-  if (url.database === null || url.database === "") throw fault("the address names no database");
+  if (url.database === null || url.database === "") throw fault("the address has no database name");
   const elsewhere = query.get("host") || null;
   const socket =
     query.get("unix_socket") || (elsewhere?.startsWith("/") === true ? elsewhere : null);
@@ -134,7 +134,7 @@ const PLACE =
 function parseDatabaseUrl(url: string, fault: Fault): DatabaseUrl {
   if (url.length > LENGTH) throw fault(`the address is longer than ${LENGTH} characters`);
   if (/[\p{Cc}\p{Surrogate}]/u.test(url))
-    throw fault("the address holds a line break or another control character");
+    throw fault("the address contains a line break or another control character");
   const [, scheme, rest] = /^([A-Za-z]\w*)(?:\+\w+)?:\/\/(.*)$/s.exec(url) ?? [];
   if (scheme === undefined || rest === undefined) throw fault("the address has no scheme");
   const dialect = scheme.toLowerCase();
@@ -187,23 +187,23 @@ function apart(rest: string, fault: Fault): Apart {
       readings.push({ login, place });
   }
   const [only, second] = readings;
-  if (only === undefined) throw fault("the address cannot be taken apart, or names no database");
+  if (only === undefined) throw fault("the address cannot be parsed, or has no database name");
   if (second !== undefined)
-    throw fault("the address can be read in two ways; write %40 for an @ that does not divide it");
+    throw fault("the address is ambiguous: write %40 for an @ that is not a separator");
   return only;
 }
 
 function hostName(ipv6: string | undefined, name: string | undefined, fault: Fault): string | null {
   if (ipv6 !== undefined && !/^[0-9a-f:.]+(%[\w.-]+)?$/i.test(ipv6))
-    throw fault("what stands in [] is not an IPv6 address");
+    throw fault("the text in [] is not an IPv6 address");
   if (ipv6 !== undefined) return ipv6;
   return name === undefined || name === "" ? null : checkedHost(name, fault);
 }
 
 function checkedHost(host: string, fault: Fault): string {
-  if (host.includes(",")) throw fault("several hosts are named; name one");
+  if (host.includes(",")) throw fault("the address has several hosts: keep one");
   if (!/^[\p{L}\p{N}._-]+$|^[0-9a-f:]*:[0-9a-f:.]*$/iu.test(host))
-    throw fault("the host's name holds a character that no host's name has");
+    throw fault("the host name contains an invalid character");
   return host;
 }
 

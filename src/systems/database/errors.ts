@@ -21,29 +21,33 @@ const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
     "refuses GET_LOCK: set pxc_strict_mode to MASTER on the node that this tool writes to",
   ],
   [/^ESILENT$/, "N2I-E216", "gave no answer in time"],
-  [/^(ECLEAR|MYSQL_CLEAR_PASSWORD_NOT_ENABLED)$/, "N2I-E223", "wants the password in clear"],
+  [
+    /^(ECLEAR|MYSQL_CLEAR_PASSWORD_NOT_ENABLED)$/,
+    "N2I-E223",
+    "requires the password in clear text",
+  ],
   [
     // A Galera node without its cluster. After such a COMMIT error the outcome is unknown.
     /^(ER_UNKNOWN_COM_ERROR|ER_ERROR_DURING_COMMIT)$/,
     "N2I-E200",
-    "is not ready, as a Galera node is that has lost its cluster",
+    "is not ready, like a Galera node that has lost its cluster",
   ],
   [
     /^(ER_LOCK_DEADLOCK|ER_LOCK_WAIT_TIMEOUT|ER_CHECKREAD|40001|40P01|55P03|SQLITE_BUSY.*)$/,
     "N2I-E207",
-    "has the rows in other hands, Ironic's, Nova's or another run's of this tool; run the same command again",
+    "has locked the rows for Ironic, Nova or another run of this tool: run the same command again",
   ],
   [
     /^(SQLITE_FULL|ER_DISK_FULL|ER_RECORD_FILE_FULL|53100)$/,
     "N2I-E207",
-    "has no room left on its disk; make room there, then run the same command again",
+    "has no free disk space: free some, then run the same command again",
   ],
   [
     /^(ER_DUP_ENTRY|23505|SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY))$/,
     "N2I-E300",
-    "holds a value by now that must be unique",
+    "already contains a value that must be unique",
   ],
-  [/^(ER_NO_SUCH_TABLE|42P01|SQLITE_NOTADB)$/, "N2I-E202", "is not the database wanted here"],
+  [/^(ER_NO_SUCH_TABLE|42P01|SQLITE_NOTADB)$/, "N2I-E202", "is not the expected database"],
   [
     /^(ECONN.*|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|ENOENT|EACCES|PROTOCOL_.*|ER_CON_COUNT_ERROR|ER_SERVER_SHUTDOWN|ER_QUERY_INTERRUPTED|ER_CONNECTION_KILLED|08(?!P01)...|57P0.|53300|SQLITE_CANTOPEN.*|HANDSHAKE.*|CERT_.*|DEPTH_ZERO.*|SELF_SIGNED.*|UNABLE_TO_.*|ERR_TLS.*|HANDSHAKE_NO_SSL_SUPPORT)$/,
     "N2I-E200",
@@ -110,8 +114,8 @@ export function refusedLogin(error: unknown, shown: string): MigrationError {
     translated.code,
     translated.message.replace("the statement", "the login"),
     {
-      why: "The server answered the login with an error; nothing was read or written.",
-      fix: "Look the server's error up, and whether it lets this user and this host in.",
+      why: "The server answered the login with an error. Nothing was read or written.",
+      fix: "Look up the server's error, and check that it accepts this user from this host.",
     },
   );
 }

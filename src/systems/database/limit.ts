@@ -49,7 +49,7 @@ async function answered<T>(
   const gaveUp = new Promise<never>((_, reject) => {
     const notice = (): void =>
       tell(
-        `No answer from ${shown} for ${seconds(limit / 2)}; it is given up after ${seconds(limit)} (--db-timeout).`,
+        `No answer from ${shown} for ${seconds(limit / 2)}. The connection is closed after ${seconds(limit)} (--db-timeout).`,
       );
     const end = (): void => {
       silent.add(server);
@@ -99,7 +99,7 @@ function guarded(driver: object): object {
         super._handleAuthCleartextPassword(message);
         return;
       }
-      const error = new Error("the server wants the password in clear");
+      const error = new Error("the server requires the password in clear text");
       this.connection.emit("error", Object.assign(error, { code: "ECLEAR" }));
       this.connection.stream.destroy();
     }

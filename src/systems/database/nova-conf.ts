@@ -120,7 +120,7 @@ function extraSpecs(config: OsloConfig): { readonly [key: string]: string } {
       if (at < 0)
         throw new MigrationError(
           "N2I-E104",
-          `${config.where(SECTION, key)}: ${key} has an entry without a colon; it wants key:value, key:value`,
+          `${config.where(SECTION, key)}: ${key} has an entry without a colon: write key:value, key:value`,
         );
       return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
     }),

@@ -203,7 +203,7 @@ export async function openDatabase(address: DatabaseAddress, options: Options): 
 export function readOnlyServer(shown: string): MigrationError {
   return new MigrationError(
     "N2I-E206",
-    `${shown} is read-only, as a replica is; nothing is written to it`,
+    `${shown} is read-only, for example a replica, so nothing is written to it`,
   );
 }
 

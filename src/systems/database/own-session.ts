@@ -34,7 +34,7 @@ export function isOfPooler(error: unknown): boolean {
 export function shared(shown: string): MigrationError {
   return new MigrationError(
     "N2I-E224",
-    `${shown} is reached through a pooler or proxy that has sessions of its own`,
+    `${shown} is reached through a pooler or proxy that shares sessions between clients`,
   );
 }
 

@@ -29,7 +29,7 @@ export async function checkSequences(
       if ((integer(last) ?? 0) < (integer(taken) ?? 0))
         throw behind(
           table,
-          `${text(name)} stands at ${text(last)}, and its highest id is ${text(taken)}`,
+          `${text(name)} is at ${text(last)}, but the highest id is ${text(taken)}`,
         );
   }
 }
@@ -39,7 +39,7 @@ export function orBehind(table: string): (error: unknown) => never {
   return (error) => {
     if (typeof error === "object" && error !== null && "code" in error && "constraint" in error)
       if (error.code === "23505" && error.constraint === `${table}_pkey`)
-        throw behind(table, "it gives out an id that is taken");
+        throw behind(table, "it returns an id that is in use");
     throw error;
   };
 }

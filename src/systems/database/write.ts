@@ -165,7 +165,7 @@ async function commit({ engine, run, shown }: Database, trx: Knex.Transaction): 
     if (!(cause instanceof MigrationError) || !UNANSWERED.has(cause.code)) throw cause;
     throw new MigrationError(
       "N2I-E217",
-      `${shown} did not answer the COMMIT: whether it was kept is not known`,
+      `${shown} did not answer the COMMIT, so its outcome is unknown`,
       { cause },
     );
   }
@@ -192,13 +192,13 @@ async function heldBy(
   const [id, host, since] = [integer(row.id), text(row.host), text(row.since)];
   if (id === null) return held(shown);
   const from = host === null ? "" : ` from ${host}`;
-  const age = since === null ? "" : `, last heard of at ${since} UTC`;
+  const age = since === null ? "" : `, last active at ${since} UTC`;
   const end = engine === "mysql" ? `KILL ${id}` : `SELECT pg_terminate_backend(${id})`;
   return new MigrationError(
     "N2I-E302",
     `${shown}: another nova2ironic is writing to it, in session ${id} of the server${from}${age}`,
     {
-      fix: `If that run is still going, wait for it. If its host or its connection is gone, the server ends the session after ${IDLE / 60} minutes; to end it now, run on the server: ${end};`,
+      fix: `If that run is still active, wait for it. If its host or its connection is lost, the server ends the session after ${IDLE / 60} minutes. To end it now, run on the server: ${end};`,
     },
   );
 }
@@ -266,7 +266,7 @@ async function lockConnection(
   return {
     async check() {
       const isMine = await isSo(mine).catch((cause: unknown) => {
-        const why = `${shown}: the connection that held the lock is gone`;
+        const why = `${shown}: the connection that held the lock is lost`;
         throw new MigrationError("N2I-E200", why, { cause });
       });
       if (!isMine) throw held(shown);
@@ -323,7 +323,8 @@ function lockFile({ address, shown }: Database): Lock {
   const gone = atExit(remove);
   return {
     async check() {
-      if (!mine()) throw new MigrationError("N2I-E302", `${path} was removed while it was held`);
+      if (!mine())
+        throw new MigrationError("N2I-E302", `${path} was removed while the lock was held`);
     },
     async release() {
       gone();

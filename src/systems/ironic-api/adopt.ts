@@ -46,7 +46,7 @@ async function takeOn(
 ): Promise<void> {
   const { node, ports } = machine;
   if (node === null) {
-    outcome.stands = "its node was there before";
+    outcome.stands = "its node existed before";
     await makePorts(link, ports, journal, outcome, fail);
     return;
   }
@@ -97,7 +97,7 @@ async function makeNode(
   if (state.is === "not ours") {
     outcome.stands = "";
     await observed({ refused: all });
-    fail("a node with this uuid is there that this tool did not make");
+    fail("a node with this uuid exists that this tool did not create");
     return null;
   }
   outcome.stands = nodeIs(row);
@@ -117,11 +117,11 @@ async function makeNode(
     await observed({ refused: all.filter((other) => !owned(other)) });
     fail(
       fields === ""
-        ? "it is there already, and another run has not ended with it"
-        : `it is there already and differs: ${fields}`,
+        ? "it exists already, and another run has not completed it"
+        : `it exists already and differs: ${fields}`,
     );
   } else if (ended && !isOnWay(node, row)) outcome.left.push({ id, why: fields });
-  else fail(`somebody changed it meanwhile: ${fields}`);
+  else fail(`another user changed it: ${fields}`);
   return null;
 }
 
@@ -217,10 +217,10 @@ async function drive(
         await nap();
       else {
         if (accepted.has(name) && shows !== "later")
-          return `${name} was accepted, and does not show`;
+          return `${name} was accepted, but has no effect`;
         const exhausted = accepted.exhausted(name);
         if (exhausted !== null)
-          return `${exhausted}, and it is ${String(found.provision_state)} still`;
+          return `${exhausted}, but it is still ${String(found.provision_state)}`;
         const answer = await link.service.tell(move.method, move.path, move.body);
         const isTaken = answer.status >= 200 && answer.status < 300;
         if (!isTaken) stopIfForbidden(link, `${name} of node ${uuid}`, answer);

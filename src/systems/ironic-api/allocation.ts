@@ -52,7 +52,7 @@ function marks({ prepare, make, changeChecked }: Client, mark: string) {
         const other = now?.extra[mark];
         if (other === undefined) return null;
         taken = true;
-        return `somebody manages it: extra.${mark} is ${String(other)}`;
+        return `it is already managed: extra.${mark} is ${String(other)}`;
       };
       const call = () => nodeCalls.patch(node, [{ path: ["extra", mark], after: server }]);
       const answered = ({ status }: Answer): void => {
@@ -201,7 +201,7 @@ export async function readAllocation(
   const body = await service.ask(`/v1/allocations/${uuid}`);
   if (body === null) return null;
   if (!isObject(body) || body.uuid !== uuid)
-    throw new MigrationError("N2I-E212", `${service.session.url} answers for another allocation`);
+    throw new MigrationError("N2I-E212", `${service.session.url} returned another allocation`);
   return { ...recordOf(uuid, body), extra: objectOf(body.extra) };
 }
 

@@ -182,7 +182,7 @@ function onFakeHardware({ read, change }: Client) {
       if (is !== WAIT) return is;
       await pause(tries);
     }
-    return "Ironic does not come to an end with it";
+    return "Ironic does not finish it";
   };
   return {
     /** Runs a provision verb and waits for its end state. */

@@ -46,7 +46,7 @@ export async function bodyOf(
 }
 
 export function notThat({ session }: RestService, path: string): MigrationError {
-  return new MigrationError("N2I-E212", `${session.url} answers GET ${path} with something else`);
+  return new MigrationError("N2I-E212", `${session.url} returned something else for GET ${path}`);
 }
 
 export function tellsOf(body: unknown, uuid: string): body is JsonObject {

@@ -88,7 +88,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
       // Disabled cleaning passes this state without touching disks.
       return isPassedThrough(planned, found)
         ? { do: "wait" }
-        : stop("it is being cleaned, which this tool never asks for");
+        : stop("it is being cleaned, which this tool never requests");
     case "adopt failed":
       if (history.retried)
         return stop(`adoption failed twice: first ${history.failed}; then ${errorOf(found)}`);
@@ -98,7 +98,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
       if (goal !== "available") return finish(planned, found);
       return found.automated_clean === false
         ? provision("provide")
-        : stop("automated_clean is not false: to provide it would wipe its disks");
+        : stop("automated_clean is not false: provide would wipe its disks");
     default:
       return state === goal ? finish(planned, found) : stop(`it is ${String(state)}`);
   }

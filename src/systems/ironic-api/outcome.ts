@@ -24,7 +24,7 @@ export function portId({ uuid }: Row): string {
   return `port:${String(uuid)}`;
 }
 
-const NOBODY_KNOWS = "nobody knows yet what of it is in Ironic";
+const NOBODY_KNOWS = "its objects in Ironic are unknown";
 
 export function noOutcome(): AdoptionOutcome {
   return { done: [], found: [], left: [], failed: null, stands: NOBODY_KNOWS, broke: null };

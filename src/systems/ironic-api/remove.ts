@@ -39,7 +39,7 @@ export function patienceOf(lockWait: number, now = Date.now): Patience {
 }
 
 const HELD =
-  "it may be in maintenance and unprotected: rollback once more deletes it, apply puts it right";
+  "it may be in maintenance and unprotected: another rollback deletes it, apply restores it";
 
 /**
  * Maintenance, then DELETE, never `deleted` or `provide`, which power off and wipe. A machine with
@@ -123,7 +123,7 @@ async function takeBack(
       const own = there.filter((port) => ids.includes(portId(port)));
       if (node === null && own.length === 0) return end();
       const exhausted = accepted.exhausted(DELETE);
-      if (exhausted !== null) return leave(`${exhausted}, and it is there still`);
+      if (exhausted !== null) return leave(`${exhausted}, but it still exists`);
       const mine = node === null ? own.map(portId) : [`node:${uuid}`, ...there.map(portId)];
       const answer = await takeAway(link, uuid, node === null ? own : null, seen, () => {
         for (const id of mine) asked.add(id);

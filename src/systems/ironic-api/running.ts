@@ -230,7 +230,7 @@ export function nodeIn(
   told: Json,
 ): { readonly uuid: string; readonly name: string | null; readonly told: JsonObject } {
   if (!isObject(told) || typeof told.uuid !== "string")
-    throw new MigrationError("N2I-E212", `${session.url} lists something that is no node`);
+    throw new MigrationError("N2I-E212", `${session.url} lists an object that is not a node`);
   return { uuid: told.uuid, name: wordOf(told.name), told };
 }
 

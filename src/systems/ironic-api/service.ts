@@ -116,7 +116,7 @@ async function greet(session: ServiceSession, version: string): Promise<void> {
   const answer = await answerTo(session, path, isThere);
   if (answer.headers[SPOKEN] !== version)
     throw new MigrationError("N2I-E209", `${session.url}: ${otherwise(answer, version)}`, {
-      fix: "See what stands between you and Ironic: it drops or changes header fields.",
+      fix: "Check the proxies in front of Ironic: one drops or changes header fields.",
     });
 }
 
@@ -138,7 +138,7 @@ function otherwise({ status, headers }: Answer, version: string): string {
 /** Every Ironic has these paths. A proxy without a backend returns 404. */
 function isThere(answer: Answer): Answer {
   const { status, fault } = answer;
-  const why = `${fault}, which no bare metal service says of it`;
+  const why = `${fault}, which a bare metal service never returns`;
   return status === 404 ? { ...answer, status: 0, fault: why } : answer;
 }
 

@@ -14,7 +14,7 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
   const client = createNodeClient(service, failpoint, async (node): Promise<JsonObject> => {
     const body = await found(node);
     if (body !== null) return body;
-    throw new MigrationError("N2I-E306", `Ironic has no node ${node} any more`);
+    throw new MigrationError("N2I-E306", `Ironic no longer has node ${node}`);
   });
   /** A malformed list must not count as empty, or a volume or VIF would be missed. */
   async function whole(path: string, name: string): Promise<readonly Json[]> {

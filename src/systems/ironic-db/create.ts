@@ -149,7 +149,7 @@ async function createMissing(
   if (stale.length > 0)
     throw new MigrationError(
       "N2I-E300",
-      `${counted(stale.length, "row is there and differs", "rows are there and differ")} from the plan: ${stale.slice(0, 5).join("; ")}`,
+      `${counted(stale.length, "existing row differs", "existing rows differ")} from the plan: ${stale.slice(0, 5).join("; ")}`,
     );
   const skip = new Set([...found, ...changed.map(({ id }) => id)]);
   const missing = steps.filter(({ id, after }) => after !== null && !skip.has(id));

@@ -52,7 +52,7 @@ export async function identifyTarget(
     if (lacking.length + more.length > 0)
       throw new MigrationError(
         "N2I-E204",
-        `--ironic-db ${database.shown}: ${table} does not look like ${release.doc.release}: lacks ${lacking.join(", ") || "nothing"}, has also ${more.join(", ") || "nothing"}`,
+        `--ironic-db ${database.shown}: ${table} does not match ${release.doc.release}: it lacks ${lacking.join(", ") || "nothing"}, and also has ${more.join(", ") || "nothing"}`,
       );
   }
   return {
@@ -123,7 +123,7 @@ function releaseOf(
   throw new MigrationError(
     "N2I-E208",
     `--ironic-db ${shown} is at alembic head ${head}, which ${names.join(", ")} share`,
-    { fix: `Look which one runs (ironic-conductor --version) and give --ironic-release.` },
+    { fix: `Check which release runs (ironic-conductor --version), then pass --ironic-release.` },
   );
 }
 

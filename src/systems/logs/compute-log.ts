@@ -36,7 +36,7 @@ export async function* computeFaults(
   since: Lines,
 ): AsyncGenerator<LogFault> {
   if (start === null) {
-    yield { line: 1, text: "no start of nova-compute in it; give a log that begins before one" };
+    yield { line: 1, text: "it has no start of nova-compute: pass a log that begins before one" };
     return;
   }
   const { line, driver } = start;

@@ -115,7 +115,7 @@ async function* listed(session: ServiceSession): AsyncGenerator<readonly JsonObj
     const { servers: page, servers_links: more } = objectOf(await ask(session, path));
     // A malformed list must not count as empty.
     if (!Array.isArray(page) || !page.every(isObject))
-      throw new MigrationError("N2I-E212", `${session.url} lists something that is no server`);
+      throw new MigrationError("N2I-E212", `${session.url} lists an object that is not a server`);
     yield page;
     const last = page.at(-1)?.id;
     if (last === undefined || more === undefined) return;

@@ -138,7 +138,7 @@ async function still(at: At, id: string): Promise<NovaServer | null> {
 }
 
 function noEnd({ session }: At, id: string): MigrationError {
-  return new MigrationError("N2I-E210", `${session.url} comes to no end with server ${id}`);
+  return new MigrationError("N2I-E210", `${session.url} does not finish with server ${id}`);
 }
 
 /** Nova writes status and task at once. Null if the server was deleted. */

@@ -36,7 +36,7 @@ export async function readSchema(database: Database): Promise<NovaBmSchema> {
   if (missing.length > 0)
     throw new MigrationError(
       "N2I-E202",
-      `--nova-bm-db ${database.shown} has no ${missing.join(", ")}: it is ${tables.has("bm_nodes") ? "a nova_bm database, but not whole, or its user may not read all of it" : whatItIs(tables)}`,
+      `--nova-bm-db ${database.shown} has no ${missing.join(", ")}: it is ${tables.has("bm_nodes") ? "a nova_bm database, but incomplete, or its user may not read all of it" : whatItIs(tables)}`,
     );
   // Does not read alembic_version, which this user may not be allowed to read.
   const sql = "SELECT version FROM migrate_version WHERE repository_id = 'nova_bm'";

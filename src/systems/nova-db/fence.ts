@@ -55,7 +55,7 @@ export async function performFence(
         if (changed !== 1)
           throw new MigrationError(
             "N2I-E316",
-            `${of} reported, or somebody changed it, since it was looked at: nothing was fenced`,
+            `${of} reported or was changed since it was read: nothing was fenced`,
           );
       });
     }

@@ -17,7 +17,7 @@ export async function needLegacyColumns(database: Database): Promise<void> {
   if ((await columnNames(database, "instances")).includes("locked_by")) return;
   throw new MigrationError(
     "N2I-E203",
-    `--nova-db ${database.shown}: instances lacks locked_by, which came with Havana: whose lock an instance has cannot be told, the tenant's or that of a move`,
+    `--nova-db ${database.shown}: instances lacks locked_by, which came with Havana: the lock of a tenant cannot be distinguished from that of a move`,
     { fix: "Upgrade Nova to Havana first." },
   );
 }

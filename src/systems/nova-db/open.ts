@@ -32,9 +32,9 @@ export async function novaVersion(
     if (NOVA_HEADS.includes(head)) return { schema_version: ALEMBIC, head };
     throw new MigrationError(
       "N2I-E203",
-      `--nova-db ${database.shown} has the alembic head ${head}, which is not known`,
+      `--nova-db ${database.shown} has the alembic head ${head}, which is not supported`,
       {
-        fix: `Known are ${NOVA_HEADS[0]} (Xena) to ${NOVA_HEADS.at(-1)}: take a version of this tool that knows the head, or, only to read, give a copy of nova's database from before.`,
+        fix: `Supported are ${NOVA_HEADS[0]} (Xena) to ${NOVA_HEADS.at(-1)}. Use a version of this tool that supports the head, or, only to read, pass a copy of nova's database from before.`,
       },
     );
   }

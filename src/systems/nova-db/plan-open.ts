@@ -78,7 +78,7 @@ export async function identifyNovaApi(
   if (head !== null && !NOVA_API_HEADS.includes(head))
     throw refuse(
       "N2I-E203",
-      `has the alembic head ${head}, which is not known`,
+      `has the alembic head ${head}, which is not supported`,
       "Plan without --nova-api-db, then change the extra specs with openstack flavor set and unset.",
     );
   const found = head === null ? version : ALEMBIC_API;
@@ -88,10 +88,13 @@ export async function identifyNovaApi(
     throw refuse(
       "N2I-E203",
       `has nova_api schema version ${found} of ${novaApiReleaseOf(found)}, which reads flavors in nova`,
-      "Leave --nova-api-db out.",
+      "Omit --nova-api-db.",
     );
   if (head === null && found > last)
-    throw refuse("N2I-E203", `has nova_api schema version ${found}; ${first} to ${last} are known`);
+    throw refuse(
+      "N2I-E203",
+      `has nova_api schema version ${found}; ${first} to ${last} are supported`,
+    );
   await needTables(database, wanted, Object.keys(needed));
   await needColumns(database, "--nova-api-db", needed);
   return { ...(await identify(database)), schema_version: found, ...(head !== null && { head }) };

@@ -53,7 +53,7 @@ export function cloudSettings(
   if (cloud.profile !== undefined || cloud.cloud !== undefined)
     throw new MigrationError(
       "N2I-E106",
-      `${path}: cloud ${JSON.stringify(name)} rests on a vendor's profile, which is not read`,
+      `${path}: cloud ${JSON.stringify(name)} uses a vendor profile, which is not supported`,
       { fix: "Write auth_url and the rest into the cloud itself." },
     );
   return { settings: settingsOf(cloud, from), from };
@@ -88,7 +88,7 @@ function document(path: string): JsonObject {
     throw refuse("cannot be read");
   }
   const value = yamlOf(text);
-  if (!isObject(value)) throw refuse("is not YAML with an object in it");
+  if (!isObject(value)) throw refuse("is not a YAML mapping");
   return value;
 }
 
@@ -231,7 +231,7 @@ function settingsOf({ auth, ...said }: JsonObject, from: string): Settings {
   for (const [name, value] of [...Object.entries(said), ...Object.entries(login)]) {
     if (REFUSED.has(name)) throw refuse(from, `${name} is not supported`, UNREAD);
     if (!READ.has(name)) continue;
-    if (typeof value === "object") throw refuse(from, `${name} is not one text`, ONE);
+    if (typeof value === "object") throw refuse(from, `${name} is not a single text`, ONE);
     const text = String(value);
     if ((found.get(name) ?? text) !== text)
       throw refuse(from, `${name} differs inside and outside of auth`, ONE);
@@ -245,7 +245,7 @@ function settingsOf({ auth, ...said }: JsonObject, from: string): Settings {
 }
 
 const ONE = "Write it once.";
-const UNREAD = "Leave it out, or write the login and the endpoints without it.";
+const UNREAD = "Omit it, or write the login and the endpoints without it.";
 
 function refuse(from: string, why: string, fix: string): MigrationError {
   return new MigrationError("N2I-E106", `${from}: ${why}`, { fix });

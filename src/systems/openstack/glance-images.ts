@@ -124,7 +124,7 @@ async function whole(
     const [one] = ID.test(id) ? await withId(session, id) : [];
     if (one === undefined) found.set(id, "Glance has no such image");
     else if (one.status !== "active" || one.size === null)
-      found.set(id, `Glance says it is ${one.status}`);
+      found.set(id, `its status in Glance is ${one.status}`);
     else found.set(id, { id, size: one.size, digest: one.digest });
   }
   return found;
@@ -191,7 +191,7 @@ function idOf(images: readonly Image[], { by, text, use }: AskedImage, url: stri
   const formats: readonly string[] = FORMATS[use];
   if (!formats.includes(only.disk_format))
     throw refuse(
-      `${only.id} has disk_format ${only.disk_format || "none"}, wanted is ${formats.join(" or ")}`,
+      `${only.id} has disk_format ${only.disk_format || "none"}, expected is ${formats.join(" or ")}`,
     );
   return only.id;
 }
@@ -202,7 +202,7 @@ async function named(session: ServiceSession, name: string): Promise<readonly Im
     const marker: string = after === null ? "" : `&marker=${encodeURIComponent(after)}`;
     const body = await ask(session, `/v2/images?name=${encodeURIComponent(name)}${marker}`);
     if (!isObject(body) || !Array.isArray(body.images))
-      throw noImages(session, "it tells no images");
+      throw noImages(session, "its response has no images");
     const page = (body.images as readonly unknown[]).filter(isObject);
     // A service without this filter returns all images.
     for (const one of page)
@@ -218,12 +218,12 @@ async function withId(session: ServiceSession, id: string): Promise<readonly Ima
   const body = await ask(session, `/v2/images/${encodeURIComponent(id)}`);
   if (body === null) return [];
   if (!isObject(body) || typeof body.status !== "string")
-    throw noImages(session, "it tells no status of an image");
+    throw noImages(session, "its response has no image status");
   return [imageOf(id, body)];
 }
 
 function noImages({ url }: ServiceSession, why: string): MigrationError {
-  return new MigrationError("N2I-E202", `${url} is no image service: ${why}`, {
+  return new MigrationError("N2I-E202", `${url} is not an image service: ${why}`, {
     fix: "Compare the image endpoint of the catalog.",
   });
 }

@@ -86,8 +86,8 @@ export function openHttp(settings: Tls, limit: number): Http {
 function certificates({ cacert, cert, key, insecure }: Tls): AgentOptions {
   const authorities = cacert === null ? {} : { ca: pem(cacert) };
   const own = cert === null ? {} : { cert: pem(cert), key: pem(key ?? cert) };
-  usable(`${cacert} holds no certificate (PEM)`, authorities);
-  usable(`${cert} and ${key ?? cert} are no certificate and its key (PEM)`, own);
+  usable(`${cacert} contains no certificate (PEM)`, authorities);
+  usable(`${cert} and ${key ?? cert} are not a certificate and its key (PEM)`, own);
   return { ...authorities, ...own, rejectUnauthorized: !insecure };
 }
 
@@ -201,39 +201,39 @@ const FAULTS: readonly Fault[] = [
   {
     known:
       /^(UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|(DEPTH_ZERO_)?SELF_SIGNED|(INVALID_CA|CERT_UNTRUSTED|CERT_CHAIN_TOO_LONG|PATH_LENGTH_EXCEEDED) )/,
-    why: "no authority known here has signed its certificate",
-    fix: "Give the file of its authority with --os-cacert, OS_CACERT or `cacert` of clouds.yaml; the system's are often in /etc/ssl/certs/ca-certificates.crt.",
+    why: "its certificate is not signed by a trusted authority",
+    fix: "Pass the file of its authority with --os-cacert, OS_CACERT or `cacert` of clouds.yaml. The system's is often /etc/ssl/certs/ca-certificates.crt.",
   },
   {
     known: /^(ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH) /,
-    why: "its certificate is made for other names",
-    fix: "Write a name the certificate has into the URL, or have a certificate made for this one.",
+    why: "its certificate is for other names",
+    fix: "Use a name of the certificate in the URL, or create a certificate for this name.",
   },
   {
     known: /^CERT_(HAS_EXPIRED|NOT_YET_VALID) /,
     why: "its certificate has expired or is not valid yet",
-    fix: "Renew it at the service; where it is new, compare the clocks of both machines.",
+    fix: "Renew the certificate of the service. If it is new, compare the clocks of both machines.",
   },
   {
     known: / alert (certificate|bad certificate|unknown ca|unsupported certificate)/,
-    why: "it wants a certificate of this client, and takes none it was given",
-    fix: "Give `cert` and `key` (OS_CERT, OS_KEY) of a user it knows.",
+    why: "it requires a client certificate, and accepts none that it received",
+    fix: "Set `cert` and `key` (OS_CERT, OS_KEY) of a user that it accepts.",
   },
   {
     known: /:(wrong version number|packet length too long|http request):/,
-    why: "it does not speak TLS there",
+    why: "it does not use TLS on this port",
     fix: "Compare http:// and https:// and the port of the URL.",
   },
   {
     // TLS 1.2 has no alert for a missing certificate.
     known: / alert handshake failure/,
-    why: "it breaks the handshake off",
-    fix: "Where it wants a certificate of this client, give `cert` and `key` (OS_CERT, OS_KEY); else compare the TLS settings of both.",
+    why: "it aborts the TLS handshake",
+    fix: "If it requires a client certificate, set `cert` and `key` (OS_CERT, OS_KEY). Otherwise compare the TLS settings of both machines.",
   },
   {
     known:
       /:(unsupported protocol|no shared cipher|no protocols available):| alert protocol version/,
-    why: "no encrypted connection comes about",
+    why: "no encrypted connection is possible",
     fix: "Compare the TLS settings of the service with those of this machine.",
   },
 ];

@@ -19,7 +19,7 @@ export const BAREMETAL: ServiceKind = {
   version: /\/v1$/,
   pin: (microversion) => ({ "X-OpenStack-Ironic-API-Version": microversion }),
   said: "endpoint",
-  fix: "Give --ironic-url.",
+  fix: "Pass --ironic-url.",
 };
 
 /** @source Nova's API guide, Microversions: the older header is the only one before 2.27 */
@@ -34,7 +34,7 @@ export const COMPUTE: ServiceKind = {
     "OpenStack-API-Version": `compute ${microversion}`,
   }),
   said: "compute",
-  fix: "Give compute_endpoint_override in clouds.yaml, or OS_COMPUTE_ENDPOINT_OVERRIDE.",
+  fix: "Set compute_endpoint_override in clouds.yaml, or OS_COMPUTE_ENDPOINT_OVERRIDE.",
 };
 
 /** Inventories are the same since the first microversion, which applies without a header. */
@@ -44,7 +44,7 @@ export const PLACEMENT: ServiceKind = {
   version: /(?!)/,
   pin: (microversion) => ({ "OpenStack-API-Version": `placement ${microversion}` }),
   said: "placement",
-  fix: "Give placement_endpoint_override in clouds.yaml, or OS_PLACEMENT_ENDPOINT_OVERRIDE.",
+  fix: "Set placement_endpoint_override in clouds.yaml, or OS_PLACEMENT_ENDPOINT_OVERRIDE.",
 };
 
 export const IMAGE: ServiceKind = {
@@ -53,7 +53,7 @@ export const IMAGE: ServiceKind = {
   version: /\/v[12](\.\d)?$/,
   pin: () => ({}),
   said: "image",
-  fix: "Give image_endpoint_override in clouds.yaml, or OS_IMAGE_ENDPOINT_OVERRIDE.",
+  fix: "Set image_endpoint_override in clouds.yaml, or OS_IMAGE_ENDPOINT_OVERRIDE.",
 };
 
 export const NETWORK: ServiceKind = {
@@ -62,7 +62,7 @@ export const NETWORK: ServiceKind = {
   version: /\/v[12](\.\d)?$/,
   pin: () => ({}),
   said: "network",
-  fix: "Give network_endpoint_override in clouds.yaml, or OS_NETWORK_ENDPOINT_OVERRIDE.",
+  fix: "Set network_endpoint_override in clouds.yaml, or OS_NETWORK_ENDPOINT_OVERRIDE.",
 };
 
 /** Calls use v3. Its URL may end in the older version. */

@@ -147,7 +147,7 @@ async function readPorts<T extends { readonly id: string }>(
     if (!isObject(body) || !Array.isArray(body.ports))
       throw new MigrationError(
         "N2I-E202",
-        `${session.url} is no network service: it lists no ports`,
+        `${session.url} is not a network service: it lists no ports`,
         { fix: "Compare the network endpoint of the catalog." },
       );
     const page = (body.ports as readonly Json[]).map(parse);

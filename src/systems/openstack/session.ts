@@ -81,7 +81,7 @@ function checkNamed({ auth, from }: Cloud): void {
       ? "OS_AUTH_URL is not set, and no cloud is named"
       : `${from}: auth_url is missing`,
     {
-      fix: "Say how to log in: --os-cloud NAME of clouds.yaml, or OS_AUTH_URL and the other OS_* variables. --ironic-url alone is for an Ironic without Keystone.",
+      fix: "Pass a login: --os-cloud NAME of clouds.yaml, or OS_AUTH_URL and the other OS_* variables. --ironic-url alone is for an Ironic without Keystone.",
     },
   );
 }
@@ -278,7 +278,7 @@ async function newToken(
     throw new MigrationError(
       "N2I-E212",
       `Keystone at ${base} answers ${answer.status}: ${fault() || "no token"}`,
-      answer.status === 404 ? { fix: "Correct auth_url: Keystone's /v3 is looked for there." } : {},
+      answer.status === 404 ? { fix: "Correct auth_url: it must lead to Keystone's /v3." } : {},
     );
   const body = parsedJson(answer.text);
   const { id } = objectOf(objectOf(objectOf(body).token).project);

@@ -98,7 +98,7 @@ function authOf(settings: Settings, refuse: Refuse): Auth {
     case "password": {
       if (named === undefined && !settings.has("auth_url"))
         throw refuse(
-          "auth_url is missing for the user or password that is set; where Ironic wants none, unset them, or set auth_type to none",
+          "auth_url is missing for the user or password that is set: if Ironic needs no login, unset them, or set auth_type to none",
         );
       const url = keystoneUrl(need("auth_url"), refuse);
       const password = need("password");

@@ -36,7 +36,7 @@ export async function settled(
       if (answer.status === 409) return `${what} is refused: ${answer.fault}`;
       throw new MigrationError(
         "N2I-E210",
-        `${session.url} does not say what became of ${what}: ${answer.fault}`,
+        `${session.url} did not report the outcome of ${what}: ${answer.fault}`,
       );
     }
     await pause(tries);

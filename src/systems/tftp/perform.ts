@@ -167,7 +167,7 @@ export async function undoStep(
       if (now === null || !sameThing(now, after)) return { left: `${path} was changed since` };
       const made = await back(held, name, { before, after }, text, pause);
       await held.handle.sync();
-      return made ? "undone" : { left: `${path} holds other files` };
+      return made ? "undone" : { left: `${path} contains other files` };
     });
   } catch (cause) {
     const why = cause instanceof MigrationError ? insteadOf(cause) : null;
@@ -223,7 +223,7 @@ async function back(
 }
 
 function changed(root: string, path: string): MigrationError {
-  return new MigrationError("N2I-E300", `${join(root, path)} is no longer as it was looked at`, {
-    fix: "Run the same command again: it looks anew, and goes on where it stopped.",
+  return new MigrationError("N2I-E300", `${join(root, path)} has changed since it was inspected`, {
+    fix: "Run the same command again. It inspects the tree again and resumes.",
   });
 }

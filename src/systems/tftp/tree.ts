@@ -60,12 +60,12 @@ export async function readText({ root }: Tree, path: string): Promise<Content> {
     const file = await open(real, O_RDONLY | O_NONBLOCK | O_NOFOLLOW);
     try {
       const found = await file.stat();
-      if (!found.isFile()) return { kind: "refused", why: "is no regular file" };
+      if (!found.isFile()) return { kind: "refused", why: "is not a regular file" };
       if (found.size > LARGEST) return { kind: "refused", why: `has ${found.size} bytes` };
       const { buffer, bytesRead } = await file.read(Buffer.alloc(LARGEST + 1), 0, LARGEST + 1, 0);
       const text = buffer.toString("latin1", 0, bytesRead);
       return bytesRead > LARGEST || /[^\t\n\r\x20-\x7e]/.test(text)
-        ? { kind: "refused", why: "is no plain text" }
+        ? { kind: "refused", why: "is not plain text" }
         : { kind: "text", text };
     } finally {
       await file.close();

@@ -37,7 +37,7 @@ test("an extra spec of nova_api that somebody changed is refused before the load
   const theirs = { flavor_id: 1, key: "baremetal:deploy_ramdisk_id", value: "theirs" };
   await api.db("flavor_extra_specs").insert({ ...theirs, id: 90 });
   const back = await ends(2, act(["rollback", "--all"]));
-  assert.match(back.out, /flavor_extra_specs:3 .*is there and differs in id/);
+  assert.match(back.out, /flavor_extra_specs:3 .*exists and differs in id/);
   await spec(90).delete();
   await ends(0, act(["rollback", "--all"]));
   sameRows(await rowsOf(api), before[0]);
@@ -131,7 +131,10 @@ test("a head that moves after the plan is refused, an unknown one with what to d
   );
   await to(nova, "0123456789ab");
   const extracting = ["extract", "--run", `${made.run}-2`, ...source, "-q"];
-  await refused(extracting, 4, "N2I-E203", [/head 0123456789ab, which is not known/, /Known are /]);
+  await refused(extracting, 4, "N2I-E203", [
+    /head 0123456789ab, which is not supported/,
+    /Supported are /,
+  ]);
   assertRefusal(await act(["apply"]), 4, "N2I-E203", /0123456789ab, which is not known/);
   // A database that was upgraded keeps sqlalchemy-migrate's row beside alembic's until 2023.1.
   await nova.db.schema.createTable("migrate_version", (table) => {

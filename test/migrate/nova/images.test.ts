@@ -44,7 +44,7 @@ test("deploy images are looked up in Glance by their names, and what is not exac
     ],
     [
       [{ ...KERNEL, disk_format: "qcow2" }],
-      /id-of-the-kernel has disk_format qcow2, wanted is aki or raw/,
+      /id-of-the-kernel has disk_format qcow2, expected is aki or raw/,
     ],
     [
       [...right, { ...RAMDISK, id: "second", disk_format: "ari" }],
@@ -87,7 +87,7 @@ test("deploy images given by their ids are looked up where a login is given, and
   await refuses([
     [[ramdisk], /deploy kernel "id-of-the-kernel": \S+ has no image of this id that this login/],
     [[{ ...kernel, status: "deactivated" }, ramdisk], /id-of-the-kernel is deactivated/],
-    [[kernel, { ...ramdisk, disk_format: "aki" }], /disk_format aki, wanted is ari or raw/],
+    [[kernel, { ...ramdisk, disk_format: "aki" }], /disk_format aki, expected is ari or raw/],
   ]);
   glance.images.splice(0, glance.images.length, kernel, ramdisk);
   const half = await plans({ OS_AUTH_URL: glance.env.OS_AUTH_URL ?? "" });

@@ -103,7 +103,7 @@ async function refused(t: TestContext, real: Cloud): Promise<void> {
   const cases: readonly (readonly [name: string, env: Cloud["env"], says: RegExp, code: number])[] =
     [
       ["name:no such", real.env, /has no image of this name/, 4],
-      ["name:a disk", real.env, /has disk_format qcow2, wanted is aki or raw/, 4],
+      ["name:a disk", real.env, /has disk_format qcow2, expected is aki or raw/, 4],
       ["name:x", { ...real.env, OS_PASSWORD: "another" }, /refuses the login/, 12],
     ];
   for (const [kernel, env, says, code] of cases) {

@@ -40,9 +40,21 @@ test("a description that plays the end of our list ends nothing", async (t) => {
 });
 
 for (const [what, program, detail] of [
-  ["prints garbage", "printf '<\\377\\001\\033[%%<'", "prints what is no virtual machine"],
-  ["prints half a document", "echo '<domain><uuid>x'", "prints what is no virtual machine"],
-  ["nests without end", "yes '<domain>' | head -n 100000", "prints what is no virtual machine"],
+  [
+    "prints garbage",
+    "printf '<\\377\\001\\033[%%<'",
+    "prints something other than virtual machines",
+  ],
+  [
+    "prints half a document",
+    "echo '<domain><uuid>x'",
+    "prints something other than virtual machines",
+  ],
+  [
+    "nests without end",
+    "yes '<domain>' | head -n 100000",
+    "prints something other than virtual machines",
+  ],
 ] as const)
   test(`a virsh that ${what} is a protocol error for every machine`, async (t) => {
     const host = otherHost(t);
@@ -56,11 +68,11 @@ test("a host that sends without end is stopped, and one whose list breaks off is
   const host = otherHost(t);
   replaceVirsh(host, "case $* in *--uuid*) echo a-b ;; *) yes ;; esac");
   const [flood] = await host.ask([machine(1)]);
-  assert.equal(flood?.detail, `${HOST} sends more than can be a list`);
+  assert.equal(flood?.detail, `${HOST} sends too much output for a list`);
   addDomain(host, 1);
   replaceVirsh(host, 'case $* in *--uuid*) echo a-b ;; *) kill -9 "$PPID" ;; esac');
   const [broken] = await host.ask([machine(1)]);
-  assert.equal(broken?.detail, `${HOST} lets ssh in, but stops in the middle of its list`);
+  assert.equal(broken?.detail, `${HOST} accepts the login, but stops in the middle of its list`);
 });
 
 for (const [at, file, detail] of [

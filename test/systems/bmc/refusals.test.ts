@@ -19,7 +19,7 @@ test("the key is used without asking anybody anything", async (t) => {
   assert.deepEqual(open && told(open), [
     "incomplete",
     null,
-    "ssh uses no key that others can read: chmod 600 the file virtual_power_host_key names",
+    "ssh rejects a key that other users can read: chmod 600 the file in virtual_power_host_key",
   ]);
 });
 
@@ -39,9 +39,9 @@ test("an unknown host key is never accepted", async (t) => {
 const SAYS: readonly (readonly [string, PowerVerdict, RegExp])[] = [
   ["ssh: connect to host h port 22: Connection refused", "unreachable", /refuses connections/],
   ["ssh: connect to host h port 22: Connection timed out", "unreachable", /does not answer/],
-  ["ssh: connect to host h port 22: No route to host", "unreachable", /no way/],
+  ["ssh: connect to host h port 22: No route to host", "unreachable", /no route to/],
   ["ssh: Could not resolve hostname h: Name or service not known", "unreachable", /not known/],
-  ["Connection closed by 10.0.0.9 port 22", "unreachable", /ends the connection/],
+  ["Connection closed by 10.0.0.9 port 22", "unreachable", /closes the connection/],
   ["kex_exchange_identification: read: Connection reset by peer", "unreachable", /ends/],
   [
     "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\nHost key verification failed.",

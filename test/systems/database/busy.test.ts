@@ -55,6 +55,6 @@ test("on sqlite, who reads and then writes waits for another who writes, and is 
   await writer(t, filename);
   await assert.rejects(adds(), {
     code: "N2I-E207",
-    message: /has the rows in other hands.*SQLITE_BUSY/,
+    message: /has locked the rows for .*SQLITE_BUSY/,
   });
 });

@@ -82,7 +82,7 @@ test("faults name the option and the place, and never the address", async (t) =>
   const cycle = await write("cycle", "[database]\nconnection = $connection\n");
   const path = await write("path", "[database]\nconnection = sqlite:///$state_path/n.sqlite\n");
   const cases = [
-    [`file:${lines}`, "N2I-E102", /lines: the address holds a line break/],
+    [`file:${lines}`, "N2I-E102", /lines: the address contains a line break/],
     [`file:${latin}`, "N2I-E102", /latin: the address is not UTF-8/],
     [`file:${folder}/none`, "N2I-E110", /cannot read .*none: no such file/],
     [`file:${folder}`, "N2I-E110", /not a regular file/],
@@ -97,7 +97,7 @@ test("faults name the option and the place, and never the address", async (t) =>
     [`conf:${broken},`, "N2I-E102", /conf: needs the path of a file/],
     [`conf:${broken}`, "N2I-E102", /broken:2: neither/],
     [`conf:${cycle}`, "N2I-E102", /cycle:2: \$connection -> \$connection/],
-    [`conf:${noDb}`, "N2I-E102", /no-db:3: the address cannot be taken apart, or names no/],
+    [`conf:${noDb}`, "N2I-E102", /no-db:3: the address cannot be parsed, or has no/],
     [`conf:${path}`, "N2I-E102", /path:2: nothing sets \$state_path/],
     ["nova:pa55@db/nova", "N2I-E102", /no scheme/],
     ["", "N2I-E102", /no scheme/],

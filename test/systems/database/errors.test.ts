@@ -15,5 +15,5 @@ test("a disk that is full is told as one", async (t) => {
   const full = await db("large")
     .insert({ text: "x".repeat(100_000) })
     .catch((error: unknown) => translate(error, "copying", "sqlite:///copy"));
-  assert.match(String(full), /copying: sqlite:.*copy has no room left on its disk; .*SQLITE_FULL/);
+  assert.match(String(full), /copying: sqlite:.*copy has no free disk space: .*SQLITE_FULL/);
 });

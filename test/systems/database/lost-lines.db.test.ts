@@ -27,7 +27,7 @@ for (const engine of ["mysql", "postgresql"] as const)
     assert.equal(refused.code, "N2I-E302");
     assert.match(
       refused.message,
-      /in session \d+ of the server from .+, last heard of at \d{4}-.+ UTC/,
+      /in session \d+ of the server from .+, last active at \d{4}-.+ UTC/,
     );
     assert.match(
       refused.fix ?? "",
@@ -84,7 +84,7 @@ for (const engine of ["mysql", "postgresql"] as const)
 
     const hung = await open();
     await unanswered("N2I-E216", () => hung.run("hanging", () => hung.knex.raw(SLEEP[engine])));
-    assert.match(told.join(), /^No answer from .* for 0.5 s; it is given up after 1 s/);
+    assert.match(told.join(), /^No answer from .* for 0.5 s\. The connection is closed after 1 s/);
     await hung.close();
 
     const committing = await open();

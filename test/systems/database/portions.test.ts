@@ -27,5 +27,5 @@ test("a refused login speaks of no batch, and a deadlock names another run of th
   assert.equal(login.message, "connecting: db refuses the login (ER_HOST_IS_BLOCKED)");
   assert.doesNotMatch(`${login.why} ${login.fix}`, /batch/);
   const deadlock = translate(refused("ER_LOCK_DEADLOCK"), "writing nodes", "db");
-  assert.match(deadlock.message, /another run's of this tool/);
+  assert.match(deadlock.message, /another run of this tool/);
 });

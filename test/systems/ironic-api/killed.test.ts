@@ -119,7 +119,7 @@ test("a machine held for no reason is held once, and a call that does not show e
     return isPut(call) ? { done: false, says: { status: 202, text: "{}" } } : null;
   });
   const { failed } = await bothWays(ironic, [machine]).apply();
-  assert.match(failed[0]?.why ?? "", /^hold was accepted, and does not show; its node is/);
+  assert.match(failed[0]?.why ?? "", /^hold was accepted, but has no effect; its node is/);
   assert.equal(ironic.calls.filter(isPut).length, 2);
 });
 

@@ -90,7 +90,7 @@ test("no write of an adoption, nor of its rollback, that is answered with 200 an
       const ids = [...ironic.nodes.keys(), ...ironic.ports.keys()];
       assert.equal(left.length, ids.length, `${call}, ${nth}: what is there is left`);
       if (call.startsWith("DELETE"))
-        assert.match(left[0]?.why ?? "", /its DELETE was accepted 3 times, and it is there still/);
+        assert.match(left[0]?.why ?? "", /its DELETE was accepted 3 times, but it still exists/);
       ironic.use(() => null);
       assert.deepEqual((await run.rollback()).left, []);
       assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0], call);

@@ -230,7 +230,7 @@ for (const engine of ENGINES) {
   test(`on ${engine}, a value that somebody else's row has is named, and nothing is kept`, async (t) => {
     const at = await ironicOn(engine, t);
     await at.sql("nodes").insert({ uuid: uuidOf(1, 1), driver: "fake" });
-    await assert.rejects(created(at), { code: "N2I-E300", message: /1 row is there and differs/ });
+    await assert.rejects(created(at), { code: "N2I-E300", message: /1 existing row differs/ });
     await at.sql("nodes").del();
     await at.sql("ports").insert({ uuid: uuidOf(9, 9), address: "52:54:00:00:00:01" });
     await assert.rejects(created(at), { code: "N2I-E300", message: /writing ports/ });

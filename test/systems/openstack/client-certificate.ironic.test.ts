@@ -19,5 +19,5 @@ for (const version of ["-tls1_3", "-tls1_2"])
     await once(server.stdout, "data");
     const files = putPair(stranger, stranger.signs("DNS:mover", 1));
     const tls = { ...withoutOwn(ca), ...files };
-    await refuses(`https://127.0.0.1:${port}/`, tls, /wants a certificate of this client/);
+    await refuses(`https://127.0.0.1:${port}/`, tls, /requires a client certificate/);
   });

@@ -28,7 +28,7 @@ test("clouds.yaml here wins over the user's, and secure.yaml adds what it lacks"
   assert.throws(
     () => cloudSettings("a", env, here),
     (error: Error) => {
-      assert.match(error.message, /secure.yaml is not YAML with/);
+      assert.match(error.message, /secure.yaml is not a YAML mapping/);
       return !error.message.includes("secret-text");
     },
   );

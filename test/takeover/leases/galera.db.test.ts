@@ -46,7 +46,7 @@ if (hasGalera())
         () => true,
       ),
     );
-    const lost = { code: "N2I-E200", message: /as a Galera node is that has lost its cluster/ };
+    const lost = { code: "N2I-E200", message: /like a Galera node that has lost its cluster/ };
     await assert.rejects(read(), lost);
     await assert.rejects(opened(first.url("nova_bm"), t), lost);
   });

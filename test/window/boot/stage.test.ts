@@ -146,7 +146,7 @@ test("what somebody changed after it was staged is left by undo, and told of", a
   writeFileSync(join(at.tree, nodeOf(2), "deploy_kernel"), "Ironic's\n");
   const { out } = await at.boot(2, "--undo", "--yes", "-f", "value");
   assert.match(out, new RegExp(`^${nodeOf(1)} left .*config was changed since`, "m"));
-  assert.match(out, new RegExp(`^${nodeOf(2)} left .* holds other files`, "m"));
+  assert.match(out, new RegExp(`^${nodeOf(2)} left .* contains other files`, "m"));
   assert.equal(at.read(`${nodeOf(1)}/config`), ironicConfig(1, "boot"));
   rmSync(join(at.tree, nodeOf(2), "deploy_kernel"));
   await at.boot(2, "--undo", "--yes");
@@ -227,6 +227,6 @@ test("a boot file that changes between the look and the hand is not written over
   under.signal("SIGUSR2");
   const { status, err } = await under.ended;
   assert.equal(status, 5, err);
-  assert.match(err, /N2I-E300 .*config is no longer as it was looked at/);
+  assert.match(err, /N2I-E300 .*config has changed since it was inspected/);
   assert.equal(at.read(`${nodeOf(1)}/config`), other);
 });

@@ -33,7 +33,7 @@ function fault(boot: BootFile, instance: string): Fault | null {
     case "read": {
       const { default: chosen, boot: label } = boot.config;
       const [other] = strangers(boot, instance);
-      if (other !== undefined) return ["N2I-D704", `${boot.path} speaks of instance ${other}`];
+      if (other !== undefined) return ["N2I-D704", `${boot.path} refers to instance ${other}`];
       if (chosen !== "boot")
         return ["N2I-D701", `${boot.path} has default ${JSON.stringify(chosen)}`];
       return uuidOf(label?.root ?? null) === null

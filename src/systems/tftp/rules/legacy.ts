@@ -87,17 +87,17 @@ function file(
     return bytes === null || found.bytes === bytes
       ? null
       : `${path} is there with ${found.bytes} bytes, and Glance's image has ${bytes}`;
-  if (found.kind !== "absent") return `${path} is there, and is no image`;
+  if (found.kind !== "absent") return `${path} exists, but is not an image`;
   return lack === null ? { path, do: "copy", image } : `${path} is not there: ${lack}`;
 }
 
 function config({ instance, text }: LegacyBoot, found: Seen): Part {
   const path = `${instance}/config`;
   if (found.kind === "absent") return { path, do: "write", text };
-  if (found.kind !== "file" || found.text === undefined) return `${path} is no boot file`;
+  if (found.kind !== "file" || found.text === undefined) return `${path} is not a boot file`;
   if (found.text === text) return null;
   const [now, wanted] = [found.text, text].map(bootsOf);
-  return now !== null && now === wanted ? null : `${path} is there, and boots something else`;
+  return now !== null && now === wanted ? null : `${path} exists, but boots something else`;
 }
 
 function link({ instance, served }: LegacyBoot, path: string, found: Seen): Part {

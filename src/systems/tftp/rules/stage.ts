@@ -59,7 +59,7 @@ export function stage(wanted: BootWanted, tree: TreeState, served: string): Stag
     ...macs.map((mac) => link(wanted, linkOf(mac), found(linkOf(mac)), tree.roots)),
   ];
   const why = parts.flatMap((part) => (typeof part === "string" ? [part] : []));
-  if (macs.length === 0) why.push("it has no MAC to boot by");
+  if (macs.length === 0) why.push("it has no MAC to boot from");
   const changes = parts.flatMap((part) => (part === null || typeof part === "string" ? [] : part));
   return why.length > 0 ? { changes: [], why: why.join("; ") } : { changes, why: null };
 }
@@ -103,7 +103,7 @@ function config(wanted: BootWanted, found: Seen, served: string): Part {
   const now = parsePxe(text);
   return now.default === boot.label && labelOf(now, boot.label)?.root?.toLowerCase() === boots
     ? { path, do: "write", text }
-    : `${path} has not the form Ironic writes`;
+    : `${path} does not have Ironic's format`;
 }
 
 /** The same change that Ironic makes after a deployment. */
@@ -146,7 +146,7 @@ function named(found: Seen): string {
     case "link":
       return `a link to ${found.target}`;
     case "file":
-      return found.bytes === 0 ? "empty" : "a file that is no plain text";
+      return found.bytes === 0 ? "empty" : "a file that is not plain text";
     case "other":
       return found.why;
   }

@@ -20,13 +20,13 @@ const LAYERS: readonly (readonly string[])[] = [
 const CEILINGS: Readonly<Record<string, number>> = {
   cli: 6638,
   demo: 742,
-  engine: 1574,
-  lib: 6189,
+  engine: 1521,
+  lib: 6026,
   manage: 4754,
   migrate: 13338,
-  model: 5656,
+  model: 5409,
   proxy: 728,
-  run: 4355,
+  run: 4190,
   serving: 1381,
   switchover: 4527,
   systems: 16389,
@@ -53,10 +53,10 @@ const PRIVATE_WORDS =
  * exchange or one table each, those of systems one reader, writer or client of a service; the others are to be divided.
  */
 const LONG: Readonly<Record<string, number>> = {
-  "src/lib/ipmi/fleet.ts": 343,
-  "src/lib/ipmi/policy.ts": 384,
-  "src/lib/ipmi/session.ts": 385,
-  "src/run/files/artefact-reader.ts": 317,
+  "src/lib/ipmi/fleet.ts": 340,
+  "src/lib/ipmi/policy.ts": 382,
+  "src/lib/ipmi/session.ts": 381,
+  "src/run/files/artefact-reader.ts": 306,
   "src/systems/database/write.ts": 344,
   "src/systems/nova-api/servers.ts": 333,
   "src/systems/nova-db/read.ts": 338,

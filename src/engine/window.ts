@@ -127,7 +127,7 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
   }
   /** @returns whether it was started, or did not need a start */
   async function one(change: C, seen: P | undefined, stops: () => boolean): Promise<boolean> {
-    if (seen === undefined) throw new Error(`${part.name} did not say where ${change.id} is`);
+    if (seen === undefined) throw new Error(`${part.name} has no state of ${change.id}`);
     if (seen.is === "before" && !(await flight.room(stops))) return false;
     const found = seen.is !== "before";
     await arrive(change, found ? seen : await acts.perform(change, seen), found);
@@ -229,7 +229,7 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
     );
     for (const [at, { change, since }] of watched.entries()) {
       const position = seen[at];
-      if (position === undefined) throw new Error(`${part.name} lost sight of ${change.id}`);
+      if (position === undefined) throw new Error(`${part.name} has no state of ${change.id}`);
       const late = clock.now() - since >= pace.deadline;
       const reached = await nextOf(change, position, late);
       if (!late && reached.is !== "after" && reached.is !== "other") continue;

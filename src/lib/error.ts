@@ -53,5 +53,5 @@ export function systemCode(cause: unknown): string | null {
 export function systemWords(cause: unknown): string {
   if (!(cause instanceof Error)) return "unknown failure";
   const [, code, what] = /^([A-Z0-9]+): (.*?), /.exec(cause.message) ?? [];
-  return what === undefined ? "the name is not one a file can have" : `${what} (${code})`;
+  return what === undefined ? "invalid file name" : `${what} (${code})`;
 }

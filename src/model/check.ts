@@ -11,7 +11,7 @@ type Named<T> = Pick<ReadonlyMap<string, T>, "get">;
 /** Exit statuses as in nova-status. The worst row decides. src/manual/decide.md prints them. */
 export const CHECK_STATUS = {
   Success: { status: 0, meaning: "nothing found" },
-  Warning: { status: 1, meaning: "a condition to look at, or a check that could not be made" },
+  Warning: { status: 1, meaning: "a condition to check, or a check that could not run" },
   Failure: { status: 2, meaning: "must be fixed before the window" },
   Error: { status: 255, meaning: "the check did not complete" },
 } as const;

@@ -15,29 +15,29 @@ import { isSealed } from "./secret.ts";
  * @source facts/ipmi.md 4.4; facts/nova-bm.md 3.2
  */
 export const VERDICTS = {
-  ok: { finding: null, means: "answered as a conductor will ask" },
-  unreachable: { finding: "N2I-D600", means: "no answer: look at cable, network, pm_address" },
-  "port-closed": { finding: "N2I-D630", means: "port is closed: enable IPMI over LAN there" },
+  ok: { finding: null, means: "answered with a conductor's settings" },
+  unreachable: { finding: "N2I-D600", means: "no answer: check cable, network, pm_address" },
+  "port-closed": { finding: "N2I-D630", means: "port closed: enable IPMI over LAN in the BMC" },
   "no-ipmi2": { finding: "N2I-D602", means: "IPMI 1.5 only: update or replace the BMC" },
   "cipher-refused": { finding: "N2I-D602", means: "neither suite 3 nor 17: enable one in the BMC" },
-  "no-slots": { finding: "N2I-D606", means: "all sessions in use: close some, ask again" },
-  "wrong-user": { finding: "N2I-D601", means: "user name not known there: correct pm_user" },
+  "no-slots": { finding: "N2I-D606", means: "all sessions in use: close some, then retry" },
+  "wrong-user": { finding: "N2I-D601", means: "unknown user name: correct pm_user" },
   "wrong-password": { finding: "N2I-D601", means: "password refused: correct pm_password" },
   "wrong-kg": { finding: "N2I-D601", means: "has a second key (Kg): clear it, or set it" },
   "privilege-refused": {
     finding: "N2I-D602",
     means: "user is below OPERATOR: raise it in the BMC",
   },
-  busy: { finding: "N2I-D606", means: "busy each time: ask again later" },
-  "protocol-error": { finding: "N2I-D606", means: "answers what makes no sense: see its line" },
-  silent: { finding: "N2I-D606", means: "goes silent midway: lost datagrams, or pm_user" },
-  deadline: { finding: "N2I-D606", means: "too slow: ask again with a longer --deadline" },
-  incomplete: { finding: "N2I-D607", means: "not asked: address, user or password unusable" },
-  virtual: { finding: "N2I-D605", means: "not asked: no ssh settings or no key for its host" },
-  iboot: { finding: "N2I-D605", means: "not asked: iBoot has no BMC" },
-  tilera: { finding: "N2I-D605", means: "not asked: Tilera has no BMC" },
-  fake: { finding: "N2I-D605", means: "not asked: fake power has no BMC" },
-  "other-power": { finding: "N2I-D605", means: "not asked: its power manager is not known" },
+  busy: { finding: "N2I-D606", means: "always busy: retry later" },
+  "protocol-error": { finding: "N2I-D606", means: "invalid answers: see its line" },
+  silent: { finding: "N2I-D606", means: "stops responding: lost datagrams, or pm_user" },
+  deadline: { finding: "N2I-D606", means: "too slow: retry with a longer --deadline" },
+  incomplete: { finding: "N2I-D607", means: "not read: address, user or password unusable" },
+  virtual: { finding: "N2I-D605", means: "not read: no ssh settings or no key for its host" },
+  iboot: { finding: "N2I-D605", means: "not read: iBoot has no BMC" },
+  tilera: { finding: "N2I-D605", means: "not read: Tilera has no BMC" },
+  fake: { finding: "N2I-D605", means: "not read: fake power has no BMC" },
+  "other-power": { finding: "N2I-D605", means: "not read: unknown power manager" },
 } as const satisfies {
   readonly [verdict: string]: { readonly finding: FindingCode | null; readonly means: string };
 };
@@ -101,7 +101,7 @@ export interface PowerReading {
   readonly client: "native" | "virsh" | null;
   readonly power: "on" | "off" | null;
   readonly verdict: PowerVerdict;
-  /** One clause without secrets: `RAKP 2 says 0x0d: unknown user name`. */
+  /** One clause without secrets: `RAKP 2 returned 0x0d: unknown user name`. */
   readonly detail: string;
   /** Cipher suite of the session. */
   readonly suite: number | null;

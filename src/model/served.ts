@@ -60,7 +60,7 @@ const JSON_BODY = { "Content-Type": JSON_TYPE } as const;
 export function mediaFault({ "content-type": type = JSON_TYPE }: HeaderFields): string | null {
   return /^application\/json\s*(;|$)/i.test(String(type))
     ? null
-    : `The body is ${String(type).split(";")[0]}, and has to be ${JSON_TYPE}`;
+    : `The body is ${String(type).split(";")[0]}, but must be ${JSON_TYPE}`;
 }
 
 export function jsonReply(status: number, body: unknown, fields: Reply["fields"] = {}): Reply {

@@ -34,7 +34,7 @@ export function cloudFor(options: RestOptions): Cloud {
   const passed =
     name === undefined ? [] : Object.keys(env).filter((own) => env[own] && WHO.test(own));
   if (passed.length > 0)
-    tell(`Warning: ${from} is read without ${passed.join(", ")}: write them into the cloud.`);
+    tell(`Warning: with ${from}, these are ignored: ${passed.join(", ")}. Set them in the cloud.`);
   return cloudOf(new Map([...settings, ...louder(options)]), from);
 }
 

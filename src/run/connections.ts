@@ -65,7 +65,7 @@ function wordsFrom(
   if (typeof value === "number" || typeof value === "boolean") return value;
   const word = (said: string): string => {
     if (withoutSecret(said) !== said)
-      throw new MigrationError("N2I-E101", `${name}: the address holds a password`);
+      throw new MigrationError("N2I-E101", `${name}: the address contains a password`);
     return absolute(option, said, folder);
   };
   if (typeof value === "string") return word(value);

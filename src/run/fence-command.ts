@@ -34,7 +34,7 @@ export async function runFence(
   const ended = journal
     .entries()
     .some((entry) => entry.do === "end" && entry.part === COMMAND && entry.id === plan);
-  if (ended) return say(`Fence command for ${from}: it ended with 0 before, and is not run again.`);
+  if (ended) return say(`Fence command for ${from}: it succeeded before, so it is not run again.`);
   await journal.append({ do: "start", ...about, at: now(), by });
   await askFence({ fenceCommand, from, run }, signal, { say });
   await journal.append({ do: "end", ...about, at: now() });
@@ -50,7 +50,7 @@ export async function askFence(
   say(`Fence command for ${from}: started.`);
   const { HOME = "/" } = surroundings().env;
   const environment = { HOME, NOVA2IRONIC_RUN: run, NOVA2IRONIC_HOST: from, ...env };
-  const fix = `chmod u+x ${fenceCommand}, and begin it with #! and its interpreter.`;
+  const fix = `Run chmod u+x ${fenceCommand}, and start the file with #! and its interpreter.`;
   const ran = await runProgram(
     { name: "--fence-command", program: fenceCommand, args: [from], environment, fix },
     { deadline: LONGEST * 1000, signal },

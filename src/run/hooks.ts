@@ -35,7 +35,7 @@ export async function runHook(
   const { signal, stopping, end } = surroundings().onInterrupt();
   try {
     say(`Hook ${hook}: started.`);
-    const fix = `chmod u+x ${program}, and begin it with #! and its interpreter.`;
+    const fix = `Run chmod u+x ${program}, and start the file with #! and its interpreter.`;
     const ran = await runProgram(
       { name: hook, program, args: [], environment, fix },
       { deadline: seconds * 1000, signal },
@@ -58,7 +58,7 @@ function checkOwn(path: string, name: string): void {
   const { uid, mode } = statSync(path);
   if (uid !== 0 && uid !== (process.getuid?.() ?? uid))
     throw failed(name, `belongs to another user (uid ${uid})`);
-  if ((mode & 0o022) !== 0) throw failed(name, "can be written to by others (chmod go-w)");
+  if ((mode & 0o022) !== 0) throw failed(name, "is writable by other users (chmod go-w)");
 }
 
 function failed(hook: string, what: string): MigrationError {

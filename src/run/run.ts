@@ -51,7 +51,7 @@ async function planAt(path: string): Promise<OpenPlan> {
   const opened = await openManifest(path);
   if ("kind" in opened.manifest)
     throw new MigrationError("N2I-E315", `${path} moves machines between compute hosts`, {
-      fix: "With this run work host move, show, status, verify and rollback.",
+      fix: "Use this run with host move, show, status, verify or rollback.",
     });
   const { header, lines } = await openFileOf<MachinesHeader, PlannedMachine>(
     opened,
@@ -93,7 +93,7 @@ function checkSecrets(
   if (other === null) return;
   throw new MigrationError(
     "N2I-E115",
-    `a secret of ${other} stands where one of ${uuid ?? `bm_nodes.id=${id}`} belongs`,
+    `a secret of ${other} is in the data of ${uuid ?? `bm_nodes.id=${id}`}`,
     { fix: "The file was edited. Run extract and plan again." },
   );
 }
@@ -112,8 +112,8 @@ export async function sealOf(
   const fits = await fittingKey(run, sealedWith);
   throw new MigrationError(
     "N2I-E115",
-    `${keyFile ?? join(run.path, KEY)} is another key (${seal.id}) than the one this was sealed with (${sealedWith})`,
-    fits === null ? {} : { fix: `Give the one that fits: --key-file ${shellWord(fits)}` },
+    `${keyFile ?? join(run.path, KEY)} (${seal.id}) is not the key that sealed this file (${sealedWith})`,
+    fits === null ? {} : { fix: `Give the matching key: --key-file ${shellWord(fits)}` },
   );
 }
 

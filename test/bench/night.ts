@@ -56,7 +56,7 @@ async function writeReadings({ folder }: Ground): Promise<void> {
 
 function readingOf(machine: number): PowerReading {
   const address = `10.${machine >> 16}.${(machine >> 8) & 255}.${machine & 255}`;
-  const outcome = { verdict: "ok", detail: "answered as a conductor will ask" } as const;
+  const outcome = { verdict: "ok", detail: "answered with a conductor's settings" } as const;
   const begun = { date: new Date(TOLD + machine), client: "native" } as const;
   const words = `${address} port 623 as "admin" at ADMINISTRATOR`;
   const machines = [hash("sha256", address).slice(0, 16)];

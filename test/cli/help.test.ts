@@ -209,6 +209,6 @@ test("a wrong choice, a missing word and a wrong folder are refused in words tha
   await refused(["show", folder], 64, "N2I-E110", [/is no plan's folder/, /RUN\/plan/]);
   writeFileSync(join(folder, "of somebody"), "");
   chmodSync(folder, 0o755);
-  const open = await refused(["status", "--run", folder], 64, "N2I-E110", [/holds no run/]);
+  const open = await refused(["status", "--run", folder], 64, "N2I-E110", [/It is not a run/]);
   assert.doesNotMatch(open.err, /chmod/);
 });

@@ -173,7 +173,7 @@ test("a file of the run that somebody edited is checked as the operator's own", 
   assert.equal(readFileSync(kept, "utf8"), whole);
   writeFileSync(kept, whole.replace(/^nova_db: .*$/m, "nova_db: mysql://nova:s3cr3t@db/nova"));
   const ran = await run(["status", ...made.at]);
-  assertRefusal(ran, 64, "N2I-E101", /nova_db: the address holds a password/);
+  assertRefusal(ran, 64, "N2I-E101", /nova_db: the address contains a password/);
   assert.doesNotMatch(ran.err, /s3cr3t/);
   writeFileSync(kept, `${whole}novadb: x\n`);
   assertRefusal(await run(["status", ...made.at]), 64, "N2I-E108", /novadb/);

@@ -129,7 +129,7 @@ test("a key of another run, a key open to others, no key and a broken one are re
     assert.deepEqual(treeOf(made.run), whole);
   };
   copyFileSync(theirs, ours);
-  await all(/another key/);
+  await all(/is not the key that sealed/);
   copyFileSync(keep, ours);
   chmodSync(ours, 0o644);
   await all(/open to other users \(mode 644\)/);
@@ -140,7 +140,7 @@ test("a key of another run, a key open to others, no key and a broken one are re
     await refused(apply, 4, "N2I-E115", [/secret\.key/]);
   }
   for (const words of [plan, apply, verify])
-    await refused([...words, "--key-file", theirs], 4, "N2I-E115", [/another key/]);
+    await refused([...words, "--key-file", theirs], 4, "N2I-E115", [/is not the key that sealed/]);
   assert.equal(await digest(made.ironic), target);
   await runs(0, [...apply, "--key-file", keep]);
   await runs(0, [...verify, "--key-file", keep]);
@@ -159,7 +159,7 @@ test("what was loaded keeps its key, and the way back names the key that fits", 
   const extract = ["extract", ...at, ...source, "-q"];
   await refused([...extract, "--key-file", none], 4, "N2I-E115", [/none\.key is missing/]);
   assert.equal(existsSync(none), false);
-  const fits = [/another key/, /Fix: .*--key-file \S+run\/secret\.key/];
+  const fits = [/is not the key that sealed/, /Fix: .*--key-file \S+run\/secret\.key/];
   await refused([...extract, "--key-file", theirs], 4, "N2I-E115", fits);
   assert.equal(readFileSync(kept, "utf8"), before);
   // Another key in the file of connections.

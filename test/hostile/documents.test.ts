@@ -44,9 +44,9 @@ test("faults in documents of the operator are refused, and the run stays as it w
         JSON.stringify(faults, null, 2),
         ...[
           /line 2, column 13: \/format must be nova2ironic\/site@1/,
-          /\/machine is no field here/,
+          /\/machine is not a known field/,
         ],
-        ...[/line 7, column 16: \/machines\/0\/match\/uid is no field here/],
+        ...[/line 7, column 16: \/machines\/0\/match\/uid is not a known field/],
         ...[/\/machines\/0\/match/, /\/machines\/0\/skip/],
         ...[/\/machines\/1\/set\/protected/, /\/set\/driver_info\/a/],
         ...[/\/accept\/0 lacks reason/, /\/drop\/nodes.uuid does not have the form/],

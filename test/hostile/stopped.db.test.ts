@@ -109,7 +109,7 @@ test("of two commands in one run's folder the second is refused, and says who is
     [...made.planning, "-q"],
   ];
   const inside = await pausedAt("boot.step:1", [...boot, "--yes", "--node", FIRST]);
-  for (const other of others) await refused(other, 11, "N2I-E302", [/is held by boot \(process/]);
+  for (const other of others) await refused(other, 11, "N2I-E302", [/is locked by boot \(process/]);
   await runs(0, ["status", ...at]);
   await runs(1, check);
   await runs(2, ["verify", ...at, ...reader, "--takeover"]);

@@ -349,7 +349,7 @@ test("a file is read whole before the first call, and every fault in it is told"
       /its cells are separated by semicolons, not by commas/,
     ],
     ["j.csv", "", "N2I-E103", /j.csv: it is empty/],
-    ["k.csv", latin1, "N2I-E103", /it is not UTF-8 throughout/],
+    ["k.csv", latin1, "N2I-E103", /it is not valid UTF-8/],
   ] as const) {
     const file = join(folder, name);
     writeFileSync(file, content);

@@ -240,7 +240,7 @@ test("only a driver and interfaces that do nothing are fake hardware", () => {
       `network_interface is ${String(other)}`,
     ]);
   assert.deepEqual(notFake({ ...fake, driver: "ipmi" }), ["driver is ipmi"]);
-  assert.deepEqual(notFake({ driver: FAKE }), ["it tells no interfaces"]);
+  assert.deepEqual(notFake({ driver: FAKE }), ["it has no interfaces"]);
 });
 
 test("a zone may name the machine, and no other", () => {

@@ -258,7 +258,10 @@ test("a machine that is protected right before its driver is exchanged keeps its
       if (looks === 3) Object.assign(at.cloud.node, OWN);
     }
   });
-  assert.match((await forward(at)).join(), /somebody protected it meanwhile: unprotect it first/);
+  assert.match(
+    (await forward(at)).join(),
+    /another user protected it since then: unprotect it first/,
+  );
   assert.ok(at.cloud.calls.every((call) => !call.includes("reset_interfaces")));
   assert.deepEqual(protection(at.cloud), [true, "a bank", "ipmi", true]);
   unprotect(at.cloud);

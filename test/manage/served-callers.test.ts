@@ -104,7 +104,7 @@ test("a body of another Content-Type than JSON's is 415, and begins nothing", as
   ]) {
     const refused = await ask("POST /v1/servers/manage", BODY, "admin", type);
     assert.equal(refused.status, 415, type);
-    assert.match(said(refused), /^The body is .* has to be application\/json$/);
+    assert.match(said(refused), /^The body is .* but must be application\/json$/);
   }
   assert.deepEqual([events, dumped(cloud)], [[], before]);
   for (const [at, type] of [null, "Application/JSON ; charset=utf-8"].entries()) {

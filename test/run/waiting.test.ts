@@ -78,6 +78,6 @@ test("variables that name an endpoint beside a named cloud are told, as they are
   const faces = { OS_ENDPOINT_TYPE: "internalURL", OS_NETWORK_ENDPOINT_OVERRIDE: "http://n" };
   assert.equal(read({ ...faces, OS_INTERFACE: "" }).catalog.network.interface, "public");
   assert.deepEqual(said, [
-    `Warning: cloud "c" of ${folder}/clouds.yaml is read without OS_ENDPOINT_TYPE, OS_NETWORK_ENDPOINT_OVERRIDE: write them into the cloud.`,
+    `Warning: with cloud "c" of ${folder}/clouds.yaml, these are ignored: OS_ENDPOINT_TYPE, OS_NETWORK_ENDPOINT_OVERRIDE. Set them in the cloud.`,
   ]);
 });

@@ -93,7 +93,7 @@ test("the site's fence runs under the lock, once for a plan, and the journal has
   await unfit.clone().update({ disabled: false });
   await cut(cloud, words);
   const on = await ends(0, host(...words));
-  assert.match(on.err, /Fence command for H1: it ended with 0 before, and is not run again/);
+  assert.match(on.err, /Fence command for H1: it succeeded before, so it is not run again/);
   assert.equal(readFileSync(ran, "utf8"), "fenced\n");
   const journal = readFileSync(join(at[1] ?? "", "journal.jsonl"), "utf8");
   const entries = journal.match(/"do":"(start|end)","part":"host-fence-command"/g);

@@ -96,7 +96,7 @@ test("a rollback names the queue of a host that died while it served", async (t)
   const back = await ends(0, cloud.host("rollback", "--all", "--yes"));
   assert.match(
     back.out + back.err,
-    /Before nova-compute of H2 .*rabbitmqctl purge_queue compute\.H2/,
+    /Before you start the nova-compute of H2, .*rabbitmqctl purge_queue compute\.H2/,
   );
   assert.doesNotMatch(back.out + back.err, /purge_queue compute\.H3/);
 });

@@ -13,7 +13,7 @@ export function notRead(path: string, cause: unknown): unknown {
   return isSystem(cause)
     ? new MigrationError("N2I-E110", `cannot read ${path}: ${words(cause)}`, {
         cause,
-        fix: "Let this user read it, or name another folder.",
+        fix: "Allow this user to read it, or name another folder.",
       })
     : cause;
 }

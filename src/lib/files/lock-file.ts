@@ -105,8 +105,8 @@ async function readHolder(path: string): Promise<Holder | null> {
   const found = parsedJson(text);
   const fields = isObject(found) ? found : {};
   if (typeof fields.pid !== "number" || TEXTS.some((name) => typeof fields[name] !== "string")) {
-    throw new MigrationError("N2I-E302", `${path} is no lock of this tool`, {
-      fix: `Find out who made it, then: rm ${shellWord(path)}`,
+    throw new MigrationError("N2I-E302", `${path} is not a lock of nova2ironic`, {
+      fix: `Find out which program created it, then run: rm ${shellWord(path)}`,
     });
   }
   const holder = found as unknown as Holder; // every field was checked
@@ -156,8 +156,8 @@ function held(path: string, holder: Holder): MigrationError {
   const { pid, host, command, since } = holder;
   const fix =
     host === hostname()
-      ? `Wait for process ${pid} to end; its lock dies with it.`
-      : `Wait for it to end; if ${host} is down for good: rm ${shellWord(path)}`;
+      ? `Wait until process ${pid} ends. Its lock ends with it.`
+      : `Wait until it ends. If ${host} is permanently down, run: rm ${shellWord(path)}`;
   const who = `${command} (process ${pid} on ${host}) since ${since}`;
-  return new MigrationError("N2I-E302", `${path} is held by ${who}`, { fix });
+  return new MigrationError("N2I-E302", `${path} is locked by ${who}`, { fix });
 }

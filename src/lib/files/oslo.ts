@@ -114,7 +114,7 @@ function substitution(
         `${place}: ${path
           .slice(trail.indexOf(assignment))
           .map(({ key }) => `$${key}`)
-          .join(" -> ")} leads back to itself`,
+          .join(" -> ")} refers to itself`,
       );
     if (path.length > DEPTH) throw refuse(`${place}: $names are nested more than ${DEPTH} deep`);
     let length = raw.length;
@@ -169,10 +169,10 @@ function parseOslo(file: string, bytes: Uint8Array): Parsed {
     const place = `${file}:${index + 1}`;
     const line = full.trimEnd();
     const comment = line.startsWith("#") || line.startsWith(";");
-    if (line.includes("\0")) throw refused(place, "a NUL character: this is no text file");
+    if (line.includes("\0")) throw refused(place, "a NUL character, so it is not a text file");
     if (!trusted && !comment && line.includes("\uFFFD")) throw refused(place, "this is not UTF-8");
     if (line.startsWith(" ") || line.startsWith("\t")) {
-      if (open === null) throw refused(place, "an indented line that continues no value");
+      if (open === null) throw refused(place, "an indented line without a value before it");
       open.values.push(line.trimStart());
       continue;
     }

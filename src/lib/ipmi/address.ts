@@ -71,7 +71,7 @@ export function whyNotAddress(host: string): string | null {
   return NOBODY.check(bare, literal.family === 4 ? "ipv4" : "ipv6") ? NOT_ONE : null;
 }
 
-const NOT_ONE = "the address is no single machine's: unspecified, broadcast or multicast";
+const NOT_ONE = "not the address of one machine, but unspecified, broadcast or multicast";
 
 export function endpointKey({ address, port }: Pick<Endpoint, "address" | "port">): string {
   return `${address}|${port}`;

@@ -76,7 +76,7 @@ export interface BmcReading {
   readonly address: string;
   readonly power: "on" | "off" | null;
   readonly verdict: BmcVerdict;
-  /** One clause without secrets: `RAKP 2 says 0x0d: unknown user name`. */
+  /** One clause without secrets: `RAKP 2 returned 0x0d: unknown user name`. */
   readonly detail: string;
   /** What to check first, if the verdict does not name it. */
   readonly likely?: "user";
@@ -174,7 +174,7 @@ export async function reach(
   limits: Limits,
 ): Promise<{ readonly line: OpenLine; readonly known: Credentials } | Diagnosis> {
   const isSpoken = suite === undefined || suiteOf(suite) !== null;
-  const unspoken = `cipher suite ${suite} is not spoken here: 1 to 3 and 15 to 17 are`;
+  const unspoken = `cipher suite ${suite} is not supported, only 1 to 3 and 15 to 17`;
   const why = whyNotUser(user) ?? (isSpoken ? null : unspoken);
   if (why !== null) return { verdict: "incomplete", detail: why };
   const known = credentials(user, password(), kg?.() ?? null);
@@ -261,7 +261,7 @@ const readPower: InSession<PowerFound> = async (channel) => {
     if (status.code !== 0) return refusedBy(COMMANDS.chassis.name, status.code);
     const chassis = parseChassis(status.data);
     if (chassis === null)
-      return { kind: "odd", words: "Get Chassis Status is answered without data" };
+      return { kind: "odd", words: "the answer to Get Chassis Status has no data" };
     const about = await channel.ask(COMMANDS.device, [], DEVICE_WAITS);
     const device = about?.code === 0 ? parseDevice(about.data) : null;
     const found = { chassis, device, checksumsWrong: channel.checksumsWrong() };

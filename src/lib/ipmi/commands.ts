@@ -86,7 +86,7 @@ const CODES: { readonly [code: number]: string } = {
   128: "level not available for this user",
   129: "level above the user's or channel's limit",
   192: "node busy",
-  193: "command not known",
+  193: "unknown command",
   195: "timeout",
   196: "out of space",
   209: "firmware update in progress",

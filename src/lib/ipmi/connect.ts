@@ -132,11 +132,11 @@ function commandsOf(
     inTurn(async () => {
       if (closed) throw new IpmiError(null, "the session is closed");
       const response = await channel.ask(command);
-      if (response === null) throw new IpmiError("silent", `${command.name} is not answered`);
+      if (response === null) throw new IpmiError("silent", `no answer to ${command.name}`);
       const { code, data } = response;
       const found = code === 0 ? parse(data) : null;
       if (found === null)
-        throw new IpmiError("protocol-error", `${command.name} says ${codeWords(code)}`);
+        throw new IpmiError("protocol-error", `${command.name} returned ${codeWords(code)}`);
       return found;
     });
   return {

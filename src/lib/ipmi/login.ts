@@ -44,7 +44,7 @@ export function readAsFile(password: Buffer): Buffer {
 /** Null for a valid user name. */
 export function whyNotUser(user: string): string | null {
   return Buffer.byteLength(user) > LONGEST_USER || user.includes("\0")
-    ? `the user name is longer than ${LONGEST_USER} bytes or holds a NUL`
+    ? `the user name is longer than ${LONGEST_USER} bytes or contains a NUL`
     : null;
 }
 
@@ -128,7 +128,7 @@ export async function logIn(
   const second = await ask(rakp1(tag, { bmcSession, consoleRandom, role, user }), parseRakp2);
   if (second === null || "status" in second) return failed("RAKP 2", second);
   const { bmcRandom, guid, mac } = second;
-  if (mac.length < suite.macLength) return { kind: "odd", words: "RAKP 2 is cut short" };
+  if (mac.length < suite.macLength) return { kind: "odd", words: "RAKP 2 is truncated" };
   const shared = { suite, role, user, password, kg, consoleSession, consoleRandom };
   const login: Rakp = { ...shared, bmcSession, bmcRandom, guid };
   if (!startsWithMac(mac, rakp2Mac(login))) return { kind: "mismatch", of: "password" };
@@ -138,7 +138,7 @@ export async function logIn(
   const names = { suite, ours, theirs: bmcSession.readUInt32LE() };
   if (third === null) return { kind: "half-open", keys: sessionKeys(login), ...names };
   if ("status" in third) return failed("RAKP 4", third);
-  if (third.icv.length < suite.cutLength) return { kind: "odd", words: "RAKP 4 is cut short" };
+  if (third.icv.length < suite.cutLength) return { kind: "odd", words: "RAKP 4 is truncated" };
   const keys = sessionKeys(login);
   if (!startsWithMac(third.icv, rakp4Icv(login, keys))) {
     forget(keys);

@@ -108,27 +108,30 @@ function diagnosisOf(failure: LoginFailure): Diagnosis {
     case "silent": {
       const { stage } = failure;
       const before = stage === "session" ? "the end of the session" : stage;
-      return { verdict: "silent", detail: `answers, but goes silent before ${before}` };
+      return { verdict: "silent", detail: `stopped responding before ${before}` };
     }
     case "status": {
       const { stage, status } = failure;
-      const [words, verdict] = STATUSES[status] ?? ["no status we know", "protocol-error"];
-      const detail = `${stage} says ${hex(status)}: ${words}`;
+      const [words, verdict] = STATUSES[status] ?? ["unknown status", "protocol-error"];
+      const detail = `${stage} returned ${hex(status)}: ${words}`;
       if (stage !== "RAKP 2" || !NAME_PERHAPS.includes(status)) return { verdict, detail };
-      return { verdict, detail: `${detail}; likely an unknown user name`, likely: "user" };
+      return { verdict, detail: `${detail}, probably an unknown user name`, likely: "user" };
     }
     case "mismatch":
       return failure.of === "password"
-        ? { verdict: "wrong-password", detail: "RAKP 2 is not made with this password" }
-        : { verdict: "wrong-kg", detail: "RAKP 4 is made with another Kg" };
+        ? { verdict: "wrong-password", detail: "RAKP 2 does not match this password" }
+        : { verdict: "wrong-kg", detail: "RAKP 4 was computed with another Kg" };
     case "level":
-      return { verdict: "privilege-refused", detail: `a command says ${codeWords(failure.code)}` };
+      return {
+        verdict: "privilege-refused",
+        detail: `a command returned ${codeWords(failure.code)}`,
+      };
     case "busy":
       return busyWith(failure.code);
     case "code":
       return {
         verdict: "protocol-error",
-        detail: `${failure.command} says ${codeWords(failure.code)}`,
+        detail: `${failure.command} returned ${codeWords(failure.code)}`,
       };
     case "odd":
       return { verdict: "protocol-error", detail: failure.words };
@@ -136,7 +139,7 @@ function diagnosisOf(failure: LoginFailure): Diagnosis {
 }
 
 export function busyWith(code: number): Diagnosis {
-  return { verdict: "busy", detail: `says again and again ${codeWords(code)}` };
+  return { verdict: "busy", detail: `repeatedly returned ${codeWords(code)}` };
 }
 
 /** History of the logins to this BMC. */
@@ -326,7 +329,7 @@ function silence(failure: LoginFailure & { kind: "silent" }, before: Tried): Dia
   // A lost datagram at the end does not change the fault.
   if (before.full) return FULL;
   if (before.nameAnswered || before.namesUnanswered < SILENCES) return diagnosisOf(failure);
-  const detail = "goes silent when it hears the user's name: lost datagrams, or an unknown name";
+  const detail = "stops responding after the user name: lost datagrams, or an unknown name";
   return { verdict: "silent", detail };
 }
 
@@ -345,7 +348,7 @@ export function outOfTime(last: LoginFailure | null, before: Tried): Diagnosis {
       ? before.noRoom > 0
       : lasting.verdict !== "silent" || before.silences >= SILENCES;
   if (LASTING.includes(lasting.verdict) && known) return lasting;
-  return { verdict: "deadline", detail: `time is over; last seen: ${lasting.detail}` };
+  return { verdict: "deadline", detail: `deadline reached, last result: ${lasting.detail}` };
 }
 
 export function stageWait({ silences }: Tried): number {

@@ -107,9 +107,9 @@ interface Opened<T> {
 const MUTE_LOGINS = 6;
 const MUTE: Diagnosis = {
   verdict: "silent",
-  detail: "answers IPMI 1.5 and nothing of 2.0: lost datagrams, or it is too old",
+  detail: "answers IPMI 1.5 but not 2.0: lost datagrams, or it is too old",
 };
-const TOO_OLD: Diagnosis = { verdict: "no-ipmi2", detail: "speaks IPMI 1.5 only" };
+const TOO_OLD: Diagnosis = { verdict: "no-ipmi2", detail: "supports IPMI 1.5 only" };
 
 /**
  * Detects the IPMI version and logs in as the conductor would, as ADMINISTRATOR, then once as
@@ -149,10 +149,10 @@ export async function establish<T>(
 /** Verdict if the BMC did not answer the version request. */
 function silence(talk: Talk, line: Line): Diagnosis {
   if (talk.unexpected() > 0)
-    return { verdict: "protocol-error", detail: "answers, but not as IPMI does" };
+    return { verdict: "protocol-error", detail: "answers, but not with IPMI" };
   const fault = line.fault();
   if (fault === "ECONNREFUSED")
-    return { verdict: "port-closed", detail: "the host answers that nothing listens at this port" };
+    return { verdict: "port-closed", detail: "the host answers that nothing listens on this port" };
   return {
     verdict: "unreachable",
     detail: fault === null ? "does not answer" : `nothing could be sent: ${fault}`,
@@ -160,8 +160,8 @@ function silence(talk: Talk, line: Line): Diagnosis {
 }
 
 function refusedAtFirst(code: number): Diagnosis {
-  const said = code === 0 ? "an answer that is cut short" : codeWords(code);
-  return { verdict: "protocol-error", detail: `${COMMANDS.capabilities.name} says ${said}` };
+  const said = code === 0 ? "a truncated answer" : codeWords(code);
+  return { verdict: "protocol-error", detail: `${COMMANDS.capabilities.name} returned ${said}` };
 }
 
 interface Wanted {
@@ -182,7 +182,7 @@ async function logInUntil<T>(
 ): Promise<Pick<Established<T>, "diagnosis" | "attempts" | "opened">> {
   let suites = listed;
   const [first] = suites;
-  if (first === undefined) throw new RangeError("no cipher suite that this client speaks");
+  if (first === undefined) throw new RangeError("no supported cipher suite");
   const firstTag = talk.chance.bytes(1).readUInt8();
   // As the conductor's ipmitool, which sends every level but the highest.
   let attempt: Attempt = { suite: first, level, namesLevel: level !== "ADMINISTRATOR" };

@@ -80,7 +80,7 @@ export function groupLines(
     `  ${String(group.count).padStart(digits)}  ${visible(group.cause)}`,
     ...group.examples.slice(0, examples).map(draw),
   ]);
-  return more === 0 ? lines : [...lines, `  ${String(more).padStart(digits)}  of other causes`];
+  return more === 0 ? lines : [...lines, `  ${String(more).padStart(digits)}  with other causes`];
 }
 
 /** Narrow, so that uuid, name, address and host fit on 80 columns. */

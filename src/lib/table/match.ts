@@ -30,7 +30,7 @@ function wantedOf(columns: readonly string[], words: readonly string[]): Wanted 
   for (const word of words) {
     const end = word.indexOf("=");
     if (end < 1)
-      throw new MigrationError("N2I-E100", `--match takes COLUMN=VALUE, not ${word}`, {
+      throw new MigrationError("N2I-E100", `--match needs COLUMN=VALUE, not ${word}`, {
         fix: `Name one of these columns: ${columns.join(", ")}.`,
       });
     const at = columnOf(columns, word.slice(0, end).trim());

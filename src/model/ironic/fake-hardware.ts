@@ -11,7 +11,7 @@ export function notFake(node: JsonObject): readonly string[] {
   const interfaces = interfacesOf(node);
   return [
     ...(node.driver === FAKE ? [] : [`driver is ${String(node.driver)}`]),
-    ...(interfaces.length === 0 ? ["it tells no interfaces"] : []),
+    ...(interfaces.length === 0 ? ["it has no interfaces"] : []),
     ...interfaces.flatMap(([name, value]) =>
       typeof value === "string" && HARMLESS.test(value) ? [] : [`${name} is ${String(value)}`],
     ),
@@ -137,7 +137,7 @@ function differing(
 export function protectedSince(before: JsonObject, now: JsonObject): string | null {
   const names = ["protected", "protected_reason"];
   return now.protected === true && differing(before, now, names).length > 0
-    ? "somebody protected it meanwhile: unprotect it first"
+    ? "another user protected it since then: unprotect it first"
     : null;
 }
 

@@ -66,7 +66,7 @@ function wordsOf({ keyword, params, message }: ErrorObject): string {
     case "required":
       return `lacks ${params.missingProperty}`;
     case "additionalProperties":
-      return isUnnamed(params.additionalProperty) ? "has a field too many" : "is no field here";
+      return isUnnamed(params.additionalProperty) ? "has an unknown field" : "is not a known field";
     case "type":
       return `must be ${[params.type].flat().map(typeWords).join(" or ")}`;
     case "enum":
@@ -77,13 +77,13 @@ function wordsOf({ keyword, params, message }: ErrorObject): string {
       return `does not have the form ${params.pattern}`;
     case "anyOf":
     case "oneOf":
-      return "has none of the forms it may have";
+      return "has none of the allowed forms";
     case "minLength":
     case "minItems":
     case "minProperties":
-      return params.limit === 1 ? "is empty: fill it in" : (message ?? "is too short");
+      return params.limit === 1 ? "is empty" : (message ?? "is too short");
     default:
-      return message ?? "is wrong";
+      return message ?? "is invalid";
   }
 }
 

@@ -1,10 +1,12 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 
 /**
- * Compiles JSON Schemas.
+ * Compiles JSON Schemas. Each kind of document has one.
+ *
  * @param doubt also validate the schemas. Only tests do, because the schemas are part of the
  *   package.
- * @param often generate optimised code, which is slower to compile, for checks of every row
+ * @param often generate optimised code for checks of every row. It compiles slower, so it does not
+ *   pay for a few documents.
  */
 export function createAjv({ doubt = false, often = false } = {}): Ajv2020 {
   return new Ajv2020({

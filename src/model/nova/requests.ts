@@ -43,7 +43,7 @@ export function requestText({ action, at }: OpenRequest, host: string): string {
 }
 
 export function taskStateText(state: string, host: string): string {
-  return `task_state ${state} is set, and its request may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue ${queueOf(host)})`;
+  return `task_state ${state} is set, and its request may wait for the nova-compute of ${host} if that is down (rabbitmqctl purge_queue ${queueOf(host)})`;
 }
 
 /**
@@ -60,11 +60,11 @@ export function busyText(
 ): string | null {
   if (task_state !== null) return taskStateText(task_state, host);
   return vm_state === "building"
-    ? `vm_state is building, and its build may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue ${queueOf(host)})`
+    ? `vm_state is building, and its build may wait for the nova-compute of ${host} if that is down (rabbitmqctl purge_queue ${queueOf(host)})`
     : null;
 }
 
 /** Manual step at the message broker, for display. */
 export function queueText(host: string): string {
-  return `Before nova-compute of ${host} is started again, on the message broker: rabbitmqctl purge_queue ${queueOf(host)}`;
+  return `Before you start the nova-compute of ${host}, run on the message broker: rabbitmqctl purge_queue ${queueOf(host)}`;
 }

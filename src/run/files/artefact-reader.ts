@@ -127,7 +127,7 @@ async function* blocks(
     const filled = kept + bytesRead;
     let start = 0;
     for (const whole of wholeLines(block.subarray(0, filled))) {
-      if (!isUtf8(whole)) throw refusal("N2I-E112", path, "is not UTF-8 throughout");
+      if (!isUtf8(whole)) throw refusal("N2I-E112", path, "is not valid UTF-8");
       yield whole.toString("utf8");
       start += whole.length + 1;
     }
@@ -196,7 +196,7 @@ export async function openFile(path: string, kind: keyof typeof STAGES): Promise
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     if (!["ENOENT", "ENOTDIR"].includes(systemCode(cause) ?? "")) throw notRead(path, cause);
-    const fix = `Run the stage that makes it: nova2ironic ${STAGES[kind]}`;
+    const fix = `Run the stage that creates it: nova2ironic ${STAGES[kind]}`;
     throw new MigrationError("N2I-E110", `${path} does not exist`, { cause, fix });
   }
 }
@@ -222,7 +222,7 @@ async function readEnding(
   const start = tail.lastIndexOf(0x0a, tail.length - 2) + 1;
   const footer = parseFooter(tail.toString("utf8", start, tail.length - 1));
   if (footer.kind === "absent") throw refusal("N2I-E111", path, "has no footer");
-  if (footer.kind === "edited") throw refusal("N2I-E112", path, "has a footer that was changed");
+  if (footer.kind === "edited") throw refusal("N2I-E112", path, "has a changed footer");
   return { counts: footer.counts, sha256: footer.sha256, body: from + start, identity };
 }
 
@@ -272,7 +272,7 @@ export function refusal(code: RefusalCode, path: string, fact: string): Migratio
 
 const CHANGED = {
   why: "Its content does not match the digest in its footer.",
-  fix: "Run the stage that writes it again; put decisions into the site document, not into artefacts.",
+  fix: "Run the stage that writes it again. Put decisions into the site document, not into artefacts.",
 };
 
 function checkFormat(head: string, path: string, kind: ArtefactKind): void {
@@ -280,14 +280,14 @@ function checkFormat(head: string, path: string, kind: ArtefactKind): void {
   if (isOf(wanted, head, path)) return;
   if (`{"format":"${wanted}"`.startsWith(head))
     throw refusal("N2I-E111", path, "ends within its header");
-  throw refusal("N2I-E113", path, "is not an artefact of this tool");
+  throw refusal("N2I-E113", path, "is not an artefact of nova2ironic");
 }
 
 /** Whether a file starts with this format. @throws MigrationError N2I-E113 for another format */
 export function isOf(wanted: string, head: string, path: string): boolean {
   const [, format] = /^\s*\{\s*"format"\s*:\s*"([\w/@.-]*)"/.exec(head) ?? [];
   if (format === undefined || format === wanted) return format === wanted;
-  throw refusal("N2I-E113", path, `is ${format}, not ${wanted} as wanted here`);
+  throw refusal("N2I-E113", path, `is ${format}, but ${wanted} is required`);
 }
 
 /** Formats with version 2. Others have version 1. */

@@ -59,8 +59,8 @@ type Check = readonly [name: string, is: (value: unknown) => boolean, mayMiss: b
  */
 export function parseEntry(line: JsonObject, place: string): Entry {
   if (line.do === "open" && line.format !== JOURNAL_FORMAT)
-    throw new MigrationError("N2I-E113", `${place} is not of ${JOURNAL_FORMAT}`, {
-      fix: "End the run with the version that began it: it was made by another one.",
+    throw new MigrationError("N2I-E113", `${place} does not have the format ${JOURNAL_FORMAT}`, {
+      fix: "Complete the run with the version of nova2ironic that started it.",
     });
   const form = CHECKS.get(line.do ?? null);
   if (form === undefined) throw malformed(place, "do");
@@ -104,13 +104,13 @@ function isTexts(value: unknown): value is readonly string[] {
 }
 
 export function malformed(place: string, field: string): MigrationError {
-  return journalFault(place, `has no ${field} as the journal writes it`);
+  return journalFault(place, `has an invalid ${field}`);
 }
 
 /** The lines are chained, and no stage can write them again. @param place path and line */
 export function journalFault(place: string, fact: string): MigrationError {
   return new MigrationError("N2I-E112", `${place} ${fact}`, {
-    why: "Each line of a journal holds a digest of the one before it: here a line was changed, taken out or put in.",
-    fix: "Put the journal back from a copy; without one, run verify before anything is undone.",
+    why: "Each line of a journal has a digest of the previous line. A line was changed, removed or inserted.",
+    fix: "Restore the journal from a copy. Without a copy, run verify before a rollback.",
   });
 }

@@ -170,7 +170,7 @@ async function parseJournal(handle: FileHandle, path: string): Promise<Parsed> {
     const end = chunk.lastIndexOf(0x0a) + 1;
     const whole = end === 0 ? NOTHING : Buffer.concat([...rest, chunk.subarray(0, end)]);
     // An invalid byte is a better error than its line.
-    if (!isUtf8(whole)) throw journalFault(path, "is not UTF-8 throughout");
+    if (!isUtf8(whole)) throw journalFault(path, "is not valid UTF-8");
     fault ??= lines.put(whole);
     bytes += whole.length;
     if (end > 0) rest = [];
@@ -181,7 +181,7 @@ async function parseJournal(handle: FileHandle, path: string): Promise<Parsed> {
   const tail = Buffer.concat(rest).toString("latin1", 0, BEGINNING.length);
   // Never truncate a foreign file. A power failure may leave NULs.
   if (entries.length === 0 && !BEGINNING.startsWith(tail) && !tail.startsWith("\0")) {
-    throw new MigrationError("N2I-E113", `${path} is not a journal of this tool`);
+    throw new MigrationError("N2I-E113", `${path} is not a journal of nova2ironic`);
   }
   return { entries, torn: rest.length > 0, bytes, prev };
 }
@@ -194,7 +194,7 @@ function createLines(path: string) {
     const number = entries.length + 1;
     const value = parseObject(line.toString("utf8"));
     if (number === 1 && value?.do !== "open") {
-      throw new MigrationError("N2I-E113", `${path} is not a journal of this tool`);
+      throw new MigrationError("N2I-E113", `${path} is not a journal of nova2ironic`);
     }
     const place = `${path}:${number}`;
     if (value?.prev !== prev) throw journalFault(place, `does not follow from line ${number - 1}`);

@@ -140,7 +140,7 @@ async function pointTo(run: RunFolder, folder: string): Promise<void> {
     await rm(temp, { force: true }).catch(() => undefined);
     if (systemCode(cause) === "EISDIR")
       throw new MigrationError("N2I-E113", `${path} is a folder, not a link to one`, {
-        fix: `A copy made it so. Remove it and run plan again: each plan is kept in a folder of its own, ${path}-*.`,
+        fix: `A copy replaced the link. Remove the folder, then run plan again. Each plan is kept in its own folder ${path}-*.`,
       });
     throw notWritten(path, cause);
   }
@@ -209,7 +209,7 @@ export async function openFileOf<Header = JsonObject, Line = JsonObject>(
   const path = join(folder, `${name}.jsonl`);
   const file = await openArtefact<Header, Line>(path, KINDS.get(name) ?? "nova", check);
   if (file.footer.sha256 !== manifest.files[name]?.sha256)
-    throw refusal("N2I-E114", path, `is not the file that ${MANIFEST} beside it names`);
+    throw refusal("N2I-E114", path, `is not the file that ${MANIFEST} names`);
   return file;
 }
 
@@ -221,7 +221,7 @@ export async function findPlan(run: RunFolder, sha256: string): Promise<string> 
   throw new MigrationError(
     "N2I-E110",
     `${run.path} has no plan with the digest ${sha256.slice(0, 12)}`,
-    { fix: `Put that plan back as ${kept}: the journal speaks of its lines.` },
+    { fix: `Restore that plan as ${kept}, because the journal refers to its lines.` },
   );
 }
 

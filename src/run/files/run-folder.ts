@@ -37,22 +37,22 @@ export async function openRun(
   }
   const found = await stat(run.path).catch((cause: unknown) => {
     const code = systemCode(cause) ?? "unknown";
-    const fix = "Name the folder of a run, or begin one with: nova2ironic extract";
+    const fix = "Name the folder of a run, or start one with: nova2ironic extract";
     throw code === "ENOENT"
       ? refusal(`${run.path} does not exist`, fix)
-      : refusal(`${run.path} cannot be looked at (${code})`);
+      : refusal(`${run.path} cannot be read (${code})`);
   });
   if (!found.isDirectory()) throw refusal(`${run.path} is not a folder`);
   const user = process.getuid?.() ?? found.uid;
   if (found.uid !== user) {
-    const fix = `Run: chown -R ${user} ${shellWord(run.path)}; or work as user ${found.uid}.`;
+    const fix = `Run: chown -R ${user} ${shellWord(run.path)}, or work as user ${found.uid}.`;
     throw refusal(`${run.path} belongs to another user (uid ${found.uid})`, fix);
   }
   if ((found.mode & 0o077) !== 0) {
     const mode = (found.mode & 0o777).toString(8);
     const fix = (await mayBeRun(run.path))
       ? `Run: chmod 700 ${shellWord(run.path)}`
-      : "It holds no run. Name another folder; extract makes it.";
+      : "It is not a run. Name another folder, which extract creates.";
     throw refusal(`${run.path} is open to other users (mode ${mode})`, fix);
   }
   const names = await readdir(run.path).catch((cause: unknown) => {
@@ -75,7 +75,7 @@ export const INNER = "inner-run";
 
 function ofCopies(path: string): MigrationError {
   return refusal(
-    `${path} is a rehearsal's own run: its journal is of copies, and not of Ironic or Nova`,
+    `${path} is the run of a rehearsal, and its journal is about copies, not Ironic or Nova`,
     `Give --run ${shellWord(dirname(path))}`,
   );
 }
@@ -129,7 +129,9 @@ export async function freeSpace(path: string): Promise<number> {
     return bavail * bsize;
   } catch (cause) {
     const why = systemCode(cause) ?? "unknown";
-    throw new MigrationError("N2I-E120", `the room in ${path} cannot be read (${why})`, { cause });
+    throw new MigrationError("N2I-E120", `the free space in ${path} cannot be read (${why})`, {
+      cause,
+    });
   }
 }
 

@@ -34,7 +34,7 @@ export async function kindOf(run: Pick<RunFolder, "path">): Promise<RunAbout> {
   if (about !== null) return about;
   if (!(await isInUse(run)))
     throw new MigrationError("N2I-E110", `${run.path} is not a run: it has no ${RUN_FILE}`, {
-      fix: "Name the folder of a run, or begin one with: nova2ironic extract",
+      fix: "Name the folder of a run, or start one with: nova2ironic extract",
     });
   throw new MigrationError("N2I-E110", `${join(run.path, RUN_FILE)} is missing`, {
     fix: await putBack(run),
@@ -53,7 +53,7 @@ async function putBack(run: Pick<RunFolder, "path">): Promise<string> {
   );
   const found = SIGNS.find(([sign]) => sign.test(`${journal}${plan}`));
   const content = JSON.stringify({ format: FORMAT, ...(found?.[1] ?? { kind: "migration" }) });
-  return `Put it back from a copy of the run, or write the content that the other files of the run show: ${content}`;
+  return `Restore it from a copy of the run, or write this content, which matches the other files of the run: ${content}`;
 }
 
 /** Journal entries and plan keys that only one kind has. */
@@ -105,7 +105,7 @@ export async function checkKind(
   if (found.kind !== kind) {
     const [does, commands] = KINDS[found.kind];
     throw new MigrationError("N2I-E315", `${run.path} ${does}`, {
-      fix: `Use this run with ${commands}; give ${command} a --run of its own.`,
+      fix: `Use this run with ${commands}. Give ${command} a --run of its own.`,
     });
   }
   if (variant === undefined || found.variant === variant) return;

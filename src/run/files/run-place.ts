@@ -27,8 +27,8 @@ export async function refuseCopy(
   const here = String((await stat(run.path, { bigint: true })).ino);
   const known = await readFile(path, "utf8").catch(orMissing(path));
   if (known !== null && !isPlace(known, here) && (await hasBegun(run)))
-    throw new MigrationError("N2I-E222", `${run.path} is a copy of the run it was made in`, {
-      fix: `Work in that one. If it is lost for good, or this is all that a backup gave back: rm ${shellWord(path)}, then run the same command again.`,
+    throw new MigrationError("N2I-E222", `${run.path} is a copy of its original run folder`, {
+      fix: `Work in the original folder. If it is lost, or this folder was restored from a backup, run: rm ${shellWord(path)}, then repeat the command.`,
     });
   return { here, path, known };
 }
@@ -62,11 +62,11 @@ export async function rememberBegun({ path }: RunFolder): Promise<void> {
 export async function checkLost({ path }: Pick<RunFolder, "path">): Promise<void> {
   const known = await readFile(join(path, PLACE), "utf8").catch(() => null);
   if (known?.includes(BEGUN) !== true) return;
-  const what = `${join(path, JOURNAL)} is missing or empty, and ${PLACE} says that it was begun`;
+  const what = `${join(path, JOURNAL)} is missing or empty, but ${PLACE} shows that it had entries`;
   throw new MigrationError("N2I-E112", what, {
     why: "It is the only record of the changes of this run in Ironic and Nova.",
     fix:
-      "Restore it from a copy of the run. If you know that this run wrote nothing, or that nothing of it remains: " +
+      "Restore it from a copy of the run. If you know that this run wrote nothing, or that nothing of it remains, run: " +
       `rm ${shellWord(join(path, PLACE))}`,
   });
 }

@@ -65,9 +65,13 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     }
     const clear = text.toString("utf8", 0, text.lastIndexOf(0x80));
     if (!secret.startsWith(nonceOf(clear, place, "base64")))
-      throw new MigrationError("N2I-E115", `a secret says it is of ${place} and is not`, {
-        fix: "The file was edited. Run extract and plan again.",
-      });
+      throw new MigrationError(
+        "N2I-E115",
+        `a secret is marked for ${place}, but was sealed for another`,
+        {
+          fix: "The file was edited. Run extract and plan again.",
+        },
+      );
     return clear;
   };
 
@@ -191,16 +195,16 @@ export async function readKey(runFolder: string, keyFile?: string): Promise<Buff
   const found = await stat(path).catch(unread);
   if (!found.isFile()) throw refusal(`${path} is not a regular file`);
   if ((found.mode & 0o077) !== 0) {
-    const fix = `Run: chmod 600 ${shellWord(path)}; if others may have read it, change the BMC passwords.`;
+    const fix = `Run: chmod 600 ${shellWord(path)}. If other users may have read it, change the BMC passwords.`;
     throw refusal(`${path} is open to other users (mode ${(found.mode & 0o777).toString(8)})`, fix);
   }
   if (found.size === 0) {
-    const fix = `A run that was killed may have left it: rm ${shellWord(path)}, then run extract again.`;
+    const fix = `A killed run may have left it. Run: rm ${shellWord(path)}, then run extract again.`;
     throw refusal(`${path} is empty`, fix);
   }
   const text = found.size > 4096 ? "" : await readFile(path, "latin1").catch(unread);
   const [, hex] = FORM.exec(text) ?? [];
-  if (hex === undefined) throw refusal(`${path} is not a key of this tool (${HEADER})`);
+  if (hex === undefined) throw refusal(`${path} is not a key of nova2ironic (${HEADER})`);
   return Buffer.from(hex, "hex");
 }
 

@@ -34,7 +34,7 @@ export function readDocument(file: string, { trusted = false } = {}): string {
           `${(found.mode & 0o002) === 0 ? "its group" : "every user"} may write to it (chmod go-w)`,
         );
       const bytes = readFileSync(handle);
-      if (!isUtf8(bytes)) throw refuse("it is not UTF-8 throughout");
+      if (!isUtf8(bytes)) throw refuse("it is not valid UTF-8");
       return bytes.toString("utf8");
     } finally {
       closeSync(handle);

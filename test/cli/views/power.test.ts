@@ -32,8 +32,8 @@ test("the summary says in words what each verdict means, on 80 columns", () => {
   for (const line of lines) assert.ok(line.length <= 80, line);
   assert.deepEqual(summary({ busy: 2, ok: 40 }), [
     "  Machines  Verdict            What it means",
-    "        40  ok                 answered as a conductor will ask",
-    "         2  busy               busy each time: ask again later",
+    "        40  ok                 answered with a conductor's settings",
+    "         2  busy               always busy: retry later",
   ]);
 });
 

@@ -89,7 +89,7 @@ test("an error to the first question is never called IPMI 1.5, and what ipmitool
     if (form15 === "answers") return assert.equal(answer.verdict, "no-ipmi2", answer.detail);
     assert.equal(answer.verdict, "protocol-error", answer.detail);
     const said =
-      typeof form2 === "number" ? `says 0x${form2.toString(16).padStart(2, "0")}` : "cut";
+      typeof form2 === "number" ? `returned 0x${form2.toString(16).padStart(2, "0")}` : "truncated";
     assert.ok(answer.detail.includes(said), answer.detail);
   });
   await fc.assert(run, { numRuns: 200, seed: 1 });
@@ -151,7 +151,10 @@ test("a command may take its deadline anew, and a refused one leaves the session
   const session = await connect(question.address, question, { ...within(question), deadline: 900 });
   t.after(session.close);
   const began = QUICK.now();
-  await assert.rejects(session.chassisStatus(), /Get Chassis Status says 0xff: unspecified error/);
+  await assert.rejects(
+    session.chassisStatus(),
+    /Get Chassis Status returned 0xff: unspecified error/,
+  );
   while (QUICK.now() - began < 1200) await session.deviceId();
   assert.equal((await session.chassisStatus()).power, "on");
   assert.equal(bmc.logins.open(), 1);

@@ -157,7 +157,7 @@ test("the user is named first where RAKP 2 says of an unknown name something els
   ] as const) {
     const { answer } = await ask({ unknownStatus }, { user: "nobody" });
     assert.deepEqual([answer.verdict, answer.likely], [verdict, likely], answer.detail);
-    assert.match(answer.detail, /^RAKP 2 says/);
+    assert.match(answer.detail, /^RAKP 2 returned/);
   }
   const { answer } = await ask({ openStatus: 1 });
   assert.equal(answer.likely, undefined);

@@ -54,10 +54,10 @@ test("every fault of every mapping document is told at once, with file and path"
     /^mappings\/rules.json: \/node\/0 lacks to$/,
     /^\/port\/0\/from does not have the form \^/,
     /^\/port\/0\/from must be a list/,
-    /^\/port\/0\/from has none of the forms it may have/,
+    /^\/port\/0\/from has none of the allowed forms/,
     /^mappings\/drivers.json: \/drivers\/0\/credentials must be a list/,
     /^mappings\/states.json: \/rows\/0\/outcome must be one of/,
-    /^\/rows\/1\/mean is no field here/,
+    /^\/rows\/1\/mean is not a known field/,
     /^mappings\/targets\/juno.json: \/takeover must be one of/,
   ]);
 });

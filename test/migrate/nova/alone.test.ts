@@ -151,7 +151,7 @@ test("a file of Nova of another plan is refused by every command that reads it, 
   ]);
   const file = "plan/nova-hosts.jsonl";
   copyFileSync(`${other}/${file}`, `${made.run}/${file}`);
-  const why = /nova-hosts\.jsonl is not the file that plan\.json beside it names/;
+  const why = /nova-hosts\.jsonl is not the file that plan\.json names/;
   const applying = ["apply", ...at, ...writer, "--yes", "-q"];
   for (const words of [
     applying,

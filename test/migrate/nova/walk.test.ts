@@ -163,7 +163,7 @@ test("hooks run before and after a stage; one that fails, hangs or is others' st
   for (const [text, mode, why] of [
     ["exit 3", 0o700, /hooks\/before-check ended with 3/],
     ["sleep 30", 0o700, /took longer than 0\.01 s/],
-    ["true", 0o770, /can be written to by others/],
+    ["true", 0o770, /is writable by other users/],
   ] as const) {
     hook("before-check", text, mode);
     const ran = await walk(made, ...until, "--hook-timeout", text === "sleep 30" ? "0.01" : "500");

@@ -85,7 +85,7 @@ test("plan proposes a first site document; what only the operator knows is refus
   assert.equal(readFileSync(file, "utf8"), text);
   writeFileSync(file, text.replaceAll('resource_class: ""', "resource_class: silver"));
   const empty = await run([...plan, "--site", file]);
-  if (/reason: ""/.test(text)) assert.match(empty.err, /\/reason is empty: fill it in/);
+  if (/reason: ""/.test(text)) assert.match(empty.err, /\/reason is empty/);
   const reasoned = readFileSync(file, "utf8").replaceAll('reason: ""', 'reason: "looked at it"');
   writeFileSync(file, reasoned);
   const { out } = await runs(6, [...plan, "--site", file]);

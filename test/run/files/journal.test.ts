@@ -182,10 +182,10 @@ test("a journal of many chunks is read, refused at its line, or for a byte of it
   const at = broken.indexOf('"id":"Königsberg-5000"');
   broken[at + 2] = 0x78;
   await writeFile(path, broken);
-  await assert.rejects(readJournal(run), refuses("N2I-E112", "journal.jsonl:10008 has no id"));
+  await assert.rejects(readJournal(run), refuses("N2I-E112", "journal.jsonl:10008 has an invalid id"));
   broken[broken.length - 5] = 0xff;
   await writeFile(path, broken);
-  await assert.rejects(readJournal(run), refuses("N2I-E112", "is not UTF-8 throughout"));
+  await assert.rejects(readJournal(run), refuses("N2I-E112", "is not valid UTF-8"));
 });
 
 test("a journal is read once as long as it stays as it is, and anew once it was written", async (t) => {

@@ -110,7 +110,7 @@ test("a lock file that is none of ours is refused and stays", async (t) => {
   const run = await tempRun(t);
   for (const text of ["", "123", "\0\0", '{"pid":1}']) {
     await writeFile(join(run.path, "run.lock"), text);
-    await assert.rejects(lockRun(run, "plan"), refuses("N2I-E302", "no lock of this tool"));
+    await assert.rejects(lockRun(run, "plan"), refuses("N2I-E302", "not a lock of nova2ironic"));
     assert.equal(await readFile(join(run.path, "run.lock"), "utf8"), text);
   }
 });

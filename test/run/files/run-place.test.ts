@@ -40,7 +40,7 @@ test("a run that began and has no journal, or an empty one, does not pass for on
   const journal = await openJournal(run);
   await journal.append({ do: "open", format: "nova2ironic/journal@2", tool: "1" });
   await journal.close();
-  const lost = refuses("N2I-E112", "missing or empty, and run.place says that it was begun");
+  const lost = refuses("N2I-E112", "missing or empty, but run.place shows that it had entries");
   for (const lose of [
     () => rm(join(run.path, "journal.jsonl")),
     () => writeFile(join(run.path, "journal.jsonl"), ""),

@@ -87,7 +87,7 @@ test("a cycle is named, and only when a value of it is asked for", () => {
   assert.equal(read.get("a", "z"), "1");
   assert.throws(
     () => read.get("a", "x"),
-    refusal("N2I-E104", /^nova\.conf:2: \$x -> \$y -> \$x leads back to itself$/),
+    refusal("N2I-E104", /^nova\.conf:2: \$x -> \$y -> \$x refers to itself$/),
   );
 });
 

@@ -23,7 +23,7 @@ const CEILINGS: Readonly<Record<string, number>> = {
   engine: 1574,
   lib: 6189,
   manage: 4754,
-  migrate: 13338,
+  migrate: 12908,
   model: 5656,
   proxy: 728,
   run: 4355,
@@ -31,7 +31,7 @@ const CEILINGS: Readonly<Record<string, number>> = {
   switchover: 4527,
   systems: 16389,
   takeover: 7832,
-  window: 10308,
+  window: 10152,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
@@ -61,7 +61,7 @@ const LONG: Readonly<Record<string, number>> = {
   "src/systems/nova-api/servers.ts": 333,
   "src/systems/nova-db/read.ts": 338,
   "src/systems/openstack/session.ts": 338,
-  "src/window/runner/runner.ts": 378,
+  "src/window/runner/runner.ts": 377,
 };
 
 /** Packages that a folder may import besides Node's own; no row: none. */

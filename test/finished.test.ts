@@ -67,7 +67,7 @@ testOnce(
     assert.equal(await at.digest(), loaded);
     await runs(0, ["finish", ...on, "--yes"]);
     const removed = await runs(0, ["rollback", ...on, "--all", "--yes", "--after-finish"]);
-    assert.match(removed.out, /12 rows removed, 0 gone already, 0 left/);
+    assert.match(removed.out, /12 rows removed, 0 already deleted, 0 left/);
     assert.equal(await at.digest(), before);
     assert.doesNotMatch((await at.does("status")).out, /done, ended/);
   },

@@ -20,18 +20,18 @@ const LAYERS: readonly (readonly string[])[] = [
 const CEILINGS: Readonly<Record<string, number>> = {
   cli: 6475,
   demo: 725,
-  engine: 1574,
-  lib: 6189,
+  engine: 1521,
+  lib: 6026,
   manage: 4584,
-  migrate: 13338,
-  model: 5656,
-  proxy: 728,
-  run: 4355,
-  serving: 1381,
+  migrate: 12908,
+  model: 5409,
+  proxy: 712,
+  run: 4190,
+  serving: 1326,
   switchover: 4369,
-  systems: 16389,
+  systems: 15610,
   takeover: 7506,
-  window: 10308,
+  window: 10152,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
@@ -53,15 +53,15 @@ const PRIVATE_WORDS =
  * exchange or one table each, those of systems one reader, writer or client of a service; the others are to be divided.
  */
 const LONG: Readonly<Record<string, number>> = {
-  "src/lib/ipmi/fleet.ts": 343,
-  "src/lib/ipmi/policy.ts": 384,
-  "src/lib/ipmi/session.ts": 385,
-  "src/run/files/artefact-reader.ts": 317,
-  "src/systems/database/write.ts": 344,
-  "src/systems/nova-api/servers.ts": 333,
-  "src/systems/nova-db/read.ts": 338,
-  "src/systems/openstack/session.ts": 338,
-  "src/window/runner/runner.ts": 378,
+  "src/lib/ipmi/fleet.ts": 340,
+  "src/lib/ipmi/policy.ts": 382,
+  "src/lib/ipmi/session.ts": 381,
+  "src/run/files/artefact-reader.ts": 306,
+  "src/systems/database/write.ts": 335,
+  "src/systems/nova-api/servers.ts": 317,
+  "src/systems/nova-db/read.ts": 323,
+  "src/systems/openstack/session.ts": 310,
+  "src/window/runner/runner.ts": 377,
 };
 
 /** Packages that a folder may import besides Node's own; no row: none. */

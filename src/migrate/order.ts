@@ -19,7 +19,7 @@ export const BACK_AFTER_IRONIC = [
   { part: "flavors", legs: ["flavors"] },
 ] as const satisfies readonly { readonly part: string; readonly legs: readonly NovaLegName[] }[];
 
-export const STOPPED = "Stopped on request; run the same command to go on.";
+export const STOPPED = "Stopped on request. Run the same command to continue.";
 
 /** @param again the command that continues */
 export function stopped(again: string, more = ""): string {

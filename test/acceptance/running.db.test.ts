@@ -16,7 +16,7 @@ test("on mysql, a nova-compute that counts on while it is watched is named befor
   await report({ report_count: 11 });
   const { status, err } = await watched.ended;
   const told = { status, err: err.slice(err.indexOf("ERROR")), out: "" };
-  assertRefusal(told, 4, "N2I-E310", /compute-2 while it was watched \(report_count is 11/);
+  assertRefusal(told, 4, "N2I-E310", /compute-2 while it was watched \(report_count is now 11/);
   const there = await made.now();
   assert.deepEqual(changes(made.before.ironic, there.ironic), {});
   assert.deepEqual(changes(made.before.nova, there.nova), { "services report_count": 1 });
@@ -48,7 +48,7 @@ test("on mysql, an apply that changed Nova alone says that all is loaded when ve
   const { status, err } = await paused.ended;
   await ironic.db.schema.renameTable("elsewhere", "ports");
   assert.equal(status, 5, err);
-  assert.match(err, /N2I-E301 everything is loaded, but verify did not end: N2I-E2/);
+  assert.match(err, /N2I-E301 everything is loaded, but verify did not finish: N2I-E2/);
   const again = await start(words).ended;
   assert.equal(again.status, 0, again.err);
 });

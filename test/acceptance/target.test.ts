@@ -68,7 +68,7 @@ test("what may not be loaded without the operator's word", async (t) => {
       await ironic.db("nodes").insert({ uuid: OTHER, driver: "fake-hardware" });
       const beside = await digest(ironic);
       const { err } = await runs(0, planning);
-      assert.match(err, new RegExp(`^Ironic holds 1 node .*: ${OTHER}: apply will refuse`, "m"));
+      assert.match(err, new RegExp(`^Ironic has 1 node .*: ${OTHER}: apply will refuse`, "m"));
       await refused(applying, 4, "N2I-E312", [new RegExp(`1 node .*did not load: ${OTHER}\\.`)]);
       assert.equal(await digest(ironic), beside);
       await runs(0, [...planning, "--allow-other-nodes", "-q"]);
@@ -101,6 +101,6 @@ test("what may not be loaded without the operator's word", async (t) => {
     const other = ["--run", `${made.run}-other`];
     await runs(0, ["extract", ...other, ...source, "-q"]);
     await runs(0, ["plan", ...other, ...planning.slice(3), "-q"]);
-    await refused(["apply", ...other, ...applying.slice(3)], 4, "N2I-E312", [/holds 3 nodes/]);
+    await refused(["apply", ...other, ...applying.slice(3)], 4, "N2I-E312", [/has 3 nodes/]);
   });
 });

@@ -102,8 +102,8 @@ for (const engine of ["mysql", "postgresql"] as const)
           .map((id) => after.get(id)?.host);
         assert.deepEqual([...new Set(hosts)], ["ironic-compute"]);
         const again = await runs(3, ["apply", ...all, "--skip-blocked"]);
-        assert.match(again.out, /flavors: 0 rows changed, 4 so already/);
-        assert.match(again.out, /hosts: 0 rows changed, 156 so already/);
+        assert.match(again.out, /flavors: 0 rows changed, 4 already changed/);
+        assert.match(again.out, /hosts: 0 rows changed, 156 already changed/);
         sameRows(await rowsOf(nova), after);
       },
     );

@@ -206,7 +206,7 @@ test("a wrong choice, a missing word and a wrong folder are refused in words tha
   ]);
   await refused(["show"], 64, "N2I-E100", [/show needs <file>/, /as in: show <file>/]);
   await refused(["plan"], 64, "N2I-E100", [/plan needs --run/, /nova2ironic\.yaml/]);
-  await refused(["show", folder], 64, "N2I-E110", [/is no plan's folder/, /RUN\/plan/]);
+  await refused(["show", folder], 64, "N2I-E110", [/is not a plan folder/, /RUN\/plan/]);
   writeFileSync(join(folder, "of somebody"), "");
   chmodSync(folder, 0o755);
   const open = await refused(["status", "--run", folder], 64, "N2I-E110", [/It is not a run/]);

@@ -81,7 +81,7 @@ async function cutBeforeVerify(t: TestContext, scene: Prepared): Promise<void> {
     async () => {
       await scene.restore("fresh");
       const err = await loses(scene, "done.after:3", "cut for good", "apply", YES);
-      assert.match(err, /everything is loaded, but verify did not end/);
+      assert.match(err, /everything is loaded, but verify did not finish/);
       assert.equal(await scene.digest(), scene.after);
     },
   );

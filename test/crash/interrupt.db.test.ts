@@ -56,7 +56,7 @@ test("a run that is asked to stop can be gone on with", async (t) => {
     await made.restore("applied");
     await ends(STATUS.SIGTERM, await signalled(made, "rollback", "SIGTERM", 1));
     assert.equal(await loadedRows(made), rowsOf(3) - rowsOf(1));
-    const still = `${rowsOf(3) - rowsOf(1)} rows of \\d+ machines are in Ironic still$`;
+    const still = `${rowsOf(3) - rowsOf(1)} rows of \\d+ machines are still in Ironic$`;
     const { apply, next } = await statusOf(made);
     assert.match(apply, new RegExp(`, ${rowsOf(1)} rows rolled back; ${still}`));
     assert.match(next, new RegExp(`^nova2ironic rollback .*--all {2}# ${still}`));

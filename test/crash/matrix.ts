@@ -68,7 +68,9 @@ export async function killApplies(
       assert.match(
         out,
         begun
-          ? new RegExp(`^Rollback: ${rowsOf(point.kept)} rows removed, \\d+ gone already, 0 left`)
+          ? new RegExp(
+              `^Rollback: ${rowsOf(point.kept)} rows removed, \\d+ already deleted, 0 left`,
+            )
           : /has loaded nothing/,
       );
     });

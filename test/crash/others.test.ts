@@ -56,9 +56,9 @@ for (const engine of engines("sqlite", "mysql"))
     const kept = DEEDS.filter(([, , left]) => left !== null).length;
     assert.match(
       err,
-      new RegExp(`^Rollback: \\d+ rows removed, 2 gone already, ${2 * kept} left`, "m"),
+      new RegExp(`^Rollback: \\d+ rows removed, 2 already deleted, ${2 * kept} left`, "m"),
     );
-    const still = `${2 * kept} rows of ${kept} machines are in Ironic still`;
+    const still = `${2 * kept} rows of ${kept} machines are still in Ironic`;
     const { apply, next } = await statusOf(made);
     assert.match(apply, new RegExp(`, ${2 * kept} rows left by rollback; ${still}$`));
     assert.match(next, new RegExp(`^nova2ironic rollback .*--all {2}# ${still}$`));

@@ -184,7 +184,7 @@ test("a run that was rolled back takes nothing that another run loaded since", a
   await ends(0, two.does("rollback", ALL));
   await two.other(0, "apply", YES);
   const { out } = await ends(0, two.does("rollback", ALL));
-  assert.equal(out, "Rollback: 0 rows removed, 0 gone already, 0 left.\n");
+  assert.equal(out, "Rollback: 0 rows removed, 0 already deleted, 0 left.\n");
   await ends(0, two.does("rollback", ["--node", fleetUuid(1), ...YES]));
   assert.equal(await loadedRows(two), ROWS);
   await t.test("not even after it found them in an apply of its own", async () => {
@@ -208,7 +208,7 @@ test("a plan refused as stale is refused again, and does not own what it met", a
   const digest = await two.digest();
   for (const _ of ["once", "again"]) {
     const { err } = await ends(4, two.does("apply", YES));
-    assert.match(err, /N2I-E300 1 row stands in the plan's way/);
+    assert.match(err, /N2I-E300 1 row now conflicts with the plan/);
   }
   assert.match((await statusOf(two)).apply, /: 0 rows created in 0 batches$/);
   await set(false);

@@ -21,7 +21,8 @@ async function interrupted(
   const ran = await started.ended;
   assert.equal(ran.status, 130, ran.err);
   assert.doesNotMatch(ran.err, /^\s+at |ERROR/m);
-  if (times === 1) assert.match(ran.err, /^Stopped on request; run the same command to go on\.$/m);
+  if (times === 1)
+    assert.match(ran.err, /^Stopped on request\. Run the same command to continue\.$/m);
   return ran;
 }
 

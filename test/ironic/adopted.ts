@@ -38,7 +38,7 @@ export async function adopted(t: TestContext, ironic: IronicAt): Promise<void> {
   const undone = await at.runs(0, "rollback", "--all", "--yes", "--after-finish");
   assert.match(
     undone.out,
-    new RegExp(`^Rollback: ${ROWS} rows removed, 0 gone already, 0 left`, "m"),
+    new RegExp(`^Rollback: ${ROWS} rows removed, 0 already deleted, 0 left`, "m"),
   );
   assert.deepEqual(await tables(at.db), before);
   assert.deepEqual(at.sim.commands(), [], "what the BMCs were told");

@@ -55,7 +55,7 @@ test("the commands for REST adopt the machines into a real Ironic, and take them
   await at.runs(["power", "--run", "m1", "--site", "site.yaml", "--ironic-release", "2023.1"]);
   const said = await walk(at, commands(page("releases")));
   assert.match(said, /^Apply: 6 rows created, 0 unchanged\.$/m);
-  assert.match(said, /^Rollback: 6 rows removed, 0 gone already, 0 left/m);
+  assert.match(said, /^Rollback: 6 rows removed, 0 already deleted, 0 left/m);
 });
 
 type Place = NonNullable<Awaited<ReturnType<typeof place>>>;

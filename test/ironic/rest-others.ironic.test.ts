@@ -60,7 +60,7 @@ test("a uuid or a name that is taken fails its machine at once, and what another
   renameSync(run, theirs);
   renameSync(mine, run);
   const undone = await at.does(0, "rollback", ["--all", "--yes"]);
-  assert.match(undone.out, /^Rollback: 0 rows removed, 0 gone already, 0 left\.$/m);
+  assert.match(undone.out, /^Rollback: 0 rows removed, 0 already deleted, 0 left\.$/m);
   await at.does(0, "apply", ["--yes"]);
   await at.does(0, "rollback", ["--all", "--yes"]);
   assert.deepEqual(await at.there(), ADOPTED, "all three are the other run's");

@@ -140,7 +140,7 @@ test("the runbook's commands for Juno load, see the take-over, and go back", asy
   const [, back = ""] = /^## The way back$(.*)/ms.exec(page("runbook-juno")) ?? [];
   const last: string[] = [];
   for (const words of commands(back)) last.push((await at.runs(words)).text);
-  assert.match(last.join("\n"), /^Rollback: \d+ rows removed, 0 gone already, 0 left/m);
+  assert.match(last.join("\n"), /^Rollback: \d+ rows removed, 0 already deleted, 0 left/m);
 });
 
 /** A conductor's doing, in little. */

@@ -142,11 +142,11 @@ test("a rollback that is not through goes on, and one of some machines says so",
     const { fields, next, open } = told(undo, { rows: 2, machines: 1, left: NOBODY });
     assert.match(
       fields.apply ?? "",
-      /2 rows rolled back; 2 rows of 1 machine are in Ironic still$/,
+      /2 rows rolled back; 2 rows of 1 machine are still in Ironic$/,
     );
     assert.match(
       next,
-      /^nova2ironic rollback .*--all {2}# 2 rows of 1 machine are in Ironic still$/,
+      /^nova2ironic rollback .*--all {2}# 2 rows of 1 machine are still in Ironic$/,
     );
     assert.equal(open?.next, next);
     assert.match(open?.why ?? "", /^its rollback is not through: 2 rows /);
@@ -156,7 +156,7 @@ test("a rollback that is not through goes on, and one of some machines says so",
     );
   }
   const one = told({}, { rows: 2, machines: 1, left: NOBODY });
-  assert.match(one.next, /^nova2ironic plan .*# 1 of 2 machines was taken back: /);
+  assert.match(one.next, /^nova2ironic plan .*# 1 of 2 machines was rolled back: /);
   assert.equal(one.open, null);
 });
 

@@ -185,7 +185,7 @@ test("an image that is not what Glance says of it, or a copy of its size, moves 
   await ends(0, host(...here.plan));
   Object.assign(services.images.get("kernel") ?? {}, { bytes: "kernel of Nobody\n" });
   const moved = await ends(4, host(...MOVE));
-  assert.match(moved.err, /image kernel is not what Glance says of it: its md5 is/);
+  assert.match(moved.err, /image kernel differs from its record in Glance: its md5 is/);
   writeFileSync(join(old, INSTANCE, "kernel"), "kernel of Nobody\n");
   const copied = await host(...MOVE);
   assert.match(copied.err, /kernel is not its image: its md5 is \w+, and that of Glance's image/);

@@ -53,7 +53,7 @@ interface Applied extends Loaded {
 }
 
 const UNASKED =
-  "Notice: without nova it is unknown whether a nova-compute runs. With --nova-db, extract, plan and apply watch them.";
+  "Notice: without nova, running nova-computes are not detected. With --nova-db, extract, plan and apply watch them.";
 
 const CHOICES: readonly string[] = ["leave-nova", "skip-blocked", "after-finish"];
 
@@ -139,16 +139,16 @@ async function load(job: Job): Promise<Loaded | null> {
   const others = await othersOf(job, entries);
   const guard = guardOf(job, same);
   // Flavors change first, so that a rebuild finds the new images even if the load fails.
-  if (nova !== null) sink.say("Looking at Ironic, its conductors and Nova before the first write.");
+  if (nova !== null) sink.say("Checking Ironic, its conductors and Nova before the first write.");
   const flavors = await changeNova("flavors", nova, sink, async (side) => {
     // Without Nova, the guard runs in the load, which shows progress.
-    await waitingFor("looking before the first write", guard);
+    await waitingFor("checking before the first write", guard);
     await side.check();
-    sink.say("Changing flavors of Nova.");
+    sink.say("Changing Nova flavors.");
     return side.flavors();
   });
   if (flavors === null) {
-    sink.say(stopped(again, "; nothing is loaded"));
+    sink.say(stopped(again, ". Nothing is loaded"));
     return null;
   }
   const beside = (cause: unknown): unknown =>
@@ -186,7 +186,7 @@ async function load(job: Job): Promise<Loaded | null> {
       // Without this, the exit status would be 1, which means that nothing was changed.
       throw changed === 0
         ? cause
-        : afterNova(cause, "everything is loaded, but verify did not end");
+        : afterNova(cause, "everything is loaded, but verify did not finish");
     },
   );
   // A staged load goes to conductors without another verify.
@@ -209,7 +209,7 @@ async function changeNova(
   if (what === "hosts") say("Changing hosts in Nova's rows.");
   const { done, found, left, stopped } = await change(nova);
   result(
-    `Apply to nova, ${what}: ${counted(done, "row")} changed, ${found} so already, ${left.length} left.`,
+    `Apply to nova, ${what}: ${counted(done, "row")} changed, ${found} already changed, ${left.length} left.`,
   );
   await several(
     "Left",
@@ -267,7 +267,7 @@ async function loadMachines(
     footer.machines,
     (progress) => execute([leg], session, { direction: "forward" }, progress),
     ({ done, found, broke }) =>
-      `${counted(done, "row")} created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
+      `${counted(done, "row")} created, ${found} already present${broke === null ? "" : ", stopped partway"}`,
   );
 }
 
@@ -275,8 +275,7 @@ async function tellApplied(
   { done, found, left, excluded, failed }: Walked<PlannedMachine>,
   { result, several }: Sink,
 ): Promise<void> {
-  const drifted =
-    left.length > 0 ? `, ${left.length} changed since they were loaded and left alone` : "";
+  const drifted = left.length > 0 ? `, ${left.length} changed since the load and kept` : "";
   result(`Apply: ${counted(done, "row")} created, ${found} unchanged${drifted}.`);
   for (const [what, some] of [
     ["Left out", excluded],

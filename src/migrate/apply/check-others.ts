@@ -42,7 +42,7 @@ export async function othersAt(
   if (count === 0) return null;
   const names = [...strange].slice(0, NAMED).join(", ");
   const more = count > NAMED && names !== "" ? ", .." : "";
-  return `Ironic holds ${counted(count, "node")} that this run did not load${names === "" ? "" : `: ${names}${more}`}`;
+  return `Ironic has ${counted(count, "node")} that this run did not load${names === "" ? "" : `: ${names}${more}`}`;
 }
 
 export async function checkOthers(

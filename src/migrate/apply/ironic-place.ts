@@ -21,7 +21,7 @@ export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): v
       "N2I-E300",
       `the plan was made for another target: ${changed.join("; ")}`,
       {
-        fix: `Give the ${planned.engine === "rest" ? "service" : "--ironic-db"} it was made for, by the same address (/etc/hosts may lead its name to another of its hosts), or plan again for this one.`,
+        fix: `Give the ${planned.engine === "rest" ? "service" : "--ironic-db"} of the plan by the same address (/etc/hosts may map its name to another host), or plan again for this one.`,
       },
     );
 }
@@ -32,8 +32,8 @@ export function checkEngine({ engine }: TargetIdentity, { kind }: Pick<Backend, 
     throw new MigrationError(
       "N2I-E300",
       engine === "rest"
-        ? "the plan was made for REST, and a database is given"
-        : "the plan was made for a database, and REST is asked for",
+        ? "the plan was made for REST, but a database is selected"
+        : "the plan was made for a database, but REST is selected",
       { fix: "Give the options of the plan, or plan again for this backend." },
     );
 }
@@ -41,7 +41,10 @@ export function checkEngine({ engine }: TargetIdentity, { kind }: Pick<Backend, 
 /** @throws MigrationError N2I-E308 if this release cannot mark staged machines */
 export function checkReasons({ doc, node }: Release): void {
   if (!node.some(({ name }) => name === "maintenance_reason"))
-    throw new MigrationError("N2I-E308", `Ironic ${doc.release} keeps no reason of a maintenance`);
+    throw new MigrationError(
+      "N2I-E308",
+      `Ironic ${doc.release} does not store a maintenance reason`,
+    );
 }
 
 /** Ironic, locked, with the checks around every batch. */

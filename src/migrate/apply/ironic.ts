@@ -8,7 +8,7 @@ import type { Target } from "../../model/ironic/target.ts";
 import { IRONIC } from "../../model/journal.ts";
 import { type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
 
-/** Machines in one batch: a transaction, or over REST, what Ctrl-C waits for. */
+/** Machines in one batch: a transaction, or over REST, those that finish after Ctrl-C. */
 export function batchOf({ engine }: Pick<TargetIdentity, "engine">): number {
   return engine === "rest" ? 64 : inTransaction();
 }

@@ -125,7 +125,7 @@ async function waiting(
         const count = found.get(host)?.[kind] ?? 0;
         return count > 0 ? [counted(count, NAMES[kind])] : [];
       });
-      return there.length === 0 ? [] : [[step.id, `${host} still has ${there.join(" and ")}`]];
+      return there.length === 0 ? [] : [[step.id, `${host} has ${there.join(" and ")}`]];
     }),
   );
 }

@@ -41,7 +41,7 @@ export function inspectCloser(
     if (inTheWay.length > 0)
       throw new MigrationError(
         "N2I-E300",
-        `${counted(inTheWay.length, "row stands", "rows stand")} in the plan's way by now: ${inTheWay.slice(0, NAMED).join("; ")}`,
+        `${counted(inTheWay.length, "row now conflicts", "rows now conflict")} with the plan: ${inTheWay.slice(0, NAMED).join("; ")}`,
       );
   };
 }

@@ -63,7 +63,7 @@ export function extract(
     for (const spec of novaConf) {
       const path = spec.slice(spec.indexOf("=") + 1);
       if (await worldReadable(path))
-        say(`Warning: ${path} can be read by other users, and may hold passwords.`);
+        say(`Warning: ${path} can be read by other users, and may contain passwords.`);
     }
     return closing(async (keep) => {
       const readOnly = { readOnly: true };

@@ -28,7 +28,7 @@ export async function allocationsText(
     for await (const { instance } of auditAllocations(regroup(lines(), TOGETHER), now))
       bare.push(instance);
     if (bare.length === 0) return "every live instance of the plan has one";
-    return `${counted(bare.length, "live instance has", "live instances have")} none: ${listed(bare, NAMED)}; ${heal()}`;
+    return `${counted(bare.length, "live instance has", "live instances have")} none: ${listed(bare, NAMED)}. To create one: ${heal()}`;
   });
 }
 

@@ -81,7 +81,7 @@ export function checkStill({ machines }: Leaving, { novaDb, leaveNova }: NovaWor
   if (novaDb !== undefined || leaveNova || used === 0) return;
   throw new MigrationError(
     "N2I-E311",
-    `instances use ${used} of the nodes to be removed, and it is unknown whether a nova-compute runs`,
+    `instances use ${used} of the nodes to be removed, and a running nova-compute would not be detected`,
     { fix: "Give --nova-db, or --leave-nova once you have stopped every nova-compute yourself." },
   );
 }

@@ -107,9 +107,9 @@ export function withNovaBack<T>(
             const way = { direction: "back", only: scope, excluded } as const;
             const undone = await execute(walked, session, way).finally(() => api?.close());
             const shared =
-              undone.shared === 0 ? "" : `; ${undone.shared} that machines share stay until --all`;
+              undone.shared === 0 ? "" : `. ${undone.shared} that machines share stay until --all`;
             sink.result(
-              `Rollback of nova, ${part}: ${counted(undone.done, "row")} restored, ${undone.found} so already, ${undone.left.length + undone.kept} left${shared}.`,
+              `Rollback of nova, ${part}: ${counted(undone.done, "row")} restored, ${undone.found} already restored, ${undone.left.length + undone.kept} left${shared}.`,
             );
             leave(undone.left);
             done += undone.done;
@@ -157,7 +157,7 @@ function tellNewComputes(
 }
 
 export function whyNew({ host, hypervisor_hostname }: NewCompute): string {
-  return `made by the nova-compute of ${host} since, of ${hypervisor_hostname}`;
+  return `created since by the nova-compute of ${host}, for ${hypervisor_hostname}`;
 }
 
 /** Compute nodes that Nova created since, of machines that are rolled back. */

@@ -66,7 +66,7 @@ export async function novaPlanOf(
 ): Promise<NovaFiles | null> {
   const plan = await openManifest(`${run.path}/${PLAN}`);
   if (plan.sha256 !== sha256)
-    throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was made again by another command`, {
+    throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was replaced by another command`, {
       fix: "Run the same command again.",
     });
   return openNovaFiles(plan);

@@ -64,7 +64,7 @@ export async function planNova(
   const selection = createSelection(choice);
   let files: NovaWriter | null = null;
   const writer = (): NovaWriter => {
-    if (files === null) throw new Error("Nova's files were not begun");
+    if (files === null) throw new Error("Nova's files were not created");
     return files;
   };
   let rows: ReadonlyMap<number, MachineRows> = new Map();

@@ -63,20 +63,20 @@ function checkUnasked(file: NovaFiles | null): void {
   if (watched.length > 0)
     throw new MigrationError(
       "N2I-E311",
-      `the plan wants nova-compute of ${watched.slice(0, 5).join(", ")}${watched.length > 5 ? ` and ${watched.length - 5} more` : ""} seen standing still`,
+      `the plan needs proof that nova-compute is stopped on ${watched.slice(0, 5).join(", ")}${watched.length > 5 ? ` and ${watched.length - 5} more` : ""}`,
     );
   if (file === null)
     throw new MigrationError(
       "N2I-E311",
-      "the plan was made without nova, and it is unknown whether a nova-compute runs",
+      "the plan was made without nova, so a running nova-compute would not be detected",
       {
-        fix: "Give --nova-db to extract, to plan and then to apply; or --leave-nova to load Ironic alone, once every nova-compute is stopped.",
+        fix: "Give --nova-db to extract, to plan and then to apply. Or stop every nova-compute, and load only Ironic with --leave-nova.",
       },
     );
 }
 
 /**
- * @throws MigrationError N2I-E311 without nova or `--leave-nova`; N2I-E114 if nova is passed and
+ * @throws MigrationError N2I-E311 without nova or `--leave-nova`, or N2I-E114 if nova is passed and
  * the run has no plan for it, or one for another nova
  */
 export async function besideNova<T>(
@@ -94,11 +94,11 @@ export async function besideNova<T>(
   }
   if (file === null)
     throw new MigrationError("N2I-E114", `${run.path}/plan was made without Nova`, {
-      fix: "Run plan again, with --nova-db.",
+      fix: "Run plan again with --nova-db.",
     });
   if (words.novaApiDb !== undefined && file.header.api === undefined)
     throw new MigrationError("N2I-E114", "the plan for Nova has no flavors outside of nova", {
-      fix: "Run plan again, with the same options.",
+      fix: "Run plan again with the same options.",
     });
   return closing(async (keep) => {
     const database = keep(await openRole("nova-db", novaDb, { readOnly: false }));
@@ -216,6 +216,6 @@ async function checkTenants(
   throw new MigrationError(
     "N2I-E300",
     `Nova's instances changed since extract: ${stale.join("; ")}${more}`,
-    { fix: "Stop every nova-compute, extract again, then plan and look at the difference." },
+    { fix: "Stop every nova-compute and extract again. Then plan, and check the difference." },
   );
 }

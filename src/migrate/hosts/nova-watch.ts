@@ -29,7 +29,7 @@ export async function watchComputes(
   const first = await beats(hosts);
   if (hosts.length > 0 && first.length === 0)
     tell(
-      `Warning: nova knows no nova-compute of ${listed(hosts, NAMED)}; no heartbeat is watched.`,
+      `Warning: nova has no nova-compute on ${listed(hosts, NAMED)}, so no heartbeat is watched.`,
     );
   const end = moment() + seconds * 1000;
   const check = async (now: typeof first): Promise<void> => {

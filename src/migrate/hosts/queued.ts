@@ -49,7 +49,7 @@ export function asked({ uuid, host, deleted }: InstanceRow): Asked {
 
 /**
  * Checks the queues before rows change, because a nova-compute that starts executes its queue.
- * @throws MigrationError N2I-E314 naming instances and the command that purges the queue; N2I-E206
+ * @throws MigrationError N2I-E314 naming instances and the command that purges the queue, or N2I-E206
  * if the queues cannot be read
  */
 export async function checkQueued(

@@ -34,7 +34,7 @@ export function stateFaults({ rows }: States): Faults {
   const last = rows.at(-1);
   return [
     ...(last === undefined || Object.keys(last.when).length > 0
-      ? ["/rows the last row must hold for every machine"]
+      ? ["/rows the last row must match every machine"]
       : []),
     ...rows.flatMap(({ finding }, at) =>
       unknownFinding(finding) ? [`/rows/${at}/finding ${finding} does not exist`] : [],
@@ -67,7 +67,7 @@ export function headFaults({ older, steps, newer }: Heads, targets: readonly Tar
   return [
     ...all
       .filter((head, at) => all.indexOf(head) !== at)
-      .map((head) => `/ ${head} stands there twice`),
+      .map((head) => `/ ${head} is listed twice`),
     ...Object.keys(steps)
       .filter((release) => !releases.has(release))
       .map((release) => `/steps/${release} is no release of mappings/targets`),
@@ -145,5 +145,5 @@ export function neededFaults(
   const given = new Set(rules.map((rule) => column(rule, target)));
   return columns
     .filter(({ name, null: nullable, auto }) => !nullable && auto !== true && !given.has(name))
-    .map(({ name }) => `/${table} nothing gives ${name}, which ${target.release} needs`);
+    .map(({ name }) => `/${table} no rule sets ${name}, which ${target.release} needs`);
 }

@@ -189,7 +189,7 @@ function chainOf(
   for (let at = from; at.extends !== undefined; ) {
     const base = byRelease.get(at.extends)?.document;
     if (base === undefined) return `/extends ${at.extends} is no release of mappings/targets`;
-    if (chain.includes(base)) return `/extends ${at.extends} goes round in a circle`;
+    if (chain.includes(base)) return `/extends ${at.extends} is a cycle`;
     chain.unshift(base);
     at = base;
   }

@@ -8,7 +8,7 @@ import type { Column } from "../../model/tables.ts";
 /** JSON columns that contain objects. */
 const OBJECTS = /^(properties|driver_info|extra|instance_info|driver_internal_info|internal_info)$/;
 
-/** MySQL's TEXT has at most 65,535 bytes; JSON in it is ASCII. @source facts/ironic.md 1.2 */
+/** MySQL's TEXT has at most 65,535 bytes. JSON in it is ASCII. @source facts/ironic.md 1.2 */
 const TEXT_BYTES = 65_535;
 
 const PORT = {

@@ -15,7 +15,7 @@ interface Written {
   readonly machines?: readonly SiteEntry[];
 }
 
-const NO_SECRET = "is a secret, which no site document may hold";
+const NO_SECRET = "is a secret, which a site document must not contain";
 
 /** Paths of keys with secret names. */
 function secretKeys(value: unknown): readonly string[] {

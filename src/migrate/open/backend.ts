@@ -142,7 +142,7 @@ const NO_LOCK: Lock = { check: () => Promise.resolve(), release: () => Promise.r
 
 /** Seconds for a call. */
 const LIMIT = 60;
-/** Machines in progress at once. A conductor limits its own parallel work. */
+/** Machines in progress at once, as many as a conductor starts by itself. */
 const IN_FLIGHT = 8;
 
 /** If an API does not accept a value, its database does. Suggests the other backend. */

@@ -25,7 +25,7 @@ export async function openProposal(
   readings: KnownReadings,
 ) {
   if (proposeSite === undefined) return null;
-  if (existsSync(proposeSite)) throw refuse(proposeSite, "it is there already");
+  if (existsSync(proposeSite)) throw refuse(proposeSite, "it already exists");
   const placement = placementDb === undefined ? new Map<string, string>() : await read(placementDb);
   const flavors = await flavorsIn(places);
   return createProposal({ placement, flavors, readings, keys });
@@ -92,8 +92,8 @@ export function writeProposal({ proposeSite: file = "" }: Args, text: string): s
     throw refuse(file, systemCode(cause) ?? "no name", cause);
   }
   // Readings depend on driver_info, so power runs again if the document changes it.
-  const again = text.includes("driver_info:") ? "give it to power and plan" : "plan";
-  return `Proposed a site document: ${file}. Fill in what is empty, then ${again} with --site ${file}.`;
+  const again = text.includes("driver_info:") ? "power and plan" : "plan";
+  return `Proposed a site document: ${file}. Fill in the empty values, then run ${again} with --site ${file}.`;
 }
 
 function refuse(file: string, why: string, cause?: unknown): MigrationError {

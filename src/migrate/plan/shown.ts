@@ -60,13 +60,13 @@ export async function openShown(named: string, nova: boolean): Promise<Shown> {
   const file = wholeName(named);
   const folder = folderOf(file);
   if (folder !== null && !existsSync(join(folder, MANIFEST)))
-    throw new MigrationError("N2I-E110", `${file} is no plan's folder`, {
+    throw new MigrationError("N2I-E110", `${file} is not a plan folder`, {
       fix: "Name one of a run's files: RUN/plan, RUN/snapshot.jsonl, RUN/power.jsonl, RUN/journal.jsonl, RUN/log.jsonl.",
     });
   if (folder !== null)
     return { ...(await (nova ? novaOf(folder) : machinesOf(folder))), run: dirname(folder) };
   if (nova)
-    throw new MigrationError("N2I-E100", `--nova needs a plan's folder, and ${file} is not one`);
+    throw new MigrationError("N2I-E100", `--nova needs a plan folder, but ${file} is not one`);
   const record = await recordOf(file);
   if (record !== null) return { ...record, run: dirname(file) };
   const inPlan = basename(dirname(file)) === PLAN;

@@ -23,7 +23,7 @@ export async function checkReadings(
     throw new MigrationError(
       "N2I-E307",
       `${run.path}/${POWER} is not the file that the plan was made from`,
-      { fix: "Plan again, look at the difference, then apply." },
+      { fix: "Plan again, check the difference, then apply." },
     );
   const age = power.oldest === null ? 0 : (now - Date.parse(power.oldest)) / 60_000;
   // If the clock was set back, readings appear younger.
@@ -31,7 +31,7 @@ export async function checkReadings(
     throw new MigrationError(
       "N2I-E307",
       `the oldest power reading is dated ${(-age).toFixed(1)} min ahead of this host's clock`,
-      { fix: "Set the clock right, then run power again, then plan, then apply." },
+      { fix: "Correct the clock, then run power, plan and apply again." },
     );
   if (age > most)
     throw new MigrationError(

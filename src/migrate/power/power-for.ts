@@ -43,7 +43,7 @@ export async function powerFor(
   const named = words.release ?? plan?.target.release ?? last?.release ?? RELEASE;
   const release = mappings.releases.find(({ doc }) => doc.release === named);
   if (release === undefined)
-    throw new MigrationError("N2I-E100", `--ironic-release ${named} is none that is known`);
+    throw new MigrationError("N2I-E100", `--ironic-release ${named} is not a known release`);
   const said = words.ipmitool ?? plan?.conductor_ipmitool ?? known(last?.ipmitool);
   const file =
     words.site === undefined ? (isWithout ? null : (last?.site ?? null)) : resolve(words.site);

@@ -92,7 +92,7 @@ export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null
 function forWords({ askedFor: { release, site }, ipmitool }: PowerFor): string {
   const newer = ipmitool === "1.8.19" ? "1.8.19 or later" : "1.8.18 or earlier";
   const decided = site === null ? "no site document" : site;
-  return `Asking as ${release}'s conductors with ipmitool ${newer} will; ${decided}.`;
+  return `Asking as ${release}'s conductors with ipmitool ${newer} do, with ${decided}.`;
 }
 
 /** Readings that need attention. */

@@ -64,8 +64,7 @@ export function migrationBack(words: RollbackWords, watching: Watching): Rollbac
         sink.say(STOPPED);
         return null;
       }
-      const still =
-        "Rows of nova that this run changed are as they are; --nova-db takes them back too.";
+      const still = "Rows of nova that this run changed stay. To roll them back, add --nova-db.";
       return { notes: [...(untold ? [still] : []), ...treesOf(job)], untold };
     },
     previews: previewBack,
@@ -80,10 +79,9 @@ export function migrationBack(words: RollbackWords, watching: Watching): Rollbac
       // A rollback after finish needs --after-finish.
       if (end !== null)
         sink.note(
-          `finish ended this run at ${end.at}; without --plan this is refused unless you give --after-finish (N2I-E321).`,
+          `finish ended this run at ${end.at}. Without --plan, rollback is refused unless you add --after-finish (N2I-E321).`,
         );
-      if (untold)
-        sink.result("Rows of nova would stay as they are; --nova-db takes them back too.");
+      if (untold) sink.result("Rows of nova would stay. To roll them back, add --nova-db.");
     },
   }));
 }
@@ -142,7 +140,7 @@ async function backendOf(
   return openBackend(words, mappings, { readOnly: preview }, say).catch((cause: unknown) => {
     if (!optional) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
-    say(`Nothing of this run is left in Ironic, which is not asked: ${why}`);
+    say(`Ironic has no rows of this run, so it is not opened: ${why}`);
     return null;
   });
 }
@@ -155,7 +153,7 @@ function treesOf({ run, entries }: { readonly run: RunFolder; readonly entries: 
     machines === 0
       ? []
       : [
-          `Boot files of ${counted(machines, "machine stays", "machines stay")} in ${tree}: ${undo(tree)} takes them back.`,
+          `Boot files of ${counted(machines, "machine stays", "machines stay")} in ${tree}. To remove them: ${undo(tree)}`,
         ],
   );
 }

@@ -28,7 +28,10 @@ export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): 
   return withNovaBack(wanted, backing, watching, async (nova) => {
     const excluded = new Map(await nova?.inspect());
     leave(
-      [...excluded].map(([id, why]) => ({ id: `machine:${id}`, why: `${why}: all of it stays` })),
+      [...excluded].map(([id, why]) => ({
+        id: `machine:${id}`,
+        why: `${why}: the whole machine stays`,
+      })),
     );
     const inspect = async (): Promise<void> => {
       // Nova's lock is idle during Ironic's part, so a loss is detected before each batch.
@@ -57,7 +60,7 @@ export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): 
         const ironic =
           removed === 0 ? "" : `${counted(removed, "row is", "rows are")} removed from Ironic, `;
         const some = restored === 0 ? "" : `${restored} restored in nova, `;
-        throw afterNova(cause, `${ironic}${some}nova's are not all back`);
+        throw afterNova(cause, `${ironic}${some}nova's are not all restored`);
       });
       if (undone.stopped) return false;
       restored += undone.done;
@@ -96,7 +99,7 @@ async function undoPlan(
     );
   });
   sink.result(
-    `Rollback: ${counted(undone.done, "row")} removed, ${undone.found} gone already, ${undone.left.length + undone.kept} left.`,
+    `Rollback: ${counted(undone.done, "row")} removed, ${undone.found} already deleted, ${undone.left.length + undone.kept} left.`,
   );
   leave(undone.left);
   if (undone.broke !== null) throw undone.broke;
@@ -125,7 +128,7 @@ async function* previewIronic(
         if (is === "after") continue;
         if (is === "other" && machine !== null && !excluded.has(machine))
           stays.set(machine, `in Ironic ${id} ${state.why}`);
-        const waits = `${state.why}: it is waited for`;
+        const waits = `${state.why}: rollback waits for it`;
         yield {
           action: is === "other" ? "leave" : "remove",
           ...{ resource, uuid: id.slice(id.indexOf(":") + 1), bm_node_id: line.bm_node_id },

@@ -44,7 +44,7 @@ export function heldText(held: RunFiles["held"]): string | null {
   if (held === undefined || "missing" in held || held.rows === 0) return null;
   const { rows, machines } = held;
   const of = counted(machines, "machine");
-  return `${counted(rows, `row of ${of} is`, `rows of ${of} are`)} in Ironic still`;
+  return `${counted(rows, `row of ${of} is`, `rows of ${of} are`)} still in Ironic`;
 }
 
 /**
@@ -77,7 +77,7 @@ export function givenUpText(files: Pick<RunFiles, "journal" | "held">): string |
   const machines = held === undefined || "missing" in held ? 0 : held.machines;
   const of = `${away.size} of ${counted(machines + away.size, "machine")}`;
   const were = away.size === 1 ? "was" : "were";
-  return `${of} ${were} taken back: plan and apply load ${away.size === 1 ? "it" : "them"} again, rollback --all takes the others back, finish ends the run without`;
+  return `${of} ${were} rolled back: plan and apply load ${away.size === 1 ? "it" : "them"} again, rollback --all rolls back the others, finish ends the run without ${away.size === 1 ? "it" : "them"}`;
 }
 
 /** A command names at most this many machines. */

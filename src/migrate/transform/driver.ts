@@ -108,7 +108,7 @@ export function inspectPower({ node }: Machine, row: DriverRow): readonly Findin
 export function inspectHost({ node }: Machine, conf: HostConfig | null): readonly Finding[] {
   if (conf === null || conf.own_host === null || node.service_host === null) return NONE;
   const given = conf.host === "*" ? node.service_host : conf.host;
-  const says = `[DEFAULT] host is ${conf.own_host} in the nova.conf given for ${given ?? "NULL"}`;
+  const says = `[DEFAULT] host is ${conf.own_host} in the nova.conf for ${given ?? "NULL"}`;
   return findingIf(
     conf.own_host !== given,
     "N2I-D311",
@@ -156,8 +156,8 @@ export function inspectLogin(
   if (one_of.length === 0) return NONE;
   const info = objectOf(driver_info);
   const given = one_of.filter((key) => info[key]);
-  const nothing = `nothing gives driver_info.${one_of.join(" or ")}`;
-  const several = `driver_info has ${given.join(" and ")}, and the driver takes one of them`;
+  const nothing = `no value for driver_info.${one_of.join(" or ")}`;
+  const several = `driver_info has ${given.join(" and ")}, but the driver accepts only one of them`;
   const where = `bm_nodes.id=${id}`;
   return [
     ...findingIf(given.length === 0, "N2I-D400", where, nothing),

@@ -42,12 +42,13 @@ export function inspectHardware(
     .toSorted()
     .join(", ");
   if (releases === undefined) {
-    const strange = "is none of Ironic's own: its interfaces and driver_info were not compared";
+    const strange =
+      "is not one of Ironic's own, so its interfaces and driver_info were not compared";
     return [finding("N2I-D411", `${where} driver`, `${name} ${strange}`)];
   }
   const of = releases.includes("..") ? releases.replace("..", " to ") : `${releases} and later`;
-  const others = `of ${target.release}'s ${have} would work with its driver_info`;
-  return [finding("N2I-D410", `${where} driver`, `${name} is a driver of ${of}; ${others}`)];
+  const others = `In ${target.release}, ${have || "no driver"} would work with its driver_info`;
+  return [finding("N2I-D410", `${where} driver`, `${name} is a driver of ${of}. ${others}`)];
 }
 
 /**
@@ -87,9 +88,9 @@ function strangeInterfaces(
     const have = interfaces?.get(kind) ?? [];
     if (interfaces === null) {
       if (!BESIDE_CLASSIC.has(kind))
-        tell(`${value} is set; ${name} is a classic driver and has its own`);
+        tell(`${value} is set, but ${name} is a classic driver and has its own`);
     } else if (!have.includes(value))
-      tell(`${name} of ${release} has no ${value}; it has ${have.join(", ") || "none"}`);
+      tell(`${name} of ${release} has no ${value}. Available: ${have.join(", ") || "none"}`);
   }
   return findings;
 }
@@ -142,7 +143,7 @@ function askedAnew(
     const named = driver.interfaces !== null && typeof chosen === "string";
     const { by, choices } = named
       ? { by: `${kind} interface ${chosen}`, choices: [hardware.needs.get(chosen) ?? NOTHING] }
-      : // Without a name it will be the first that is enabled: one that has what it needs will do.
+      : // Without a name, Ironic selects the first enabled one, so one complete choice suffices.
         { by: String(row.driver), choices: choicesOf(driver, kind, hardware) };
     const left = choices.map(({ required, login }) => ({
       required: required.filter((key) => !insisted.has(`driver_info.${key}`)),
@@ -195,11 +196,10 @@ function lacks(
   if (first === undefined) return null;
   const able = missing.find(({ required }) => required.length === 0);
   const place = `${where} driver_info`;
-  const none = "and nothing gives it";
   if (able !== undefined)
-    return finding("N2I-D414", place, `${by} logs in with ${able.login.join(", ")}, ${none}`);
-  const login = first.login.length > 0 ? `, nor ${first.login.join(", ")} to log in` : "";
-  return finding("N2I-D413", place, `${by} needs ${first.required.join(", ")}, ${none}${login}`);
+    return finding("N2I-D414", place, `${by} lacks ${able.login.join(", ")} to log in`);
+  const login = first.login.length > 0 ? ` and, to log in, ${first.login.join(", ")}` : "";
+  return finding("N2I-D413", place, `${by} lacks ${first.required.join(", ")}${login}`);
 }
 
 function isEmpty(value: Json | undefined): boolean {

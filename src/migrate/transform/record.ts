@@ -34,7 +34,7 @@ export function makeRecord(
     const applied = applyRule(rule, sources);
     if (applied === null) {
       if (rule.missing !== null && !isSet(values[rule.column], rule.inner))
-        findings = [...findings, finding(rule.missing, where, `nothing gives ${rule.to}`)];
+        findings = [...findings, finding(rule.missing, where, `no value for ${rule.to}`)];
     } else if ("fault" in applied) {
       if (!isSet(values[rule.column], rule.inner))
         findings = [...findings, finding("N2I-D303", `${where} ${applied.source}`, applied.fault)];

@@ -18,7 +18,7 @@ function pattern(text: string): (lower: string) => boolean {
   if (!whole.includes("*")) return (lower) => lower === whole;
   const [first = "", ...rest] = whole.split("*");
   const last = rest.pop() ?? "";
-  // Not a regular expression, because many stars would cause exponential backtracking.
+  // Not a regular expression, because many stars would cause excessive backtracking.
   return (lower) => {
     if (!lower.startsWith(first)) return false;
     let at = first.length;

@@ -16,7 +16,7 @@ interface Unbooted {
 /** Reasons why a machine does not boot. D406 only warns, because it can be fixed afterwards. */
 const UNBOOTED: { readonly [boot in TargetDoc["boot"]]?: Unbooted } = {
   deploy: { code: "N2I-D406", says: (ironic) => `take-over by ${ironic} rewrites its boot file` },
-  edit: { code: "N2I-D408", says: (ironic) => `take-over by ${ironic} edits a file not there` },
+  edit: { code: "N2I-D408", says: (ironic) => `take-over by ${ironic} edits a missing file` },
   local: {
     code: "N2I-D403",
     says: (ironic) => `${ironic} boots instances from disk only`,
@@ -26,7 +26,7 @@ const UNBOOTED: { readonly [boot in TargetDoc["boot"]]?: Unbooted } = {
 
 const AS_RAMDISK: Unbooted = {
   code: "N2I-D409",
-  says: (ironic) => `${ironic} boots its kernel and ramdisk without looking at its disk`,
+  says: (ironic) => `${ironic} boots its kernel and ramdisk without reading its disk`,
 };
 
 /**

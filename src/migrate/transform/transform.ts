@@ -212,7 +212,7 @@ function placeless(set: JsonObject, { settable }: Program, where: string): reado
   for (const field in set) if (!settable.has(field)) fields = [...(fields ?? []), field];
   return fields === null
     ? NONE
-    : [finding("N2I-D309", where, `set, and not written: ${fields.join(", ")}`)];
+    : [finding("N2I-D309", where, `set, but not written: ${fields.join(", ")}`)];
 }
 
 /** Findings of values in columns without a rule, which would be lost. */
@@ -223,8 +223,6 @@ function unread({ node, interfaces }: Machine, program: Program): readonly Findi
     const rows = table === "bm_nodes" ? [node] : interfaces;
     return rows
       .filter((row) => (columnsOf(row)[column] ?? null) !== null)
-      .map(({ id }) =>
-        finding("N2I-D008", `${table}.id=${id} ${column}`, `${name} is read by no rule`),
-      );
+      .map(({ id }) => finding("N2I-D008", `${table}.id=${id} ${column}`, `no rule reads ${name}`));
   });
 }

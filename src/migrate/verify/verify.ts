@@ -64,7 +64,7 @@ export async function keepVerified(
   { note }: Sink,
 ): Promise<void> {
   if (!(await rememberVerified(run, plan.footer.sha256, since, found)))
-    note("Another command wrote to this run's journal. Run verify again after it has ended.");
+    note("Another command wrote to this run's journal. When it has ended, run verify again.");
 }
 
 /** Records that the operator accepted the errors in the logs, so that the check passes. */

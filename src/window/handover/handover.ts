@@ -69,7 +69,8 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
       checkIdentity(target, identity);
       checkReasons(found);
       const logs: Followed[] = [];
-      // An unreadable log is reported before the run is written.
+      // An unreadable log is reported before the run is written. Logs are read from their end, even
+      // if verify starts at a line.
       for (const { path } of await logsAt(conductorLog)) logs.push(keep(await follow(path)));
       const handing = { handover: committing(createHandover(database, found)), logs };
       return withLocked(run, await lockTarget(database), HAND_OVER, identity, async (session) => {

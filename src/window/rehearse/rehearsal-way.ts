@@ -101,7 +101,7 @@ function refusedAt(stage: string, thrown: unknown, { refusals }: Rehearsed): Ran
   return { rows: 0, seconds: null, result: `refused: ${code}` };
 }
 
-/** A command that ends partway reports what it committed. On a copy this does not matter. */
+/** A command that ends partway reports its committed rows. On a copy this does not matter. */
 function withoutHalf(cause: unknown): unknown {
   const isHalf = cause instanceof MigrationError && cause.code === "N2I-E301";
   return isHalf && cause.cause instanceof MigrationError ? withoutHalf(cause.cause) : cause;

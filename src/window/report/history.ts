@@ -55,7 +55,7 @@ async function ranIn(run: string): Promise<readonly RanCommand[]> {
   return [...ran, ...begun.values()].filter(({ command }) => command !== "");
 }
 
-/** An option that changes what a command does. */
+/** An option that changes the effect of a command. */
 const OTHER_WORK = / --(plan|undo|takeover|final)(?= |$)/;
 
 function begunOf({ command, ts, by }: JsonObject): RanCommand {

@@ -142,8 +142,8 @@ function isFirst({ command, options }: NextStep): boolean {
 }
 
 /**
- * The work that is left before the run can end, with the reason. Null if the plan is loaded.
- * Machines that were rolled back by name are excluded from the run.
+ * The work before the run can end. Null if the plan is loaded. Excludes machines rolled back by
+ * name.
  */
 export function unfinished(files: RunFiles): Unfinished | null {
   const { journal, plan, nova } = files;
@@ -173,10 +173,7 @@ interface Unfinished {
 export const APPLY_FIRST =
   "Run apply, then finish again; rollback --node gives up a machine for good.";
 
-/**
- * Finish refuses an unfinished rollback, because it would remove protection from machines whose
- * flavors are Nova's old ones. Apply and rollback can undo each other.
- */
+/** Finish refuses an unfinished rollback, whose machines have Nova's old flavors again. */
 const BACK_FIRST =
   "Settle the rows that rollback --plan would leave, then run rollback again. Or load the other machines again with apply.";
 
@@ -187,8 +184,7 @@ function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextSt
 }
 
 /**
- * Whether the operator must decide: a plan after a rollback, without Nova or with no machine to
- * load, a new snapshot of loaded machines, or an apply that loads rolled-back machines again.
+ * Whether the operator must decide, for example whether to load machines again after a rollback.
  */
 export function isDecision({ command, note }: NextStep): boolean {
   if (note === undefined) return false;

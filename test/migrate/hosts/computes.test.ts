@@ -102,7 +102,7 @@ test("what a compute node offers otherwise than its machine has is told by its c
   }
   // One of another driver is none, once other machines have theirs.
   const { faults } = await audit(["ironic", "baremetal"]);
-  assert.match(faults[0] ?? "", /^A-2: no live .* ironic driver, and other machines have theirs$/);
+  assert.match(faults[0] ?? "", /^A-2: no live .* ironic driver, but other machines have one$/);
 });
 
 test("a machine that Nova offers has a resource provider of its compute node's uuid", async () => {

@@ -168,7 +168,7 @@ test("an old report, one from the future and none at all say nothing while they 
 });
 
 test("a row that moved or came is a nova-compute that runs, one that went is none", () => {
-  const told = ["c-1 while it was watched (report_count is 11 by now)"];
+  const told = ["c-1 while it was watched (report_count is now 11)"];
   assert.deepEqual(runningComputes([BEAT], [{ ...BEAT, report_count: 11 }]), told);
   assert.deepEqual(runningComputes([], [{ ...BEAT, report_count: 11 }]), told);
   const seen = { ...BEAT, last_seen_up: "2014-12-01 00:00:10" };

@@ -75,7 +75,7 @@ test("mapping documents that do not fit each other are told, all at once", () =>
   assertBroken(given, [
     /^mappings\/rules.json: \/node\/0\/missing N2I-D999 does not exist/,
     /^mappings\/drivers.json: \/drivers\/0\/rules\/0\/missing N2I-D998 does not exist/,
-    /^mappings\/states.json: \/rows the last row must hold for every machine/,
+    /^mappings\/states.json: \/rows the last row must match every machine/,
     /^\/rows\/0\/finding N2I-D997 does not exist/,
     /^mappings\/heads.json: \/steps none ends with mitaka's f6fdb920c182/,
     /^mappings\/hardware.json: \/ icehouse is no release of mappings\/targets/,
@@ -119,7 +119,7 @@ for (const release of RELEASES) {
     assertFaults(
       faultsOf(() => mappingFor(without, target, columns, given)),
       [
-        ...needed.map(() => /^mappings\/rules.json: \/node nothing gives uuid/),
+        ...needed.map(() => /^mappings\/rules.json: \/node no rule sets uuid/),
         new RegExp(`^site.yaml: /rules/node/0/to rack is no column of ${release}`),
         new RegExp(`^/rules/node/1/to \\$rack is no key of ${release}`),
         new RegExp(`^/rules/port/0/to \\$colour is no key of ${release}`),
@@ -170,7 +170,7 @@ test("a target document that rests on none, on itself or on a broken one is told
   broken(given.targets[22]?.document, "/extends", "havana");
   broken(given.targets[23]?.document, "/release", "juno");
   assertBroken(given, [
-    /^mappings\/targets\/2025.1.json: \/extends 2025.1 goes round in a circle/,
+    /^mappings\/targets\/2025.1.json: \/extends 2025.1 is a cycle/,
     /^mappings\/targets\/2025.2.json: \/extends havana is no release of mappings\/targets/,
     /^mappings\/targets\/2026.1.json: \/release juno has another document/,
     /^mappings\/targets\/2026.1.json: \/extends havana is no release/,

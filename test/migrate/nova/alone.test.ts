@@ -22,7 +22,10 @@ test("nova's rows come back when Ironic's are gone, though no Ironic answers any
   sameRows((await made.now()).nova, nova);
 
   const half = await ends(2, run([...back, ...writer]));
-  assert.match(half.out, /^Rows of nova that this run changed are as they are; --nova-db /m);
+  assert.match(
+    half.out,
+    /^Rows of nova that this run changed stay\. To roll them back, add --nova-db\./m,
+  );
   sameRows((await made.now()).nova, nova);
   const still = await runs(0, ["status", ...made.at]);
   const { size } = differences(made.before.nova, nova);
@@ -32,7 +35,7 @@ test("nova's rows come back when Ironic's are gone, though no Ironic answers any
   assert.match(still.out, new RegExp(`removed from Ironic, ${size} rows are not restored`));
 
   const rest = await ends(0, run([...back, ...nowhere]));
-  assert.match(rest.err, /^Nothing of this run is left in Ironic, which is not asked: /m);
+  assert.match(rest.err, /^Ironic has no rows of this run, so it is not opened: /m);
   await made.isAsBefore();
   const last = await runs(0, ["status", ...made.at]);
   assert.match(last.err, /^Next: nova2ironic plan .*rolled back/m);
@@ -43,9 +46,9 @@ test("a rollback's preview says of each row of nova what the same command then d
   const made = await plannedCloud("sqlite", t);
   const { act, at, reader, source, nova, writer, novaWriter } = made;
   const loaded = await ends(0, run(["apply", ...at, ...writer, ...novaWriter, "--yes"]));
-  assert.deepEqual(loaded.err.match(/^(?:Looking|Changing) .*$/gm), [
-    "Looking at Ironic, its conductors and Nova before the first write.",
-    "Changing flavors of Nova.",
+  assert.deepEqual(loaded.err.match(/^(?:Checking|Changing) .*$/gm), [
+    "Checking Ironic, its conductors and Nova before the first write.",
+    "Changing Nova flavors.",
     "Changing hosts in Nova's rows.",
   ]);
   // Somebody's: an instance changed since, and one that was made on the new host.
@@ -60,7 +63,7 @@ test("a rollback's preview says of each row of nova what the same command then d
 
   const without = await runs(0, words);
   assert.equal(actions(without.out, "restore").length, 0);
-  assert.match(without.err, /^Rows of nova would stay as they are; --nova-db takes them back too/m);
+  assert.match(without.err, /^Rows of nova would stay\. To roll them back, add --nova-db/m);
   const withNova = await runs(0, [...words, ...source.slice(2, 4)]);
   assert.doesNotMatch(withNova.err, /would stay/);
   const count = (action: string) => withNova.out.match(new RegExp(`^"${action}"`, "gm"))?.length;
@@ -82,7 +85,7 @@ test("a rollback's preview says of each row of nova what the same command then d
   assert.match(back.out, /aggregate_hosts:1\/ironic-compute +\|/);
   assert.match(
     back.out,
-    new RegExp(`machine:${third} +\\| in nova instances:3 was .* all of it stays`),
+    new RegExp(`machine:${third} +\\| in nova instances:3 was .* the whole machine stays`),
   );
 
   // What is left is told as that, and once nothing is, nothing is said of nova.
@@ -112,7 +115,7 @@ test("Ctrl-C while flavors change ends the apply before the load, and the same c
   assert.equal(status, 130, err);
   assert.match(out, /^Apply to nova, flavors: 4 rows changed/m);
   assert.doesNotMatch(out, /^Apply: /m);
-  assert.match(err, /^Stopped on request; nothing is loaded\.\nNext: nova2ironic apply /m);
+  assert.match(err, /^Stopped on request\. Nothing is loaded\.\nNext: nova2ironic apply /m);
   const there = await made.now();
   assert.deepEqual(changes(made.before.ironic, there.ironic), {});
   await ends(0, made.act(["apply"]));

@@ -138,7 +138,7 @@ for (const engine of engines("sqlite", "mysql"))
     const one = await ends(2, act(["rollback", "--node", "2"]));
     assert.match(
       one.out,
-      /\| compute_nodes:502 \| made by the nova-compute of ironic-compute since, of a0000000-0000-4000-8000-000000000002 /,
+      /\| compute_nodes:502 \| created since by the nova-compute of ironic-compute, for a0000000-0000-4000-8000-000000000002 /,
     );
     assert.doesNotMatch(one.out, /503/);
     const all = await ends(2, act(["rollback", "--all"]));

@@ -110,7 +110,7 @@ for (const engine of engines("sqlite", "mysql"))
     sameRows(await rowsOf(nova), novaBefore);
     await ends(0, act(["verify"]));
     const again = await act(["apply"]);
-    assert.match(again.out, /flavors: 0 rows changed, 12 so already, 0 left/);
+    assert.match(again.out, /flavors: 0 rows changed, 12 already changed, 0 left/);
     sameRows(await rowsOf(api), after);
     await ends(0, act(["rollback", "--all"]));
     sameRows(await rowsOf(api), before);

@@ -86,14 +86,14 @@ test("rows that a rollback had to leave are counted, and remembered until they a
   const instance = (host: string) => made.nova.db("instances").where({ id: 2 }).update({ host });
   await instance("somewhere");
   const back = await ends(2, made.act(["rollback", "--all"]));
-  assert.match(back.out, /^Rollback: 6 rows removed, 0 gone already, 2 left\.$/m);
-  assert.match(back.out, /^Rollback of nova, hosts: \d+ rows restored, 0 so already, [1-9]/m);
-  const left = /2 rows of 1 machine are in Ironic still/;
+  assert.match(back.out, /^Rollback: 6 rows removed, 0 already deleted, 2 left\.$/m);
+  assert.match(back.out, /^Rollback of nova, hosts: \d+ rows restored, 0 already restored, [1-9]/m);
+  const left = /2 rows of 1 machine are still in Ironic/;
   const { status, next, one, preview, finish } = await said(made);
   assert.match(status, left);
   assert.match(
     next,
-    /^Next: nova2ironic rollback .*--all {2}# 2 rows of 1 machine are in Ironic still/,
+    /^Next: nova2ironic rollback .*--all {2}# 2 rows of 1 machine are still in Ironic/,
   );
   assert.match(one, /^nova2ironic rollback .*--all/);
   assert.match(preview, /^Finish would not end this run: its rollback is not through: 2 rows /m);
@@ -129,7 +129,7 @@ async function isChanged({ ironic }: PlannedCloud): Promise<() => Promise<unknow
 test("a machine that a rollback of it alone had to leave was not taken back", async (t) => {
   const made = await planned(t);
   const { back, extra } = await leftOne(made, ["1"], ["--leave-nova"]);
-  assert.match(back.out, /^Rollback: 0 rows removed, 0 gone already, 2 left\.$/m);
+  assert.match(back.out, /^Rollback: 0 rows removed, 0 already deleted, 2 left\.$/m);
   await extra();
   const { status, next, finish, verify } = await said(made);
   assert.doesNotMatch(status, /[1-9]\d* rows? (is|are) not restored/);
@@ -143,13 +143,16 @@ test("of two machines of which one had to stay, one was taken back, and the othe
   const { extra } = await leftOne(made, ["1", "2"]);
   const { status, next, finish } = await said(made);
   assert.doesNotMatch(status, /[1-9]\d* rows? (is|are) not restored/);
-  assert.match(next, /^Next: nova2ironic plan .*# 1 of 4 machines was taken back: /);
+  assert.match(next, /^Next: nova2ironic plan .*# 1 of 4 machines was rolled back: /);
   assert.match(finish, /^0 [\s\S]*^This run is done\.$/m);
   assert.match(await nextOf(made), /^Next: nothing; this run is done$/);
   await extra();
   await runs(0, ["finish", ...made.at, ...made.writer, "--undo", "--yes", "-q"]);
   await ends(0, made.act(["rollback", "--node", "1"]));
-  assert.match(await nextOf(made), /^Next: nova2ironic plan .*# 2 of 4 machines were taken back: /);
+  assert.match(
+    await nextOf(made),
+    /^Next: nova2ironic plan .*# 2 of 4 machines were rolled back: /,
+  );
 });
 
 test("a load that dies behind its commit waits for its end, whoever is taken back or left after it", async (t) => {
@@ -181,7 +184,7 @@ test("a rollback of one machine that dies behind its commit goes on", async (t) 
   assert.match(next, /^Next: nova2ironic rollback .*--node \S+ {2}# 2 rows of nova to restore/);
   assert.match(finish, /^3 [\s\S]*^Next: nova2ironic rollback .*--node/m);
   await ends(0, made.act(["rollback", "--node", "1"]));
-  assert.match(await nextOf(made), /# 1 of 4 machines was taken back: /);
+  assert.match(await nextOf(made), /# 1 of 4 machines was rolled back: /);
 });
 
 test("a machine that every rollback has to leave is kept by a new apply, and the run ends", async (t) => {

@@ -25,8 +25,8 @@ for (const engine of engines("mysql", "postgresql"))
     await ends(0, first.ended);
     const loaded = await made.now();
     const second = await ends(0, act(["apply"], undefined, other));
-    assert.match(second.out, /flavors: 0 rows changed, 4 so already/);
-    assert.match(second.out, /hosts: 0 rows changed, \d+ so already, 0 left/);
+    assert.match(second.out, /flavors: 0 rows changed, 4 already changed/);
+    assert.match(second.out, /hosts: 0 rows changed, \d+ already changed, 0 left/);
     await ends(0, act(["rollback", "--all"], undefined, other));
     const after = await made.now();
     sameRows(after.nova, loaded.nova);
@@ -45,7 +45,7 @@ testOnce("a journal of nova's rows that lost its last line is gone on with", asy
   const status = await run(["status", ...at]);
   assert.match(status.out, /1 batch begun and not recorded as done/);
   const again = await ends(0, act(["apply"]));
-  assert.match(again.out, /hosts: 0 rows changed, \d+ so already, 0 left/);
+  assert.match(again.out, /hosts: 0 rows changed, \d+ already changed, 0 left/);
   await made.undone();
 });
 
@@ -82,8 +82,8 @@ for (const engine of engines())
     });
     await runs(0, ["verify", ...at, ...reader, ...novaReader, "-q"]);
     const again = await runs(0, ["apply", ...all]);
-    assert.match(again.out, /flavors: 0 rows changed, 4 so already/);
-    assert.match(again.out, new RegExp(`hosts: 0 rows changed, ${rows} so already`));
+    assert.match(again.out, /flavors: 0 rows changed, 4 already changed/);
+    assert.match(again.out, new RegExp(`hosts: 0 rows changed, ${rows} already changed`));
     sameRows(await rowsOf(nova), applied);
     // Ironic's rows first and alone; Nova's afterwards.
     await ends(2, run(["rollback", ...at, ...writer, "--all", "--yes", "-q"]));

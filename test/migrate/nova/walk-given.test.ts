@@ -122,7 +122,7 @@ test("a plan whose flavors are changed is not made again, and is once they are t
   const stopped = await ends(130, started.ended);
   assert.equal((await made.ironic.db("nodes")).length, 0);
   // One line says what goes on: the run's.
-  assert.match(stopped.err, /^Stopped on request; nothing is loaded\.$/m);
+  assert.match(stopped.err, /^Stopped on request\. Nothing is loaded\.$/m);
   assert.match(stopped.err, /^Stopped on request at apply\.\nNext: nova2ironic run /m);
   assert.equal(stopped.err.match(/Next: /g)?.length, 1, stopped.err);
   const back = /or take them back first: nova2ironic rollback --run \S+ --all$/m;

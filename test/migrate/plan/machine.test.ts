@@ -29,7 +29,7 @@ test("with --all every planned value has an origin, and a NULL nobody gave says 
   const planned = text.split("\n").filter((line) => line.startsWith("+"));
   assert.deepEqual(
     planned.map((line) => line.slice(line.indexOf("<-"))),
-    ["<- bm_nodes.uuid", "<- nothing gives it", "<- bm_nodes.id"],
+    ["<- bm_nodes.uuid", "<- no rule sets it", "<- bm_nodes.id"],
   );
 });
 
@@ -40,7 +40,7 @@ test("the summary names what was accepted of a machine, each code once, and no w
     accepted(finding("N2I-D201", "bm_nodes.id=1", "Nova has no such instance")),
     accepted(finding("N2I-D201", "bm_nodes.id=1", "once more")),
     accepted(finding("N2I-D305", "bm_nodes.id=1", "shared")),
-    finding("N2I-D402", "bm_nodes.id=1", "nothing gives it"),
+    finding("N2I-D402", "bm_nodes.id=1", "no value for it"),
   ];
   assert.equal(
     renderLine({ ...MACHINE, findings }),

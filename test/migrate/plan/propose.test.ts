@@ -98,7 +98,7 @@ for (const [name, told, reading, keys, settings, left] of SETTINGS)
   test(`settings that power found are proposed, and what they do not answer is left: ${name}`, () => {
     const readings = new Map(reading === null ? [] : [[1, reading as PowerReading]]);
     const text = proposed([{ told }], { readings, keys });
-    assert.equal(/driver_info: \{(.*)\} {3}# power found it/.exec(text)?.[1] ?? null, settings);
+    assert.equal(/driver_info: \{(.*)\} {3}# found by power/.exec(text)?.[1] ?? null, settings);
     assert.equal([...text.matchAll(/finding: N2I-D602, reason: ""/g)].length, left, text);
   });
 
@@ -117,7 +117,7 @@ const CLASSES: readonly (readonly [string, readonly MachineFlavor[], string, Reg
     "one asks for a class",
     [flavor("a", GOLD)],
     "gold",
-    /^flavor a asks for CUSTOM_GOLD: a guess by the size$/,
+    /^flavor a requests CUSTOM_GOLD: a guess by the size$/,
   ],
   ["one names deploy images", [flavor("big iron")], "big-iron", /^named after .* a guess$/],
   ["two ask for one class", [flavor("a", GOLD), flavor("b", GOLD)], "gold", /^flavor a asks/],
@@ -125,7 +125,7 @@ const CLASSES: readonly (readonly [string, readonly MachineFlavor[], string, Reg
     "two ask for two",
     [flavor("a", GOLD), flavor("b", SILVER)],
     "",
-    /^several fit: gold \(flavor a asks for CUSTOM_GOLD\), silver \(flavor b asks/,
+    /^several match: gold \(flavor a requests CUSTOM_GOLD\), silver \(flavor b requests/,
   ],
   ["a name is worth less", [flavor("old"), flavor("b", SILVER)], "silver", /^flavor b asks/],
   ["two of one name for Nova", [flavor("Old-1"), flavor("old_1")], "Old-1", /^named after/],
@@ -207,7 +207,7 @@ test("machines of several sizes that get one class stand in one decision, in the
     '      resource_class: "iron"   # Placement has CUSTOM_IRON',
     '  - match: {uuid: "m3"}',
     "    set:",
-    '      resource_class: "gold"   # flavor tenants asks for CUSTOM_GOLD',
+    '      resource_class: "gold"   # flavor tenants requests CUSTOM_GOLD',
     "",
   ]);
 });

@@ -81,7 +81,7 @@ test("plan proposes a first site document; what only the operator knows is refus
   assert.match(refused.err, /\/set\/resource_class does not have the form/s);
   // Somebody's decisions are not written over.
   const again = await run([...plan, "--propose-site", file]);
-  assert.match(again.err, /N2I-E100.*it is there already/s);
+  assert.match(again.err, /N2I-E100.*it already exists/s);
   assert.equal(readFileSync(file, "utf8"), text);
   writeFileSync(file, text.replaceAll('resource_class: ""', "resource_class: silver"));
   const empty = await run([...plan, "--site", file]);

@@ -189,7 +189,7 @@ test("a plan over REST tells what is taken in Ironic and what cannot boot there,
   for (const words of [
     /N2I-D501 .* is on port e0000000-0000-4000-8000-000000000002 of node/,
     /N2I-D503 .*"rack-7" is node e0000000-0000-4000-8000-000000000001/,
-    /N2I-D500 .*a node with this uuid is there that this tool did not load/,
+    /N2I-D500 .*a node with this uuid exists, and this tool did not load it/,
     /N2I-D502 .* is on node e0000000-0000-4000-8000-000000000001/,
     /N2I-D403 blocks .*bm_nodes.id=5/,
   ])
@@ -259,7 +259,7 @@ test("a role that may not write is refused, and leaves journal and rollback as i
   assert.match(denied.err, /^ERROR N2I-E211 .* refuses POST \/v1\/nodes: 403 Access was denied/m);
   assert.match(denied.out, /^Failed: .*Access was denied; nothing of it is in Ironic$/m);
   const { out } = await runs(0, ["rollback", ...at, ...target, "--yes", "--all", "-q"]);
-  assert.match(out, /^Rollback: 0 rows removed, 0 gone already, 0 left\.$/m);
+  assert.match(out, /^Rollback: 0 rows removed, 0 already deleted, 0 left\.$/m);
   assert.match((await runs(0, ["status", ...at])).out, /0 rows created in 0 batches /);
   ironic.use(() => null);
   await runs(0, ["apply", ...at, ...target, "--yes", "-q"]);
@@ -304,6 +304,6 @@ test("--api-timeout gives a call up, and apply and rollback look what became of 
   assert.deepEqual([ironic.nodes.size, ironic.ports.size], [1, 1]);
   slowFirst(t, ironic);
   const { out } = await runs(0, ["rollback", ...given, "--all"]);
-  assert.match(out, /^Rollback: 2 rows removed, 0 gone already, 0 left\.$/m);
+  assert.match(out, /^Rollback: 2 rows removed, 0 already deleted, 0 left\.$/m);
   assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0]);
 });

@@ -35,5 +35,5 @@ test("without a living conductor apply refuses to begin; stopped after failures 
   );
 
   const undone = await runs(0, ["rollback", ...at, ...target, "--all", "--yes", "-q"]);
-  assert.match(undone.out, /^Rollback: 0 rows removed, 0 gone already, 0 left\.$/m);
+  assert.match(undone.out, /^Rollback: 0 rows removed, 0 already deleted, 0 left\.$/m);
 });

@@ -56,7 +56,7 @@ test("what Juno's take-over left is switched to boot, nothing else of it changes
   const rolled = await runs(0, ["rollback", ...loading, "--all"]);
   assert.match(
     rolled.out,
-    /^Boot files of 2 machines stay in .*\/tree: .* --undo takes them back\.$/m,
+    /^Boot files of 2 machines stay in .*\/tree\. To remove them: .* --undo$/m,
   );
   const other = await runs(0, ["boot", "--run", at.run, "--tftp-root", at.old, "--undo", "--yes"]);
   assert.match(other.out, /^Undo: nothing of this run is staged there\.$/m);

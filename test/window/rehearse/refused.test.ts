@@ -34,7 +34,7 @@ test("a node that came since the plan ends the rehearsal where it would end appl
   const { words, found, copy } = await rehearsing("sqlite", t);
   await copy.db("nodes").insert({ uuid: THEIRS, driver: "fake" });
   const { err, out } = await runs(4, [...words, "--yes"]);
-  assert.match(err, /^apply would be refused: N2I-E312 Ironic holds 1 node/m);
+  assert.match(err, /^apply would be refused: N2I-E312 Ironic has 1 node/m);
   assert.match(out, /refused: N2I-E312/);
   assert.deepEqual(
     found().stages.map(({ stage }) => stage),

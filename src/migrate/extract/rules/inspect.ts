@@ -19,7 +19,7 @@ export function inspectOrphan(row: BmInterface): Finding {
   const { bm_node_id } = row;
   return inspectLeft(
     row,
-    bm_node_id === null ? "bm_node_id is NULL" : `bm_nodes.id=${bm_node_id} is not there`,
+    bm_node_id === null ? "bm_node_id is NULL" : `bm_nodes.id=${bm_node_id} does not exist`,
   );
 }
 
@@ -28,11 +28,11 @@ export function inspectSources(
   ignored: { readonly [table: string]: number },
 ): readonly Finding[] {
   return [
-    ...findingIf(!novaRead, "N2I-D200", "nova", "--nova-db was not given, so no instance is known"),
+    ...findingIf(!novaRead, "N2I-D200", "nova", "--nova-db is missing, so no instance was read"),
     ...Object.entries(ignored)
       .filter(([, rows]) => rows > 0)
       .map(([table, rows]) =>
-        finding("N2I-D015", table, `${counted(rows, "row is", "rows are")} not carried over`),
+        finding("N2I-D015", table, `${counted(rows, "row is", "rows are")} not migrated`),
       ),
   ];
 }

@@ -39,7 +39,7 @@ const BARE = "none of its interfaces has an address";
 
 const NONE: readonly Finding[] = [];
 
-const UNDECIDED = "deleted is NULL, so nova never saw it";
+const UNDECIDED = "deleted is NULL, so nova never used it";
 
 /** Nova converts them to integers, and fails on any other text. @source facts/ironic.md 3.3 */
 function inspectSizes({ node, nova }: Machine, where: string): readonly Finding[] {
@@ -154,7 +154,7 @@ function nulCharacters(table: string, row: BmNode | BmInterface): readonly Findi
     const value = values[column];
     if (typeof value !== "string" || !value.includes("\0")) continue;
     const place = `${table}.id=${row.id} ${column}`;
-    found = [...found, finding("N2I-D009", place, "holds a NUL character")];
+    found = [...found, finding("N2I-D009", place, "contains a NUL character")];
   }
   return found;
 }
@@ -164,7 +164,7 @@ function inspectDeleted(machine: Machine, where: string): readonly Finding[] {
   const { node, interfaces, nova } = machine;
   const names =
     nova === null && node.instance_uuid
-      ? `; it names instance ${show(node.instance_uuid)}, and nova was not read`
+      ? `, it names instance ${show(node.instance_uuid)}, and nova was not read`
       : "";
   return [
     finding("N2I-D004", `${where} deleted`, `deleted is true${names}`),
@@ -180,7 +180,7 @@ export function inspectLeft({ id, address }: BmInterface, why: string): Finding 
   return finding(
     "N2I-D013",
     `bm_interfaces.id=${id} bm_node_id`,
-    `${why}; its address is ${address === null ? "null" : show(address)}`,
+    `${why} (address ${address === null ? "null" : show(address)})`,
   );
 }
 

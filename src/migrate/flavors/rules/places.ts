@@ -37,7 +37,7 @@ export function refuseUnknown(named: ReadonlySet<string>, places: readonly Flavo
   const names = [...new Set(known.map(({ name }) => show(name ?? "")))].toSorted();
   throw new MigrationError(
     "N2I-E107",
-    `--flavor ${unknown.map(show).join(", ")} is no flavor; there are ${listed(names, MOST) || "none"}`,
-    { fix: "Give a flavor's name or flavorid; those of Newton and later need --nova-api-db." },
+    `--flavor ${unknown.map(show).join(", ")} matches no flavor. Flavors: ${listed(names, MOST) || "none"}`,
+    { fix: "Give a flavor's name or flavorid. Flavors of Newton and later need --nova-api-db." },
   );
 }

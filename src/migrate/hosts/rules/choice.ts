@@ -131,7 +131,7 @@ export function createSelection(choice: Choice) {
       if (wrong.length > 0)
         throw new MigrationError(
           "N2I-E107",
-          `--compute-host ${wrong.map(selectorText).join(", ")} fits no machine; they are on ${namesOf(hosts)}`,
+          `--compute-host ${wrong.map(selectorText).join(", ")} matches no machine. Machines are on ${namesOf(hosts)}`,
         );
       return [
         ...doubtful.map((word) =>

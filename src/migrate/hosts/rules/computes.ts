@@ -93,7 +93,7 @@ export function createComputesAudit(
         return;
       }
       for (const machine of without)
-        yield { machine, fault: `${NONE}, and other machines have theirs` };
+        yield { machine, fault: `${NONE}, but other machines have one` };
       if (more > 0)
         yield {
           machine: null,
@@ -168,7 +168,7 @@ export type ProvidersOf = (
  */
 function providerFaults(found: MachineProvider | undefined): readonly string[] {
   const { uuids, compute } = found ?? { uuids: [], compute: null };
-  if (uuids.length === 0) return ["no resource provider in Placement is called as the machine"];
+  if (uuids.length === 0) return ["no resource provider in Placement has the name of the machine"];
   if (compute === null || uuids.includes(compute)) return [];
   return [`its resource provider is ${uuids.join(" and ")}, its compute node ${compute}`];
 }

@@ -245,7 +245,7 @@ function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): reado
 /** Columns of the instance that decide its outcome. */
 const WATCHED = ["host", "node", "task_state"] as const;
 
-/** @param to the planned host; a row that already has it was changed by this run, with its node */
+/** @param to the planned host. This run changed a row that already has it, and its node */
 function changesIn(
   { node, nova }: Machine,
   { instance }: MachineRows,
@@ -255,7 +255,7 @@ function changesIn(
   if (nova === null || node.instance_uuid === null) return [];
   const place = `bm_nodes.id=${node.id} instance ${node.instance_uuid}`;
   if (before === null || instance === null) {
-    const now = instance === null ? "the row is gone" : "there is a row by now";
+    const now = instance === null ? "the row was deleted" : "the row was created since";
     return findingIf((before === null) !== (instance === null), "N2I-D222", place, now);
   }
   const ours = { host: instance.host === to, node: same(instance.node, node.uuid) };

@@ -16,7 +16,7 @@ export function runningComputes(
     const { id, host, age, report_count } = beat;
     if (age !== null && Math.abs(age) < HEARTBEAT) return [`${host} ${age} s ago`];
     return hasReported(earlier.get(id), beat)
-      ? [`${host} while it was watched (report_count is ${report_count} by now)`]
+      ? [`${host} while it was watched (report_count is now ${report_count})`]
       : [];
   });
 }

@@ -79,7 +79,7 @@ function carryNode(
   const goal = doc.goals[planned] ?? "manageable";
   const reached = goal === "available" && minor < doc.provide ? "manageable" : goal;
   if (reached !== planned)
-    notes.push(["N2I-D753", `${JSON.stringify(planned)} is planned; it will be ${reached}`]);
+    notes.push(["N2I-D753", `${JSON.stringify(planned)} is planned, but it will be ${reached}`]);
   row.provision_state = reached;
   // The service reads it from the machine, and would never replace a value of ours.
   row.power_state = null;

@@ -8,15 +8,15 @@ type Origins = readonly (readonly [string, string])[];
 
 const HEADLINE: { readonly [change in PlannedRecord["change"]]: string } = {
   create: "will be created",
-  none: "is there as planned",
-  drift: "was changed since it was loaded; it is left alone",
-  conflict: "is in conflict; nothing is written",
+  none: "exists as planned",
+  drift: "was changed since it was loaded, and is kept",
+  conflict: "is in conflict, so nothing is written",
 };
 
 /** A machine is written completely or not at all. */
 function headline(change: PlannedRecord["change"], verdict: Verdict): string {
   return change === "create" && verdict !== "create"
-    ? "is not there; nothing of this machine is written"
+    ? "does not exist, and nothing of this machine is written"
     : HEADLINE[change];
 }
 
@@ -98,7 +98,7 @@ function annotate(line: string, originOf: OriginOf): DiffLine {
   if (sign !== "+") return { sign, text, origin: null };
   const field = text.slice(0, text.indexOf(" = "));
   // A column without a rule is NULL, which verify also checks.
-  return { sign, text, origin: originOf(field) ?? "nothing gives it" };
+  return { sign, text, origin: originOf(field) ?? "no rule sets it" };
 }
 
 /** Aligns the origins of short lines. */

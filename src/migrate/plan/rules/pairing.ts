@@ -41,9 +41,9 @@ export function pair(
   if (override) return { ...pairing, allowed: "override", why: `${versions}: --allow-pairing` };
   throw new MigrationError(
     "N2I-E205",
-    `the source is ${source} (${versions}); the upgrade is defined from Juno nova-baremetal to Juno Ironic`,
+    `the source is ${source} (${versions}), but the upgrade is defined from Juno nova-baremetal to Juno Ironic`,
     {
-      fix: `${nova !== null && nova > JUNO ? "Take a copy of nova's database from Juno" : `Go ${pathFrom(source)}`}, or give --allow-pairing to plan; it is written into the plan.`,
+      fix: `${nova !== null && nova > JUNO ? "Take a copy of nova's database from Juno" : `Go ${pathFrom(source)}`}, or give --allow-pairing to plan, which records it.`,
     },
   );
 }

@@ -77,7 +77,7 @@ export function judge(desired: Desired, index: Index, same: SameSecret): Judged 
   });
   if (there !== undefined) {
     if (resource === "node" && !isOurs(there, row))
-      return conflict("N2I-D500", "a node with this uuid is there that this tool did not load");
+      return conflict("N2I-D500", "a node with this uuid exists, and this tool did not load it");
     if (resource === "port" && there.node_uuid !== row.node_uuid)
       return conflict("N2I-D500", `the port belongs to node ${String(there.node_uuid)}`);
     const { differs } = compareRow(row, there, same);

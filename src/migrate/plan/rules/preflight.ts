@@ -55,7 +55,7 @@ function faultsOf(
       const message =
         members.length === 0
           ? `there is no conductor${where}`
-          : `no conductor${where} has ${driver}; they have ${have || "none"}`;
+          : `no conductor${where} has ${driver}. Their drivers: ${have || "none"}`;
       return [finding("N2I-D420", `${id} driver`, message)];
     }
     const stopped = findingIf(
@@ -118,11 +118,11 @@ function uuidsOf(reserved: Service["reserved"]): string {
 
 function wordsOf({ conductors, interfaces }: Service): string {
   if (conductors.length === 0)
-    return "none has ever started here: drivers and interfaces were not compared";
+    return "none has ever started, so drivers and interfaces were not compared";
   const alive = conductors.filter((conductor) => conductor.alive).length;
   const drivers = [...new Set(conductors.flatMap(({ drivers: some }) => some))].toSorted();
   const compared =
-    interfaces !== null && interfaces.length === 0 ? "; interfaces were not compared" : "";
+    interfaces !== null && interfaces.length === 0 ? ". Interfaces were not compared" : "";
   return `${alive} of ${conductors.length} alive, with ${drivers.join(", ") || "no driver"}${compared}`;
 }
 

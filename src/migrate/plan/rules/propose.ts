@@ -118,12 +118,10 @@ function render(
   { unasked, images }: { readonly unasked: number; readonly images: boolean },
 ): string {
   const lines = [
-    "# Proposed by nova2ironic plan --propose-site. Read it line by line. Empty values are refused",
-    "# until you fill it in, or delete the line: a reason is yours alone.",
+    "# Proposed by nova2ironic plan --propose-site. Check every line. Empty values are refused",
+    "# until you fill them in, or delete the line. Write your own reasons.",
     ...(unasked > 0
-      ? [
-          `# ${counted(unasked, "machine has", "machines have")} no reading of this: run power first.`,
-        ]
+      ? [`# ${counted(unasked, "machine has", "machines have")} no power reading. Run power first.`]
       : []),
     ...(hard.length > 0 ? ["# Correct these in the source. They cannot be accepted:"] : []),
     ...hard.map((text) => `#   ${text}`),
@@ -168,7 +166,7 @@ function settingLines(
     ...(wantsClass
       ? [`resource_class: ${quoted(found?.name ?? "")}   # ${plain(found?.why ?? size)}`]
       : []),
-    ...(settings.length > 0 ? [`driver_info: {${settings.join(", ")}}   # power found it`] : []),
+    ...(settings.length > 0 ? [`driver_info: {${settings.join(", ")}}   # found by power`] : []),
   ];
   return ["    set:", ...set.map((line) => `      ${line}`)];
 }
@@ -233,7 +231,7 @@ function flavorClass({
   );
   const flavor = `flavor ${given ?? ""}`;
   if (only !== undefined && more.length === 0)
-    return { name: bare(only), why: `${flavor} asks for ${only}`, guess: false };
+    return { name: bare(only), why: `${flavor} requests ${only}`, guess: false };
   const name = (given ?? "").replaceAll(/[^A-Za-z0-9_.-]+/g, "-").slice(0, 80);
   return name === "" ? null : { name, why: `named after ${flavor}${GUESS}`, guess: true };
 }
@@ -296,5 +294,5 @@ function choose(fitting: readonly Class[]): Class {
   if (only !== undefined && more.length === 0)
     return only.why.endsWith(GUESS) ? only : { ...only, why: `${only.why}${GUESS} by the size` };
   const each = [...byName.values()].map(({ name, why }) => `${name} (${why})`);
-  return { name: "", why: `several fit: ${each.join(", ")}`, guess: true };
+  return { name: "", why: `several match: ${each.join(", ")}`, guess: true };
 }

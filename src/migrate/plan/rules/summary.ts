@@ -14,7 +14,7 @@ import type { PlannedMachine, Verdict } from "../../../model/plan.ts";
 export const SIGNS: { readonly [verdict in Verdict]: readonly [string, string] } = {
   create: ["+", "to be loaded"],
   unchanged: ["=", "loaded already"],
-  drift: ["~", "loaded before, and Ironic or the source changed since; left alone"],
+  drift: ["~", "loaded before, then changed in Ironic or the source, and kept"],
   conflict: ["!", "in conflict with another row in Ironic"],
   blocked: ["!", "a finding prevents its migration"],
   skipped: ["-", "left out"],

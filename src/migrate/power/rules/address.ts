@@ -21,7 +21,7 @@ function formFault(text: string): string | null {
   if (text.trim() !== text) return "has a blank at its beginning or end";
   if (/[,;\s]/.test(text)) return "is a list, or has a blank in it";
   if (/[^\x21-\x7e]/.test(text)) return "has a character that no address has";
-  if (text.startsWith("-")) return "begins with a dash, so a program takes it for an option";
+  if (text.startsWith("-")) return "begins with a dash, so a program reads it as an option";
   if (/[[\]]/.test(text)) return "is in brackets";
   if (text.includes("/")) return "is a URL or a network";
   const [bare = "", zone, ...more] = text.split("%");

@@ -42,7 +42,7 @@ function contradiction({ nova }: Machine, power: "on" | "off"): string | null {
   const expected = RECORDED[instance.power_state ?? 0] ?? power;
   const will =
     power === "on" && instance.vm_state === "stopped"
-      ? "instances.vm_state is stopped: Nova would switch it off"
+      ? "instances.vm_state is stopped: Nova would power it off"
       : null;
   const differs = expected === power ? null : `nova recorded ${expected}`;
   return [differs, will].filter((text) => text !== null).join("; ") || null;
@@ -57,7 +57,7 @@ export interface ConductorTraits {
 
 /** If the release does not read the key, setting it has no effect. */
 function unread(words: string): string {
-  return `cannot ${words}: this release does not read it; change the BMC, or accept it`;
+  return `cannot ${words}: this release does not read it. Change the BMC, or accept the finding`;
 }
 
 /**
@@ -75,7 +75,8 @@ export function gate(
 ): readonly Finding[] {
   if (machine.node.deleted === true) return [];
   const where = `bm_nodes.id=${machine.node.id} pm_address`;
-  if (reading === undefined) return [finding("N2I-D604", where, "no reading of it in power.jsonl")];
+  if (reading === undefined)
+    return [finding("N2I-D604", where, "power.jsonl has no reading of it")];
   const stale = way === null ? null : askedOtherwise(machine.node.id, reading, way);
   if (stale !== null) return [finding("N2I-D612", where, stale)];
   const { verdict, detail, power, client } = reading;
@@ -98,7 +99,7 @@ export function gate(
   ];
   const recorded = power === null ? null : contradiction(machine, power);
   const from = client === "virsh" ? reading.address : "BMC";
-  const says = `${from} says ${power}, ${recorded}`;
+  const says = `${from} reports ${power}, ${recorded}`;
   return [...other, ...findingIf(recorded !== null, "N2I-D603", where, says), ...observed];
 }
 
@@ -118,5 +119,5 @@ function askedOtherwise(id: number, reading: PowerReading, way: Way): string | n
   if (asked === undefined) return "the reading has no settings";
   return asked.words === way.words
     ? "asked with another password, Kg or MAC than would be loaded"
-    : `asked ${asked.words}; loaded would be ${way.words}`;
+    : `asked ${asked.words}, but ${way.words} would be loaded`;
 }

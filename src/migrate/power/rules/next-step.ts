@@ -65,7 +65,7 @@ export function suiteUntried(
   if (first === null || suite === first || asked === undefined) return null;
   return suiteOrder(asked.ipmitool, suites)[0] === first
     ? null
-    : `asked as ipmitool ${asked.ipmitool} does; the conductor's ${ipmitool} takes suite ${first}, which was not tried`;
+    : `asked as ipmitool ${asked.ipmitool} does, but the conductor's ${ipmitool} uses suite ${first}, which was not tried`;
 }
 
 /** Whether this ipmitool requests the BMC's suites. With a configured suite it does not. */

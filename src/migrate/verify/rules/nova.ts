@@ -87,7 +87,7 @@ export function compareNova(
     const { instancesOf } = tenants;
     for await (const bare of auditAllocations(once(batch), { instancesOf, allocatedOf })) {
       const { machine, instance, resource_class } = bare;
-      const fault = `instance ${instance} has no allocation; ${heal(machine, resource_class)}`;
+      const fault = `instance ${instance} has no allocation. To create it: ${heal(machine, resource_class)}`;
       yield wrong("allocations", { machine, fault });
     }
   };

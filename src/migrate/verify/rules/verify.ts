@@ -143,7 +143,7 @@ function verifyMachine(
   for (const { uuid: id } of ports)
     if (!planned.has(String(id))) {
       const named = { resource: "port", uuid: String(id), bm_node_id } as const;
-      tell(verdict(named, "extra", [], "a port that no plan made"));
+      tell(verdict(named, "extra", [], "a port that is in no plan"));
     }
   return verdicts;
 }

@@ -127,14 +127,14 @@ for (const [conductor, suites, ipmitool, suite, expected] of SUITES)
 
 for (const [vm_state, power_state, power, told] of [
   ["active", 1, "on", undefined],
-  ["active", 4, "on", "BMC says on, nova recorded off"],
+  ["active", 4, "on", "BMC reports on, nova recorded off"],
   ["stopped", 4, "off", undefined],
   ["stopped", 0, "off", undefined],
-  ["stopped", 0, "on", "BMC says on, instances.vm_state is stopped: Nova would switch it off"],
-  ["stopped", 1, "on", "BMC says on, instances.vm_state is stopped: Nova would switch it off"],
+  ["stopped", 0, "on", "BMC reports on, instances.vm_state is stopped: Nova would power it off"],
+  ["stopped", 1, "on", "BMC reports on, instances.vm_state is stopped: Nova would power it off"],
   [
     ...(["stopped", 4, "on"] as const),
-    "BMC says on, nova recorded off; instances.vm_state is stopped: Nova would switch it off",
+    "BMC reports on, nova recorded off; instances.vm_state is stopped: Nova would power it off",
   ],
   ["error", null, "on", undefined],
 ] as const)

@@ -182,7 +182,10 @@ test("a journal of many chunks is read, refused at its line, or for a byte of it
   const at = broken.indexOf('"id":"Königsberg-5000"');
   broken[at + 2] = 0x78;
   await writeFile(path, broken);
-  await assert.rejects(readJournal(run), refuses("N2I-E112", "journal.jsonl:10008 has an invalid id"));
+  await assert.rejects(
+    readJournal(run),
+    refuses("N2I-E112", "journal.jsonl:10008 has an invalid id"),
+  );
   broken[broken.length - 5] = 0xff;
   await writeFile(path, broken);
   await assert.rejects(readJournal(run), refuses("N2I-E112", "is not valid UTF-8"));

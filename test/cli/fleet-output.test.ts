@@ -48,7 +48,7 @@ test("of three hundred machines, a third of them broken, no command says more th
   assert.match(planned, /^ +31 {2}blocked {2}N2I-D100 deployment in progress\n/m);
   assert.match(
     planned,
-    /\n300 rows by .*; --match .*\nAll: nova2ironic show run\/plan --all-rows\n$/,
+    /\n300 rows by .*\. --match .*\nAll: nova2ironic show run\/plan --all-rows\n$/,
   );
   const { out: found } = await says(0, "show run/plan --match Finding=D601 --match Host=compute-3");
   assert.deepEqual(

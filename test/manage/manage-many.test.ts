@@ -140,7 +140,7 @@ test("a node that somebody changes after it was looked at is refused, and stays 
     ["instance_info", { instance_info: { image_source: "another" } }],
     ["resource_class", { resource_class: "silver" }],
     ["extra", { extra: { rack: "9" } }],
-    ["instance i already", { instance_uuid: "i" }],
+    ["already has instance i", { instance_uuid: "i" }],
   ] as const) {
     const { cloud, at } = await scene(t);
     const node = cloud.nodes.get(uuidOf(1, 1)) ?? {};

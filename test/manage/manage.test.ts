@@ -263,7 +263,7 @@ test("machines of a file are managed several at a time, those that cannot be are
   );
   assert.match(
     rows.find(({ Result }) => Result === "left")?.Why ?? "",
-    /has instance other already/,
+    /already has instance other/,
   );
   assert.deepEqual(cloud.allocations.get(serverOf(cloud, 3))?.extra, {
     nova2ironic: { managed: true, description: 'a, "b"', metadata: { rack: "r2" } },
@@ -366,12 +366,12 @@ test("a run does one thing: it migrates machines, or it manages them", async (t)
   const other = await run(["extract", ...at, "--nova-bm-db", "sqlite:////nowhere"]);
   assertRefusal(other, 4, "N2I-E315", /creates server records for machines/);
   const named = await run(["node", "manage", "n-1", "web-2", ...words], cloud.how);
-  assertRefusal(named, 64, "N2I-E100", /manages node \S+ as web-1 already/);
+  assertRefusal(named, 64, "N2I-E100", /already manages node \S+ as web-1/);
   // Whoever has it since, has it: what came to its end is taken back by a rollback alone.
   Object.assign(cloud.nodes.get(uuidOf(1, 1)) ?? {}, { instance_uuid: "other" });
   cloud.calls.length = 0;
   const since = await run(["node", "manage", "n-1", "web-1", ...words], cloud.how);
-  assertRefusal({ ...since, out: "" }, 4, "N2I-E370", /has instance other already/);
+  assertRefusal({ ...since, out: "" }, 4, "N2I-E370", /already has instance other/);
   assert.deepEqual(writes(cloud), []);
   const none = await run(["rollback", ...words, "--node", uuidOf(1, 9), "--yes"], cloud.how);
   assertRefusal(none, 64, "N2I-E306", /this run did not manage/);

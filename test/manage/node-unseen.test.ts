@@ -51,7 +51,7 @@ for (const [what, lines, servers] of [
 test("an answer without the node says nothing of it, and one that shows none says so", async (t) => {
   const { cloud, hands } = await novaScene(t);
   for (const [says, message] of [
-    [UNSEEN.says ?? null, /this login cannot see node 1\S+1/],
+    [UNSEEN.says ?? null, /does not show node 1\S+1 to this login/],
     [{ status: 200, text: "{}" }, /answered GET \S+ without the node; is a proxy in between\?/],
   ] as const) {
     cloud.use(() => ({ done: false, says }));

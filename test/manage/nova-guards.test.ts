@@ -75,7 +75,10 @@ const MEANWHILE: readonly Meanwhile[] = [
     ],
   }),
   ...meanwhile("once it is held", [HOLD, NODE], FREED, {
-    "another has it": [set({ instance_uuid: RIVAL }), /changed in the meantime: it has instance/],
+    "another has it": [
+      set({ instance_uuid: RIVAL }),
+      /changed in the meantime: it already has instance/,
+    ],
     "it has an allocation": [
       set({ allocation_uuid: RIVAL }),
       /changed in the meantime: it has allocation/,

@@ -176,8 +176,8 @@ const OTHERS: readonly (readonly [string, JsonObject, RegExp])[] = [
     { instance_info: { image_source: "other" } },
     /changed in the meantime: .*(instance_info|image)/,
   ],
-  ["an instance", { instance_uuid: RIVAL }, /it has instance/],
-  ["an allocation", { allocation_uuid: RIVAL }, /it has (instance|allocation)/],
+  ["an instance", { instance_uuid: RIVAL }, /it already has instance/],
+  ["an allocation", { allocation_uuid: RIVAL }, /it (already has instance|has allocation)/],
 ];
 
 for (const [what, fields, why] of OTHERS)

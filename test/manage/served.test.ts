@@ -209,7 +209,7 @@ test("C-5, C-6, C-12: what cannot be managed is refused by its kind, and stays a
     [{ provision_state: "available" }, /is available, not active/],
     [{ resource_class: null }, /no resource class/],
     [{ maintenance: true }, /in maintenance/],
-    [{ instance_uuid: "i" }, /instance i already/],
+    [{ instance_uuid: "i" }, /already has instance i/],
   ] as const) {
     const kept = { ...node };
     Object.assign(node, more);

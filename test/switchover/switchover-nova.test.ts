@@ -177,7 +177,7 @@ testOnce(
       [() => db("instances").update({ node: SPARE }), /no live server \S+ on node/],
       [() => db("instances").update({ deleted: 7 }), /no live server \S+ on node/],
       [() => db("instances").insert({ ...other, node: SPARE }), /server \S+02 on node \S+11/],
-      [() => db("instances").insert(other), /server \S+02 on node \S+01 too/],
+      [() => db("instances").insert(other), /Nova also has server \S+02 on node \S+01/],
       [() => db("compute_nodes").where({ id: 2 }).del(), /0 live compute nodes of node \S+11/],
       [
         () => db("compute_nodes").where({ id: 2 }).update({ hypervisor_type: "QEMU" }),

@@ -66,7 +66,7 @@ test("no step back changes a node of another switchover, and each is made once t
       const stays = left.filter((why) => why.includes(`node unset UUID --extra ${SWITCH_MARK}`));
       assert.equal(named.length > 0 || left.length === 0, true, `${what}: ${left.join("; ")}`);
       assert.equal(markOn(one, own) === undefined, stays.length === 0, what);
-      if (stays.length > 0) assert.match(stays.join(), new RegExp(`stays on ${own}:`), what);
+      if (stays.length > 0) assert.match(stays.join(), new RegExp(`is still on ${own}:`), what);
       // Nothing of ours is on the node that keeps no mark.
       marks(one, victim, null);
       assert.deepEqual(await back(one), [], what);

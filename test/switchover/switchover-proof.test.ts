@@ -166,7 +166,7 @@ test("a rollback takes no volume from a spare that is not known to be off, and l
     Object.assign(at.cloud.nodes.get(SPARE) ?? {}, node);
     const [first = "", ...others] = await back(at);
     assert.match(first, new RegExp(`node ${SPARE} is not known to be off: ${why.source}`), what);
-    assert.match(first, /power it off, then run rollback again/, what);
+    assert.match(first, /Power it off, then run rollback again/, what);
     assert.equal(others.at(-1), marksStay(SOURCE, SPARE), what);
     assert.deepEqual([ownerOf(at), at.cloud.told], [SPARE, ["n-1 soft"]], what);
     const spare = at.cloud.machines.get(SPARE) ?? {};

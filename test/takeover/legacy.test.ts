@@ -276,7 +276,7 @@ for (const engine of engines("sqlite", "mysql"))
     assert.equal(about(rows[0]), `A down 3 fenced by B active ${caseUuid("instance", 1)}`);
     assert.match(about(rows[1]), /^B up 3 C, \d+ s idle$/);
     await bm.db("bm_locks").update({ expires_ms: Date.now() - 5000 });
-    assert.match(about((await listed())[1]), /^B up 3 C, ran out \d+ s ago idle$/);
+    assert.match(about((await listed())[1]), /^B up 3 C, expired \d+ s ago idle$/);
     for (const { Age } of rows) assert.ok(Number(Age) >= 89 && Number(Age) < 3600, String(Age));
     assert.deepEqual(
       rows.map(({ Machine }) => Machine),

@@ -83,7 +83,7 @@ test("verify is 2 and a host stays fenced until its queue is said to be emptied 
   assert.match(taken.out + taken.err, /rabbitmqctl purge_queue compute\.H1/);
   const verify = ["verify", ...cloud.at];
   const waits = await ends(2, run(verify));
-  assert.match(waits.out, /compute\.H1 .*on the broker run rabbitmqctl purge_queue compute\.H1/);
+  assert.match(waits.out, /compute\.H1 .*on the broker, run rabbitmqctl purge_queue compute\.H1/);
   const bare = ["host", "readmit", ...cloud.at, "H1", "--yes"];
   assert.match(
     (await run(bare)).err,

@@ -254,5 +254,5 @@ function turned({ power_state: was = null }: JsonObject, now: JsonObject): strin
 
 function harmless(now: JsonObject): string | null {
   const real = unsafe(now);
-  return real.length === 0 ? null : `it is not harmless on fake hardware: ${real.join(", ")}`;
+  return real.length === 0 ? null : `it is not completely on fake hardware: ${real.join(", ")}`;
 }

@@ -60,7 +60,7 @@ export function createTaker(parts: Taking): Taker {
       const done = await patiently({ ended, say }, () => parts.goOn(signal));
       if (done === null) return;
       if (done.left.length > 0) leaves();
-      for (const { id, why } of done.left) around.told.left(`${id} was left: ${why}.`);
+      for (const { id, why } of done.left) around.told.left(`${id} was skipped: ${why}.`);
     } catch (error) {
       sayFailure(parts, "unfinished moves", error, ended());
       leaves();

@@ -47,7 +47,7 @@ test("a plan's rows of Nova for 300 machines with every finding there is fit on 
   const lines = text.trimEnd().split("\n");
   assert.ok(lines.length <= 60, String(lines.length));
   assert.match(text, /^ +300 {2}hosts {2}create$/m);
-  assert.match(text, new RegExp(`^${2700 + findings.length} rows by Part, Change; `, "m"));
+  assert.match(text, new RegExp(`^${2700 + findings.length} rows by Part, Change\\. `, "m"));
 });
 
 test("a refusal is explained with its reason, its exit status and the fix last", () => {

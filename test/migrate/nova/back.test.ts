@@ -29,7 +29,7 @@ for (const engine of engines("sqlite", "mysql"))
     const of = (text: string) => lines.filter((line) => line.includes(text)).join("\n");
     assert.match(
       of(`"node","${first}"`),
-      /^"remove",.*,1,"reserved by conductor conductor-1: it is/,
+      /^"remove",.*,1,"reserved by conductor conductor-1: rollback waits for it/,
     );
     const changed = `changed since it was loaded: instance_info[^"]*`;
     assert.match(of(`"node","${second}"`), new RegExp(`^"leave",.*,2,"${changed}"$`));

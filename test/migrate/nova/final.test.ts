@@ -108,8 +108,9 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
     });
   const bare = await runs(2, all);
   assert.equal(
-    bare.out.match(/has no allocation; stop .*inventory set [0-9a-f-]{36} .* heal_allocations/g)
-      ?.length,
+    bare.out.match(
+      /has no allocation. To create it: stop .*inventory set [0-9a-f-]{36} .* heal_allocations/g,
+    )?.length,
     3,
     bare.out,
   );

@@ -79,7 +79,7 @@ test("an instance that Nova changed between extract and plan blocks its machine,
     [1, "changed since extract: task_state"],
     [2, "changed since extract: host, node"],
     [3, "changed since extract: deleted"],
-    [4, "the row is gone"],
+    [4, "the row was deleted"],
   ] as const)
     assert.match(out, new RegExp(`! ${caseUuid("node", id)} +blocked .*N2I-D222 .*${why}`), out);
   assert.match(out, /Plan: 1 nodes, 1 ports to add; .* 4 blocked/);

@@ -42,7 +42,11 @@ const SAYS: readonly (readonly [string, PowerVerdict, RegExp])[] = [
   ["ssh: connect to host h port 22: No route to host", "unreachable", /no route to/],
   ["ssh: Could not resolve hostname h: Name or service not known", "unreachable", /not known/],
   ["Connection closed by 10.0.0.9 port 22", "unreachable", /closes the connection/],
-  ["kex_exchange_identification: read: Connection reset by peer", "unreachable", /ends/],
+  [
+    "kex_exchange_identification: read: Connection reset by peer",
+    "unreachable",
+    /closes the connection/,
+  ],
   [
     "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\nHost key verification failed.",
     "protocol-error",

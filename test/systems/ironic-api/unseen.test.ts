@@ -20,7 +20,7 @@ test("manage that is accepted of a machine whose adoption failed, and does not s
   });
   ironic.use((call) => (call === STATES ? ACCEPTED : null));
   const { failed } = await run.apply();
-  assert.match(failed[0]?.why ?? "", /^manage was accepted 3 times, and it is adopt failed still/);
+  assert.match(failed[0]?.why ?? "", /^manage was accepted 3 times, but it is still adopt failed/);
 });
 
 test("a last call that was accepted is looked at before its machine is done", async (t) => {
@@ -33,7 +33,7 @@ test("a last call that was accepted is looked at before its machine is done", as
   await assert.rejects(killed, /killed/);
   ironic.use((call) => (call === `DELETE /v1/nodes/${NODE}/maintenance` ? ACCEPTED : null));
   const { failed } = await run.apply();
-  assert.match(failed[0]?.why ?? "", /^release was accepted, and does not show/);
+  assert.match(failed[0]?.why ?? "", /^release was accepted, but has no effect/);
   ironic.use(() => null);
   assert.deepEqual((await run.apply()).failed, []);
   assert.equal(ironic.nodes.get(NODE)?.maintenance, false);
@@ -97,7 +97,7 @@ test("no write of an adoption, nor of its rollback, that is answered with 200 an
     }
   }
   const still = (verb: string, state: string) =>
-    `${verb} was accepted 3 times, and it is ${state} still; its node is "${state}" in Ironic, asked 3 times`;
+    `${verb} was accepted 3 times, but it is still ${state}; its node is "${state}" in Ironic, asked 3 times`;
   const [manage, adopt, provide] = [
     still("manage", "enroll"),
     ...["adopt", "provide"].map((verb) => still(verb, "manageable")),

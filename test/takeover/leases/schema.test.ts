@@ -104,7 +104,7 @@ for (const engine of engines()) {
     await refused(/the agent of A runs/);
     await made.db("bm_service_leases").delete();
     await made.db("bm_nodes").where({ id: 1 }).update({ task_state: "migrating" });
-    await refused(/bm_nodes\.id=1 on the way/);
+    await refused(/bm_nodes\.id=1 moving to another host/);
     await made.db("bm_nodes").where({ id: 1 }).update({ task_state: null });
     await made.db.raw("ALTER TABLE bm_locks ADD COLUMN note VARCHAR(9)");
     for (const work of [extendSchema, revertSchema])
@@ -226,7 +226,7 @@ for (const engine of engines()) {
       ttl: TTL,
     });
     await assert.rejects(others, (error: MigrationError) => {
-      assert.match(error.message, /^the lock node:a0000000-\S+ is B's for \d+ s more$/);
+      assert.match(error.message, /^the lock node:a0000000-\S+ is held by B for \d+ s more$/);
       return error.code === "N2I-E362" && error.exit === 11;
     });
     assert.equal((await heldLocks(database)).length, 4, "host:0 was given back");

@@ -72,7 +72,7 @@ for (const engine of engines("sqlite", "mysql"))
       /^Added to nova_bm of .*: bm_.*bm_nodes\.service_epoch.* is 10, as before\.$/m,
     );
     assert.match((await runs(0, [...schema, "extend", ...place])).out, /^Nothing to add/m);
-    assert.match((await runs(0, [...schema, "status", ...place])).out, /^There: .*bm_locks/m);
+    assert.match((await runs(0, [...schema, "status", ...place])).out, /^Present: .*bm_locks/m);
     await refused([...schema, "widen", ...place], 64, "N2I-E100", [/extend, status, revert/]);
     await refused([...schema, "extend"], 64, "N2I-E100", [/--nova-bm-db/]);
 

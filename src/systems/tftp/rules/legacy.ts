@@ -82,7 +82,7 @@ function file(
   found: Seen,
   images: ReadonlyMap<ImageName, KnownImage>,
 ): Part {
-  const { lack = "nothing given has it", bytes = null } = images.get(image) ?? {};
+  const { lack = "no specified tree has it", bytes = null } = images.get(image) ?? {};
   if (found.kind === "file" && found.bytes > 0)
     return bytes === null || found.bytes === bytes
       ? null

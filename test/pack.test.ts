@@ -14,7 +14,6 @@ import { unpack } from "./support/packed.ts";
 const folder = mkdtempSync(join(tmpdir(), "n2i-pack-"));
 /** The package as it is unpacked elsewhere. */
 const home = join(folder, "elsewhere", "node_modules", "nova2ironic");
-/** The program of that package. */
 const MAIN = join(home, "dist/src/cli/main.js");
 after(() => rmSync(folder, { recursive: true, force: true }));
 

@@ -8,7 +8,6 @@ import { program } from "../../src/run/files/package-root.ts";
 import type { Server } from "../lab/server.ts";
 import { secondsOf, secondsOfServer } from "./processor.ts";
 
-/** What one process cost. */
 export interface Cost {
   /** Wall clock, start of the process to its end. */
   readonly seconds: number;

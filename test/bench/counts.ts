@@ -9,7 +9,6 @@ import { createRequire } from "node:module";
 /** What of Node's flags makes V8 compile the program anew. */
 export const COUNTING: readonly string[] = ["--no-flush-bytecode", "--import", import.meta.url];
 
-/** What a process did. */
 export interface Counts {
   /** Blocks of JavaScript that were entered, Node's own left out. */
   readonly blocks: number;
@@ -17,7 +16,6 @@ export interface Counts {
   readonly steps: number;
 }
 
-/** What is used of libsql. */
 interface Libsql {
   readonly prototype: {
     prepare(sql: string): { all(): readonly { readonly n: number | bigint | null }[] };

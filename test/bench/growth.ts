@@ -22,7 +22,6 @@ const STAGES = [
 /** On PostgreSQL: MariaDB has an index, and on SQLite `systems/ironic-db/judge.test.ts` sees how rows are found. */
 const PREVIEW = "rollback --plan";
 
-/** A server that can be started again. */
 type Started = Server & { readonly restart?: () => Promise<void> };
 
 interface Walk extends Cost {
@@ -30,7 +29,6 @@ interface Walk extends Cost {
   readonly read: number;
 }
 
-/** One fleet: what each stage cost. */
 type Walked = ReadonlyMap<string, Walk>;
 
 /**

@@ -26,7 +26,6 @@ export async function benchHosts(sizes: readonly number[], write: Write): Promis
   }
 }
 
-/** Seconds of a stage. */
 function took({ begun, ended }: Ran, stage: string): number {
   return (ended[stage]?.seconds ?? Number.NaN) - (begun[stage]?.seconds ?? Number.NaN);
 }

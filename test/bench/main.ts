@@ -67,7 +67,6 @@ const PARTS = {
   window: ({ sizes, window }: Asked) => benchWindow({ ...window, machines: sizes[0] ?? 40 }, write),
 } as const;
 
-/** What the words say. */
 interface Asked {
   readonly sizes: readonly number[];
   readonly engines: readonly (typeof ENGINES)[number][];
@@ -148,7 +147,6 @@ async function benchGrowths({ engines }: Asked): Promise<void> {
   await Promise.all([inProcess(), onServers()]);
 }
 
-/** Starts a server for the work. */
 async function onServer(
   { engine, start }: (typeof ENGINES)[number],
   kept: "on disk" | "in memory",

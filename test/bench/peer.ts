@@ -13,7 +13,6 @@ export interface Peer extends Cost {
   readonly what: string;
 }
 
-/** A command and its arguments. */
 type Words = readonly [string, ...string[]];
 
 /** What writes, and what reads it. */

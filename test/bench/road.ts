@@ -20,7 +20,6 @@ const BENCH_SITE = {
   machines: SITE.machines.map((one) => ({ ...one, accept: ACCEPTED })),
 };
 
-/** Its databases. */
 export const NAMES = ["nova_bm", "nova", "ironic"] as const;
 type Name = (typeof NAMES)[number];
 

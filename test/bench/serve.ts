@@ -53,7 +53,6 @@ export async function benchServe(write: Write): Promise<void> {
   });
 }
 
-/** Lists of a real Ironic. */
 async function real(t: Ends, write: Write): Promise<void> {
   const server = await startMariadb("on disk");
   t.after(server.stop);

@@ -44,7 +44,6 @@ export async function benchStart(write: Write): Promise<void> {
   });
 }
 
-/** Milliseconds of one process. */
 function node(words: readonly string[]): number {
   const began = performance.now();
   execFileSync(process.execPath, words, { stdio: "ignore" });

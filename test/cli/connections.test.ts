@@ -44,7 +44,6 @@ async function plannedBy(t: TestContext, more: object = {}) {
   return { made, config, extracted, planned: await runs(0, ["plan", ...config]) };
 }
 
-/** Lines that name a command to copy. */
 function nextOf({ err, out }: Ran): readonly string[] {
   return [...`${err}${out}`.matchAll(/^(?:Next|Undo): (.*)$/gm)].map(([, line = ""]) => line);
 }

@@ -27,7 +27,6 @@ type Stand = "closed" | "locked up" | "opening" | "open" | "stolen";
 /** Doors in memory, a journal, a clock that only sleeping moves, and a count of steps to the end of it all. */
 export interface Doors {
   readonly at: Map<string, Stand>;
-  /** Who holds a door. */
   readonly held: Map<string, string>;
   readonly entries: Entry[];
   /** Steps until the process dies; negative: never. */

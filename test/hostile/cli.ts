@@ -60,7 +60,6 @@ export function onTerminal(words: readonly string[], answer: string): Promise<Ra
   return runOnTerminal(leavingNova(words), answer, QUESTION);
 }
 
-/** A command line for a shell. */
 export function quoted(words: readonly string[]): string {
   return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
 }
@@ -169,7 +168,6 @@ export async function pausedAt(
   return started;
 }
 
-/** Runs and expects this exit status. */
 export async function runs(
   status: number,
   words: readonly string[],
@@ -195,7 +193,6 @@ export function assertRefusal(ran: Ran, status: number, code: string, ...saying:
   for (const words of saying) assert.match(ran.err, words, told);
 }
 
-/** Runs and expects a refusal. */
 export async function refused(
   words: readonly string[],
   status: number,

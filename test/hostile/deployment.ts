@@ -118,7 +118,6 @@ export function deployFiles(t: TestContext, given: Case): Promise<Deployment> {
   return deploy("sqlite", t, given);
 }
 
-/** The same, extracted and planned. */
 export async function plannedFiles(t: TestContext, given: Case): Promise<Deployment> {
   const made = await deployFiles(t, given);
   await extractAndPlan(made);

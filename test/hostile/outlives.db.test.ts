@@ -116,7 +116,6 @@ test("no command outlives a statement that its server refuses", async (t) => {
     }
 });
 
-/** Sockets of this process. */
 function sockets(): readonly Socket[] {
   const { _getActiveHandles: handles } = process as unknown as { _getActiveHandles(): unknown[] };
   return handles.call(process).filter((one) => one instanceof Socket);

@@ -78,7 +78,6 @@ export function withTrees(made: Deployment, given: Case): Whole {
   };
 }
 
-/** Extracts and plans. */
 export async function plannedWhole(engine: Engine, t: TestContext, given?: Case): Promise<Whole> {
   const made = await whole(engine, t, given);
   await runs(0, [...made.extract, "-q"]);
@@ -86,7 +85,6 @@ export async function plannedWhole(engine: Engine, t: TestContext, given?: Case)
   return made;
 }
 
-/** A file of the run. */
 export function fileOf({ run }: Deployment, name: string): string {
   return readFileSync(join(run, name), "utf8");
 }

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Owner, privateFile } from "./folder.ts";
 import type { Server } from "./server.ts";
 
-/** A server that can be started again. */
 export interface Restartable extends Server {
   /** Ends it and starts it again on the same data; whoever was connected is not any more. */
   readonly restart: () => Promise<void>;

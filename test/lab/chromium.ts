@@ -6,7 +6,6 @@ export const CHROMIUM = {
   packages: ["chromium", "fonts-dejavu-core"],
 } as const;
 
-/** Path of the browser. */
 export function chromiumPath(): string {
   return needsProgram("chromium", CHROMIUM);
 }

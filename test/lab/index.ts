@@ -31,7 +31,6 @@ export interface TestDatabase {
   readonly name: string;
   /** For the superuser; `sqlite:////path` on SQLite. */
   readonly url: string;
-  /** The tests' own connection. */
   readonly db: Knex;
   /** Null on SQLite. */
   readonly server: Server | null;

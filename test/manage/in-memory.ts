@@ -262,7 +262,6 @@ export function refuses(status: number, faultstring: string): Says {
   return says(status, { error_message: JSON.stringify({ faultcode: "Client", faultstring }) });
 }
 
-/** As Neutron words it. */
 function absent(status: number, message: string): Says {
   return says(status, { NeutronError: { type: "Error", message, detail: "" } });
 }

@@ -27,7 +27,6 @@ interface Scene {
   readonly run: RunFolder;
   /** The uuid of the record that it makes. */
   readonly server: string;
-  /** The cloud as it was. */
   readonly before: string;
 }
 

@@ -20,7 +20,6 @@ interface Row {
   readonly Why: string;
 }
 
-/** A file of so many machines. */
 function file(folder: string, machines: number): string {
   const path = join(folder, "machines.csv");
   const lines = Array.from({ length: machines }, (_, at) => `n-${at + 1},web-${at + 1}`);

@@ -13,7 +13,6 @@ export interface NovaInMemory extends FaultyService {
   readonly port: Body;
   /** Others of Neutron, that Nova made, by id. */
   readonly others: Map<string, Body>;
-  /** Its network cards. */
   readonly cards: Body[];
   readonly servers: Map<string, Body>;
   readonly rules: Rules;

@@ -11,7 +11,6 @@ export interface Place {
   readonly cloud: NovaInMemory;
   readonly at: readonly string[];
   readonly how: { readonly env: { readonly [name: string]: string } };
-  /** The cloud as it was. */
   readonly before: string;
 }
 
@@ -43,6 +42,5 @@ export function loginAt({ url }: NovaInMemory, { env }: Place["how"]): Place["ho
 export const writes = ({ calls }: NovaInMemory): readonly string[] =>
   calls.filter((call) => !/^GET |^POST .v3.auth/.test(call));
 
-/** Makes its only machine a server. */
 export const manage = ["node", "manage", ID.toUpperCase(), "Web server 1"] as const;
 export const NOVA = ["--nova", "--flavor", "gold", "--watch", "0"] as const;

@@ -37,7 +37,6 @@ export interface NovaScene {
 
 /** So often that a test sees what they do. */
 const OFTEN = { nova: 5, ironic: 3 } as const;
-/** Machines that are adopted at once. */
 const AT_ONCE = 4;
 
 interface SceneOptions {
@@ -56,7 +55,6 @@ interface SceneOptions {
   readonly dns?: boolean;
 }
 
-/** Starts it for this test alone. */
 export async function novaScene(
   t: Pick<TestContext, "after" | "diagnostic">,
   {

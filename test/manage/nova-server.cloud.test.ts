@@ -203,7 +203,6 @@ async function killed(at: NovaScene, machines: readonly Running[], before: strin
   await same(at, before);
 }
 
-/** Commands at once. */
 const AT_ONCE = 3;
 
 /** Whom Neutron's log has this machine's port taken from, and given to, since it runs. */

@@ -34,7 +34,6 @@ export interface Scene {
   readonly run: RunFolder;
   /** The word by which it gets its server. */
   readonly mark: string;
-  /** The cloud as it was. */
   readonly before: string;
 }
 

@@ -9,7 +9,6 @@ interface Scene {
   readonly cloud: InMemory;
   readonly folder: string;
   readonly at: readonly string[];
-  /** Nodes as they were. */
   readonly before: string;
 }
 

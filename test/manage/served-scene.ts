@@ -20,7 +20,6 @@ interface Scene {
   readonly run: string;
   readonly events: readonly { readonly event: string }[];
   readonly url: string;
-  /** Requests that came to their end. */
   readonly heard: readonly Served[];
   /** @param type of the body; null: none is given */
   readonly ask: (

@@ -1,4 +1,3 @@
-/** A service in this process. */
 export interface ServingHere {
   readonly url: string;
   readonly end: () => Promise<void>;

@@ -16,7 +16,6 @@ import { FINDINGS, type FindingKind } from "../../src/model/findings.ts";
 /** The title of a command's own options. */
 const OWN = "Options";
 
-/** A command's page of the manual. */
 export function commandPage(declared: Declared): string {
   const { command, describe, positional = [], options = {}, epilogue, examples = [] } = declared;
   const lines = examples.map((example) => example.replaceAll("$0", "nova2ironic"));

@@ -169,7 +169,6 @@ test("every column of Ironic's nodes and ports is given by a rule, its own, or o
   assert.deepEqual(unknown, []);
 });
 
-/** Columns the mapping's rules write. */
 function plannedColumns(): ReadonlySet<string> {
   const path = join(packageRoot(), "mappings", "rules.json");
   // mappings/schema/rules.schema.json has the form; other tests hold the document to it.

@@ -17,7 +17,6 @@ const LOADED: readonly Entry[] = [
 const NONE_LEFT = { gone: 0, settled: [], conflicts: [] };
 const LOST = { missing: "N2I-E111 plan.json ends within a line" };
 
-/** The status of a run with this journal. */
 function status(entries: readonly Entry[], more: Partial<RunFiles> = {}) {
   const journal = { entries, torn: false };
   return statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: null, ...more });

@@ -67,7 +67,6 @@ export function takenOver(id: number, label = "boot"): Entries {
 
 export interface BootScene {
   readonly run: string;
-  /** The conductor's tree. */
   readonly tree: string;
   /** The old host's. */
   readonly old: string;

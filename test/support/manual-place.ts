@@ -140,7 +140,6 @@ async function writeFiles({ folder, urls, copies }: Databases, etc: string, rele
     writeFileSync(join(etc, `${host}.conf`), readFileSync(join(folder, `nova-${at}.conf`)));
 }
 
-/** Everything in SQLite files. */
 async function onFiles(t: TestContext, given: Case): Promise<Databases> {
   const folder = privateFolder(t);
   await writeCase(given, folder);

@@ -2,7 +2,6 @@ import type { Case, CaseRow } from "../../src/demo/case.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import type { BmcOptions } from "./bmc/index.ts";
 
-/** Machines of the deployment. */
 export const MACHINES = 300;
 
 const HOSTS = 6;

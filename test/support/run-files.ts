@@ -1,6 +1,5 @@
 import type { RunFiles } from "../../src/run/files/run-files.ts";
 
-/** Digest of the plan. */
 export const SHA = "a".repeat(64);
 
 /** Of two machines. */

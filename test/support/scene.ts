@@ -132,7 +132,6 @@ interface Options {
   readonly env?: { readonly [name: string]: string };
 }
 
-/** Builds a case and plans it. */
 export async function scene(
   engine: Engine,
   t: TestContext,

@@ -38,7 +38,6 @@ function traitsOf(name: string, at: number): readonly string[] {
 
 /** The lowest number of their uuids. */
 const FIRST = 10;
-/** It needs no BMC. */
 const DRIVER = "manual-management";
 
 const SECRET = "chap-of-the-volume";

@@ -6,7 +6,6 @@ import type { Says } from "../support/faulty-service.ts";
 /** A machine behind a node, as its BMC has it. */
 export interface Machine {
   on: boolean;
-  /** The BMC does not answer. */
   dead: boolean;
   /** Its driver can shut down softly. */
   soft: boolean;

@@ -31,7 +31,6 @@ export interface ServedScene {
   readonly before: string;
   /** What the service said beside its answers. */
   readonly said: string[];
-  /** Requests that came to their end. */
   readonly heard: readonly Served[];
   readonly url: () => string;
   readonly put: (node: string, body?: unknown, how?: Asked) => Promise<SwitchAnswer>;
@@ -43,7 +42,6 @@ export interface ServedScene {
   readonly again: () => Promise<void>;
 }
 
-/** How something is asked. */
 export interface Asked {
   readonly token?: string | null;
   readonly version?: string | null;
@@ -170,7 +168,6 @@ export function addSource(cloud: Switchable, at: number): string {
   return uuid;
 }
 
-/** Another spare like the first. */
 export function addSpare(cloud: Switchable, at: number): string {
   const uuid = uuidOf(1, 60 + at);
   cloud.nodes.set(uuid, {

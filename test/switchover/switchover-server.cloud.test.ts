@@ -19,7 +19,6 @@ import { withStack } from "../migrate/nova/with-stack.ts";
 
 type Body = { readonly [field: string]: unknown };
 
-/** By place among the BMCs. */
 const [SOURCE, SPARE] = [0, 1] as const;
 const NODES = [uuidOf(1, SOURCE), uuidOf(1, SPARE)] as const;
 /** Seconds between two looks of Nova, and of Ironic, at power. */
@@ -118,7 +117,6 @@ async function volumes({ ironic }: Stack): Promise<void> {
   });
 }
 
-/** A server on the source. */
 async function booted(
   stack: Stack,
   compute: Compute,

@@ -99,7 +99,6 @@ export async function cloud(engine: Engine, t: TestContext, wanted: Wanted = {})
       const held = await nova.db("instances").where({ host }).orWhereNotNull("task_state");
       return nodes.length + held.length;
     },
-    /** Whether agents said this. */
     says: async (words: RegExp) => said.some((line) => words.test(line)),
     lease: async (host: string) => {
       const row = await bm.db("bm_service_leases").where({ host }).first();
@@ -110,7 +109,6 @@ export async function cloud(engine: Engine, t: TestContext, wanted: Wanted = {})
 
 export type Cloud = NonNullable<Awaited<ReturnType<typeof cloud>>>;
 
-/** Looks until it is so. */
 export function looksUntil(look: () => Promise<void>, isSo: () => Promise<boolean>) {
   return until(async () => {
     await look();

@@ -13,7 +13,6 @@ import type { LegacyCloud } from "./legacy-cloud.ts";
 import { moveOf, runAt } from "./legacy-cloud.ts";
 import { does } from "./legacy-does.ts";
 
-/** Whether a process is there. */
 function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0);

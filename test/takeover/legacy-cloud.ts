@@ -40,7 +40,6 @@ export interface LegacyCloud {
   readonly bm: Knex;
   readonly nova: Knex;
   readonly made: { readonly bm: TestDatabase; readonly nova: TestDatabase };
-  /** `--nova-bm-db`, `--nova-db`. */
   readonly places: readonly string[];
   /** Runs `host` or another command on the cloud's own run. */
   readonly host: (...words: readonly string[]) => Promise<Ran>;

@@ -31,7 +31,6 @@ interface Doing {
   readonly moves?: readonly LegacyMove[];
   readonly back?: boolean;
   readonly dies?: Dying;
-  /** The host whose agent it is. */
   readonly agent?: string;
 }
 

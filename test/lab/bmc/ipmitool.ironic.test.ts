@@ -172,7 +172,6 @@ async function start(
 interface Login {
   readonly user?: string;
   readonly password?: string;
-  /** Plain text. */
   readonly kg?: string;
   /** Cipher suite; the client's own choice when absent. */
   readonly suite?: number;

@@ -88,7 +88,6 @@ export interface PyghmiBmc {
   readonly password: string;
   /** Answers this completion code to Get Chassis Status so many times. */
   readonly busy?: { readonly code: number; readonly times: number };
-  /** Plain text. */
   readonly kg?: string;
 }
 

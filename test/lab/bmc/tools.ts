@@ -27,7 +27,6 @@ export function tool(name: Tool): string {
   return PYTHON;
 }
 
-/** Paths of these programs, by name. */
 export function needsTools<T extends Tool>(
   ...names: readonly T[]
 ): { readonly [name in T]: string } {

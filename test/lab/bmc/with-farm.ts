@@ -12,7 +12,6 @@ export interface Switched extends Omit<Farm, "commands"> {
   readonly others: Farm["commands"];
 }
 
-/** One BMC, ended with its test. */
 export interface Lone extends Switched {
   readonly address: string;
 }

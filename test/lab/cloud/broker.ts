@@ -16,7 +16,6 @@ const HTTP = ["HTTP/1.1 ", "GET / HTTP/1.0\r\n\r\n"] as const;
 const PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
 export interface Broker {
-  /** For oslo.messaging. */
   readonly url: string;
   /** Of its management API, with the login in it; null where that was not asked for. */
   readonly management: string | null;

@@ -7,7 +7,6 @@ export const ADMIN = "admin";
 export interface CloudPlace {
   readonly folder: string;
   readonly server: Server;
-  /** A database each. */
   readonly databases: { readonly [service in Service | "nova_api"]: string };
   readonly ports: { readonly [service in Service]: number };
   readonly password: string;

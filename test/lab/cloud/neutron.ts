@@ -35,7 +35,6 @@ export interface NeutronPlace {
 
 export interface Neutron {
   readonly url: string;
-  /** Path of its log. */
   readonly log: string;
   readonly stop: () => Promise<void>;
 }

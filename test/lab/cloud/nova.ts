@@ -31,7 +31,6 @@ export interface NovaClocks {
 export interface NovaPlace extends NovaClocks {
   readonly server: Server;
   readonly cloud: Pick<Cloud, "ports" | "authtoken">;
-  /** Of oslo.messaging. */
   readonly broker: string;
   readonly urls: { readonly [service in "placement" | "neutron" | "ironic"]: string };
   /** Folder for its schema, once made. */
@@ -49,7 +48,6 @@ export interface Nova {
   readonly url: string;
   /** A nova.conf for a nova-compute, as its operator has it: with what is not of one host. */
   readonly computeConf: (host: string, own: Sections) => string;
-  /** What runs, by name. */
   readonly processes: { readonly [name: string]: Process };
   readonly stop: () => Promise<void>;
 }

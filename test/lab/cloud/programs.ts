@@ -7,7 +7,6 @@ export const CLOUD = {
   packages: ["keystone", "nova-common", "glance-common"],
 } as const;
 
-/** Paths of the programs. */
 export interface CloudPrograms {
   readonly python: string;
   readonly keystone: string;

@@ -37,7 +37,6 @@ export async function choose(): Promise<Chosen> {
 }
 
 export interface CloudOptions {
-  /** Those that run. */
   readonly services?: readonly Service[];
   readonly chosen?: Chosen;
   /** Folder for its schemas, once made; its databases then have the services' names. */

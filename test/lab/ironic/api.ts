@@ -1,6 +1,4 @@
-/** How to reach an Ironic. */
 export interface Api {
-  /** Without a slash at its end. */
   readonly url: string;
   /** Of `admin`, with http_basic; null with noauth. */
   readonly password: string | null;

@@ -20,7 +20,6 @@ export type Fault =
 export interface Call {
   readonly method: string;
   readonly path: string;
-  /** X-Auth-Token. */
   readonly token: string | undefined;
 }
 

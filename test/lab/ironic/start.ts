@@ -19,9 +19,7 @@ export interface IronicAt extends Api {
   readonly engine: Server["engine"];
   /** Name of its database, on the lab's server of this engine. */
   readonly database: string;
-  /** Path of its log. */
   readonly log: string;
-  /** Its pxe.tftp_root. */
   readonly tftp: string;
 }
 
@@ -152,7 +150,6 @@ async function alive(at: IronicAt, daemon: Daemon, types: readonly string[]): Pr
   });
 }
 
-/** The last lines of a log. */
 function endOf(log: string): string {
   try {
     return readFileSync(log, "utf8").trimEnd().split("\n").slice(-LAST_LINES).join("\n");

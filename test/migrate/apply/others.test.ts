@@ -18,7 +18,6 @@ const MACHINE: PlannedMachine = {
 /** Of it only the engine is looked at, which says how long a batch is. */
 const identity = { engine: "mysql" } as TargetIdentity;
 
-/** Ironic with these nodes. */
 function holding(nodes: readonly string[]): Pick<Target, "identity" | "counts" | "current"> {
   return {
     identity,

@@ -19,7 +19,6 @@ const BASE: CaseRow = {
 interface Wanted {
   /** Machines, all with tenants but each tenth. */
   readonly machines: number;
-  /** Instances on other hosts. */
   readonly others?: number;
   readonly version?: number;
   readonly release?: string;

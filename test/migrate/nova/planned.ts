@@ -10,7 +10,6 @@ import { type Rows, rowsOf, sameRows } from "./rows.ts";
 /** A cloud whose bare metal is planned to go to one new host, and its flavors to new images. */
 export interface PlannedCloud extends Deployment {
   readonly before: { readonly nova: Rows; readonly ironic: Rows };
-  /** Both databases, as they are now. */
   readonly now: () => Promise<PlannedCloud["before"]>;
   readonly isAsBefore: () => Promise<void>;
   /** Rolls the run back; then it is as before. */

@@ -45,7 +45,6 @@ export interface Tenant {
 /** A real cloud with two hosts of one Ironic, and tenants on the machines of the first. */
 export interface TwoComputes {
   readonly stack: Stack;
-  /** The cell's database. */
   readonly nova: Knex;
   readonly a: Compute;
   readonly b: Compute;
@@ -65,7 +64,6 @@ export interface TwoComputes {
   readonly folder: string;
 }
 
-/** Starts it for this test alone. */
 export async function twoComputes(t: TestContext): Promise<TwoComputes> {
   const { stack, ends } = await withStack(t, { machines: MACHINES, period: 10, managed: true });
   const folder = mkdtempSync(join(tmpdir(), "n2i-hosts-"));

@@ -28,7 +28,6 @@ export interface TwoLegacy {
   readonly boot: readonly string[];
   /** How the tool logs in. */
   readonly env: { readonly [name: string]: string };
-  /** Tree of the second host. */
   readonly tree: string;
   /** Addresses that machines boot from, of the first host and the second. */
   readonly addresses: readonly [string, string];

@@ -33,7 +33,6 @@ export function refuses(code: RefusalCode, words = ""): (error: unknown) => bool
   };
 }
 
-/** Writes a plan of these lines; its path. */
 export async function writePlan(run: RunFolder, lines: readonly object[]): Promise<string> {
   const writer = await createArtefact(run, "machines.jsonl", { format: "nova2ironic/machines@1" });
   for (const line of lines) await writer.write(line);
@@ -41,7 +40,6 @@ export async function writePlan(run: RunFolder, lines: readonly object[]): Promi
   return join(run.path, "machines.jsonl");
 }
 
-/** Changes the text of a file. */
 export async function edit(path: string, change: (text: string) => string): Promise<void> {
   await writeFile(path, change(await readFile(path, "utf8")));
 }

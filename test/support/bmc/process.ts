@@ -5,7 +5,6 @@ import { fileURLToPath } from "node:url";
 import type { Control, Result } from "./control.ts";
 import type { FarmConfig } from "./farm.ts";
 
-/** A farm in a process of its own. */
 export interface FarmProcess {
   readonly pid: number;
   /** @throws Error with what the farm says against it */

@@ -26,7 +26,6 @@ export const MACHINE: WholeNode = {
   targets: [{ uuid: "t", volume_type: "iscsi", boot_index: 0, volume_id: "v" }],
 };
 
-/** A spare of the same hardware. */
 export const SPARE: WholeNode = {
   ...MACHINE,
   ...{ uuid: "11111111-0000-4000-8000-000000000002", name: "s-1", connectors: [], targets: [] },

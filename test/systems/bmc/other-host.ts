@@ -15,9 +15,7 @@ const BIN = resolve("test/support/bin");
 /** A host of virtual machines as test/support/bin/ssh finds it. */
 export interface OtherHost {
   readonly folder: string;
-  /** What to start as ssh. */
   readonly ssh: string;
-  /** A key file the host lets in. */
   readonly key: string;
   readonly set: (file: string, text: string) => void;
   /** The lines of a file; none when nobody wrote it. */

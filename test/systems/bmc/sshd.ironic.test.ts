@@ -21,7 +21,6 @@ interface RealHost {
   readonly ssh: string;
   readonly key: string;
   readonly folder: string;
-  /** What sshd logged. */
   readonly log: () => string;
   /** Makes it the known key of the host, or no key at all. */
   readonly know: (which: "its own" | "another" | null) => void;

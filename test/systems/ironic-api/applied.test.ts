@@ -88,7 +88,6 @@ function tenants(): Case {
   };
 }
 
-/** Loads them over REST. */
 async function loaded(t: TestContext) {
   const ironic = await livingIronic(t);
   const { at, target } = await planOverRest(t, ironic.url, tenants());

@@ -9,7 +9,6 @@ import { applied, verified } from "../../support/stages.ts";
 
 const MACHINES = 24;
 
-/** Loads a fleet. */
 async function loaded(work: (at: Workplace) => Promise<void>): Promise<void> {
   await withCase(fleet(MACHINES), async (at) => {
     await planned(at);

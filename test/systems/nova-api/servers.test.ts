@@ -84,10 +84,8 @@ function become(servers: readonly Server[], status: string): void {
 const statuses = (all: readonly ({ readonly status: string } | null)[]) =>
   all.map((one) => one?.status ?? null);
 
-/** Of servers that were asked for. */
 const made = (servers: readonly Server[]) => servers.map(({ id }) => ({ id }));
 
-/** Questions about one server alone. */
 const alone = (calls: readonly string[]) => calls.filter((call) => /^GET \/servers\/s-/.test(call));
 
 test("a server is waited for until it is built, whatever Nova made of its power since", async (t) => {

@@ -168,7 +168,6 @@ for (const engine of engines())
     assert.equal(written, 2);
   });
 
-/** Adds an extra spec to a flavor. */
 function addition(flavor: number): NovaStep {
   const key = { instance_type_id: flavor, key: "resources:VCPU", deleted: 0 };
   return {

@@ -82,10 +82,8 @@ function fileOf(t: TestContext): (cloud: object, env?: object) => Settings {
   };
 }
 
-/** How one setting may be written. */
 interface Spelled {
   readonly value: string;
-  /** Older names of it. */
   readonly older?: readonly string[];
   /** It is an option of a login, and may stand in `auth`. */
   readonly auth?: true;

@@ -41,7 +41,6 @@ export async function contend(t: TestContext, urls: readonly string[], rounds: n
   }
 }
 
-/** A nova_bm with a few machines. */
 export async function novaBm(
   engine: Engine,
   t: TestContext,
@@ -52,7 +51,6 @@ export async function novaBm(
   return made;
 }
 
-/** The tool's own connection to it. */
 export function opened(
   url: string,
   t: Pick<TestContext, "after">,

@@ -14,7 +14,6 @@ import { onlyUnderLock } from "../../support/under-lock.ts";
 
 /** A run with a plan, and a backup of Ironic's database, restored under another name. */
 export interface Rehearsing extends Deployment {
-  /** The command, with the copy. */
   readonly words: readonly string[];
   readonly copy: TestDatabase;
   /** All rows of all tables of Ironic's database. */

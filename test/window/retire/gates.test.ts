@@ -70,7 +70,6 @@ test("where the plan has Nova, retire without Nova does not hold", async (t) => 
   assert.match((await runs(0, [...words, "-q"])).out, /^DROP TABLE migrate_version;$/m);
 });
 
-/** Without line breaks. */
 function plain(text: string): string {
   return text.replaceAll(/\s+/g, " ");
 }

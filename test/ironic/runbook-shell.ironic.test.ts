@@ -27,6 +27,8 @@ const RUN = [
   "rsync",
   "openstack image create",
   "conductor-1.patch",
+  "ironic-compute.patch",
+  "scheduler.patch",
 ];
 
 test("what the runbook has typed to a shell is run by a test, but for what starts and stops services", () => {
@@ -100,17 +102,36 @@ test("the runbook's lines copy the boot files of each host", (t) => {
   }
 });
 
-test("the runbook's lines patch a conductor's ironic.conf and its copy, and restore both", (t) => {
+/** A folder with the program for this release, and the PATH to it and to patch(1). */
+function withProgram(t: TestContext, release: string) {
   const folder = privateFolder(t);
-  const program = join(folder, "nova2ironic");
   const main = join(packageRoot(), "dist/src/cli/main.js");
   // Settings to change are exit 2.
-  const runs = `${process.execPath} ${main} "$@" --ironic-release 2023.1 || [ $? -eq 2 ]`;
-  writeFileSync(program, `#!/bin/sh\n${runs}\n`, { mode: 0o700 });
+  const runs = `${process.execPath} ${main} "$@" --ironic-release ${release} || [ $? -eq 2 ]`;
+  writeFileSync(join(folder, "nova2ironic"), `#!/bin/sh\n${runs}\n`, { mode: 0o700 });
+  return { folder, PATH: `${folder}:${dirname(tool("patch"))}:${process.env.PATH}` };
+}
+
+test("the runbook's lines make patches for nova-compute and nova-scheduler", (t) => {
+  const { folder, PATH } = withProgram(t, "queens");
+  for (const [name, setting] of [
+    ["ironic-compute", /^compute_driver = ironic/m],
+    ["scheduler", /^host_manager = ironic_host_manager$/m],
+  ] as const) {
+    const file = join(folder, `${name}.conf`);
+    writeFileSync(file, "[DEFAULT]\ncompute_driver = nova.virt.baremetal.driver.BareMetalDriver\n");
+    for (const line of linesWith(`${name}.patch`))
+      typed(folder, line.replace(`/root/confs/${name}.conf`, file), { PATH });
+    typed(folder, `patch ${file} < ${name}.patch`, { PATH });
+    assert.match(readFileSync(file, "utf8"), setting, name);
+  }
+});
+
+test("the runbook's lines patch a conductor's ironic.conf and its copy, and restore both", (t) => {
+  const { folder, PATH } = withProgram(t, "2023.1");
   const [copy, own] = ["copy.conf", "own.conf"].map((name) => join(folder, name));
   const conf = "[conductor]\nperiodic_max_workers = 8\n";
   for (const file of [copy, own]) writeFileSync(file ?? "", conf);
-  const PATH = `${folder}:${dirname(tool("patch"))}:${process.env.PATH}`;
   const contents = () => [copy, own].map((file) => readFileSync(file ?? "", "utf8"));
   const lines = linesWith("conductor-1.patch");
   for (const line of lines) {

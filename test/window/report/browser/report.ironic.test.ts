@@ -98,6 +98,8 @@ test("machines are found by a word, a verdict, a finding, and page by page", asy
     `1 to 50 of ${MACHINES / 7} machines that match (${MACHINES} in all)`,
   );
   await page.locator("#findings + .wide a", { hasText: "N2I-D600" }).click();
+  // The page follows the link's fragment in an event of its own, after the click.
+  await page.waitForFunction("document.querySelector('#by-finding').value !== '*'");
   assert.equal(await page.inputValue("#by-finding"), "N2I-D600");
   assert.equal(await page.inputValue("#by-verdict"), "*");
   assert.match((await count.textContent()) ?? "", new RegExp(`of ${(MACHINES / 7) * 2} machines`));

@@ -8,7 +8,7 @@ import { parseDocument, readDocument } from "../run/files/yaml-file.ts";
 const MOST = 100_000;
 const TOLD = 20;
 
-/** Fields of a machine in YAML, or CSV columns besides `metadata.KEY`. */
+/** Fields of a machine in YAML. A CSV file has them as columns, and also `metadata.KEY` columns. */
 const MEMBERS = ["node", "name", "description", "availability_zone"] as const;
 const METADATA = "metadata.";
 

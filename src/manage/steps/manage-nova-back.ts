@@ -108,7 +108,7 @@ function isServing(change: ManageChange, { record }: SeenServer, now: JsonObject
 
 /** Whether to restore its ports. Not if the node has another server or was torn down. */
 function wantsPorts(change: ManageChange, now: JsonObject): boolean {
-  return !isMade(change) || !isForeign(change, now) || nobodyOn(now) === null;
+  return !isMade(change) || !isForeign(change, now) || reasonNotFree(now) === null;
 }
 
 /** After completion, an unbound port is the user's choice. */
@@ -167,10 +167,10 @@ function whysOf(why: string | null, stays: readonly string[]): string | null {
 
 function notBack(before: JsonObject, now: JsonObject): string | null {
   const other = [...notAsBefore(before, now), ...infoChanges(before, now, true)];
-  return nobodyOn(now) ?? (other.length === 0 ? null : other.join(", "));
+  return reasonNotFree(now) ?? (other.length === 0 ? null : other.join(", "));
 }
 
-function nobodyOn({ provision_state: state, instance_uuid: instance = null }: JsonObject) {
+function reasonNotFree({ provision_state: state, instance_uuid: instance = null }: JsonObject) {
   if (state !== "active") return `it is ${String(state)}, not active`;
   return instance === null ? null : `it has instance ${String(instance)}`;
 }
@@ -234,7 +234,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
   }
   const may = async (now: JsonObject): Promise<string | null> => {
     const late = await byWord(hands, at);
-    return late === null ? nobodyOn(now) : (unsure(late) ?? `server ${late.id} still exists`);
+    return late === null ? reasonNotFree(now) : (unsure(late) ?? `server ${late.id} still exists`);
   };
   const other = await hardware.swap(id, before, { reason, exact: true, may });
   return other === null ? null : staysFake(at, other);

@@ -18,7 +18,7 @@ interface Making {
 /**
  * Applies the rules to one machine or interface. The first value of a field is kept. Plain columns
  * without a value are NULL, so that verify detects later changes.
- * @param place shown with findings: `bm_nodes.id=9`
+ * @param where shown with findings: `bm_nodes.id=9`
  */
 export function makeRecord(
   resource: Resource,

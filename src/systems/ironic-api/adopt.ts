@@ -174,8 +174,7 @@ const DECIDING = [
 ];
 
 /**
- * Each step depends only on the node's current state, whoever performed earlier ones. Stops if an
- * accepted change has no effect.
+ * Each step depends only on the node's current state. Stops if an accepted change has no effect.
  *
  * @param seen called with each state that was read
  * @returns null, or the reason for the failure

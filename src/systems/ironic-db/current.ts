@@ -89,8 +89,8 @@ export async function readCurrent(ironic: Ironic, on: Knex, wanted: Claims): Pro
 }
 
 /**
- * Locks before the first unlocked read, so later reads are consistent: nobody can add to a locked
- * node.
+ * Locks the nodes before the first unlocked read. Other transactions cannot add rows to a locked
+ * node, so later reads are consistent.
  */
 export async function readRows(
   ironic: Ironic,

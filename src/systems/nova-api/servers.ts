@@ -259,7 +259,7 @@ async function remove(at: At, id: string, may: May): Promise<string | null> {
   const path = `/servers/${id}`;
   const why = await ended(at, id, { method: "DELETE", path }, may);
   if (why !== KEPT) return why;
-  // At the end of the interval nova-compute would tear down the node, whoever uses it then.
+  // At the end of the interval, nova-compute would tear down the node, even if it is in use again.
   const force = { method: "POST", path: `${path}/action`, body: { forceDelete: null } } as const;
   return ended(at, id, force, may);
 }

@@ -52,7 +52,7 @@ export function placed(
       const now = placedOf(body);
       if (now === null) return { why: `this login does not see binding:host_id of port ${id}` };
       if (now.device_id !== device)
-        return { why: `port ${id} belongs to ${now.device_id || "nobody"} now` };
+        return { why: `port ${id} now belongs to ${now.device_id || "no device"}` };
       revision = objectOf(body).revision_number;
       return samePlace(now, to) ? "made" : "open";
     },

@@ -108,9 +108,7 @@ async function restore(
         JSON.stringify(now[name] ?? null) === JSON.stringify(value);
       const device = String(now.device_id ?? "");
       if (!devices.includes(device))
-        return {
-          why: `port ${id} belongs to ${String(now.device_owner) || "device"} ${device || "nobody"} now`,
-        };
+        return { why: `port ${id} belongs to ${holder(now.device_owner, device)} now` };
       revision = now.revision_number;
       return Object.entries(fields).every(isAs) ? "made" : "open";
     },
@@ -178,8 +176,7 @@ async function bind(
     if (is({ device_id, device_owner })) return "made";
     if (from.some(is)) return "open";
     taken = true;
-    const { device_owner: owner, device_id: device } = now;
-    return { why: `port ${id} belongs to ${owner || "device"} ${device || "nobody"}` };
+    return { why: `port ${id} belongs to ${holder(now.device_owner, now.device_id)}` };
   };
   let denied = false;
   const call = async (): Promise<Answer> => {
@@ -189,6 +186,10 @@ async function bind(
   };
   const why = await shown(session, `PUT of port ${id}`, look, call, rights.isPorts);
   return why === null ? null : { why, taken, denied };
+}
+
+function holder(owner: unknown, device: string): string {
+  return device === "" ? "no device" : `${String(owner ?? "") || "device"} ${device}`;
 }
 
 function hasNext(links: unknown): boolean {

@@ -153,7 +153,7 @@ function lookingAt(
 
 function filesIn(trees: LegacyTrees, looked: Looked, images: BootImages | null): LegacyFiles {
   const fetch: BootImages["fetch"] = (image) => {
-    if (images === null) throw new Error(`nobody asked Glance for ${image.id}`);
+    if (images === null) throw new Error(`Glance has no reading of ${image.id}`);
     return images.fetch(image);
   };
   return {
@@ -162,7 +162,7 @@ function filesIn(trees: LegacyTrees, looked: Looked, images: BootImages | null):
       const { uuid: instance = "", host = old } = tenant ?? {};
       const machine = { id, uuid, instance, hosts: [old, host] };
       const look = (await looked([machine], trees)).get(id);
-      if (look === undefined) throw new Error(`nobody looked at ${uuid}`);
+      if (look === undefined) throw new Error(`no reading of ${uuid}`);
       return look;
     },
     bring: (look) =>

@@ -103,7 +103,7 @@ function partOf(
       await begin(observed(position));
       const written = await guard.write(id, seen, change);
       if (written === "done") return { ...position, is: "after" };
-      if (written === "again") return { ...position, ...waitsFor("somebody") };
+      if (written === "again") return { ...position, ...waitsFor("another process") };
       const trouble = { state: "failed", why: written.why, fix: AGAIN } as const;
       return { ...position, is: "other", trouble };
     },

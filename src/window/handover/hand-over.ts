@@ -107,11 +107,11 @@ export function handOverPart(
     seen: ObservedNode | undefined,
     watched: boolean,
   ): HandOverPosition => {
-    const nobody = health.nobody(row);
-    const judged = judge(row, seen, nobody);
+    const noConductor = health.reasonNoConductor(row);
+    const judged = judge(row, seen, noConductor);
     const { state } = judged;
     if (state !== "waiting" && state !== "staged") return ended(id, judged);
-    if (watched && nobody !== null) return ended(id, without(nobody, "failed"));
+    if (watched && noConductor !== null) return ended(id, without(noConductor, "failed"));
     if (state === "waiting") waits(id, row);
     return { is: state === "staged" ? "before" : "partway", judged, log: [] };
   };
@@ -144,8 +144,8 @@ export function handOverPart(
     },
     async perform({ id, node }, position, begin) {
       if (underWay.size === 0) await inspect();
-      const nobody = health.nobody(node.row);
-      if (nobody !== null) return ended(id, without(nobody, "staged"));
+      const noConductor = health.reasonNoConductor(node.row);
+      if (noConductor !== null) return ended(id, without(noConductor, "staged"));
       await begin();
       waits(id, node.row);
       // If a conductor has reserved it, nothing changed, and the watch tries again.

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { preflight } from "../../../src/migrate/plan/rules/preflight.ts";
 import type { Transformed } from "../../../src/migrate/transform/transform.ts";
 import type { EnabledInterface, Service } from "../../../src/model/ironic/service.ts";
-import { nobody } from "../../../src/window/handover/rules/successors.ts";
+import { reasonNoConductor } from "../../../src/window/handover/rules/successors.ts";
 
 const deploy = (hostname: string | null, name: string): EnabledInterface => ({
   ...{ hostname, driver: "ipmi" },
@@ -24,11 +24,11 @@ const row = { uuid: "u1", driver: "ipmi", conductor_group: "rack7", deploy_inter
 test("an interface counts as enabled where a conductor that could take the machine has it", () => {
   const elsewhere = service(deploy("old", "iscsi"), deploy("rack", "direct"));
   assert.match(
-    nobody(elsewhere, row) ?? "",
+    reasonNoConductor(elsewhere, row) ?? "",
     /group "rack7" that is alive enables deploy_interface/,
   );
-  assert.equal(nobody(service(deploy("rack", "iscsi")), row), null);
-  assert.equal(nobody(service(deploy(null, "iscsi")), row), null);
+  assert.equal(reasonNoConductor(service(deploy("rack", "iscsi")), row), null);
+  assert.equal(reasonNoConductor(service(deploy(null, "iscsi")), row), null);
 });
 
 test("plan blocks a machine whose interface only a conductor of another group enables", () => {

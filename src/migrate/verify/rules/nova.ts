@@ -44,7 +44,7 @@ export interface NovaComparison {
 /**
  * Compares every changed row of Nova, and the instance, hypervisor and resource provider of every
  * loaded machine.
- * @param how whether validated rows are returned, and the machines that were used since
+ * @param options.all whether to return validated rows. `used` has the machines used since the load
  */
 export function compareNova(
   { rows, tenants, placesOf, hypervisors, allocatedOf }: NovaNow,

@@ -29,7 +29,7 @@ export function legacyPart(
       const now = await hands.look(machines.map(({ move }) => move));
       return machines.map((machine, at) => {
         const seen = now[at];
-        if (seen === undefined) throw new Error(`nobody looked at ${machine.id}`);
+        if (seen === undefined) throw new Error(`no reading of ${machine.id}`);
         const position = standing(wayOf(machine), seen);
         // Boot files and ports are restored after the rows.
         const more = machine.files !== null || machine.ports.length > 0;
@@ -62,7 +62,7 @@ async function drive(
   const { move, goal } = way;
   const look = async (): Promise<LegacyNow> => {
     const [now] = await hands.look([move]);
-    if (now === undefined) throw new Error(`nobody looked at ${move.uuid}`);
+    if (now === undefined) throw new Error(`no reading of ${move.uuid}`);
     return now;
   };
   const first = await look();

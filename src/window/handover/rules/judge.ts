@@ -14,14 +14,14 @@ import { BRING } from "./successors.ts";
  * conductor. If that conductor is down, another one will take it over. For any other machine, a
  * suitable live conductor is sufficient. Errors of a conductor after the take-over are reported,
  * but are not failures.
- * @param nobody the reason why no live conductor is suitable. Null: one is
+ * @param noConductor the reason why no live conductor is suitable, or null
  * @source facts/ironic.md 0.9, 2.2: a take-over that fails leaves last_error alone and is tried
  * again
  */
 export function judge(
   planned: Row,
   observed: ObservedNode | undefined,
-  nobody: string | null = null,
+  noConductor: string | null = null,
 ): Judged {
   if (observed === undefined)
     return judged("missing", "no such node in Ironic", "Run verify, then apply again.");
@@ -35,7 +35,7 @@ export function judge(
       "A conductor that cannot read the power does this: ask with power --node; else ask who did.",
     );
   const used = planned.provision_state === "active";
-  const gone = used ? lost(taker) : nobody;
+  const gone = used ? lost(taker) : noConductor;
   const taken = gone === null && (!used || taker !== null);
   // Reservations after a take-over are normal for a conductor.
   if (taken) return settled(planned, observed);

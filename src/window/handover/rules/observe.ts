@@ -2,7 +2,7 @@ import type { Handover, HandoverState, Judged, Trouble } from "../../../model/ha
 import type { Row } from "../../../model/machine.ts";
 import type { TargetDoc } from "../../../model/mapping.ts";
 import { judge, type PlannedNode } from "./judge.ts";
-import { nobody } from "./successors.ts";
+import { reasonNoConductor } from "./successors.ts";
 
 type ByState = { [state in HandoverState]: number };
 
@@ -38,7 +38,7 @@ export async function* observe(
     const lacking = await lacks(batch);
     for (const { uuid, bm_node_id, row } of batch) {
       const observed = seen.get(uuid);
-      const stands = judge(row, observed, nobody(service, row));
+      const stands = judge(row, observed, reasonNoConductor(service, row));
       const judged = judgeFields(stands, lacking.get(uuid) ?? []);
       tally[judged.state] += 1;
       if (judged.state === "done" && observed?.power_state == null) tally.powerUnknown += 1;

@@ -16,7 +16,7 @@ export const BRING =
  * not enabled would stop the take-over of all machines, so this machine is not released.
  * @source facts/ironic.md 1.5: a conductor serves its group alone
  */
-export function nobody({ conductors, interfaces }: Takers, row: Row): string | null {
+export function reasonNoConductor({ conductors, interfaces }: Takers, row: Row): string | null {
   const driver = String(row.driver);
   const group = groupOf(row);
   const where = group === "" ? "" : ` of group ${JSON.stringify(row.conductor_group)}`;
@@ -62,7 +62,7 @@ export interface ConductorHealth {
     readonly has: (uuid: string) => boolean;
   }) => Promise<readonly string[]>;
   /** The reason why no conductor would take a machine over, from the last reading. */
-  readonly nobody: (row: Row) => string | null;
+  readonly reasonNoConductor: (row: Row) => string | null;
   /** Number of live conductors that would take over one of these machines. */
   readonly living: (rows: Iterable<Row>) => number;
   /** Returns the log lines about a machine, and forgets them. */
@@ -74,7 +74,7 @@ export interface Log {
   readonly read: () => Promise<readonly string[]>;
 }
 
-/** Reads once at the start, for `nobody`. */
+/** Reads once at the start, for `reasonNoConductor`. */
 export async function createConductorHealth(
   handover: Pick<Handover, "service">,
   logs: readonly Log[],
@@ -91,7 +91,7 @@ export async function createConductorHealth(
           news.push(`take-over of all machines fails: ${line}`);
       return news;
     },
-    nobody: (row) => nobody(service, row),
+    reasonNoConductor: (row) => reasonNoConductor(service, row),
     living(rows) {
       const all = [...rows];
       return service.conductors.filter(

@@ -18,13 +18,13 @@ interface Making {
 /**
  * Applies the rules to one machine or interface. The first value of a field is kept. Plain columns
  * without a value are NULL, so that verify detects later changes.
- * @param where shown with findings: `bm_nodes.id=9`
+ * @param source shown with findings: `bm_nodes.id=9`
  */
 export function makeRecord(
   resource: Resource,
   { rules, plain, columns, shapes }: SettledRules,
   sources: RuleSources,
-  where: string,
+  source: string,
 ): Made {
   const values = new Array<Json | undefined>(columns.length).fill(undefined);
   const making: Making = { values, order: [] };
@@ -34,10 +34,10 @@ export function makeRecord(
     const applied = applyRule(rule, sources);
     if (applied === null) {
       if (rule.missing !== null && !isSet(values[rule.column], rule.inner))
-        findings = [...findings, finding(rule.missing, where, `no value for ${rule.to}`)];
+        findings = [...findings, finding(rule.missing, source, `no value for ${rule.to}`)];
     } else if ("fault" in applied) {
       if (!isSet(values[rule.column], rule.inner))
-        findings = [...findings, finding("N2I-D303", `${where} ${applied.source}`, applied.fault)];
+        findings = [...findings, finding("N2I-D303", `${source} ${applied.source}`, applied.fault)];
     } else {
       // An empty text with warnings means that no part of the value is valid, so the field is
       // omitted.
@@ -46,7 +46,7 @@ export function makeRecord(
         continue;
       if (isLeft) origins.push(applied.origin);
       for (const [code, text] of applied.warnings ?? NO_WARNINGS)
-        findings = [...findings, finding(code, `${where} ${rule.to}`, text)];
+        findings = [...findings, finding(code, `${source} ${rule.to}`, text)];
     }
   }
   for (const column of plain) if (values[column] === undefined) begin(making, column, null);

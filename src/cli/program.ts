@@ -23,12 +23,7 @@ import { onLost } from "./print/out.ts";
 import { checkExitName } from "./views/checks.ts";
 import { exitName, isCode } from "./views/explain.ts";
 
-/**
- * yargs prints help, version and completion to the process itself, and ends it.
- *
- * @param stalled rejects when the process has nothing to wait for
- * @returns the exit status
- */
+/** @param stalled rejects when the process has nothing to wait for @returns the exit status */
 export function run(world: Io, stalled?: Promise<never>): Promise<number> {
   return within(world, { tell: aside, wait: waiting, onInterrupt }, async () => {
     /** `check` has the exit statuses of nova-status. */
@@ -62,8 +57,6 @@ async function work(world: Io): Promise<void> {
   await lost();
 }
 
-const HELP: readonly string[] = ["-h", "--help"];
-
 /** Completes the command line: `help plan` is `plan --help`. Null if nothing remains to run. */
 async function asked(words: readonly string[]): Promise<readonly string[] | null> {
   const [first, ...rest] = words;
@@ -72,8 +65,7 @@ async function asked(words: readonly string[]): Promise<readonly string[] | null
   if (topic === "help" && actionsOf(first).length > 0)
     return asked(["help", first, ...rest.slice(1)]);
   if (first !== "help") return words;
-  // Further arguments are ignored.
-  if (topic === undefined || HELP.includes(topic)) return ["--help"];
+  if (topic === undefined || ["-h", "--help"].includes(topic)) return ["--help"];
   const found = commandIn(rest);
   if (found === topic && rest[1]?.startsWith("-") === false) checkAction(topic, rest.slice(1));
   if (found !== null) return [...found.split(" "), "--help"];
@@ -100,9 +92,14 @@ async function command(words: readonly string[]): Promise<void> {
       "greedy-arrays": false,
     });
   keepNoHelp(program);
-  let isRun = false;
+  let isDone = words.includes("--get-yargs-completions");
+  // With a callback, yargs neither prints help and version itself nor ends the process. Completions need it.
+  const print = (_error: unknown, _args: unknown, text: string): void => {
+    if (text !== "") io().stdout.write(`${text}\n`);
+    isDone ||= text !== "";
+  };
   await addCommands(program, () => {
-    isRun = true;
+    isDone = true;
   })
     .epilogue(`Manual: nova2ironic help TOPIC, which is one of\n  ${topics().join(", ")}`)
     .demandCommand(1, NO_COMMAND)
@@ -115,16 +112,15 @@ async function command(words: readonly string[]): Promise<void> {
     .hide("version")
     .fail((message, error) => usage(message, error))
     .wrap(Math.min(100, io().stdout.columns || 100))
-    .parseAsync()
+    .parseAsync([...words], {}, isDone ? undefined : print)
     // After an asynchronous step, yargs throws instead of calling `fail`.
     .catch((error: unknown) => usage(null, error as Error));
   // For `-- host list`, yargs does not recognize the command.
-  if (!isRun && !words.includes("--get-yargs-completions")) usage(NO_COMMAND, undefined);
+  if (!isDone) usage(NO_COMMAND, undefined);
 }
 
-/** yargs renders the unused help of each command that it runs, which takes 30 ms or more. */
+/** yargs 18 renders the unused help of each command that it runs, which takes 30 ms or more. */
 function keepNoHelp(program: object): void {
-  // Internal in yargs 18, not in its types.
   const { getInternalMethods } = program as {
     getInternalMethods: () => { getUsageInstance: () => { cacheHelpMessage: () => void } };
   };
@@ -203,7 +199,7 @@ function declarationOf(name: string): string {
 
 /** Refuses two values for an option that accepts one. */
 function checkRepeated(program: object, given: { readonly [option: string]: unknown }): true {
-  // Internal in yargs 18, not in its types. The options that may be repeated.
+  // The options that may be repeated: internal in yargs 18.
   const { getOptions } = program as { getOptions: () => { readonly array: readonly string[] } };
   const lists = new Set(getOptions.call(program).array);
   for (const [option, value] of Object.entries(given)) {

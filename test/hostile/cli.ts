@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { program } from "../../src/run/files/package-root.ts";
 import { batchesHere } from "../support/batches.ts";
-import { isCommand, type Ran, runHere, runOnTerminal } from "../support/in-process.ts";
+import { type Ran, runHere, runOnTerminal } from "../support/in-process.ts";
 
 export type { Ran } from "../support/in-process.ts";
 
@@ -135,8 +135,7 @@ const OF_PROCESS = /^(HOME|PATH|TMPDIR|TZ|LANG|LC_.*|TERM|NODE_.*|NOVA2IRONIC_.*
 export function run(words: readonly string[], options: Options = {}): Promise<Ran> {
   const { bare = false, env = {}, ...process } = options;
   const own = !Object.keys(env).some((name) => OF_PROCESS.test(name));
-  if (Object.keys(process).length > 0 || !own || !isCommand(words))
-    return start(words, options).ended;
+  if (Object.keys(process).length > 0 || !own) return start(words, options).ended;
   return runHere(bare ? words : leavingNova(words), env);
 }
 

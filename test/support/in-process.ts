@@ -10,14 +10,6 @@ export interface Ran {
   readonly err: string;
 }
 
-/** What yargs prints by itself, and ends the process. */
-const ENDS = /^(--help|-h|--version|--get-yargs-completions|completion|help)$/;
-
-/** Whether a command line can be run without a process of its own. */
-export function isCommand(words: readonly string[]): boolean {
-  return words.length > 0 && !words.some((word) => ENDS.test(word));
-}
-
 let [under, before] = [0, 0];
 
 type Heard = (text: string | Uint8Array) => void;

@@ -72,7 +72,6 @@ function handsOf({ quiet, json, progressInterval, yes, config, without }: RunArg
   };
 }
 
-/** Commands of two words, by the first. */
 const GROUPS: { readonly [group: string]: string } = {
   host: "Move machines between compute hosts, and take over the machines of a dead host",
   node: "Create server records for running machines, list spares, and move an instance to a spare",
@@ -126,8 +125,7 @@ const COMMANDS: readonly Command[] = [
 
 /** The options that have their default value, which yargs' types do not declare. */
 function usualOf(yargs: Argv): object {
-  const { parsed } = yargs as unknown as { parsed: { readonly defaulted: object } | false };
-  return parsed === false ? {} : parsed.defaulted;
+  return (yargs as unknown as { parsed: { defaulted?: object } }).parsed.defaulted ?? {};
 }
 
 function logged({ serves }: Declared, args: { readonly [name: string]: unknown }): void {
@@ -191,20 +189,26 @@ function addCommand(to: Argv, [options, work]: Command, words: string, begin: ()
   return to.command({
     command: words,
     describe: options.describe,
-    builder: (yargs) =>
-      declare(yargs.group([], "Options:"), options, { every: everyCommand, hide: !isCompleting() })
-        .middleware(() => checkNames(options), true)
-        .middleware((args) => addConnections(args, options, usualOf(yargs)), true)
-        .middleware((args) => checkTogether(options, args), true)
-        .middleware((args) => checkColumnOptions(options, args))
-        // yargs has accepted the command line, so its --run is valid.
-        .middleware((args) => logged(options, args)),
+    builder(yargs, isHelp = false) {
+      const common = { every: everyCommand, hide: !isCompleting() };
+      const own = declare(yargs.group([], "Options:"), options, common);
+      // yargs runs middlewares for help as well.
+      if (isHelp) return own;
+      return (
+        own
+          .middleware(() => checkNames(options), true)
+          .middleware((args) => addConnections(args, options, usualOf(yargs)), true)
+          .middleware((args) => checkTogether(options, args), true)
+          .middleware((args) => checkColumnOptions(options, args))
+          // yargs has accepted the command line, so its --run is valid.
+          .middleware((args) => logged(options, args))
+      );
+    },
     async handler(args) {
       begin();
       const run = await work();
       if (typeof args.dbTimeout === "number") setDatabaseTimeout(args.dbTimeout);
       verbosely(args, nameOf(options));
-      // A command without lists prints text.
       await run({ format: "table", ...args } as never, to);
       const text = args.verbose === true ? tookText() : null;
       if (text !== null) aside(text);

@@ -207,11 +207,11 @@ test("a client's certificate adopts, and one of the server's that changes amid t
   const proxy = await faultyProxy(ironic.url, t, good, readFileSync(ca.file));
   const own = ca.signs("DNS:mover", 1);
   const file = (name: string, text: Buffer): string => {
-    writeFileSync(join(folder, name), text, { mode: 0o600 });
-    return `~/${name}`;
+    const path = join(folder, name);
+    writeFileSync(path, text, { mode: 0o600 });
+    return path;
   };
   const env = {
-    HOME: folder,
     OS_CACERT: ca.file,
     OS_CERT: file("mover.pem", own.cert),
     OS_KEY: file("mover.key", own.key),
@@ -222,7 +222,8 @@ test("a client's certificate adopts, and one of the server's that changes amid t
     runs(status, [...words, ...at], { env });
   const written = await writeCase(freeMachines(3), folder);
   await does(0, "extract", ...written.extract);
-  await does(0, "plan", "--via", "rest", ...written.plan);
+  const ofHome = { ...env, HOME: folder, OS_CERT: "~/mover.pem" };
+  await runs(0, ["plan", "--via", "rest", ...written.plan, ...at], { env: ofHome });
   let ports = 0;
   proxy.use(({ method, path }) => {
     if (`${method} ${path}` !== "POST /v1/ports") return null;

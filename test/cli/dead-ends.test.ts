@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { appendFileSync } from "node:fs";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import { assertRefusal, MAIN, run, runs } from "../hostile/cli.ts";
+import { test } from "node:test";
+import { run, runs } from "../hostile/cli.ts";
 import { deployFiles, extractAndPlan, privateFolder } from "../hostile/deployment.ts";
 import { SITE, SMALL } from "../hostile/fleet.ts";
+import { runHere } from "../support/in-process.ts";
 
 async function nextOf(at: readonly string[]): Promise<string> {
   return (await runs(0, ["status", ...at])).err;
@@ -73,38 +73,16 @@ test("after a verify that finds nothing, status goes on; what is done then makes
   );
 });
 
-/** The program in a new folder, after a line of shell. */
-function inFolder(t: TestContext, shell: string, ...words: readonly string[]) {
-  const folder = privateFolder(t);
-  const script = `cd "$1" && ${shell} && shift && exec "$@"`;
-  const argv = ["-c", script, "sh", folder, process.execPath, MAIN, ...words];
-  const { status, stdout, stderr } = spawnSync("/bin/sh", argv, { encoding: "utf8" });
-  return { status, out: stdout, err: stderr };
-}
-
-test("a run.json that is foreign or damaged leaves the short help, and a line about it", (t) => {
+test("a run.json that is foreign or damaged leaves the short help, and a line about it", async (t) => {
   for (const content of ["{}", "x"]) {
-    const ran = inFolder(t, `echo '${content}' > run.json`);
+    const folder = privateFolder(t);
+    writeFileSync(join(folder, "run.json"), content);
+    const ran = await runHere([], {}, { cwd: () => folder });
     assert.equal(ran.status, 0, ran.err);
     assert.match(ran.out, /^Try it +nova2ironic demo$/m);
     assert.match(
       ran.err,
       /^Ignored: \S+run\.json is not .* \(N2I-E113\)\. If .*status --run \. .*\n$/,
-    );
-  }
-});
-
-test("a deleted working directory is one error with a next step", (t) => {
-  for (const words of [[], ["status", "--run", "m1"], ["explain", "N2I-E110"]]) {
-    const ran = inFolder(t, 'rmdir "$PWD"', ...words);
-    assertRefusal(
-      { ...ran, status: ran.status ?? -1 },
-      ...([
-        64,
-        "N2I-E110",
-        /working directory does not exist/,
-        /^Fix: Change to a folder/m,
-      ] as const),
     );
   }
 });

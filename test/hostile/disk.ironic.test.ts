@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { copyFolder } from "../support/copy-folder.ts";
 import { smallDisk } from "../support/small-disk.ts";
-import { refused, run, runs, start } from "./cli.ts";
-import { deployFiles } from "./deployment.ts";
+import { assertRefusal, MAIN, refused, run, runs, start } from "./cli.ts";
+import { deployFiles, privateFolder } from "./deployment.ts";
 import { digest, digests, treeOf } from "./digest.ts";
 import { SITE, SMALL, tenant } from "./fleet.ts";
 import { plannedWhole, writing } from "./whole.ts";
@@ -141,4 +141,15 @@ test("on a full disk boot, release and Nova's part of apply begin nothing, and w
   await runs(0, [...boot, "--undo"]);
   await runs(0, rollback);
   assert.deepEqual([await digests(made), made.trees()], before);
+});
+
+test("a deleted working directory is one error with a next step", (t) => {
+  for (const words of [[], ["status", "--run", "m1"], ["explain", "N2I-E110"]]) {
+    const script = 'cd "$1" && rmdir "$1" && shift && exec "$@"';
+    const argv = ["-c", script, "sh", privateFolder(t), process.execPath, MAIN, ...words];
+    const { status, stdout, stderr } = spawnSync("/bin/sh", argv, { encoding: "utf8" });
+    const ran = { status: status ?? -1, out: stdout, err: stderr };
+    const text = [/working directory does not exist/, /^Fix: Change to a folder/m];
+    assertRefusal(ran, 64, "N2I-E110", ...text);
+  }
 });

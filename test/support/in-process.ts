@@ -21,7 +21,7 @@ listen("stderr");
 // As a runner's child, tests report in bytes on stdout; a library writes text.
 if (process.env.NODE_TEST_CONTEXT === "child-v8") listen("stdout");
 
-interface Surrounded extends Partial<Pick<Io, "stdin" | "stdout" | "stderr" | "clock">> {
+interface Surrounded extends Partial<Pick<Io, "stdin" | "stdout" | "stderr" | "clock" | "cwd">> {
   readonly host?: Host;
   readonly heard?: (err: string) => void;
 }
@@ -37,14 +37,14 @@ interface Surrounded extends Partial<Pick<Io, "stdin" | "stdout" | "stderr" | "c
 export async function runHere(
   words: readonly string[],
   env: { readonly [name: string]: string } = {},
-  { host = process, heard, clock, ...streams }: Surrounded = {},
+  { host = process, heard, clock, cwd = () => process.cwd(), ...streams }: Surrounded = {},
 ): Promise<Ran> {
   const { run } = await import("../../src/cli/program.ts");
   const [out, err] = [collector(), collector(heard)];
   const world: Io = {
     ...{ words, stdin: Readable.from([]), stdout: out.stream, stderr: err.stream },
     ...streams,
-    ...{ env: { PATH: process.env.PATH, ...env }, cwd: () => process.cwd(), status: undefined },
+    ...{ env: { PATH: process.env.PATH, ...env }, cwd, status: undefined },
     ...{ host, bmcAt, ...CLOCK, ...(clock && { clock }) },
   };
   if (under === 0) before = process.umask(0o077);

@@ -66,7 +66,7 @@ const LONG: Readonly<Record<string, number>> = {
 
 /** Packages that a folder may import besides Node's own; no row: none. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
-  lib: ["picocolors", "yaml"],
+  lib: ["picocolors", "string-width", "yaml"],
   model: ["ajv"],
   systems: ["knex", "pg", "pg-copy-streams", "libsql", "yaml"],
   run: ["ajv", "yaml"],

@@ -5,7 +5,7 @@ import { visible, visibleLines } from "./text.ts";
 
 const require = createRequire(import.meta.url);
 
-type Rows = AsyncIterable<readonly Json[]>;
+export type Rows = AsyncIterable<readonly Json[]> | Iterable<readonly Json[]>;
 
 /** A JSON array with one object per row, in the bytes of Python's `json.dump(rows, indent=2)`. */
 export async function* asJson(
@@ -100,7 +100,7 @@ function isList(value: Json): value is readonly Json[] {
  */
 export async function* asCsv(
   columns: readonly string[],
-  rows: AsyncIterable<readonly Json[]>,
+  rows: Rows,
   quote: Quote,
   terminal = false,
 ): AsyncIterable<string> {

@@ -63,7 +63,6 @@ export function osloConfig(
   const last = (section: string, key: string) => found.get(identity(section, key))?.at(-1);
   const substitute = substitution(
     (section, name) => last(section, name) ?? last("DEFAULT", name) ?? given.get(name),
-    (message) => new MigrationError("N2I-E104", message),
   );
   return {
     get: (section, key) => {
@@ -85,23 +84,16 @@ function identity(section: string, key = ""): string {
   return `${section === "DEFAULT" ? section : section.toLowerCase()}]${key}`;
 }
 
-/** Real files nest two or three deep. A longer chain is an attack. */
-const DEPTH = 64;
-/** Maximum characters of a substituted value. */
-const LENGTH = 1024 * 1024;
-
 const TEMPLATE = /\$(?:(\$)|([_a-z][_a-z0-9]*)|\{([_a-z][_a-z0-9]*)\})/gi;
 
 /**
  * Replaces `$name` and `${name}` in a value, and `$$` and `\$` by `$`. Unknown names stay. `%` is
  * not special. Each found value is substituted with names of its own section, and cached so that no
  * file makes this slow.
- * @param refuse makes the error for a cycle or an endless value
  * @source oslo_config/cfg.py, ConfigOpts._substitute and StrSubWrapper
  */
 function substitution(
   find: (section: string, name: string) => Assignment | undefined,
-  refuse: (message: string) => MigrationError,
 ): (assignment: Assignment) => string {
   const known = new Map<Assignment, string>();
   const value = (assignment: Assignment, trail: readonly Assignment[]): string => {
@@ -109,24 +101,16 @@ function substitution(
     if (done !== undefined) return done;
     const { place, raw, section } = assignment;
     const path = [...trail, assignment];
-    if (trail.includes(assignment))
-      throw refuse(
-        `${place}: ${path
-          .slice(trail.indexOf(assignment))
-          .map(({ key }) => `$${key}`)
-          .join(" -> ")} refers to itself`,
-      );
-    if (path.length > DEPTH) throw refuse(`${place}: $names are nested more than ${DEPTH} deep`);
-    let length = raw.length;
+    if (trail.includes(assignment)) {
+      const circle = path.slice(trail.indexOf(assignment)).map(({ key }) => `$${key}`);
+      throw refused(place, `${circle.join(" -> ")} refers to itself`);
+    }
     const result = raw
       .replaceAll("\\$", "$$$$")
       .replace(TEMPLATE, (whole: string, dollar?: string, plain?: string, braced?: string) => {
         if (dollar !== undefined) return "$";
         const found = find(section, plain ?? braced ?? "");
-        const text = found === undefined ? whole : value(found, path);
-        length += text.length;
-        if (length > LENGTH) throw refuse(`${place}: $names make the value too long`);
-        return text;
+        return found === undefined ? whole : value(found, path);
       });
     known.set(assignment, result);
     return result;
@@ -143,18 +127,13 @@ interface Assignment {
   readonly place: string;
 }
 
-interface Parsed {
-  readonly assignments: readonly Assignment[];
-  readonly sections: readonly string[];
-}
-
 /**
  * Sections and assignments of one file, in order. Messages never quote a line, because it may
  * contain a password. Comments may have any encoding (old files use Latin-1). All else is UTF-8.
  * @throws MigrationError N2I-E104 with file and line
  * @source oslo_config/iniparser.py
  */
-function parseOslo(file: string, bytes: Uint8Array): Parsed {
+function parseOslo(file: string, bytes: Uint8Array) {
   const trusted = isUtf8(bytes);
   const text = new TextDecoder("utf-8").decode(bytes);
   const found: Assignment[] = [];

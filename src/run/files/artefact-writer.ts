@@ -6,22 +6,7 @@ import { createTemp } from "../../lib/files/temp-file.ts";
 import { footerLine, LONGEST_LINE } from "./artefact-form.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-interface Written {
-  /** As in the footer: of all bytes before its line. */
-  readonly sha256: string;
-  readonly bytes: number;
-  /** Without header and footer. */
-  readonly lines: number;
-}
-
-export interface ArtefactWriter {
-  /** Adds a line: an object or its JSON text. Await the promise, if any, to limit memory. */
-  readonly write: (line: object | string) => Promise<void> | undefined;
-  /** Adds the footer, and replaces the old file. */
-  readonly finish: (counts: object) => Promise<Written>;
-  /** Removes the new file and keeps the old one. A failed write has already done so. */
-  readonly abandon: () => Promise<void>;
-}
+export type ArtefactWriter = Awaited<ReturnType<typeof createArtefact>>;
 
 /** Bytes per write. */
 const BLOCK = 512 * 1024;
@@ -37,7 +22,7 @@ export async function createArtefact(
   run: RunFolder,
   name: string,
   header: { readonly format: string },
-): Promise<ArtefactWriter> {
+) {
   const temp = await createTemp(run.path, name);
   const path = `${run.path}/${name}`;
   const writeAll = writerTo(temp.handle);
@@ -46,7 +31,6 @@ export async function createArtefact(
   let block: Buffer = Buffer.allocUnsafe(BLOCK);
   let used = 0;
   let lines = -1; // without the header
-  let bytes = 0;
   let disk: Promise<void> = Promise.resolve();
 
   /** Queues the block. @returns the wait for the previous block, so at most two are in memory */
@@ -55,7 +39,6 @@ export async function createArtefact(
     const filled = full.subarray(0, used);
     const before = disk;
     hash.update(filled);
-    bytes += used;
     disk = before.then(async () => {
       await writeAll(filled);
       if (full.length === BLOCK) free.push(full);
@@ -93,17 +76,19 @@ export async function createArtefact(
   const { format, ...rest } = header;
   await write({ format, ...rest });
   return {
+    /** Adds a line: an object or its JSON text. Await the promise, if any, to limit memory. */
     write,
-    async finish(counts) {
+    /** Adds the footer, and replaces the old file. @returns digest of the bytes before the footer */
+    async finish(counts: object) {
       await flush();
       await disk.catch(fail);
       const sha256 = hash.digest("hex");
-      const footer = Buffer.from(`${footerLine(counts, sha256)}\n`);
-      await writeAll(footer).catch(fail);
+      await writeAll(Buffer.from(`${footerLine(counts, sha256)}\n`)).catch(fail);
       await temp.commit();
-      return { sha256, bytes: bytes + footer.length, lines };
+      return { sha256, lines };
     },
-    async abandon() {
+    /** Removes the new file and keeps the old one. A failed write has already done so. */
+    async abandon(): Promise<void> {
       await disk.catch(() => undefined);
       await temp.drop();
     },

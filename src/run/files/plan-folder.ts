@@ -27,24 +27,10 @@ function folderOf({ path }: RunFolder, sha256: string): string {
 }
 
 /** A plan that is being written. Other commands ignore it. */
-export interface PlanWriter {
-  /** Starts a file of the plan, named without `.jsonl`. */
-  readonly begin: (name: string, header: { readonly format: string }) => Promise<ArtefactWriter>;
-  /**
-   * Completes its files and makes it the run's plan. An identical plan stays.
-   * @param placed called when it is complete, before it becomes the run's plan
-   * @returns its digest
-   */
-  readonly finish: (
-    about: Omit<PlanManifest, "files" | "format"> | Omit<MoveManifest, "files" | "format">,
-    placed: () => Promise<void>,
-  ) => Promise<string>;
-  /** Removes the new files. The run's plan is unchanged. */
-  readonly abandon: () => Promise<void>;
-}
+export type PlanWriter = Awaited<ReturnType<typeof createPlan>>;
 
 /** @throws MigrationError N2I-E120, from every function here */
-export async function createPlan(run: RunFolder): Promise<PlanWriter> {
+export async function createPlan(run: RunFolder) {
   const temp = tempOf(join(run.path, PLAN));
   // Create the folder and register its removal in one turn of the event loop, because a signal ends
   // the process between two turns.
@@ -56,16 +42,24 @@ export async function createPlan(run: RunFolder): Promise<PlanWriter> {
   const gone = atExit(() => rmSync(temp, { recursive: true, force: true }));
   const begun = new Map<string, ArtefactWriter>();
   return {
-    async begin(name, header) {
+    /** Starts a file of the plan, named without `.jsonl`. */
+    async begin(name: string, header: { readonly format: string }): Promise<ArtefactWriter> {
       const writer = await createArtefact({ path: temp }, `${name}.jsonl`, header);
       begun.set(name, writer);
       return writer;
     },
-    async finish(about, placed) {
+    /**
+     * Completes its files and makes it the run's plan. An identical plan stays.
+     * @param placed called when it is complete, before it becomes the run's plan
+     * @returns its digest
+     */
+    async finish(
+      about: Omit<PlanManifest, "files" | "format"> | Omit<MoveManifest, "files" | "format">,
+      placed: () => Promise<void>,
+    ): Promise<string> {
       const files: Record<string, PlanFile> = {};
       for (const [name, writer] of begun) {
-        const { sha256, lines } = await writer.finish({});
-        files[name] = { sha256, lines };
+        files[name] = await writer.finish({});
       }
       const { text, sha256 } = manifestText({ ...about, files });
       const bytes = Buffer.byteLength(text);
@@ -83,7 +77,8 @@ export async function createPlan(run: RunFolder): Promise<PlanWriter> {
       });
       return sha256;
     },
-    async abandon() {
+    /** Removes the new files. The run's plan is unchanged. */
+    async abandon(): Promise<void> {
       for (const writer of begun.values()) await writer.abandon();
       await rm(temp, { recursive: true, force: true }).catch(() => undefined);
       gone();

@@ -1,6 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import { faultReply } from "../model/served.ts";
-import { type Listener, listen } from "./listener.ts";
+import { listen } from "./listener.ts";
 import type { Served, ServedRoute } from "./serving.ts";
 
 /** Options of `serve proxy`. */
@@ -49,7 +49,7 @@ export function bound(
   route: ServedRoute,
   served: (request: Served) => void,
   fault = faultReply,
-): Promise<Listener> {
+) {
   const { tlsCert: cert, tlsKey: key, maxConnections } = asked;
   return listen({
     ...placeOf(asked),

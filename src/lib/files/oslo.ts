@@ -12,19 +12,7 @@ export interface OsloFile {
 }
 
 /** Configuration files of a service, as oslo.config reads them. */
-export interface OsloConfig {
-  /**
-   * The effective (last) value with `$name` substituted. Null if no file sets it.
-   * @throws MigrationError N2I-E104 if a substitution never ends
-   */
-  readonly get: (section: string, key: string) => string | null;
-  /** Every value in order, as for a MultiStrOpt. @throws as `get` */
-  readonly all: (section: string, key: string) => readonly string[];
-  /** Options set in the section, empty for an empty section. Null if no file has the section. */
-  readonly keys: (section: string) => readonly string[] | null;
-  /** `file:line` of the effective value. Null if no file sets it. */
-  readonly where: (section: string, key: string) => string | null;
-}
+export type OsloConfig = ReturnType<typeof osloConfig>;
 
 /**
  * Reads files in the order of `--config-file A --config-file B`: later files override earlier ones.
@@ -49,7 +37,7 @@ export async function readOsloFiles(
 export function osloConfig(
   files: readonly OsloFile[],
   defaults: { readonly [name: string]: string } = {},
-): OsloConfig {
+) {
   const parsed = files.map(({ name, bytes }) => parseOslo(name, bytes));
   const assignments = parsed.flatMap((file) => file.assignments);
   const found = grouped(assignments, ({ section, key }) => identity(section, key));
@@ -65,18 +53,26 @@ export function osloConfig(
     (section, name) => last(section, name) ?? last("DEFAULT", name) ?? given.get(name),
   );
   return {
-    get: (section, key) => {
+    /**
+     * The effective (last) value with `$name` substituted. Null if no file sets it.
+     * @throws MigrationError N2I-E104 if a substitution never ends
+     */
+    get: (section: string, key: string): string | null => {
       const assignment = last(section, key);
       return assignment === undefined ? null : substitute(assignment);
     },
-    all: (section, key) => (found.get(identity(section, key)) ?? []).map(substitute),
-    keys: (section) =>
+    /** Every value in order, as for a MultiStrOpt. @throws as `get` */
+    all: (section: string, key: string): readonly string[] =>
+      (found.get(identity(section, key)) ?? []).map(substitute),
+    /** Options set in the section, empty for an empty section. Null if no file has the section. */
+    keys: (section: string): readonly string[] | null =>
       sections.has(identity(section))
         ? assignments
             .filter((one) => identity(one.section) === identity(section))
             .map(({ key }) => key)
         : null,
-    where: (section, key) => last(section, key)?.place ?? null,
+    /** `file:line` of the effective value. Null if no file sets it. */
+    where: (section: string, key: string): string | null => last(section, key)?.place ?? null,
   };
 }
 

@@ -12,27 +12,20 @@ import {
 import { SESSION_DEFAULTS } from "./session.ts";
 import { type Limits, SYSTEM_CLOCK, type Timers } from "./talk.ts";
 
-export interface Schedule {
-  /** Concurrent BMCs. At most 512, because more overflow the neighbour table. */
-  readonly inFlight: number;
-  readonly startsPerSecond: number;
-  /** Milliseconds between two sessions with one BMC. */
-  readonly gap: number;
-  /** Milliseconds for both passes of one BMC together. */
-  readonly deadline: number;
-  /** Seed of the random order. */
-  readonly seed: number;
-  /** Targets in memory, which are shuffled. */
-  readonly window: number;
-}
+export type Schedule = Readonly<typeof SCHEDULE>;
 
 /** @source facts/ipmi.md 4.3 */
-export const SCHEDULE: Schedule = {
+export const SCHEDULE = {
+  /** Concurrent BMCs. At most 512, because more overflow the neighbour table. */
   inFlight: 256,
   startsPerSecond: 400,
+  /** Milliseconds between two sessions with one BMC. */
   gap: 5000,
+  /** Milliseconds for both passes of one BMC together. */
   deadline: 60_000,
+  /** Seed of the random order. */
   seed: 1,
+  /** Targets in memory, which are shuffled. */
   window: 65_536,
 };
 

@@ -16,7 +16,8 @@ export async function* asJson(
   let before = indent ? "[\n" : "[";
   let any = false;
   for await (const row of rows) {
-    yield before + jsonRow(objectOf(columns, row), indent);
+    const object = objectOf(columns, row);
+    yield before + (indent ? asciiJson(object, 2).replace(/^/gm, "  ") : pythonJson(object));
     before = indent ? ",\n" : ", ";
     any = true;
   }
@@ -26,10 +27,6 @@ export async function* asJson(
 
 export function jsonObject(object: JsonObject, indent: boolean): string {
   return `${indent ? asciiJson(object, 2) : pythonJson(object)}\n`;
-}
-
-function jsonRow(object: JsonObject, indent: boolean): string {
-  return indent ? asciiJson(object, 2).replace(/^/gm, "  ") : pythonJson(object);
 }
 
 /** A YAML list of objects. YAML 1.1 parsers can also read it: the text `yes` is quoted. */

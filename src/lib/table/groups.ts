@@ -28,15 +28,12 @@ export function gatherGroups() {
   let rest = 0;
   return {
     add(cause: string, example: readonly string[]): void {
-      let group = groups.get(cause);
-      if (group === undefined) {
-        if (groups.size === CAUSES) {
-          rest += 1;
-          return;
-        }
-        group = { cause, examples: [], count: 0 };
-        groups.set(cause, group);
+      const group: Group = groups.get(cause) ?? { cause, examples: [], count: 0 };
+      if (group.count === 0 && groups.size === CAUSES) {
+        rest += 1;
+        return;
       }
+      groups.set(cause, group);
       group.count += 1;
       if (group.examples.length < EXAMPLES) group.examples.push(example);
     },

@@ -56,7 +56,6 @@ const LONG: Readonly<Record<string, number>> = {
   "src/lib/ipmi/fleet.ts": 340,
   "src/lib/ipmi/policy.ts": 382,
   "src/lib/ipmi/session.ts": 381,
-  "src/run/files/artefact-reader.ts": 306,
   "src/systems/database/write.ts": 335,
   "src/systems/nova-api/servers.ts": 317,
   "src/systems/nova-db/read.ts": 323,

@@ -1,3 +1,4 @@
+import type { AskedFor } from "../model/served.ts";
 import { spoken } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
 import { BAREMETAL } from "../systems/openstack/kinds.ts";
@@ -10,10 +11,11 @@ interface InName {
   readonly token: string | null;
   /** `req-UUID`. */
   readonly id: string;
-  readonly calling: () => void;
+  /** Counts the calls. */
+  readonly upstream: AskedFor["upstream"];
 }
 
-export function ironicFor(http: Http, url: string, { token, id, calling }: InName) {
+export function ironicFor(http: Http, url: string, { token, id, upstream }: InName) {
   const headers = {
     "X-Openstack-Request-Id": id,
     ...(token !== null && { "X-Auth-Token": token }),
@@ -30,7 +32,7 @@ export function ironicFor(http: Http, url: string, { token, id, calling }: InNam
       const version = minor === null ? null : `1.${minor}`;
       const own = version === null ? session : session.at(version);
       const put = (): Promise<Answer> => {
-        calling();
+        upstream.calls += 1;
         return own.call({ method: "GET", path });
       };
       const answer = await askTwice(put, ({ status, fault }) => (status === 0 ? fault : ""));

@@ -56,10 +56,7 @@ export async function listen(serving: Serving) {
   };
 }
 
-function pair({ cert, key }: { readonly cert: string; readonly key: string }): {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-} {
+function pair({ cert, key }: NonNullable<Serving["tls"]>) {
   const read = (path: string): Buffer => {
     try {
       return readFileSync(path);

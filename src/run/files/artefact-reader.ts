@@ -191,9 +191,9 @@ async function readEnding(
   if (tail.at(-1) !== 0x0a) throw refusal("N2I-E111", path, "ends within a line");
   const start = tail.lastIndexOf(0x0a, tail.length - 2) + 1;
   const footer = parseFooter(tail.toString("utf8", start, tail.length - 1));
-  if (footer.kind === "absent") throw refusal("N2I-E111", path, "has no footer");
-  if (footer.kind === "edited") throw refusal("N2I-E112", path, "has a changed footer");
-  return { counts: footer.counts, sha256: footer.sha256, body: from + start, state };
+  if (footer === "absent") throw refusal("N2I-E111", path, "has no footer");
+  if (footer === "edited") throw refusal("N2I-E112", path, "has a changed footer");
+  return { ...footer, body: from + start, state };
 }
 
 /** @throws MigrationError N2I-E112 if it differs */

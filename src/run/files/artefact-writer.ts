@@ -8,7 +8,7 @@ import type { RunFolder } from "./run-folder.ts";
 
 export type ArtefactWriter = Awaited<ReturnType<typeof createArtefact>>;
 
-/** Bytes per write. */
+/** Characters per write. */
 const BLOCK = 512 * 1024;
 /** Bytes between two syncs, so that the last one is short. */
 const SYNC_EVERY = 32 * 1024 * 1024;
@@ -27,25 +27,19 @@ export async function createArtefact(
   const path = `${run.path}/${name}`;
   const writeAll = writerTo(temp.handle);
   const hash = createHash("sha256");
-  const free: Buffer[] = [];
-  let block: Buffer = Buffer.allocUnsafe(BLOCK);
-  let used = 0;
+  let pending: string[] = [];
+  let length = 0; // characters
   let lines = -1; // without the header
   let disk: Promise<void> = Promise.resolve();
 
   /** Queues the block. @returns the wait for the previous block, so at most two are in memory */
   const flush = (): Promise<void> => {
-    const full = block;
-    const filled = full.subarray(0, used);
+    const block = Buffer.from(pending.join(""));
     const before = disk;
-    hash.update(filled);
-    disk = before.then(async () => {
-      await writeAll(filled);
-      if (full.length === BLOCK) free.push(full);
-    });
+    hash.update(block);
+    [pending, length] = [[], 0];
+    disk = before.then(() => writeAll(block));
     disk.catch(() => undefined); // the next write or finish gets the error
-    block = free.pop() ?? Buffer.allocUnsafe(BLOCK);
-    used = 0;
     const wait = before.catch(fail);
     wait.catch(() => undefined); // optional to await, because finish also fails
     return wait;
@@ -60,17 +54,12 @@ export async function createArtefact(
     const text = typeof line === "string" ? line : JSON.stringify(line);
     if (text.includes("\n")) throw new Error("a line of an artefact holds a newline");
     lines += 1;
-    const room = text.length * 3 + 1; // UTF-8 needs at most three bytes for a UTF-16 unit
-    let wait: Promise<void> | undefined;
-    if (used + room > block.length) {
-      if (used > 0) wait = flush();
-      if (room > block.length) block = Buffer.allocUnsafe(room);
-    }
-    const size = block.write(text, used, "utf8");
+    // UTF-8 needs at most three bytes for a UTF-16 unit.
+    const size = text.length * 3 > LONGEST_LINE ? Buffer.byteLength(text) : 0;
     if (size > LONGEST_LINE) return disk.catch(fail).then(() => fail(tooLong(path, lines, size)));
-    block[used + size] = 0x0a;
-    used += size + 1;
-    return wait;
+    pending.push(`${text}\n`);
+    length += text.length + 1;
+    return length < BLOCK ? undefined : flush();
   };
 
   const { format, ...rest } = header;

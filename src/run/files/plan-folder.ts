@@ -181,7 +181,16 @@ type Stage = "plan" | "moves";
  */
 export async function openManifest(path: string, of: Stage = "plan"): Promise<OpenedPlan> {
   const folder = await resolved(path);
-  const { manifest, sha256 } = await readManifest(join(folder, MANIFEST), of);
+  const file = join(folder, MANIFEST);
+  const text = await textOf(file, of);
+  if (!isOf(FORMAT, text, file) && !`{\n  "format": "${FORMAT}"`.startsWith(text))
+    throw refusal("N2I-E113", file, "is not the manifest of a plan");
+  const manifest = parseObject(text);
+  if (manifest === null) throw refusal("N2I-E111", file, "ends before its digest");
+  const ending = ENDING.exec(text);
+  const sha256 = ending?.[1] ?? "";
+  if (ending === null || digestOf(text.slice(0, ending.index)) !== sha256)
+    throw refusal("N2I-E112", file, "does not match the digest at its end");
   // Format and digest were checked, instead of each field.
   return { folder, manifest: manifest as unknown as PlanManifest, sha256 };
 }
@@ -243,23 +252,6 @@ function manifestText(about: object): { readonly text: string; readonly sha256: 
 
 /** Maximum bytes of a manifest. A larger one has wrong data. */
 const LARGEST_MANIFEST = LONGEST_LINE;
-
-/** @throws MigrationError N2I-E110 missing, N2I-E111 truncated, N2I-E112 edited, N2I-E113 other */
-async function readManifest(
-  path: string,
-  of: Stage,
-): Promise<{ readonly manifest: JsonObject; readonly sha256: string }> {
-  const text = await textOf(path, of);
-  if (!isOf(FORMAT, text, path) && !`{\n  "format": "${FORMAT}"`.startsWith(text))
-    throw refusal("N2I-E113", path, "is not the manifest of a plan");
-  const manifest = parseObject(text);
-  if (manifest === null) throw refusal("N2I-E111", path, "ends before its digest");
-  const ending = ENDING.exec(text);
-  const sha256 = ending?.[1] ?? "";
-  if (ending === null || digestOf(text.slice(0, ending.index)) !== sha256)
-    throw refusal("N2I-E112", path, "does not match the digest at its end");
-  return { manifest, sha256 };
-}
 
 async function textOf(path: string, of: Stage): Promise<string> {
   const file = await openFile(path, of);

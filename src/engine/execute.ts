@@ -2,7 +2,7 @@ import type { Change } from "../model/change.ts";
 import { back, type Scope } from "./back.ts";
 import { forward } from "./forward.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
-import { gather, together, type Walked } from "./runner.ts";
+import { type Event, gather, type Walked } from "./runner.ts";
 
 /** Direction, rollback scope, and machines to skip. */
 type Course<L> =
@@ -18,23 +18,31 @@ type Course<L> =
  * @param progress receives the number of completed lines of a leg
  * @throws MigrationError N2I-E301 if it stops midway, unless the result has the error
  */
-export async function execute<C extends Change, L>(
+export function execute<C extends Change, L>(
   legs: readonly Leg<C, L>[],
   session: Session,
   way: Course<L>,
   progress?: (lines: number) => void,
 ): Promise<Walked<L>> {
-  let all = await gather<L>(NO_EVENTS);
+  return gather(eventsOf(legs, session, way), progress);
+}
+
+async function* eventsOf<C extends Change, L>(
+  legs: readonly Leg<C, L>[],
+  session: Session,
+  way: Course<L>,
+): AsyncGenerator<Event<L>> {
+  let already = 0;
   for (const leg of legs) {
-    if (all.stopped || all.broke !== null) break;
-    const next = { ...leg, already: all.done };
+    const next = { ...leg, already };
     const events =
       way.direction === "forward"
         ? forward(next, session, way.excluded)
         : back(next, session, way.only, way.excluded);
-    all = together(all, await gather(events, progress));
+    for await (const event of events) {
+      yield event;
+      if (event.kind !== "batch") return;
+      already += event.outcome.done.length;
+    }
   }
-  return all;
 }
-
-const NO_EVENTS: AsyncIterable<never> = { async *[Symbol.asyncIterator]() {} };

@@ -18,21 +18,13 @@ export interface Ownership {
   /** Number of reverted changes that were not started again since. */
   readonly back: number;
   /** Changes that a rollback skipped, by its last report. */
-  readonly left: LeftBack;
+  readonly left: ReturnType<typeof leftBy>;
   /** Number of changes made. A change that was reverted and made again counts once. */
   readonly created: number;
   /** Number of our existing changes by batch, as recorded. */
   readonly rows: ReadonlyMap<string, number>;
   /** Machines of ended batches that never completed. */
   readonly failed: ReadonlyMap<string, ReadonlySet<string>>;
-}
-
-/** Queried by batch, because there may be hundreds of thousands. */
-interface LeftBack {
-  /** Of all batches, each of which is evaluated. */
-  readonly size: () => number;
-  readonly isEmpty: () => boolean;
-  readonly of: (span: Span) => ReadonlySet<string>;
 }
 
 /** Key of a batch in the maps of `Ownership`. */
@@ -106,8 +98,11 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
 
 type UndoneEntry = Extract<BatchEntry, { readonly do: "undone" }>;
 
-/** @param undone in journal order */
-function leftBy(undone: readonly UndoneEntry[]): LeftBack {
+/**
+ * Queried by batch, because there may be hundreds of thousands.
+ * @param undone in journal order
+ */
+function leftBy(undone: readonly UndoneEntry[]) {
   let last: { readonly span: Span; readonly ids: ReadonlySet<string> } | null = null;
   const of = (span: Span): ReadonlySet<string> => {
     if (last?.span.from === span.from && last.span.to === span.to) return last.ids;
@@ -123,6 +118,7 @@ function leftBy(undone: readonly UndoneEntry[]): LeftBack {
   let empty: boolean | null = null;
   return {
     of,
+    /** Of all batches, each of which is evaluated. */
     size: () => apart(undone).reduce((sum, span) => sum + of(span).size, 0),
     isEmpty: () => (empty ??= apart(undone).every((span) => of(span).size === 0)),
   };

@@ -1,7 +1,7 @@
 import type { MigrationError } from "../lib/error.ts";
 import type { Change, Left, Outcome } from "../model/change.ts";
-import type { BatchEntry, Span } from "../model/journal.ts";
-import { type Ownership, ownershipOf } from "./ownership.ts";
+import type { Span } from "../model/journal.ts";
+import { ownershipOf } from "./ownership.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
 
 /** A skipped or failed line of a plan. */
@@ -49,25 +49,18 @@ function guardOf(precondition: () => Promise<void>) {
 }
 
 /** A leg in progress, with its ownership at the start. */
-export interface Walk<C extends Change, L> {
-  readonly leg: Leg<C, L>;
-  readonly session: Session;
-  /** Later journal entries are about completed batches. */
-  readonly ownership: Ownership;
-  readonly guard: ReturnType<typeof guardOf>;
-  readonly making: ReturnType<typeof guardOf>;
-  /** Common fields of batch entries. */
-  readonly about: (span: Span) => Pick<BatchEntry, "part" | "plan" | "from" | "to" | "at">;
-}
+export type Walk<C extends Change, L> = ReturnType<typeof walkOf<C, L>>;
 
-export function walkOf<C extends Change, L>(leg: Leg<C, L>, session: Session): Walk<C, L> {
+export function walkOf<C extends Change, L>(leg: Leg<C, L>, session: Session) {
   const { plan } = leg;
   const part = leg.part.name;
   return {
     ...{ leg, session, guard: guardOf(leg.precondition) },
     making: guardOf(leg.making ?? (() => Promise.resolve())),
+    /** Later journal entries are about completed batches. */
     ownership: ownershipOf(session.journal.entries(), part, plan),
-    about: ({ from, to }) => ({ part, plan, from, to, at: session.now() }),
+    /** Common fields of batch entries. */
+    about: ({ from, to }: Span) => ({ part, plan, from, to, at: session.now() }),
   };
 }
 
@@ -121,21 +114,6 @@ export async function gather<L>(
     if (outcome.broke === undefined) progress(event.lines);
   }
   return ended({});
-}
-
-export function together<L>(one: Walked<L>, next: Walked<L>): Walked<L> {
-  return {
-    done: one.done + next.done,
-    found: one.found + next.found,
-    shared: one.shared + next.shared,
-    kept: one.kept + next.kept,
-    left: [...one.left, ...next.left],
-    excluded: [...one.excluded, ...next.excluded],
-    failed: [...one.failed, ...next.failed],
-    stays: new Map([...one.stays, ...next.stays]),
-    stopped: next.stopped,
-    broke: next.broke,
-  };
 }
 
 /** Machines with a skipped change, and one such change. */

@@ -186,15 +186,6 @@ async function all<T>(works: readonly Promise<T>[]): Promise<readonly T[]> {
   return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }
 
-interface Flight<C> {
-  readonly add: (change: C) => void;
-  readonly size: () => number;
-  /** Waits until another machine may start. False after a stop. */
-  readonly room: (stops: () => boolean) => Promise<boolean>;
-  /** Watches machines until each has ended, or until a stop is requested. */
-  readonly drain: () => Promise<void>;
-}
-
 const LOOKS_MS = [0, 1000] as const;
 
 /** @param end called when a machine ends */
@@ -203,7 +194,7 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
   { clock, stopping }: Pick<Session, "stopping"> & { readonly clock: Clock },
   acts: Pick<Acts<C, P>, "perform">,
   end: (change: C, position: P) => Promise<void>,
-): Flight<C> {
+) {
   const underWay = new Map<string, { readonly change: C; readonly since: number }>();
   const { looks = LOOKS_MS } = pace;
   const longest = looks.at(-1) ?? looks[0];
@@ -240,6 +231,7 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
   return {
     add: (change: C): void => void underWay.set(change.id, { change, since: clock.now() }),
     size: (): number => underWay.size,
+    /** Waits until another machine may start. False after a stop. */
     async room(stops: () => boolean): Promise<boolean> {
       while (isFull() && !stops()) {
         await watch();
@@ -252,6 +244,7 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
       next = Math.max(next, clock.now()) + pace.every;
       return !stops();
     },
+    /** Watches machines until each has ended, or until a stop is requested. */
     async drain(): Promise<void> {
       for (looked = 0; underWay.size > 0 && !stopping(); looked += 1) {
         const wait = looks[looked] ?? longest;

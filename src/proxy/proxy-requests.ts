@@ -1,6 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import type { AskedFor, Reply } from "../model/served.ts";
-import { type Known, whose } from "../serving/caller.ts";
+import { whose } from "../serving/caller.ts";
 import { ironicFor } from "../serving/for-caller.ts";
 import type { Tokens } from "../serving/tokens.ts";
 import type { ranges } from "../serving/versions.ts";
@@ -27,37 +27,27 @@ export function proxyAnswer(proxy: ProxyParts): (asked: AskedFor) => Promise<Rep
   return async (asked) => {
     const who = await whose(proxy, asked);
     if ("status" in who) return who;
-    const decision = decide(asked, who.known.owner, proxy.rules());
+    const { token, known } = who;
+    const decision = decide(asked, known.owner, proxy.rules());
     if (decision.do === "answer") return decision.reply;
-    const at = await asking(proxy, asked, who, decision.fields);
+    const found = proxy.ironic ?? known.endpoint;
+    if (found === null)
+      throw new MigrationError(
+        "N2I-E106",
+        "the catalog of this token has no such baremetal endpoint",
+      );
+    const url = serviceUrl(found, "the catalog", BAREMETAL);
+    const { globalId: id, upstream } = asked;
+    const at: AskedIronic = {
+      ironic: ironicFor(proxy.http, url, { token, id, upstream }),
+      range: await proxy.ranges.of(url),
+      keystone: proxy.keystone,
+      fields: decision.fields,
+      refused(what) {
+        if (what === "version") proxy.ranges.forget(url);
+        else if (token !== null) proxy.tokens?.forget(token);
+      },
+    };
     return decision.do === "list" ? listReply(at) : showReply(at, decision.ident, decision.id);
-  };
-}
-
-async function asking(
-  proxy: ProxyParts,
-  asked: AskedFor,
-  { token, known }: Known,
-  fields: Reply["fields"],
-): Promise<AskedIronic> {
-  const found = proxy.ironic ?? known.endpoint;
-  if (found === null)
-    throw new MigrationError(
-      "N2I-E106",
-      "the catalog of this token has no such baremetal endpoint",
-    );
-  const url = serviceUrl(found, "the catalog", BAREMETAL);
-  const calling = (): void => {
-    asked.upstream.calls += 1;
-  };
-  return {
-    ironic: ironicFor(proxy.http, url, { token, id: asked.globalId, calling }),
-    range: await proxy.ranges.of(url),
-    keystone: proxy.keystone,
-    fields,
-    refused(what) {
-      if (what === "version") proxy.ranges.forget(url);
-      else if (token !== null) proxy.tokens?.forget(token);
-    },
   };
 }

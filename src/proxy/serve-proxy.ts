@@ -2,12 +2,12 @@ import { MigrationError } from "../lib/error.ts";
 import { surroundings } from "../run/process-context.ts";
 import { openPlan, PLAN } from "../run/run.ts";
 import { bound, checkLoopback, type ProxyAsked } from "../serving/bind.ts";
-import { openPolicy, type PolicyInForce } from "../serving/policy-file.ts";
+import { openPolicy } from "../serving/policy-file.ts";
 import { allows } from "../serving/rules/policy-allows.ts";
 import type { Served } from "../serving/serving.ts";
 import { openTokens } from "../serving/tokens.ts";
 import { ranges } from "../serving/versions.ts";
-import { type Http, openHttp } from "../systems/openstack/http.ts";
+import { openHttp } from "../systems/openstack/http.ts";
 import { BAREMETAL, KEYSTONE } from "../systems/openstack/kinds.ts";
 import { serviceUrl } from "../systems/openstack/session.ts";
 import { type ProxyParts, proxyAnswer } from "./proxy-requests.ts";
@@ -19,12 +19,7 @@ interface ProxyTold {
   readonly served: (request: Served) => void;
 }
 
-export interface ServedProxy {
-  readonly url: string;
-  /** Reads the policy file again. If it is invalid, the current rules stay in force. */
-  readonly reload: () => void;
-  readonly end: () => Promise<void>;
-}
+export type ServedProxy = Awaited<ReturnType<typeof openProxy>>;
 
 /**
  * Serves os-baremetal-nodes until a signal stops it. Open requests are answered first.
@@ -54,7 +49,7 @@ export async function openProxy(
   asked: ProxyAsked,
   told: ProxyTold,
   stop: AbortSignal = new AbortController().signal,
-): Promise<ServedProxy> {
+) {
   const opened = await openParts(asked);
   const { proxy, http, policy } = opened;
   try {
@@ -68,8 +63,9 @@ export async function openProxy(
     told.say(`listening on ${listener.url}, ${ironic}, ${policy.inWords()}`);
     return {
       url: listener.url,
+      /** Reads the policy file again. If it is invalid, the current rules stay in force. */
       reload: () => told.say(policy.reload()),
-      async end() {
+      async end(): Promise<void> {
         await listener.end();
         http.close();
       },
@@ -80,11 +76,7 @@ export async function openProxy(
   }
 }
 
-async function openParts(asked: ProxyAsked): Promise<{
-  readonly proxy: ProxyParts;
-  readonly http: Http;
-  readonly policy: PolicyInForce;
-}> {
+async function openParts(asked: ProxyAsked) {
   checkLoopback(asked);
   const { auth, keystoneUrl = "", ironicUrl, fromCatalog, interface: face, region } = asked;
   const policy = openPolicy(asked.policyFile, Object.values(ASKED));

@@ -1,7 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { runProgram } from "../lib/files/run-program.ts";
-import { quote } from "../lib/quotes.ts";
-import { surroundings } from "./process-context.ts";
+import { runOwn } from "./hooks.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
@@ -48,12 +46,11 @@ export async function askFence(
 ): Promise<void> {
   if (fenceCommand === undefined) return;
   say(`Fence command for ${from}: started.`);
-  const { HOME = "/" } = surroundings().env;
-  const environment = { HOME, NOVA2IRONIC_RUN: run, NOVA2IRONIC_HOST: from, ...env };
-  const fix = `Run chmod u+x ${fenceCommand}, and start the file with #! and its interpreter.`;
-  const ran = await runProgram(
-    { name: "--fence-command", program: fenceCommand, args: [from], environment, fix },
-    { deadline: LONGEST * 1000, signal },
+  const variables = { NOVA2IRONIC_RUN: run, NOVA2IRONIC_HOST: from, ...env };
+  const { lines, fault } = await runOwn(
+    { name: "--fence-command", program: fenceCommand, args: [from], env: variables },
+    LONGEST,
+    signal,
   ).catch((cause: unknown) => {
     if (!signal.aborted) throw cause;
     throw new MigrationError(
@@ -61,13 +58,10 @@ export async function askFence(
       `--fence-command was stopped: ${from} is not known to be down`,
     );
   });
-  for (const line of `${ran.stdout}\n${ran.stderr}`.split("\n").filter(Boolean))
-    say(`Fence command: ${quote(line)}`);
-  if (ran.status !== 0 || ran.stopped !== null) {
-    const how =
-      ran.stopped === "late"
-        ? `took longer than ${LONGEST} s`
-        : `ended with ${ran.status ?? "a signal"}`;
-    throw new MigrationError("N2I-E316", `--fence-command ${how}: ${from} is not known to be down`);
-  }
+  for (const line of lines) say(`Fence command: ${line}`);
+  if (fault !== null)
+    throw new MigrationError(
+      "N2I-E316",
+      `--fence-command ${fault}: ${from} is not known to be down`,
+    );
 }

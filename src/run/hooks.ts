@@ -30,20 +30,14 @@ export async function runHook(
   if (!existsSync(program)) return true;
   checkOwn(join(path, "hooks"), "hooks");
   checkOwn(program, hook);
-  const { HOME = "/" } = surroundings().env;
-  const environment = { HOME, NOVA2IRONIC_RUN: path, NOVA2IRONIC_STAGE: stage };
+  const env = { NOVA2IRONIC_RUN: path, NOVA2IRONIC_STAGE: stage };
   const { signal, stopping, end } = surroundings().onInterrupt();
   try {
     say(`Hook ${hook}: started.`);
-    const fix = `Run chmod u+x ${program}, and start the file with #! and its interpreter.`;
-    const ran = await runProgram(
-      { name: hook, program, args: [], environment, fix },
-      { deadline: seconds * 1000, signal },
-    );
-    for (const line of `${ran.stdout}\n${ran.stderr}`.split("\n").filter(Boolean).slice(-SHOWN))
-      say(`Hook ${hook}: ${quote(line)}`);
-    if (ran.stopped === "late") throw failed(hook, `took longer than ${seconds} s`);
-    if (ran.status !== 0) throw failed(hook, `ended with ${ran.status ?? "a signal"}`);
+    const asked = { name: hook, program, args: [], env };
+    const { lines, fault } = await runOwn(asked, seconds, signal);
+    for (const line of lines.slice(-SHOWN)) say(`Hook ${hook}: ${line}`);
+    if (fault !== null) throw failed(hook, fault);
     return true;
   } catch (cause) {
     if (stopping()) return false;
@@ -51,6 +45,34 @@ export async function runHook(
   } finally {
     end();
   }
+}
+
+/**
+ * Runs the operator's own program with HOME and the given variables.
+ * @returns lines of its output, with masked secrets, and why it failed, if it did
+ */
+export async function runOwn(
+  {
+    name,
+    program,
+    args,
+    env,
+  }: Omit<Parameters<typeof runProgram>[0], "environment" | "fix"> & {
+    readonly env: { readonly [name: string]: string };
+  },
+  seconds: number,
+  signal: AbortSignal,
+): Promise<{ readonly lines: readonly string[]; readonly fault: string | null }> {
+  const { HOME = "/" } = surroundings().env;
+  const fix = `Run chmod u+x ${program}, and start the file with #! and its interpreter.`;
+  const { status, stdout, stderr, stopped } = await runProgram(
+    { name, program, args, environment: { HOME, ...env }, fix },
+    { deadline: seconds * 1000, signal },
+  );
+  const lines = `${stdout}\n${stderr}`.split("\n").filter(Boolean).map(quote);
+  if (stopped === "late") return { lines, fault: `took longer than ${seconds} s` };
+  const ended = status === 0 && stopped === null;
+  return { lines, fault: ended ? null : `ended with ${status ?? "a signal"}` };
 }
 
 /** Other users must not be able to change a program that runs as the operator. */

@@ -2,16 +2,14 @@ import { resolve } from "node:path";
 import { surroundings } from "./process-context.ts";
 
 const FILES: readonly string[] = [
-  ...[
-    "run",
-    "site",
-    "key-file",
-    "os-cacert",
-    "conductor-log",
-    "compute-log",
-    "ironic-conf",
-    "conductor-tftp-root",
-  ],
+  "run",
+  "site",
+  "key-file",
+  "os-cacert",
+  "conductor-log",
+  "compute-log",
+  "ironic-conf",
+  "conductor-tftp-root",
 ];
 /** `[HOST=]PATH`. */
 const OF_HOSTS: readonly string[] = ["nova-conf", "tftp-root", "tftp-from"];

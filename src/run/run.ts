@@ -3,9 +3,7 @@ import { MigrationError, orNull } from "../lib/error.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import { shellWord } from "../lib/text.ts";
 import type {
-  Footer,
   MachinesHeader,
-  PlanCounts,
   PlanHeader,
   SnapshotCounts,
   SnapshotHeader,
@@ -34,20 +32,15 @@ export function openSnapshot(path: string) {
   );
 }
 
-/** A plan of machines whose digests were checked. */
-interface OpenPlan {
-  readonly header: PlanHeader & Pick<MachinesHeader, "origins">;
-  /** Counts and digest of the manifest. */
-  readonly footer: Footer<PlanCounts>;
-  readonly lines: () => AsyncIterable<PlannedMachine[]>;
-}
-
-/** @param path folder of a plan */
-export function openPlan(path: string): Promise<OpenPlan> {
+/**
+ * A plan of machines whose digests were checked.
+ * @param path folder of a plan
+ */
+export function openPlan(path: string) {
   return waitingFor("reading the plan", () => planAt(path));
 }
 
-async function planAt(path: string): Promise<OpenPlan> {
+async function planAt(path: string) {
   const opened = await openManifest(path);
   if ("kind" in opened.manifest)
     throw new MigrationError("N2I-E315", `${path} moves machines between compute hosts`, {
@@ -61,6 +54,7 @@ async function planAt(path: string): Promise<OpenPlan> {
   const { counts, nova: _nova, files: _files, ...about } = opened.manifest;
   return {
     header: { ...about, origins: header.origins },
+    /** Counts and digest of the manifest. */
     footer: { footer: counts, sha256: opened.sha256 },
     lines,
   };
@@ -160,12 +154,12 @@ export async function inRun<T>(
 ): Promise<T> {
   const run = await openRun(path, { create, inner: isRehearsed() });
   commands.set(run, command);
-  const lock = await lockRun(run, command);
+  const release = await lockRun(run, command);
   try {
     await (create ? markKind : checkKind)(run, about, command);
     return await work(run);
   } finally {
-    await lock.release();
+    await release();
   }
 }
 

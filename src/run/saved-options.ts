@@ -41,12 +41,10 @@ const OF_PLAN: readonly string[] = [...FOR_STAGES.plan, "compute-host"];
 
 /** Defaults, which are not saved. */
 const USUAL: ReadonlyMap<string, Connection> = new Map([
-  ...([
-    ["rate", 400],
-    ["in-flight", 256],
-    ["deadline", 60],
-    ["max-unreachable", 0],
-  ] as const),
+  ["rate", 400],
+  ["in-flight", 256],
+  ["deadline", 60],
+  ["max-unreachable", 0],
 ]);
 
 export function savedFile(run: string): string {

@@ -3,12 +3,6 @@ import type { PlannedMachine } from "../model/plan.ts";
 
 type Lines = () => AsyncIterable<readonly PlannedMachine[]>;
 
-interface Named {
-  readonly wants: (machine: PlannedMachine) => boolean;
-  /** Uuids of the named machines. */
-  readonly uuids: ReadonlySet<string>;
-}
-
 /** @throws MigrationError N2I-E305 unless the scope is either all machines or named ones */
 export function checkScope(all: boolean, names: readonly string[]): void {
   if (all === names.length > 0)
@@ -19,18 +13,17 @@ export function checkScope(all: boolean, names: readonly string[]): void {
 }
 
 /** By uuid or id. All without names. @throws MigrationError N2I-E306 for an unknown name */
-export async function wantedOf(names: readonly string[], lines: Lines): Promise<Named["wants"]> {
+export async function wantedOf(names: readonly string[], lines: Lines) {
   return (await namedIn(names, lines, "is not in the plan")).wants;
 }
 
-/** @throws MigrationError N2I-E306 with the text `missing` for unknown names */
-export async function namedIn(
-  names: readonly string[],
-  lines: Lines,
-  missing: string,
-): Promise<Named> {
+/**
+ * Whether a machine is named, and the uuids of the named machines.
+ * @throws MigrationError N2I-E306 with the text `missing` for unknown names
+ */
+export async function namedIn(names: readonly string[], lines: Lines, missing: string) {
   const uuids = new Set<string>();
-  if (names.length === 0) return { wants: () => true, uuids };
+  if (names.length === 0) return { wants: (_machine: PlannedMachine) => true, uuids };
   const wanted = new Set(names.map((name) => name.toLowerCase()));
   const namesOf = ({ uuid, bm_node_id }: PlannedMachine): readonly string[] =>
     [uuid?.toLowerCase() ?? "", String(bm_node_id)].filter((name) => wanted.has(name));
@@ -45,5 +38,5 @@ export async function namedIn(
     const quoted = [...unfound].map((name) => JSON.stringify(name)).join(", ");
     throw new MigrationError("N2I-E306", `${quoted} ${missing}`);
   }
-  return { wants: (machine) => namesOf(machine).length > 0, uuids };
+  return { wants: (machine: PlannedMachine) => namesOf(machine).length > 0, uuids };
 }

@@ -14,25 +14,9 @@ export const LOOKS: { readonly [stage: string]: string } = {
 
 /** Stage of a step. Null if it is not a stage. */
 export function stageOf({ command, options }: NextStep): RunStage | null {
-  switch (command) {
-    case "verify":
-      return options?.takeover ? "takeover" : options?.final ? "final" : "verify";
-    case "extract":
-    case "power":
-    case "plan":
-    case "apply":
-    case "handover":
-    case "finish":
-      return command;
-    case "boot":
-    case "host":
-    case "node":
-    case "rollback":
-    case "run":
-    case "show":
-    case "status":
-      return null;
-  }
+  if (command === "verify")
+    return options?.takeover ? "takeover" : options?.final ? "final" : "verify";
+  return STAGES.find((stage) => stage === command) ?? null;
 }
 
 /** Command that reverts a stage. Null if it changes nothing. */

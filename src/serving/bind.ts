@@ -1,6 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import { faultReply } from "../model/served.ts";
-import { type Listener, listen } from "./listener.ts";
+import { listen } from "./listener.ts";
 import type { Served, ServedRoute } from "./serving.ts";
 
 /** Options of `serve proxy`. */
@@ -26,10 +26,7 @@ export interface ProxyAsked {
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/;
 
-function placeOf({ listen: place }: Pick<ProxyAsked, "listen">): {
-  readonly host: string;
-  readonly port: number;
-} {
+function placeOf(place: string) {
   // An IPv6 address is in brackets.
   const [, host = "", port] = /^\[?(.*?)\]?:(\d+)$/.exec(place) ?? [];
   return { host, port: Number(port) };
@@ -37,7 +34,7 @@ function placeOf({ listen: place }: Pick<ProxyAsked, "listen">): {
 
 /** @throws MigrationError N2I-E100 if other hosts can reach a service without tokens */
 export function checkLoopback(asked: Pick<ProxyAsked, "auth" | "listen">): void {
-  if (asked.auth !== "none" || LOOPBACK.test(placeOf(asked).host)) return;
+  if (asked.auth !== "none" || LOOPBACK.test(placeOf(asked.listen).host)) return;
   throw new MigrationError("N2I-E100", "--auth none needs a loopback address in --listen", {
     fix: "Listen on 127.0.0.1 or [::1]: with --auth none, the service accepts requests without a token.",
   });
@@ -49,10 +46,10 @@ export function bound(
   route: ServedRoute,
   served: (request: Served) => void,
   fault = faultReply,
-): Promise<Listener> {
+) {
   const { tlsCert: cert, tlsKey: key, maxConnections } = asked;
   return listen({
-    ...placeOf(asked),
+    ...placeOf(asked.listen),
     tls: cert === undefined || key === undefined ? null : { cert, key },
     maxConnections,
     routes: [route],

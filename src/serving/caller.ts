@@ -2,7 +2,7 @@ import { type AskedFor, faultReply, type Reply, unauthorized } from "../model/se
 import type { KnownToken, Tokens } from "./tokens.ts";
 import { unanswered } from "./versions.ts";
 
-export interface Known {
+interface Known {
   readonly token: string | null;
   readonly known: KnownToken;
 }

@@ -18,10 +18,7 @@ export function callersService(
   refused: (status: 401 | 403) => void = () => undefined,
 ): RestService {
   const { url } = service.session;
-  const calling = (): void => {
-    upstream.calls += 1;
-  };
-  const ironic = ironicFor(http, url, { token, id: globalId, calling });
+  const ironic = ironicFor(http, url, { token, id: globalId, upstream });
   return {
     ...service,
     async ask(path) {

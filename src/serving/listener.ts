@@ -8,20 +8,13 @@ import { MigrationError, systemCode } from "../lib/error.ts";
 import type { AskedFor, Reply } from "../model/served.ts";
 import { LIMITS, type Serving } from "./serving.ts";
 
-export interface Listener {
-  /** With the actual port if port 0 was requested. */
-  readonly url: string;
-  /** Stops accepting connections, waits for open requests, and cuts those that take too long. */
-  readonly end: () => Promise<void>;
-}
-
 /**
  * Node refuses a request that is too long (431), too slow (408) or malformed (400).
  *
  * @throws MigrationError N2I-E116 if the certificate is unusable, N2I-E117 if the address is in use
  *   or not local, N2I-E118 without permission to listen there
  */
-export async function listen(serving: Serving): Promise<Listener> {
+export async function listen(serving: Serving) {
   const { tls } = serving;
   const options = {
     maxHeaderSize: LIMITS.head,
@@ -53,18 +46,17 @@ export async function listen(serving: Serving): Promise<Listener> {
   });
   await bind(server, serving);
   return {
+    /** With the actual port if port 0 was requested. */
     url: urlOf(server, serving),
-    end: () => {
+    /** Stops accepting connections, waits for open requests, and cuts those that take too long. */
+    end: (): Promise<void> => {
       ending = true;
       return close(server);
     },
   };
 }
 
-function pair({ cert, key }: { readonly cert: string; readonly key: string }): {
-  readonly cert: Buffer;
-  readonly key: Buffer;
-} {
+function pair({ cert, key }: NonNullable<Serving["tls"]>) {
   const read = (path: string): Buffer => {
     try {
       return readFileSync(path);

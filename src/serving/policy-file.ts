@@ -2,29 +2,21 @@ import { readFileSync } from "node:fs";
 import { MigrationError, systemWords } from "../lib/error.ts";
 import { type AskedRule, defaultPolicy, type Policy, readPolicy } from "./rules/policy-read.ts";
 
-export interface PolicyInForce {
-  readonly current: () => Policy;
-  readonly inWords: () => string;
-  readonly reload: () => string;
-}
+export type PolicyInForce = ReturnType<typeof openPolicy>;
 
 /**
  * @param file undefined for the rules in the service's code
  * @param own the service that owns the default rules
  * @throws MigrationError N2I-E109
  */
-export function openPolicy(
-  file: string | undefined,
-  asked: readonly AskedRule[],
-  own = "Nova's",
-): PolicyInForce {
+export function openPolicy(file: string | undefined, asked: readonly AskedRule[], own = "Nova's") {
   const read = (): Policy =>
     file === undefined ? defaultPolicy(asked) : readPolicy(textOf(file), file, asked);
   let current = read();
   return {
     current: () => current,
     inWords: () => (file === undefined ? `policy ${own} own (role:admin)` : `policy ${file}`),
-    reload() {
+    reload(): string {
       if (file === undefined) return "There is no policy file to read again.";
       try {
         current = read();

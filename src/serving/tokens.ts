@@ -22,12 +22,7 @@ type Validated =
   | { readonly is: "refused"; readonly status: 401 | 403; readonly why: string }
   | { readonly is: "unanswered"; readonly why: string };
 
-export interface Tokens {
-  /** @param calling called for each call to Keystone */
-  readonly validate: (token: string, id: string, calling: () => void) => Promise<Validated>;
-  /** After a refusal by a service, the next use validates the token again. */
-  readonly forget: (token: string) => void;
-}
+export type Tokens = ReturnType<typeof openTokens>;
 
 interface Keystone {
   readonly http: Http;
@@ -51,7 +46,7 @@ const FORM = /^[\x21-\x7e]{1,8192}$/;
  *
  * @source Keystone's API reference, GET /v3/auth/tokens; measured on Keystone 22
  */
-export function openTokens(keystone: Keystone): Tokens {
+export function openTokens(keystone: Keystone) {
   const { http, url, catalog, believed, now } = keystone;
   const kept = new Map<string, { readonly token: KnownToken; readonly until: number }>();
   const asking = new Map<string, Promise<Validated>>();
@@ -77,7 +72,8 @@ export function openTokens(keystone: Keystone): Tokens {
     return found;
   };
   return {
-    async validate(token, id, calling) {
+    /** @param calling called for each call to Keystone */
+    async validate(token: string, id: string, calling: () => void): Promise<Validated> {
       if (!FORM.test(token)) return { is: "refused", status: 401, why: "" };
       const key = hash(token);
       const known = kept.get(key);
@@ -90,7 +86,8 @@ export function openTokens(keystone: Keystone): Tokens {
       asking.set(key, work);
       return work;
     },
-    forget: (token) => void kept.delete(hash(token)),
+    /** After a refusal by a service, the next use validates the token again. */
+    forget: (token: string) => void kept.delete(hash(token)),
   };
 }
 

@@ -1,13 +1,17 @@
 import { MigrationError } from "../lib/error.ts";
+import { parsedJson } from "../lib/json.ts";
+import { MAXIMUM, MINIMUM } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
-import { versionsAt } from "./for-caller.ts";
 import { type Range, rangeOf } from "./rules/upstream.ts";
 import { makeRoom } from "./tokens.ts";
 
 /** A catalog may have one URL per project. */
 const MOST_URLS = 100;
 
-/** @throws MigrationError N2I-E210 without a response, N2I-E202 if it is not Ironic */
+/**
+ * Reads and caches version documents, which need no token.
+ * @throws MigrationError N2I-E210 without a response, N2I-E202 if it is not Ironic
+ */
 export function ranges(http: Http): {
   readonly of: (url: string) => Promise<Range>;
   readonly forget: (url: string) => void;
@@ -28,9 +32,13 @@ export function ranges(http: Http): {
 }
 
 async function askRange(http: Http, url: string): Promise<Range> {
-  const said = await versionsAt(http, url);
-  if ("why" in said) throw new MigrationError("N2I-E210", unanswered("Ironic", said.why));
-  const range = rangeOf(said.minimum, said.maximum, said.body);
+  const answer = await http.send({ method: "GET", url: `${url}/v1/`, headers: {} });
+  const wrong =
+    "why" in answer ? answer.why : answer.status === 200 ? null : `it answered ${answer.status}`;
+  if ("why" in answer || wrong !== null)
+    throw new MigrationError("N2I-E210", unanswered("Ironic", wrong ?? ""));
+  const { headers, text } = answer;
+  const range = rangeOf(headers[MINIMUM], headers[MAXIMUM], parsedJson(text));
   if (range !== undefined) return range;
   throw new MigrationError("N2I-E202", "the service at Ironic's URL is not a bare metal service");
 }

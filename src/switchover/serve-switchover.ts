@@ -57,7 +57,7 @@ export function serveSwitchover(asked: ServeSwitchAsked, told: ServeSwitchTold):
   return closing(async (keep) => {
     checkLoopback(asked);
     const state = await openRun(asked.state, { create: true });
-    const lock = await lockRun(state, "serve switchover");
+    const release = await lockRun(state, "serve switchover");
     const policy = openPolicy(asked.policyFile, [SWITCH_RULE], "Ironic's");
     const interrupt = surroundings().onInterrupt({
       stopping: STOPPING,
@@ -68,7 +68,7 @@ export function serveSwitchover(asked: ServeSwitchAsked, told: ServeSwitchTold):
       await listening({ ...asked, state: state.path }, told, { place, policy, interrupt });
     } finally {
       interrupt.end();
-      await lock.release();
+      await release();
     }
   });
 }

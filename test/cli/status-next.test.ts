@@ -13,8 +13,8 @@ const UNDO: Entry = { do: "undo", ...SPAN, nodes: "all", by: "root@host" };
 const UNDONE: Entry = {
   ...{ do: "undone", ...SPAN, removed: 4, gone: 0, settled: [], conflicts: [] },
 };
-const JOURNAL = { journal: { entries: [BEGIN, DONE], torn: false } };
-const BACK = { journal: { entries: [BEGIN, DONE, UNDO, UNDONE], torn: false } };
+const JOURNAL = { journal: { entries: [BEGIN, DONE] } };
+const BACK = { journal: { entries: [BEGIN, DONE, UNDO, UNDONE] } };
 const NONE = { missing: "N2I-E110 there is none" };
 const PLAN: RunFiles["plan"] = {
   counts: COUNTS,
@@ -28,7 +28,7 @@ const NOTHING = {
 const STEPS = { hosts: 1, flavors: 0, findings: 0, stopped: [] };
 const BESIDE = { plan: { sha256: SHA, counts: STEPS }, entries: [] };
 const STAGED = { staged: 2, released: 0, takeOvers: 2 };
-const OPEN = { journal: { entries: [BEGIN], torn: true } };
+const OPEN = { journal: { entries: [BEGIN] } };
 
 /** A stage, what the run's files are then, and the next command line without the run and the comment. */
 const STAGES: readonly (readonly [string, Partial<RunFiles>, string])[] = [
@@ -64,7 +64,7 @@ test("the next command line has the run, and the options that choose what the co
   for (const [stage, files, line] of STAGES) {
     const { next } = statusOf({
       ...{ snapshot: SNAPSHOT, plan: PLAN, nova: BESIDE, handover: null },
-      ...{ journal: { entries: [], torn: false }, run: "a run's folder", asked: true },
+      ...{ journal: { entries: [] }, run: "a run's folder", asked: true },
       ...files,
     });
     const [command, ...options] = line.split(" ");

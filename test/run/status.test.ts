@@ -18,7 +18,7 @@ const NONE_LEFT = { gone: 0, settled: [], conflicts: [] };
 const LOST = { missing: "N2I-E111 plan.json ends within a line" };
 
 function status(entries: readonly Entry[], more: Partial<RunFiles> = {}) {
-  const journal = { entries, torn: false };
+  const journal = { entries };
   return statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: null, ...more });
 }
 
@@ -132,7 +132,7 @@ test("a rollback that is not through goes on, and one of some machines says so",
       { do: "undo", ...span, nodes: [machine], by: "me", ...undo },
       undone,
     ];
-    const journal = { entries, torn: false };
+    const journal = { entries };
     const there = { snapshot: SNAPSHOT, plan: PLAN, journal, handover: null };
     const files = { ...there, ...(held && { held }) };
     return { ...statusOf(files), open: unfinished(files) };

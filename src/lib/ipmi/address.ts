@@ -14,20 +14,12 @@ export interface Endpoint {
 /** UDP port of a BMC. @source facts/ipmi.md 2 */
 export const IPMI_PORT = 623;
 
-/** Null for a host name. */
-function endpointAt(address: string, port: number): Endpoint | null {
-  const literal = asLiteral(address);
-  return literal === null ? null : { ...literal, port };
-}
-
 /** Resolves an address or a name. Null if the name is unknown. */
 export async function endpointOf(host: string, port: number): Promise<Endpoint | null> {
   const at = endpointAt(host, port);
   if (at !== null) return at;
   try {
-    const { address } = await lookup(host);
-    const found = asLiteral(address);
-    return found === null ? null : { ...found, port };
+    return endpointAt((await lookup(host)).address, port);
   } catch {
     // Any resolver error means that the name is unknown now.
     return null;
@@ -65,10 +57,10 @@ NOBODY.addSubnet("ff00::", 8, "ipv6");
 
 /** Why nothing is sent to this address. Null for a usable address and for any name. */
 export function whyNotAddress(host: string): string | null {
-  const literal = asLiteral(host);
-  if (literal === null) return null;
-  const [bare = ""] = literal.address.split("%", 1);
-  return NOBODY.check(bare, literal.family === 4 ? "ipv4" : "ipv6") ? NOT_ONE : null;
+  const at = endpointAt(host, IPMI_PORT);
+  if (at === null) return null;
+  const [bare = ""] = at.address.split("%", 1);
+  return NOBODY.check(bare, at.family === 4 ? "ipv4" : "ipv6") ? NOT_ONE : null;
 }
 
 const NOT_ONE = "not the address of one machine, but unspecified, broadcast or multicast";
@@ -77,18 +69,20 @@ export function endpointKey({ address, port }: Pick<Endpoint, "address" | "port"
   return `${address}|${port}`;
 }
 
-/** In the form of a datagram's sender: `FE80:0::1%eth0` is `fe80::1%eth0`. */
-function asLiteral(text: string): Omit<Endpoint, "port"> | null {
+/**
+ * In the form of a datagram's sender: `FE80:0::1%eth0` is `fe80::1%eth0`. Null for a host name.
+ */
+function endpointAt(text: string, port: number): Endpoint | null {
   const [bare = "", zone] = text.split("%", 2);
   const family = isIP(bare);
-  if (family === 4) return { family, address: bare };
+  if (family === 4) return { family, address: bare, port };
   if (family !== 6) return null;
   const { address } = new SocketAddress({ address: bare, family: "ipv6" });
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1];
-  if (mapped !== undefined) return { family: 4, address: mapped };
+  if (mapped !== undefined) return { family: 4, address: mapped, port };
   // Only link-local addresses need a zone. Other senders have none.
   const zoned = zone !== undefined && /^fe[89ab]/.test(address);
-  return { family, address: zoned ? `${address}%${interfaceOf(zone)}` : address };
+  return { family, address: zoned ? `${address}%${interfaceOf(zone)}` : address, port };
 }
 
 /** Name of an interface given by number, as in `fe80::1%2`. */

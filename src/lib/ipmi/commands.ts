@@ -11,21 +11,21 @@ export const COMMANDS = {
 /** Only commands of the table can be sent. */
 export type Command = (typeof COMMANDS)[keyof typeof COMMANDS];
 
-export interface Capabilities {
-  readonly ipmi2: boolean;
-  /** Null if the BMC does not support 2.0. */
-  readonly kg: boolean | null;
-  /** Anonymous login or users without a name are enabled. */
-  readonly nullUsers: boolean;
-}
+export type Capabilities = NonNullable<ReturnType<typeof parseCapabilities>>;
 
 /** Fields after the completion code. Null if truncated. */
-export function parseCapabilities(data: Buffer): Capabilities | null {
+export function parseCapabilities(data: Buffer) {
   if (data.length < 4) return null;
   const [types, status] = [data.readUInt8(1), data.readUInt8(2)];
   // As ipmitool: this bit decides, not the version bit after it.
   const ipmi2 = (types & 0x80) !== 0;
-  return { ipmi2, kg: ipmi2 ? (status & 0x20) !== 0 : null, nullUsers: (status & 0x03) !== 0 };
+  return {
+    ipmi2,
+    /** Null if the BMC does not support 2.0. */
+    kg: ipmi2 ? (status & 0x20) !== 0 : null,
+    /** Anonymous login or users without a name are enabled. */
+    nullUsers: (status & 0x03) !== 0,
+  };
 }
 
 /** Bytes of the suite list in one answer. A shorter answer is the last. */

@@ -21,16 +21,11 @@ import {
 } from "./talk.ts";
 import { createTurns, type Mux, openMux } from "./transport.ts";
 
-export interface ConnectOptions {
-  /** Default 623. */
-  readonly port?: number;
-  /** Try this cipher suite only. */
-  readonly suite?: number;
-  /** Default ADMINISTRATOR, then OPERATOR once. */
-  readonly level?: Level;
+export interface ConnectOptions
+  extends Pick<BmcTarget, "port" | "suite" | "level">,
+    Partial<Pick<Limits, "signal">> {
   /** Milliseconds for the login, and for each later command. Default 60,000. */
   readonly deadline?: number;
-  readonly signal?: AbortSignal;
   readonly clock?: Timers;
 }
 

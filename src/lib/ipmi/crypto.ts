@@ -2,27 +2,16 @@ import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from "n
 import { ENCRYPTED, HEADER, PAYLOAD, type Packet, plain, putHeader, RMCP, SIGNED } from "./wire.ts";
 
 /** Authentication, integrity and confidentiality algorithms. */
-export interface Suite {
-  readonly id: number;
-  /** RAKP-HMAC-SHA1 (1) or RAKP-HMAC-SHA256 (3). */
-  readonly hash: "sha1" | "sha256";
-  /** Bytes of a MAC, and of the truncated MAC in RAKP 4 and trailers. */
-  readonly macLength: 20 | 32;
-  readonly cutLength: 12 | 16;
-  readonly signed: boolean;
-  readonly encrypted: boolean;
-  /** Algorithm numbers in Open Session: authentication, integrity, confidentiality. */
-  readonly algorithms: readonly [number, number, number];
-}
+export type Suite = ReturnType<typeof suite>;
 
 /** Suite 0 has no authentication and is never used. @source facts/ipmi.md 2.6 */
 const SUITES: readonly Suite[] = [
-  sha1(1, false, false),
-  sha1(2, true, false),
-  sha1(3, true, true),
-  sha256(15, false, false),
-  sha256(16, true, false),
-  sha256(17, true, true),
+  suite("sha1", 1, false, false),
+  suite("sha1", 2, true, false),
+  suite("sha1", 3, true, true),
+  suite("sha256", 15, false, false),
+  suite("sha256", 16, true, false),
+  suite("sha256", 17, true, true),
 ];
 
 /** Null for an unsupported suite: 0, MD5 and xRC4. */
@@ -30,14 +19,17 @@ export function suiteOf(id: number): Suite | null {
   return SUITES.find((suite) => suite.id === id) ?? null;
 }
 
-function sha1(id: number, signed: boolean, encrypted: boolean): Suite {
-  const algorithms = [1, signed ? 1 : 0, encrypted ? 1 : 0] as const;
-  return { id, hash: "sha1", macLength: 20, cutLength: 12, signed, encrypted, algorithms };
-}
-
-function sha256(id: number, signed: boolean, encrypted: boolean): Suite {
-  const algorithms = [3, signed ? 4 : 0, encrypted ? 1 : 0] as const;
-  return { id, hash: "sha256", macLength: 32, cutLength: 16, signed, encrypted, algorithms };
+/** @param hash of RAKP-HMAC-SHA1 (1) or RAKP-HMAC-SHA256 (3) */
+function suite(hash: "sha1" | "sha256", id: number, signed: boolean, encrypted: boolean) {
+  const [authentication, integrity] = hash === "sha1" ? [1, 1] : [3, 4];
+  return {
+    ...{ id, hash, signed, encrypted },
+    /** Bytes of a MAC, and of the truncated MAC in RAKP 4 and trailers. */
+    macLength: hash === "sha1" ? 20 : 32,
+    cutLength: hash === "sha1" ? 12 : 16,
+    /** Algorithm numbers in Open Session: authentication, integrity, confidentiality. */
+    algorithms: [authentication, signed ? integrity : 0, encrypted ? 1 : 0] as const,
+  };
 }
 
 /** Input of the hashes of one login. Session ids are 4 bytes as on the wire. */

@@ -12,27 +12,20 @@ import {
 import { SESSION_DEFAULTS } from "./session.ts";
 import { type Limits, SYSTEM_CLOCK, type Timers } from "./talk.ts";
 
-export interface Schedule {
-  /** Concurrent BMCs. At most 512, because more overflow the neighbour table. */
-  readonly inFlight: number;
-  readonly startsPerSecond: number;
-  /** Milliseconds between two sessions with one BMC. */
-  readonly gap: number;
-  /** Milliseconds for both passes of one BMC together. */
-  readonly deadline: number;
-  /** Seed of the random order. */
-  readonly seed: number;
-  /** Targets in memory, which are shuffled. */
-  readonly window: number;
-}
+export type Schedule = Readonly<typeof SCHEDULE>;
 
 /** @source facts/ipmi.md 4.3 */
-export const SCHEDULE: Schedule = {
+export const SCHEDULE = {
+  /** Concurrent BMCs. At most 512, because more overflow the neighbour table. */
   inFlight: 256,
   startsPerSecond: 400,
+  /** Milliseconds between two sessions with one BMC. */
   gap: 5000,
+  /** Milliseconds for both passes of one BMC together. */
   deadline: 60_000,
+  /** Seed of the random order. */
   seed: 1,
+  /** Targets in memory, which are shuffled. */
   window: 65_536,
 };
 
@@ -146,24 +139,13 @@ async function* askEach<T extends BmcTarget, R extends Reading>(
   }
 }
 
-interface Flight {
-  readonly start: (work: () => Promise<void>) => void;
-  readonly size: () => number;
-  /** Resolves when a request ends, on abort, or after the delay in milliseconds. */
-  readonly woken: (delay: number) => Promise<void>;
-  /** Whether a request failed, except by an abort. */
-  readonly broke: () => boolean;
-  readonly rethrow: () => void;
-  readonly ended: () => Promise<unknown>;
-}
-
-function createFlight(clock: Timers, signal: AbortSignal): Flight {
+function createFlight(clock: Timers, signal: AbortSignal) {
   const running = new Set<Promise<void>>();
   const bugs: unknown[] = [];
   let wake = (): void => undefined;
   signal.addEventListener("abort", () => wake(), { once: true });
   return {
-    start(work) {
+    start(work: () => Promise<void>): void {
       const going = work()
         .catch((error: unknown) => {
           if (!signal.aborted) bugs.push(error);
@@ -175,16 +157,18 @@ function createFlight(clock: Timers, signal: AbortSignal): Flight {
       running.add(going);
     },
     size: () => running.size,
-    woken: (delay) =>
-      new Promise((resolve) => {
+    /** Resolves when a request ends, on abort, or after the delay in milliseconds. */
+    woken: (delay: number) =>
+      new Promise<void>((resolve) => {
         const cancel = delay === Infinity ? () => undefined : clock.after(delay, () => wake());
         wake = () => {
           cancel();
           resolve();
         };
       }),
+    /** Whether a request failed, except by an abort. */
     broke: () => bugs.length > 0,
-    rethrow() {
+    rethrow(): void {
       if (bugs.length > 0) throw bugs[0];
     },
     ended: () => Promise.all(running),
@@ -199,34 +183,16 @@ interface Look<T, R> {
   readonly deadline: number;
 }
 
-/** Selects the next BMC, and collects the readings. */
-interface Looks<T, R> {
-  readonly fill: () => Promise<void>;
-  /** A target whose BMC is free now. */
-  readonly next: () => Look<T, R> | undefined;
-  /** Milliseconds until a waiting BMC is free, else Infinity. */
-  readonly delay: () => number;
-  /** Whether another target with this BMC had no answer, which then also counts for this one. */
-  readonly isAnswered: (look: Look<T, R>) => boolean;
-  readonly begin: (look: Look<T, R>) => void;
-  readonly conclude: (look: Look<T, R>, reading: R) => void;
-  readonly end: (look: Look<T, R>) => void;
-  readonly isEmpty: () => boolean;
-  /** Readings that were not yielded yet. */
-  readonly take: () => readonly FleetAnswer<T, R>[];
-  /** First readings of BMCs whose second pass did not run. */
-  readonly owed: () => Iterable<FleetAnswer<T, R>>;
-}
-
 /** Verdicts about the address, which do not depend on the credentials. */
 const NOBODY_THERE: readonly string[] = ["unreachable", "port-closed"];
 
+/** Selects the next BMC, and collects the readings. */
 function createLooks<T extends BmcTarget, R extends Reading>(
   targets: AsyncIterable<T> | Iterable<T>,
   { gap, window, seed, deadline }: Schedule,
   clock: Timers,
   failed: FleetOptions<T, R>["failed"],
-): Looks<T, R> {
+) {
   const gaps = createGaps(clock, gap);
   const queue = createQueue(targets, window, seeded(seed));
   const again = createSecondLooks<T, R>(deadline);
@@ -247,34 +213,39 @@ function createLooks<T extends BmcTarget, R extends Reading>(
   };
   return {
     fill: queue.fill,
-    next() {
+    /** A target whose BMC is free now. */
+    next(): Look<T, R> | undefined {
       const same = queue.take(delays.first);
       if (same !== undefined) return { targets: same, first: null, deadline };
       return queue.isDrawn() ? again.take(delays.second) : undefined;
     },
-    delay: () =>
+    /** Milliseconds until a waiting BMC is free, else Infinity. */
+    delay: (): number =>
       Math.min(
         queue.heldFor(delays.first),
         queue.isDrawn() ? again.heldFor(delays.second) : Infinity,
       ),
-    isAnswered(look) {
+    /** Whether another target with this BMC had no answer, which then also counts for this one. */
+    isAnswered(look: Look<T, R>): boolean {
       const known = silentIn(look).get(bmcOf(look.targets[0]));
       if (known !== undefined) tell(look, { ...known, attempts: 0 });
       return known !== undefined;
     },
-    begin: ({ targets: [target] }) => gaps.begin(bmcOf(target)),
-    conclude(look, reading) {
+    begin: ({ targets: [target] }: Look<T, R>): void => gaps.begin(bmcOf(target)),
+    conclude(look: Look<T, R>, reading: R): void {
       if (NOBODY_THERE.includes(reading.verdict))
         silentIn(look).set(bmcOf(look.targets[0]), reading);
       tell(look, reading);
     },
-    end: ({ targets: [target] }) => gaps.end(bmcOf(target)),
+    end: ({ targets: [target] }: Look<T, R>): void => gaps.end(bmcOf(target)),
     isEmpty: () => queue.isEmpty() && again.isEmpty(),
-    take() {
+    /** Readings that were not yielded yet. */
+    take(): readonly FleetAnswer<T, R>[] {
       const known = answers;
       answers = [];
       return known;
     },
+    /** First readings of BMCs whose second pass did not run. */
     owed: again.owed,
   };
 }
@@ -290,26 +261,16 @@ const OCCUPIED: readonly string[] = ["no-slots", "busy"];
 const OCCUPIED_LOOK = 7000;
 const SAYS_LITTLE: readonly string[] = ["unreachable", "deadline"];
 
-/** Failed BMCs for the second pass. */
-interface SecondLooks<T, R> {
-  /** @returns false if this failure is not retried */
-  readonly add: (answer: FleetAnswer<T, R>) => boolean;
-  readonly take: (delay: Delay) => Look<T, R> | undefined;
-  readonly heldFor: (delay: Delay) => number;
-  readonly isEmpty: () => boolean;
-  /** Combined reading of both passes. */
-  readonly conclude: (look: Look<T, R>, first: R, second: R) => R;
-  readonly owed: () => Iterable<FleetAnswer<T, R>>;
-}
-
-/** @param deadline milliseconds for both passes together */
-function createSecondLooks<T extends BmcTarget, R extends Reading>(
-  deadline: number,
-): SecondLooks<T, R> {
+/**
+ * Failed BMCs for the second pass.
+ * @param deadline milliseconds for both passes together
+ */
+function createSecondLooks<T extends BmcTarget, R extends Reading>(deadline: number) {
   const waiting: Look<T, R>[] = [];
   const owed = new Map<Same<T>, FleetAnswer<T, R>>();
   return {
-    add(answer) {
+    /** @returns false if this failure is not retried */
+    add(answer: FleetAnswer<T, R>): boolean {
       const { targets, reading } = answer;
       const left = deadline - reading.elapsed;
       if (!AGAIN.includes(reading.verdict) || left < LEAST) return false;
@@ -318,17 +279,18 @@ function createSecondLooks<T extends BmcTarget, R extends Reading>(
       waiting.push({ targets, first: reading, deadline: Math.min(left, most) });
       return true;
     },
-    take(delay) {
+    take(delay: Delay): Look<T, R> | undefined {
       const at = waiting.findIndex(({ targets: [target] }) => delay(bmcOf(target)) === 0);
       return at < 0 ? undefined : waiting.splice(at, 1)[0];
     },
-    heldFor(delay) {
+    heldFor(delay: Delay): number {
       let least = Infinity;
       for (const { targets } of waiting) least = Math.min(least, delay(bmcOf(targets[0])));
       return least;
     },
     isEmpty: () => waiting.length === 0,
-    conclude({ targets }, first, second) {
+    /** Combined reading of both passes. */
+    conclude({ targets }: Look<T, R>, first: R, second: R): R {
       owed.delete(targets);
       const isLess = SAYS_LITTLE.includes(second.verdict) && !SAYS_LITTLE.includes(first.verdict);
       // A second pass is shorter, so its silence does not override the first reading.

@@ -175,12 +175,7 @@ export function openRequest(tag: number, level: number, session: Buffer, suite: 
 /** Role, then name length and name without padding. @source facts/ipmi.md 2.7, 3 */
 export function rakp1(
   tag: number,
-  of: {
-    readonly bmcSession: Buffer;
-    readonly consoleRandom: Buffer;
-    readonly role: number;
-    readonly user: Buffer;
-  },
+  of: Pick<Rakp, "bmcSession" | "consoleRandom" | "role" | "user">,
 ): Buffer {
   const identity = Buffer.from([of.role, 0, 0, of.user.length]);
   return plain(

@@ -142,38 +142,29 @@ export function busyWith(code: number): Diagnosis {
   return { verdict: "busy", detail: `repeatedly returned ${codeWords(code)}` };
 }
 
-/** History of the logins to this BMC. */
-export interface Tried {
-  /** Logins with an invalid answer. */
-  readonly odd: number;
-  /** Rounds without a free session. */
-  readonly noRoom: number;
-  /** Suites refused at this level, with the status. Each is tried once. */
-  readonly refused: ReadonlyMap<number, number>;
-  readonly busy: number;
-  /** Whether the BMC reported that it has no free session. */
-  readonly full: boolean;
-  /** Logins without an answer, and those of them after the user name was sent. */
-  readonly silences: number;
-  readonly namesUnanswered: number;
-  /** Whether any RAKP 2 arrived, so that silence is not caused by the user name. */
-  readonly nameAnswered: boolean;
-  /** RAKP 2 with another password, or with the level of Open Session. Quirk Q3. */
-  readonly mismatches: number;
-  /** RAKP 4 with another Kg. */
-  readonly kgMismatches: number;
-}
+const NO_SUITES: ReadonlyMap<number, number> = new Map();
 
-export const NOTHING_YET: Tried = {
+/** History of the logins to this BMC. */
+export type Tried = Readonly<typeof NOTHING_YET>;
+
+export const NOTHING_YET = {
+  /** Logins with an invalid answer. */
   odd: 0,
+  /** Rounds without a free session. */
   noRoom: 0,
-  refused: new Map(),
+  /** Suites refused at this level, with the status. Each is tried once. */
+  refused: NO_SUITES,
   busy: 0,
+  /** Whether the BMC reported that it has no free session. */
   full: false,
+  /** Logins without an answer, and those of them after the user name was sent. */
   silences: 0,
   namesUnanswered: 0,
+  /** Whether any RAKP 2 arrived, so that silence is not caused by the user name. */
   nameAnswered: false,
+  /** RAKP 2 with another password, or with the level of Open Session. Quirk Q3. */
   mismatches: 0,
+  /** RAKP 4 with another Kg. */
   kgMismatches: 0,
 };
 

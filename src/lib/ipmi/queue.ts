@@ -5,28 +5,19 @@ import type { Timers } from "./talk.ts";
 /** Milliseconds until a BMC may be read; Infinity while it is being read. */
 export type Delay = (bmc: string) => number;
 
-/** Waiting targets in random order, so that no enclosure gets all requests at once. */
-interface Queue<T> {
-  /** Reads until the window is full or the source ends. */
-  readonly fill: () => Promise<void>;
-  /** Targets with one BMC and login, which is free now. */
-  readonly take: (delay: Delay) => Same<T> | undefined;
-  /** Milliseconds until a postponed target is free, else Infinity. */
-  readonly heldFor: (delay: Delay) => number;
-  readonly isEmpty: () => boolean;
-  /** Whether only postponed targets remain. */
-  readonly isDrawn: () => boolean;
-}
-
 /** Targets with the same BMC and login. The first is read for all. */
 export type Same<T> = readonly [T, ...T[]];
 
-/** @param window maximum targets in memory @param random at least 0, below 1 */
+/**
+ * Waiting targets in random order, so that no enclosure gets all requests at once.
+ * @param window maximum targets in memory
+ * @param random at least 0, below 1
+ */
 export function createQueue<T extends BmcTarget>(
   targets: AsyncIterable<T> | Iterable<T>,
   window: number,
   random: () => number,
-): Queue<T> {
+) {
   const source =
     Symbol.asyncIterator in targets ? targets[Symbol.asyncIterator]() : targets[Symbol.iterator]();
   const waiting = createHeap<T>(random);
@@ -34,7 +25,8 @@ export function createQueue<T extends BmcTarget>(
   const held: Same<T>[] = [];
   let ended = false;
   return {
-    async fill() {
+    /** Reads until the window is full or the source ends. */
+    async fill(): Promise<void> {
       if (waiting.size() > window / 2) return;
       while (!ended && waiting.size() < window) {
         const { done, value } = await source.next();
@@ -42,7 +34,8 @@ export function createQueue<T extends BmcTarget>(
         else waiting.add(value);
       }
     },
-    take(delay) {
+    /** Targets with one BMC and login, which is free now. */
+    take(delay: Delay): Same<T> | undefined {
       const free = held.findIndex(([target]) => delay(bmcOf(target)) === 0);
       if (free >= 0) return held.splice(free, 1)[0];
       for (let drawn = waiting.draw(); drawn !== undefined; drawn = waiting.draw()) {
@@ -51,25 +44,22 @@ export function createQueue<T extends BmcTarget>(
       }
       return undefined;
     },
-    heldFor: (delay) => Math.min(Infinity, ...held.map(([target]) => delay(bmcOf(target)))),
+    /** Milliseconds until a postponed target is free, else Infinity. */
+    heldFor: (delay: Delay): number =>
+      Math.min(Infinity, ...held.map(([target]) => delay(bmcOf(target)))),
+    /** Whether only postponed targets remain. */
     isDrawn: () => ended && waiting.size() === 0,
     isEmpty: () => ended && waiting.size() === 0 && held.length === 0,
   };
 }
 
 /** Targets to draw at random, grouped by BMC and login. */
-function createHeap<T extends BmcTarget>(
-  random: () => number,
-): {
-  readonly size: () => number;
-  readonly add: (target: T) => void;
-  readonly draw: () => Same<T> | undefined;
-} {
+function createHeap<T extends BmcTarget>(random: () => number) {
   const all: Same<T>[] = [];
   const places = new Map<string, number>();
   return {
     size: () => all.length,
-    add(target) {
+    add(target: T): void {
       const key = loginOf(target);
       const at = places.get(key);
       const same = at === undefined ? undefined : all[at];
@@ -80,7 +70,7 @@ function createHeap<T extends BmcTarget>(
       places.set(key, all.length);
       all.push([target]);
     },
-    draw() {
+    draw(): Same<T> | undefined {
       const at = Math.floor(random() * all.length);
       const last = all.pop();
       if (last === undefined) return undefined;
@@ -109,13 +99,7 @@ export function bmcOf({ address, port = IPMI_PORT }: BmcTarget): string {
 }
 
 /** Token bucket with `rate` per second, and bursts of a tenth of a second. */
-interface Bucket {
-  readonly take: () => boolean;
-  /** Milliseconds until `take` succeeds. */
-  readonly delay: () => number;
-}
-
-export function createBucket(clock: Timers, rate: number): Bucket {
+export function createBucket(clock: Timers, rate: number) {
   const most = Math.max(1, rate / 10);
   let tokens = most;
   let filled = clock.now();
@@ -125,13 +109,12 @@ export function createBucket(clock: Timers, rate: number): Bucket {
     filled = now;
   };
   return {
-    take() {
+    take(): void {
       fill();
-      if (tokens < 1) return false;
       tokens -= 1;
-      return true;
     },
-    delay() {
+    /** Milliseconds until one may be taken. */
+    delay(): number {
       fill();
       return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) * 1000) / rate);
     },
@@ -139,20 +122,13 @@ export function createBucket(clock: Timers, rate: number): Bucket {
 }
 
 /** One session per BMC at a time, with a gap between two. Quirk Q17. */
-interface Gaps {
-  readonly begin: (bmc: string) => void;
-  readonly end: (bmc: string) => void;
-  /** Milliseconds until it may be read; Infinity while it is being read. */
-  readonly delay: (bmc: string) => number;
-}
-
-export function createGaps(clock: Timers, gap: number): Gaps {
+export function createGaps(clock: Timers, gap: number) {
   const asked = new Set<string>();
   /** In order of their end. */
   const ended = new Map<string, number>();
   return {
-    begin: (bmc) => void asked.add(bmc),
-    end(bmc) {
+    begin: (bmc: string): void => void asked.add(bmc),
+    end(bmc: string): void {
       asked.delete(bmc);
       ended.delete(bmc);
       ended.set(bmc, clock.now());
@@ -161,7 +137,8 @@ export function createGaps(clock: Timers, gap: number): Gaps {
         ended.delete(old);
       }
     },
-    delay(bmc) {
+    /** Milliseconds until it may be read; Infinity while it is being read. */
+    delay(bmc: string): number {
       if (asked.has(bmc)) return Infinity;
       const at = ended.get(bmc);
       return at === undefined ? 0 : Math.max(0, at + gap - clock.now());

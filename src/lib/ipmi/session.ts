@@ -38,23 +38,7 @@ import {
 } from "./wire.ts";
 
 /** Commands in an open session. */
-export interface Channel {
-  /** Null without an answer. Retries a busy BMC a few times after a pause. */
-  readonly ask: (
-    command: Command,
-    data?: readonly number[],
-    waits?: readonly number[],
-  ) => Promise<Response | null>;
-  /** Whether an answer had wrong checksums. */
-  readonly checksumsWrong: () => boolean;
-  /**
-   * Frees the slot and the keys. Sends at most twice, waits half a second each, and ignores the
-   * answer. It also runs after an abort, because an open session takes a slot from the conductor.
-   */
-  readonly close: () => Promise<void>;
-  /** The same without waiting, if no time is left or the session may not be open. */
-  readonly leave: () => void;
-}
+export type Channel = ReturnType<typeof openChannel>;
 
 /** The result of a session, or why its login failed. */
 type LoginOutcome<T> = { readonly kind: "answered"; readonly found: T } | LoginFailure;
@@ -290,7 +274,7 @@ const WAITS = [1000, 1500, 2250, 2250, 2250, 3375];
 const BUSY_PAUSES = [100, 200, 400];
 const CLOSE_WAITS = [500, 500];
 
-function openChannel(talk: Talk, session: Omit<OpenSession, "kind">): Channel {
+function openChannel(talk: Talk, session: Omit<OpenSession, "kind">) {
   const { suite, keys, ours, theirs } = session;
   let sequence = 0;
   let rqSeq = 0;
@@ -328,10 +312,18 @@ function openChannel(talk: Talk, session: Omit<OpenSession, "kind">): Channel {
     forget(keys);
   };
   return {
+    /** As `close` without waiting, if no time is left or the session may not be open. */
     leave,
-    ask: (command, data = [], waits = WAITS) => untilFree(talk, () => once(command, data, waits)),
+    /** Null without an answer. Retries a busy BMC a few times after a pause. */
+    ask: (command: Command, data: readonly number[] = [], waits: readonly number[] = WAITS) =>
+      untilFree(talk, () => once(command, data, waits)),
+    /** Whether an answer had wrong checksums. */
     checksumsWrong: () => checksumsWrong,
-    async close() {
+    /**
+     * Frees the slot and the keys. Sends at most twice, waits half a second each, and ignores the
+     * answer. It also runs after an abort, because an open session takes a slot from the conductor.
+     */
+    async close(): Promise<void> {
       if (closed) return;
       if (talk.expired()) return leave();
       closed = true;

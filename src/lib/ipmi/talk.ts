@@ -1,4 +1,4 @@
-import { randomFillSync, randomInt } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import { performance } from "node:perf_hooks";
 
 /** Datagrams to and from one BMC. */
@@ -46,54 +46,22 @@ interface Exchange<T> {
   readonly accept: (datagram: Buffer) => T | null;
 }
 
-/** Exchanges with one BMC within its deadline. One at a time. */
-export interface Talk {
-  /**
-   * Sends the datagram of `make` once for each of `waits`, until `accept` returns an answer.
-   * @param waits milliseconds after each send
-   * @param accept null for a late, foreign or invalid datagram
-   * @param ending continue for two seconds after an abort, to close a session
-   * @returns null without an answer in time
-   * @throws the signal's reason if aborted, unless `ending`
-   */
-  readonly exchange: <T>(
-    make: Exchange<T>["make"],
-    waits: Exchange<T>["waits"],
-    accept: Exchange<T>["accept"],
-    ending?: boolean,
-  ) => Promise<T | null>;
-  /** Sends without waiting. */
-  readonly tell: (datagram: Buffer) => void;
-  readonly pause: (delay: number) => Promise<void>;
-  /** Whether the deadline has passed. */
-  readonly expired: () => boolean;
-  /** Sets a new deadline in milliseconds from now. */
-  readonly allow: (deadline: number) => void;
-  /** Milliseconds of the fastest exchange without a resend. */
-  readonly rtt: () => number | null;
-  readonly elapsed: () => number;
-  /** Number of datagrams that were not an answer. */
-  readonly unexpected: () => number;
-  readonly newSession: () => number;
-  readonly renew: () => Promise<void>;
-  /** Removes the listener of the signal. No exchange may follow. */
-  readonly end: () => void;
-  readonly chance: Chance;
-}
-
 /** Milliseconds for the last answer after an abort. */
 const ENDING = 2000;
 
 const nothing = (): void => undefined;
 
-export function startTalk(
-  line: Line,
-  clock: Timers,
-  chance: Chance,
-  { deadline, signal }: Limits,
-): Talk {
+/** Exchanges with one BMC within its deadline. One at a time. */
+export type Talk = ReturnType<typeof startTalk>;
+
+export function startTalk(line: Line, clock: Timers, chance: Chance, { deadline, signal }: Limits) {
   const begun = clock.now();
-  const limit = createLimit(clock, deadline);
+  let until = begun + deadline;
+  /** Whole milliseconds, because a timer may end early. */
+  const left = (): number => {
+    const more = until - clock.now();
+    return more < 1 ? 0 : more;
+  };
   let rtt: number | null = null;
   let unexpected = 0;
   const stray = (): void => {
@@ -105,9 +73,22 @@ export function startTalk(
   // One listener for all waits, because ten thousand BMCs wait ten times each.
   signal.addEventListener("abort", abort);
   return {
-    // One promise and one timer at a time, because a fleet spends its time and memory here.
-    exchange: (make, waits, accept, ending = false) =>
-      new Promise((resolve, reject) => {
+    /**
+     * Sends the datagram of `make` once for each of `waits`, until `accept` returns an answer.
+     * One promise and one timer at a time, because a fleet spends its time and memory here.
+     * @param waits milliseconds after each send
+     * @param accept null for a late, foreign or invalid datagram
+     * @param ending continue for two seconds after an abort, to close a session
+     * @returns null without an answer in time
+     * @throws the signal's reason if aborted, unless `ending`
+     */
+    exchange: <T>(
+      make: Exchange<T>["make"],
+      waits: Exchange<T>["waits"],
+      accept: Exchange<T>["accept"],
+      ending = false,
+    ) =>
+      new Promise<T | null>((resolve, reject) => {
         if (signal.aborted && !ending) return reject(signal.reason);
         let unlimit = nothing;
         let leave = nothing;
@@ -118,18 +99,19 @@ export function startTalk(
             leave();
           }
         };
-        leave = carry(line, clock, limit, { make, waits, accept, stray }, (answer, took) => {
+        leave = carry(line, clock, left, { make, waits, accept, stray }, (answer, took) => {
           unlimit();
           stop = nothing;
           if (took !== null) rtt = Math.min(rtt ?? Infinity, took);
           resolve(answer);
         });
       }),
+    /** Sends without waiting. */
     tell: line.send,
-    pause: (delay) =>
-      new Promise((resolve, reject) => {
+    pause: (delay: number) =>
+      new Promise<void>((resolve, reject) => {
         if (signal.aborted) return reject(signal.reason);
-        const cancel = clock.after(Math.min(delay, limit.left()), () => {
+        const cancel = clock.after(Math.min(delay, left()), () => {
           stop = nothing;
           resolve();
         });
@@ -138,34 +120,22 @@ export function startTalk(
           reject(signal.reason);
         };
       }),
-    expired: () => limit.left() === 0,
-    allow: limit.allow,
+    /** Whether the deadline has passed. */
+    expired: () => left() === 0,
+    /** Sets a new deadline in milliseconds from now. */
+    allow(more: number): void {
+      until = clock.now() + more;
+    },
+    /** Milliseconds of the fastest exchange without a resend. */
     rtt: () => rtt,
     elapsed: () => clock.now() - begun,
+    /** Number of datagrams that were not an answer. */
     unexpected: () => unexpected,
     newSession: line.newSession,
     renew: line.renew,
+    /** Removes the listener of the signal. No exchange may follow. */
     end: () => signal.removeEventListener("abort", abort),
     chance,
-  };
-}
-
-interface Limit {
-  readonly left: () => number;
-  readonly allow: (deadline: number) => void;
-}
-
-function createLimit(clock: Timers, deadline: number): Limit {
-  let until = clock.now() + deadline;
-  return {
-    /** Whole milliseconds, because a timer may end early. */
-    left: () => {
-      const more = until - clock.now();
-      return more < 1 ? 0 : more;
-    },
-    allow: (more) => {
-      until = clock.now() + more;
-    },
   };
 }
 
@@ -178,7 +148,7 @@ function createLimit(clock: Timers, deadline: number): Limit {
 function carry<T>(
   line: Line,
   clock: Timers,
-  limit: Limit,
+  left: () => number,
   { make, waits, accept, stray }: Exchange<T> & { readonly stray: () => void },
   over: (answer: T | null, took: number | null) => void,
 ): () => void {
@@ -193,7 +163,7 @@ function carry<T>(
   const send = (): void => {
     sending += 1;
     sent = clock.now();
-    const delay = Math.min(waits[sending] ?? 0, limit.left());
+    const delay = Math.min(waits[sending] ?? 0, left());
     if (delay > 0) {
       cancel = clock.after(delay, send);
       line.send(make(sending));
@@ -208,45 +178,16 @@ function carry<T>(
   return () => end(null, null);
 }
 
-/** Node keeps a sorted list of timers for each duration, so a fleet shares a few durations. */
-function coarse(delay: number): number {
-  return delay < COARSE ? delay : Math.ceil(delay / COARSE) * COARSE;
-}
-const COARSE = 50;
-
 export const SYSTEM_CLOCK: Timers = {
   now: () => performance.now(),
   date: () => new Date(),
   after: (delay, run) => {
-    const timer = setTimeout(run, coarse(delay));
+    const timer = setTimeout(run, delay);
     return () => clearTimeout(timer);
   },
 };
 
-const POOL = 4096;
-
-/**
- * Random bytes from a pool of one page. A session needs 16 bytes five times, and a system call
- * costs the same for a page. Used bytes are wiped.
- * @returns a source of up to 4096 bytes
- */
-export function createRandom(): (length: number) => Buffer {
-  const pool = Buffer.alloc(POOL);
-  let at = POOL;
-  return (length) => {
-    if (length > POOL) throw new RangeError(`at most ${POOL} bytes`);
-    if (at + length > POOL) {
-      randomFillSync(pool);
-      at = 0;
-    }
-    const given = Buffer.from(pool.subarray(at, at + length));
-    pool.fill(0, at, at + length);
-    at += length;
-    return given;
-  };
-}
-
 export const SYSTEM_CHANCE: Chance = {
-  bytes: createRandom(),
-  fraction: () => randomInt(2 ** 32) / 2 ** 32,
+  bytes: randomBytes,
+  fraction: Math.random,
 };

@@ -11,28 +11,21 @@ export interface OpenLine extends Line {
   readonly close: () => void;
 }
 
-/** Many BMCs over a few shared sockets. A BMC with problems gets its own socket. */
-export interface Mux {
-  /** Waits while the BMC has another line. @throws IpmiError if no socket can be opened */
-  readonly line: (endpoint: Endpoint) => Promise<OpenLine>;
-  readonly sockets: () => number;
-  /** Number of datagrams from unknown senders, or for closed sessions. */
-  readonly unexpected: () => number;
-  /** Open lines receive nothing more. */
-  readonly close: () => Promise<void>;
-}
-
 type Failed = (code: string) => void;
 type Received = (datagram: Buffer, from: RemoteInfo) => void;
 
+/** Many BMCs over a few shared sockets. A BMC with problems gets its own socket. */
+export type Mux = ReturnType<typeof openMux>;
+
 /** @param chance source of the first session id. Later ids follow it */
-export function openMux(chance: Chance): Mux {
+export function openMux(chance: Chance) {
   const routes = createRoutes(chance);
   const turn = createTurns();
   const shared = createSharedSockets(routes.received);
   const own = createOwnSockets(routes.received);
   return {
-    async line(endpoint) {
+    /** Waits while the BMC has another line. @throws IpmiError if no socket can be opened */
+    async line(endpoint: Endpoint): Promise<OpenLine> {
       const endTurn = await turn(endpointKey(endpoint));
       let socket = await shared.take(endpoint.family).catch((cause: unknown) => {
         endTurn();
@@ -70,18 +63,14 @@ export function openMux(chance: Chance): Mux {
       };
     },
     sockets: shared.count,
+    /** Number of datagrams from unknown senders, or for closed sessions. */
     unexpected: routes.unexpected,
-    close: async () => {
+    /** Open lines receive nothing more. */
+    close: async (): Promise<void> => {
       own.close();
       await shared.close();
     },
   };
-}
-
-interface Route {
-  readonly hear: (handler: ((datagram: Buffer) => void) | null) => void;
-  readonly newSession: () => number;
-  readonly remove: () => void;
 }
 
 interface Entry {
@@ -106,14 +95,14 @@ function createRoutes(chance: Chance) {
       if (!isFrom || entry.handler === null) unexpected += 1;
       else entry.handler(datagram);
     },
-    add({ address, port }: Endpoint): Route {
+    add({ address, port }: Endpoint) {
       const entry: Entry = { address, port, handler: null, session: 0 };
       bySource.set(endpointKey(entry), entry);
       return {
-        hear: (handler) => {
+        hear(handler: Entry["handler"]): void {
           entry.handler = handler;
         },
-        newSession() {
+        newSession(): number {
           bySession.delete(entry.session);
           do lastSession = (lastSession + 1) >>> 0;
           while (lastSession === 0 || bySession.has(lastSession));
@@ -121,7 +110,7 @@ function createRoutes(chance: Chance) {
           bySession.set(entry.session, entry);
           return entry.session;
         },
-        remove() {
+        remove(): void {
           entry.handler = null;
           bySource.delete(endpointKey(entry));
           bySession.delete(entry.session);

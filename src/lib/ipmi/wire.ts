@@ -50,16 +50,7 @@ export const PAYLOAD = {
   rakp4: 0x15,
 } as const;
 
-export interface Packet {
-  /** Payload type without its two flags. */
-  readonly type: number;
-  readonly signed: boolean;
-  readonly encrypted: boolean;
-  readonly session: number;
-  readonly payload: Buffer;
-  /** From authType to the trailer: the signed part. */
-  readonly body: Buffer;
-}
+export type Packet = NonNullable<ReturnType<typeof parsePacket>>;
 
 /** RMCP 4, authType 1, payload type 1, session 4, sequence 4, length 2. */
 export const HEADER = 16;
@@ -99,16 +90,18 @@ function isPacket(datagram: Buffer): boolean {
 }
 
 /** Null if it is not a 2.0 packet. Nothing is verified yet. */
-export function parsePacket(datagram: Buffer): Packet | null {
+export function parsePacket(datagram: Buffer) {
   if (!isPacket(datagram)) return null;
   const kind = datagram.readUInt8(5);
   const length = datagram.readUInt16LE(14);
   return {
+    /** Payload type without its two flags. */
     type: kind & 0x3f,
     signed: (kind & SIGNED) !== 0,
     encrypted: (kind & ENCRYPTED) !== 0,
     session: datagram.readUInt32LE(6),
     payload: datagram.subarray(HEADER, HEADER + length),
+    /** From authType to the trailer: the signed part. */
     body: datagram.subarray(RMCP.length),
   };
 }
@@ -129,18 +122,7 @@ export function sessionNamed(datagram: Buffer): number | null {
   return named === 0 ? null : named;
 }
 
-export interface Response {
-  /** The request's netFn plus one. */
-  readonly netFn: number;
-  readonly cmd: number;
-  /** 0 to 63. */
-  readonly rqSeq: number;
-  /** Completion code. 0 is success. */
-  readonly code: number;
-  readonly data: Buffer;
-  /** False on some boards that otherwise work. */
-  readonly checksumsGood: boolean;
-}
+export type Response = NonNullable<ReturnType<typeof parseResponse>>;
 
 const BMC = 0x20;
 const CONSOLE = 0x81;
@@ -172,16 +154,19 @@ export function request(
 }
 
 /** Null if it is too short or not a response. Wrong checksums are reported, not refused. */
-export function parseResponse(message: Buffer): Response | null {
+export function parseResponse(message: Buffer) {
   if (message.length < 8) return null;
   const netFn = message.readUInt8(1) >> 2;
   if (netFn % 2 === 0) return null;
   return {
+    /** The request's netFn plus one. */
     netFn,
     cmd: message.readUInt8(5),
     rqSeq: message.readUInt8(4) >> 2,
+    /** Completion code. 0 is success. */
     code: message.readUInt8(6),
     data: message.subarray(7, -1),
+    /** False on some boards that otherwise work. */
     checksumsGood: checksum(message, 0, 3) === 0 && checksum(message, 3) === 0,
   };
 }

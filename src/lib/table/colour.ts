@@ -4,30 +4,16 @@ const { red, yellow, green } = picocolors.createColors(true);
 
 type Paint = typeof red;
 
-const WORDS: ReadonlyMap<string, Paint> = new Map(
-  [
-    ...["blocked", "conflict", "blocks", "Failure", "failed", "mismatched", "missing", "stumbles"],
-    ...["unreachable", "wrong-password", "wrong-user", "incomplete", "deadline", "no"],
-  ]
-    .map((word) => [word, red] as const)
-    .concat(
-      [
-        "drift",
-        "warning",
-        "Warning",
-        "waiting",
-        "suspended",
-        "left",
-        "leave",
-        "wrong",
-        "held",
-        "extra",
-      ].map((word) => [word, yellow] as const),
-      ["create", "unchanged", "ok", "Success", "done", "validated", "right", "yes", "ready"].map(
-        (word) => [word, green] as const,
-      ),
-    ),
-);
+const WORDS: ReadonlyMap<string, Paint> = new Map([
+  ...wordsIn("blocked conflict blocks Failure failed mismatched missing stumbles", red),
+  ...wordsIn("unreachable wrong-password wrong-user incomplete deadline no", red),
+  ...wordsIn("drift warning Warning waiting suspended left leave wrong held extra", yellow),
+  ...wordsIn("create unchanged ok Success done validated right yes ready", green),
+]);
+
+function wordsIn(text: string, paint: Paint): readonly (readonly [string, Paint])[] {
+  return text.split(" ").map((word) => [word, paint]);
+}
 
 const VERDICTS: readonly string[] = ["Verdict", "Result", "State", "Kind", "Holds", "Action"];
 

@@ -5,7 +5,7 @@ import { visible, visibleLines } from "./text.ts";
 
 const require = createRequire(import.meta.url);
 
-type Rows = AsyncIterable<readonly Json[]>;
+export type Rows = AsyncIterable<readonly Json[]> | Iterable<readonly Json[]>;
 
 /** A JSON array with one object per row, in the bytes of Python's `json.dump(rows, indent=2)`. */
 export async function* asJson(
@@ -16,7 +16,8 @@ export async function* asJson(
   let before = indent ? "[\n" : "[";
   let any = false;
   for await (const row of rows) {
-    yield before + jsonRow(objectOf(columns, row), indent);
+    const object = objectOf(columns, row);
+    yield before + (indent ? asciiJson(object, 2).replace(/^/gm, "  ") : pythonJson(object));
     before = indent ? ",\n" : ", ";
     any = true;
   }
@@ -26,10 +27,6 @@ export async function* asJson(
 
 export function jsonObject(object: JsonObject, indent: boolean): string {
   return `${indent ? asciiJson(object, 2) : pythonJson(object)}\n`;
-}
-
-function jsonRow(object: JsonObject, indent: boolean): string {
-  return indent ? asciiJson(object, 2).replace(/^/gm, "  ") : pythonJson(object);
 }
 
 /** A YAML list of objects. YAML 1.1 parsers can also read it: the text `yes` is quoted. */
@@ -100,7 +97,7 @@ function isList(value: Json): value is readonly Json[] {
  */
 export async function* asCsv(
   columns: readonly string[],
-  rows: AsyncIterable<readonly Json[]>,
+  rows: Rows,
   quote: Quote,
   terminal = false,
 ): AsyncIterable<string> {

@@ -1,5 +1,4 @@
-import type { Json } from "../json.ts";
-import { cellText } from "./data.ts";
+import { cellText, type Rows } from "./data.ts";
 import { displayWidth, visibleLines, wrap } from "./text.ts";
 
 /** Rows measured before the first is printed. Later rows are wrapped into the same widths. */
@@ -24,37 +23,32 @@ interface GridShape {
  */
 export async function* asGrid(
   columns: readonly string[],
-  rows: AsyncIterable<readonly Json[]>,
+  rows: Rows,
   shape: GridShape,
 ): AsyncIterable<string> {
   const head = columns.map((name) => visibleLines(name).join(" "));
   const measured: (readonly Cell[])[] = [];
   let right: readonly boolean[] = [];
-  let draw: Draw | undefined;
+  let draw: ReturnType<typeof pen> | undefined;
   for await (const row of rows) {
     if (measured.length === 0)
       right = row.map((value) => shape.alignNumbers && typeof value === "number");
     const cells = columns.map((_, at) => visibleLines(short(cellText(row[at] ?? null))));
     if (draw !== undefined) yield draw.row(cells);
     else if (measured.push(cells) === ROWS_MEASURED) {
-      draw = pen(widthsOf(head, measured, shape), right, colours(head, shape));
+      draw = pen(head, measured, right, shape);
       yield begin(draw, head, measured);
     }
   }
   if (draw !== undefined) yield draw.rule;
   else if (measured.length === 0 && !shape.printEmpty) yield "\n";
   else {
-    const last = pen(widthsOf(head, measured, shape), right, colours(head, shape));
+    const last = pen(head, measured, right, shape);
     yield begin(last, head, measured) + last.rule;
   }
 }
 
 type Cell = readonly string[];
-
-interface Draw {
-  readonly rule: string;
-  readonly row: (cells: readonly Cell[]) => string;
-}
 
 /** Maximum characters of a cell. A table pads every other row to the longest cell. */
 const LONGEST = 4000;
@@ -64,20 +58,25 @@ function short(text: string): string {
   return `${text.slice(0, LONGEST)}... (${text.length} characters; -f json has all)`;
 }
 
-function begin({ rule, row }: Draw, head: readonly string[], rows: readonly (readonly Cell[])[]) {
+function begin(
+  { rule, row }: ReturnType<typeof pen>,
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+) {
   return rule + row(head.map((name) => [name])) + rule + rows.map(row).join("");
 }
 
-type Colour = (at: number, padded: string) => string;
-
-function colours(head: readonly string[], { paint }: GridShape): Colour {
-  return (at, padded) => (paint === undefined ? padded : paint(head[at] ?? "", padded));
-}
-
-function pen(widths: readonly number[], right: readonly boolean[], colour: Colour): Draw {
+function pen(
+  head: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  right: readonly boolean[],
+  shape: GridShape,
+) {
+  const widths = widthsOf(head, rows, shape);
+  const { paint = (_: string, padded: string) => padded } = shape;
   return {
     rule: `+${widths.map((width) => "-".repeat(width + 2)).join("+")}+\n`,
-    row(cells) {
+    row(cells: readonly Cell[]): string {
       const wrapped = widths.map((width, at) =>
         (cells[at] ?? [""]).flatMap((line) => wrap(line, width)),
       );
@@ -85,7 +84,7 @@ function pen(widths: readonly number[], right: readonly boolean[], colour: Colou
       let text = "";
       for (let line = 0; line < height; line++) {
         const parts = widths.map((width, at) =>
-          colour(at, pad(wrapped[at]?.[line] ?? "", width, right[at] === true)),
+          paint(head[at] ?? "", pad(wrapped[at]?.[line] ?? "", width, right[at] === true)),
         );
         text += `| ${parts.join(" | ")} |\n`;
       }

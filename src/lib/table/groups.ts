@@ -22,26 +22,18 @@ interface Group {
   count: number;
 }
 
-interface Gathered {
-  readonly groups: () => readonly Group[];
-  readonly rest: () => number;
-}
-
 /** Keeps only the first examples of each cause, so memory does not grow with the fleet. */
 export function gatherGroups() {
   const groups = new Map<string, Group>();
   let rest = 0;
   return {
     add(cause: string, example: readonly string[]): void {
-      let group = groups.get(cause);
-      if (group === undefined) {
-        if (groups.size === CAUSES) {
-          rest += 1;
-          return;
-        }
-        group = { cause, examples: [], count: 0 };
-        groups.set(cause, group);
+      const group: Group = groups.get(cause) ?? { cause, examples: [], count: 0 };
+      if (group.count === 0 && groups.size === CAUSES) {
+        rest += 1;
+        return;
       }
+      groups.set(cause, group);
       group.count += 1;
       if (group.examples.length < EXAMPLES) group.examples.push(example);
     },
@@ -56,7 +48,7 @@ export function gatherGroups() {
  * examples, and columns beyond the screen width are omitted.
  */
 export function groupLines(
-  gathered: Gathered,
+  gathered: ReturnType<typeof gatherGroups>,
   width: number | undefined,
   most = MOST,
 ): readonly string[] {
@@ -90,29 +82,18 @@ export function drawer(
   all: readonly (readonly string[])[],
   width: number | undefined,
 ): (cells: readonly string[]) => string {
-  const widths = columnWidths(all);
-  return (cells) => exampleLine(cells, widths, width);
-}
-
-function exampleLine(
-  cells: readonly string[],
-  widths: readonly number[],
-  limit: number | undefined,
-): string {
-  let line = "";
-  for (const [at, cell] of cells.entries()) {
-    const text = visible(cell);
-    const next = `${line}${line === "" ? INDENT : "  "}${text}`;
-    if (limit !== undefined && at > 0 && displayWidth(next.trimEnd()) > limit) break;
-    line = next + " ".repeat(Math.max(0, (widths[at] ?? 0) - displayWidth(text)));
-  }
-  return line.trimEnd();
-}
-
-function columnWidths(rows: readonly (readonly string[])[]): readonly number[] {
   const widths: number[] = [];
-  for (const row of rows)
+  for (const row of all)
     for (const [at, cell] of row.entries())
       widths[at] = Math.max(widths[at] ?? 0, displayWidth(visible(cell)));
-  return widths;
+  return (cells) => {
+    let line = "";
+    for (const [at, cell] of cells.entries()) {
+      const text = visible(cell);
+      const next = `${line}${line === "" ? INDENT : "  "}${text}`;
+      if (width !== undefined && at > 0 && displayWidth(next.trimEnd()) > width) break;
+      line = next + " ".repeat(Math.max(0, (widths[at] ?? 0) - displayWidth(text)));
+    }
+    return line.trimEnd();
+  };
 }

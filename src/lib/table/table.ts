@@ -10,6 +10,7 @@ import {
   cellText,
   jsonObject,
   objectOf,
+  type Rows,
   yamlText,
 } from "./data.ts";
 import { type FormatOptions, type Screen, tableLimit } from "./format.ts";
@@ -19,7 +20,7 @@ import { matching } from "./match.ts";
 
 export interface View {
   readonly columns: readonly string[];
-  readonly rows: AsyncIterable<readonly Json[]> | Iterable<readonly Json[]>;
+  readonly rows: Rows;
   /** Default columns of a table. All columns if absent. */
   readonly brief?: readonly string[];
   /** On a narrow screen. */
@@ -83,7 +84,7 @@ export function renderRows(
 
 function asTable(
   columns: readonly string[],
-  rows: AsyncIterable<readonly Json[]>,
+  rows: Rows,
   options: FormatOptions,
   screen: Screen,
 ): AsyncIterable<string> {
@@ -108,11 +109,8 @@ function briefOf(
 }
 
 /** Rows that match `--match`. @throws MigrationError N2I-E100, before any row is read */
-function matched(
-  { columns, rows }: View,
-  match: readonly string[],
-): AsyncIterable<readonly Json[]> {
-  if (match.length === 0) return each(rows);
+function matched({ columns, rows }: View, match: readonly string[]): Rows {
+  if (match.length === 0) return rows;
   const fits = matching(columns, match);
   async function* fitting() {
     for await (const row of rows) if (fits(row)) yield row;
@@ -145,7 +143,7 @@ async function* shortly(
     );
   }
   if (count <= SCREENFUL)
-    return yield* asTable(brief, pick(positions(columns, brief), each(first)), options, screen);
+    return yield* asTable(brief, pick(positions(columns, brief), first), options, screen);
   const lines = groupLines(gathered, tableLimit(options, screen));
   yield `${(screen.colour === true ? lines.map(paintLine) : lines).join("\n")}\n`;
   yield `${counted(count, "row")} by ${causes.join(", ")}. --match COLUMN=VALUE shows some.\n`;
@@ -174,7 +172,7 @@ export function renderObject(
   const wanted = options.column ?? [];
   const names = wanted.length === 0 ? all : positions(all, wanted).map((at) => all[at] ?? "");
   const values = names.map((name) => object[name] ?? null);
-  const pairs = each(names.map((name, at) => [name, values[at] ?? null]));
+  const pairs = names.map((name, at) => [name, values[at] ?? null]);
   switch (options.format) {
     case "table":
       return asGrid(["Field", "Value"], pairs, {
@@ -190,24 +188,16 @@ export function renderObject(
     case "csv":
       return asCsv(["Field", "Value"], pairs, options.quote ?? "nonnumeric", screen.isTTY);
     case "value":
-      return asValues(each(values.map((value) => [value])));
+      return asValues(values.map((value) => [value]));
   }
-}
-
-function each<T>(items: AsyncIterable<T> | Iterable<T>): AsyncIterable<T> {
-  return Symbol.asyncIterator in items ? items : oneByOne(items);
-}
-
-async function* oneByOne<T>(items: Iterable<T>): AsyncIterable<T> {
-  yield* items;
 }
 
 /** A sort column need not be shown. @throws MigrationError N2I-E100 for an unknown column */
 function select(
   columns: readonly string[],
-  rows: AsyncIterable<readonly Json[]>,
+  rows: Rows,
   { column = [], sortColumn = [] }: FormatOptions,
-): { readonly columns: readonly string[]; readonly rows: AsyncIterable<readonly Json[]> } {
+): { readonly columns: readonly string[]; readonly rows: Rows } {
   const keys = positions(columns, sortColumn);
   const sorted = keys.length === 0 ? rows : sortedBy(keys, rows);
   if (column.length === 0) return { columns, rows: sorted };
@@ -228,18 +218,12 @@ export function positions(
   return found.map(({ at }) => at);
 }
 
-async function* pick(
-  chosen: readonly number[],
-  rows: AsyncIterable<readonly Json[]>,
-): AsyncIterable<readonly Json[]> {
+async function* pick(chosen: readonly number[], rows: Rows): AsyncIterable<readonly Json[]> {
   for await (const row of rows) yield chosen.map((at) => row[at] ?? null);
 }
 
 /** Loads every row, so its memory grows with their number. */
-async function* sortedBy(
-  keys: readonly number[],
-  rows: AsyncIterable<readonly Json[]>,
-): AsyncIterable<readonly Json[]> {
+async function* sortedBy(keys: readonly number[], rows: Rows): AsyncIterable<readonly Json[]> {
   const held: (readonly Json[])[] = [];
   for await (const row of rows) held.push(row);
   held.sort((left, right) => {

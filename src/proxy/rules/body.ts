@@ -1,31 +1,16 @@
 import { isObject, type Json, textOrNull } from "../../lib/json.ts";
 
-/** A listed node in the format of Nova's proxy since Juno. */
-interface ListedNode {
-  readonly id: string;
-  readonly interfaces: readonly { readonly address: string }[];
-  readonly host: "IRONIC MANAGED";
-  readonly task_state: string | null;
-  readonly cpus: number | string;
-  readonly memory_mb: number | string;
-  readonly disk_gb: number | string;
-}
-
-interface ShownNode extends ListedNode {
-  readonly instance_uuid: string | null;
-}
-
 /**
- * Null if Ironic's item is not a node.
+ * A listed node in the format of Nova's proxy since Juno. Null if Ironic's item is not a node.
  *
  * @source nova@2014.2 api/openstack/compute/contrib/baremetal_nodes.py; tempest's response schema
  */
-export function listedNode(node: unknown): ListedNode | null {
+export function listedNode(node: unknown) {
   if (!isObject(node) || typeof node.uuid !== "string") return null;
   const properties = isObject(node.properties) ? node.properties : {};
   return {
     id: node.uuid,
-    interfaces: [],
+    interfaces: [] as readonly { readonly address: string }[],
     host: "IRONIC MANAGED",
     task_state:
       node.provision_state === "inspect wait" ? "inspecting" : textOrNull(node.provision_state),
@@ -36,7 +21,7 @@ export function listedNode(node: unknown): ListedNode | null {
 }
 
 /** @param ports in the order of Ironic's list */
-export function shownNode(node: unknown, ports: readonly unknown[]): ShownNode | null {
+export function shownNode(node: unknown, ports: readonly unknown[]) {
   const listed = listedNode(node);
   if (listed === null || !isObject(node)) return null;
   const interfaces = ports.flatMap((port) =>

@@ -117,12 +117,11 @@ function allowed(
   return ident === null ? answer(unknownNode(id, fields)) : { do: "show", ident, id, fields };
 }
 
-/** The state of a request's Nova microversion. */
-type Spoken =
-  | { readonly is: "served"; readonly version: string }
-  /** Nova removed this API at 2.36. */
-  | { readonly is: "gone"; readonly version: string }
-  | { readonly is: "unknown" | "malformed"; readonly version: string };
+/** The state of a request's Nova microversion. `gone`: Nova removed this API at 2.36. */
+interface Spoken {
+  readonly is: "served" | "gone" | "unknown" | "malformed";
+  readonly version: string;
+}
 
 const LAST = 35;
 const FIRST = "2.1";
@@ -159,9 +158,7 @@ function modern(header: string | undefined): string | undefined {
   return own.findLast(([, version]) => version !== undefined)?.[1];
 }
 
-function versionFields(version: string): {
-  readonly [name: string]: string | readonly string[];
-} {
+function versionFields(version: string): Reply["fields"] {
   return { [MODERN]: `compute ${version}`, [LEGACY]: version, Vary: [MODERN, LEGACY] };
 }
 

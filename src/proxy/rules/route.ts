@@ -16,13 +16,6 @@ export const MOUNT = /^\/v2(?:\.1)?(?:\/[^/]+)?\/os-baremetal-nodes(?:\/|$)/;
 const PATH =
   /^\/(?<version>v2|v2\.1)(?:\/(?<project>[^/]+))?\/os-baremetal-nodes(?:\/(?<id>[^/]+)(?<action>\/action)?)?$/;
 
-const COLLECTION: { readonly [method: string]: "list" | "create" | undefined } = {
-  ...{ GET: "list", POST: "create" },
-};
-const MEMBER: { readonly [method: string]: "show" | "delete" | undefined } = {
-  ...{ GET: "show", DELETE: "delete" },
-};
-
 /**
  * @param path as sent, without the query
  * @returns null if the path is not of this API
@@ -41,19 +34,16 @@ export function placeOf(method: string, path: string): Place | null {
 function wantedOf(method: string, id: string | undefined, isAction: boolean): NodeCommand {
   const nowhere = { do: "nowhere" } as const;
   if (method === "OPTIONS") return { do: "options" };
-  if (id === undefined) {
-    const wanted = Object.hasOwn(COLLECTION, method) ? COLLECTION[method] : undefined;
-    return wanted === undefined ? nowhere : { do: wanted };
-  }
+  if (id === undefined)
+    return { do: method === "GET" ? "list" : method === "POST" ? "create" : "nowhere" };
   const plain = decoded(id) ?? id;
   if (isAction) return method === "POST" ? { do: "action", id: plain } : nowhere;
-  const wanted = Object.hasOwn(MEMBER, method) ? MEMBER[method] : undefined;
-  return wanted === undefined ? nowhere : { do: wanted, id: plain };
+  if (method === "GET") return { do: "show", id: plain };
+  return method === "DELETE" ? { do: "delete", id: plain } : nowhere;
 }
 
 /** Undefined if the encoding is malformed. */
-function decoded(part: string | undefined): string | undefined {
-  if (part === undefined) return undefined;
+function decoded(part: string): string | undefined {
   try {
     return decodeURIComponent(part);
   } catch {

@@ -18,19 +18,16 @@ export function footerLine(counts: object, sha256: string): string {
   return `${text},"check":"${checkOf(text)}"}`;
 }
 
-type ParsedFooter =
-  | { readonly kind: "footer"; readonly counts: JsonObject; readonly sha256: string }
-  | { readonly kind: "edited" }
-  | { readonly kind: "absent" };
-
-export function parseFooter(line: string): ParsedFooter {
+/** `edited` if its text does not match its digest. */
+export function parseFooter(
+  line: string,
+): { readonly counts: JsonObject; readonly sha256: string } | "edited" | "absent" {
   const [, text, sha256, check] = FORM.exec(line) ?? [];
-  if (text === undefined || sha256 === undefined) {
-    return { kind: line.startsWith('{"footer":') ? "edited" : "absent" };
-  }
+  if (text === undefined || sha256 === undefined)
+    return line.startsWith('{"footer":') ? "edited" : "absent";
   const footer = checkOf(text) === check ? parseObject(`${text}}`) : null;
   const counts = footer?.footer;
-  return isObject(counts) ? { kind: "footer", counts, sha256 } : { kind: "edited" };
+  return isObject(counts) ? { counts, sha256 } : "edited";
 }
 
 /** Null if it is not a JSON object. */

@@ -1,13 +1,14 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
+import type { BigIntStats } from "node:fs";
 import { constants, type FileHandle, open } from "node:fs/promises";
 import { setImmediate as turn } from "node:timers/promises";
 import { MigrationError, systemCode } from "../../lib/error.ts";
-import { notRead } from "../../lib/files/failure.ts";
+import { notRead, writtenOf } from "../../lib/files/failure.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
 import type { ArtefactKind, Footer } from "../../model/artefact.ts";
-import { LONGEST_FOOTER, LONGEST_LINE, parseFooter, parseObject } from "./artefact-form.ts";
+import { LONGEST_FOOTER, parseFooter, parseObject } from "./artefact-form.ts";
 
 /** Checks a line and its text before it is returned. Throws if it refuses the line. */
 type Check<Line> = (line: Line, value: JsonObject, text: string) => void;
@@ -107,32 +108,28 @@ async function* blocks(
   path: string,
   ending: ArtefactEnd,
 ): AsyncGenerator<string> {
-  let block = Buffer.allocUnsafe(Math.min(READ, ending.body));
-  let kept = 0;
+  let rest: Buffer = Buffer.alloc(0);
   for (let at = 0; at < ending.body; ) {
-    if (kept === block.length) block = Buffer.concat([block, Buffer.allocUnsafe(kept)]);
-    const wanted = Math.min(block.length - kept, ending.body - at);
-    const { bytesRead } = await file.read(block, kept, wanted, at);
-    const now = await identify(file);
-    if (bytesRead === 0 || !same(now, ending.identity)) {
+    const read = await bytesAt(file, at, Math.min(READ, ending.body - at));
+    const now = await file.stat({ bigint: true });
+    if (read.length === 0 || writtenOf(now) !== writtenOf(ending.state)) {
       throw refusal("N2I-E112", path, "changed while it was read");
     }
-    if (now.ctimeNs !== ending.identity.ctimeNs) {
+    if (now.ctimeNs !== ending.state.ctimeNs) {
       // A backup link or a mode change looks like a restored mtime, so compare the content again.
       await checkBody(file, path, ending);
-      ending.identity = now;
+      ending.state = now;
       continue;
     }
-    at += bytesRead;
-    const filled = kept + bytesRead;
+    at += read.length;
+    rest = Buffer.concat([rest, read]);
     let start = 0;
-    for (const whole of wholeLines(block.subarray(0, filled))) {
+    for (const whole of wholeLines(rest)) {
       if (!isUtf8(whole)) throw refusal("N2I-E112", path, "is not valid UTF-8");
       yield whole.toString("utf8");
       start += whole.length + 1;
     }
-    block.copyWithin(0, start, filled);
-    kept = filled - start;
+    rest = rest.subarray(start);
   }
 }
 
@@ -148,32 +145,13 @@ function* wholeLines(read: Buffer): Generator<Buffer> {
   }
 }
 
-function same(one: Identity, other: Identity): boolean {
-  return (
-    one.dev === other.dev &&
-    one.ino === other.ino &&
-    one.size === other.size &&
-    one.mtimeNs === other.mtimeNs
-  );
-}
-
-/** Identity of an unchanged file. */
-interface Identity {
-  readonly dev: bigint;
-  readonly ino: bigint;
-  readonly size: bigint;
-  readonly mtimeNs: bigint;
-  /** Also changes with the inode, and cannot be reset. */
-  readonly ctimeNs: bigint;
-}
-
 interface ArtefactEnd {
   readonly counts: JsonObject;
   readonly sha256: string;
   /** Bytes before the footer line. */
   readonly body: number;
   /** State of the file when its digest was checked. */
-  identity: Identity;
+  state: BigIntStats;
 }
 
 const STAGES: { readonly [kind in ArtefactKind | "plan"]: string } = {
@@ -185,9 +163,6 @@ const STAGES: { readonly [kind in ArtefactKind | "plan"]: string } = {
   "nova-findings": "plan --nova-db",
   moves: "host plan",
 };
-
-const CHECKED = 1024 * 1024;
-const FOOTER_WITHIN = Buffer.from('\n{"footer":');
 
 /** @throws MigrationError N2I-E110 */
 export async function openFile(path: string, kind: keyof typeof STAGES): Promise<FileHandle> {
@@ -201,69 +176,37 @@ export async function openFile(path: string, kind: keyof typeof STAGES): Promise
   }
 }
 
-async function identify(file: FileHandle): Promise<Identity> {
-  const { dev, ino, size, mtimeNs, ctimeNs } = await file.stat({ bigint: true });
-  return { dev, ino, size, mtimeNs, ctimeNs };
-}
-
 /** Reads only header and footer. @throws MigrationError N2I-E111, N2I-E112, N2I-E113 */
 async function readEnding(
   file: FileHandle,
   path: string,
   kind: ArtefactKind,
 ): Promise<ArtefactEnd> {
-  if (!(await file.stat()).isFile()) throw refusal("N2I-E113", path, "is not a regular file");
-  const identity = await identify(file);
-  const size = Number(identity.size);
+  const state = await file.stat({ bigint: true });
+  if (!state.isFile()) throw refusal("N2I-E113", path, "is not a regular file");
+  const size = Number(state.size);
   checkFormat((await bytesAt(file, 0, Math.min(size, 256))).toString("latin1"), path, kind);
   const from = Math.max(0, size - LONGEST_FOOTER);
   const tail = await bytesAt(file, from, size - from);
   if (tail.at(-1) !== 0x0a) throw refusal("N2I-E111", path, "ends within a line");
   const start = tail.lastIndexOf(0x0a, tail.length - 2) + 1;
   const footer = parseFooter(tail.toString("utf8", start, tail.length - 1));
-  if (footer.kind === "absent") throw refusal("N2I-E111", path, "has no footer");
-  if (footer.kind === "edited") throw refusal("N2I-E112", path, "has a changed footer");
-  return { counts: footer.counts, sha256: footer.sha256, body: from + start, identity };
+  if (footer === "absent") throw refusal("N2I-E111", path, "has no footer");
+  if (footer === "edited") throw refusal("N2I-E112", path, "has a changed footer");
+  return { ...footer, body: from + start, state };
 }
 
-/** @throws MigrationError N2I-E112 if it differs, or has an earlier footer or a line over 16 MiB */
-async function checkBody(file: FileHandle, path: string, ending: ArtefactEnd): Promise<void> {
+/** @throws MigrationError N2I-E112 if it differs */
+async function checkBody(
+  file: FileHandle,
+  path: string,
+  { body, sha256 }: ArtefactEnd,
+): Promise<void> {
   const hash = createHash("sha256");
-  const block = Buffer.allocUnsafe(Math.min(CHECKED, ending.body));
-  let sinceNewline = 0;
-  let longest = 0;
-  let seam = Buffer.alloc(0);
-  let footer = false;
-  for (let at = 0; at < ending.body; ) {
-    const wanted = Math.min(block.length, ending.body - at);
-    const { bytesRead } = await file.read(block, 0, wanted, at);
-    if (bytesRead === 0) throw refusal("N2I-E111", path, "became shorter while it was read");
-    const read = block.subarray(0, bytesRead);
-    hash.update(read);
-    at += bytesRead;
-    seam = Buffer.concat([seam, read.subarray(0, FOOTER_WITHIN.length)]);
-    footer ||= seam.includes(FOOTER_WITHIN);
-    seam = Buffer.from(read.subarray(-FOOTER_WITHIN.length));
-    let start = 0;
-    for (let end = read.indexOf(0x0a); end >= 0; end = read.indexOf(0x0a, start)) {
-      longest = Math.max(longest, sinceNewline + end - start);
-      sinceNewline = 0;
-      start = end + 1;
-      // Compare one character after each newline first. A search of all bytes takes ten times as
-      // long.
-      footer ||= read[end + 3] === FOOTER_WITHIN[3] && isFooterAt(read, end);
-    }
-    sinceNewline += bytesRead - start;
-  }
-  if (hash.digest("hex") !== ending.sha256) {
+  const range = { start: 0, end: body - 1, autoClose: false, highWaterMark: READ };
+  for await (const read of file.createReadStream(range)) hash.update(read);
+  if (hash.digest("hex") !== sha256)
     throw refusal("N2I-E112", path, "does not match the digest in its footer");
-  }
-  if (footer) throw refusal("N2I-E112", path, "has a footer before its end");
-  if (longest > LONGEST_LINE) throw refusal("N2I-E112", path, `has a line of ${longest} bytes`);
-}
-
-function isFooterAt(read: Buffer, newline: number): boolean {
-  return read.subarray(newline, newline + FOOTER_WITHIN.length).equals(FOOTER_WITHIN);
 }
 
 export function refusal(code: RefusalCode, path: string, fact: string): MigrationError {

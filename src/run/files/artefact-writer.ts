@@ -6,24 +6,9 @@ import { createTemp } from "../../lib/files/temp-file.ts";
 import { footerLine, LONGEST_LINE } from "./artefact-form.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-interface Written {
-  /** As in the footer: of all bytes before its line. */
-  readonly sha256: string;
-  readonly bytes: number;
-  /** Without header and footer. */
-  readonly lines: number;
-}
+export type ArtefactWriter = Awaited<ReturnType<typeof createArtefact>>;
 
-export interface ArtefactWriter {
-  /** Adds a line: an object or its JSON text. Await the promise, if any, to limit memory. */
-  readonly write: (line: object | string) => Promise<void> | undefined;
-  /** Adds the footer, and replaces the old file. */
-  readonly finish: (counts: object) => Promise<Written>;
-  /** Removes the new file and keeps the old one. A failed write has already done so. */
-  readonly abandon: () => Promise<void>;
-}
-
-/** Bytes per write. */
+/** Characters per write. */
 const BLOCK = 512 * 1024;
 /** Bytes between two syncs, so that the last one is short. */
 const SYNC_EVERY = 32 * 1024 * 1024;
@@ -37,32 +22,24 @@ export async function createArtefact(
   run: RunFolder,
   name: string,
   header: { readonly format: string },
-): Promise<ArtefactWriter> {
+) {
   const temp = await createTemp(run.path, name);
   const path = `${run.path}/${name}`;
   const writeAll = writerTo(temp.handle);
   const hash = createHash("sha256");
-  const free: Buffer[] = [];
-  let block: Buffer = Buffer.allocUnsafe(BLOCK);
-  let used = 0;
+  let pending: string[] = [];
+  let length = 0; // characters
   let lines = -1; // without the header
-  let bytes = 0;
   let disk: Promise<void> = Promise.resolve();
 
   /** Queues the block. @returns the wait for the previous block, so at most two are in memory */
   const flush = (): Promise<void> => {
-    const full = block;
-    const filled = full.subarray(0, used);
+    const block = Buffer.from(pending.join(""));
     const before = disk;
-    hash.update(filled);
-    bytes += used;
-    disk = before.then(async () => {
-      await writeAll(filled);
-      if (full.length === BLOCK) free.push(full);
-    });
+    hash.update(block);
+    [pending, length] = [[], 0];
+    disk = before.then(() => writeAll(block));
     disk.catch(() => undefined); // the next write or finish gets the error
-    block = free.pop() ?? Buffer.allocUnsafe(BLOCK);
-    used = 0;
     const wait = before.catch(fail);
     wait.catch(() => undefined); // optional to await, because finish also fails
     return wait;
@@ -77,33 +54,30 @@ export async function createArtefact(
     const text = typeof line === "string" ? line : JSON.stringify(line);
     if (text.includes("\n")) throw new Error("a line of an artefact holds a newline");
     lines += 1;
-    const room = text.length * 3 + 1; // UTF-8 needs at most three bytes for a UTF-16 unit
-    let wait: Promise<void> | undefined;
-    if (used + room > block.length) {
-      if (used > 0) wait = flush();
-      if (room > block.length) block = Buffer.allocUnsafe(room);
-    }
-    const size = block.write(text, used, "utf8");
+    // UTF-8 needs at most three bytes for a UTF-16 unit.
+    const size = text.length * 3 > LONGEST_LINE ? Buffer.byteLength(text) : 0;
     if (size > LONGEST_LINE) return disk.catch(fail).then(() => fail(tooLong(path, lines, size)));
-    block[used + size] = 0x0a;
-    used += size + 1;
-    return wait;
+    pending.push(`${text}\n`);
+    length += text.length + 1;
+    return length < BLOCK ? undefined : flush();
   };
 
   const { format, ...rest } = header;
   await write({ format, ...rest });
   return {
+    /** Adds a line: an object or its JSON text. Await the promise, if any, to limit memory. */
     write,
-    async finish(counts) {
+    /** Adds the footer, and replaces the old file. @returns digest of the bytes before the footer */
+    async finish(counts: object) {
       await flush();
       await disk.catch(fail);
       const sha256 = hash.digest("hex");
-      const footer = Buffer.from(`${footerLine(counts, sha256)}\n`);
-      await writeAll(footer).catch(fail);
+      await writeAll(Buffer.from(`${footerLine(counts, sha256)}\n`)).catch(fail);
       await temp.commit();
-      return { sha256, bytes: bytes + footer.length, lines };
+      return { sha256, lines };
     },
-    async abandon() {
+    /** Removes the new file and keeps the old one. A failed write has already done so. */
+    async abandon(): Promise<void> {
       await disk.catch(() => undefined);
       await temp.drop();
     },

@@ -4,7 +4,7 @@ import type { BigIntStats } from "node:fs";
 import { constants, type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
-import { checkFile, chunksOf, notRead, notWritten } from "../../lib/files/failure.ts";
+import { contentOf, notRead, notWritten, writtenOf } from "../../lib/files/failure.ts";
 import { syncFolder } from "../../lib/files/temp-file.ts";
 import type { Entries, Entry } from "../../model/journal.ts";
 import { parseObject } from "./artefact-form.ts";
@@ -13,25 +13,11 @@ import type { RunFolder } from "./run-folder.ts";
 import { checkLost, checkPlace, JOURNAL, rememberBegun } from "./run-place.ts";
 
 /** Started and completed changes in order. Each line has the digest of the previous line. */
-export interface Journal {
-  readonly path: string;
-  /** Whether an incomplete last line was cut off at opening. */
-  readonly torn: boolean;
-  /** Including appended entries. */
-  readonly entries: () => Entries;
-  /**
-   * Adds an entry, which survives a power failure when this resolves. Concurrent calls are written
-   * in call order. After a failure every call fails, because the state of the disk is unknown.
-   * @throws MigrationError N2I-E120
-   */
-  readonly append: (entry: Entry) => Promise<void>;
-  readonly close: () => Promise<void>;
-}
+export type Journal = Awaited<ReturnType<typeof openJournal>>;
 
 const BEGINNING = '{"do":"open"';
 /** Bytes. A finished run of 100,000 machines has a seventh of it. */
 const LARGEST = 500 * 1024 * 1024;
-const NOTHING = Buffer.alloc(0);
 const NONE_BEFORE = "0".repeat(16);
 
 /**
@@ -39,7 +25,7 @@ const NONE_BEFORE = "0".repeat(16);
  * @throws MigrationError N2I-E112 for a broken chain, N2I-E113 for another file, N2I-E222 for a
  *   copied run, N2I-E120
  */
-export async function openJournal(run: RunFolder): Promise<Journal> {
+export async function openJournal(run: RunFolder) {
   const path = join(run.path, JOURNAL);
   let handle: FileHandle | undefined;
   try {
@@ -64,11 +50,6 @@ export async function openJournal(run: RunFolder): Promise<Journal> {
   }
 }
 
-interface Read {
-  readonly entries: Entries;
-  readonly torn: boolean;
-}
-
 /**
  * Cache of the last journal of this process. `mark` is the state of the file, null while the
  * journal is open here, because the run's lock excludes other writers.
@@ -80,19 +61,21 @@ let lastRead: {
 } | null = null;
 
 /** Without a file: no entries. @throws MigrationError N2I-E110, N2I-E112, N2I-E113 */
-export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
+export async function readJournal(
+  run: Pick<RunFolder, "path">,
+): Promise<{ readonly entries: Entries }> {
   const path = join(run.path, JOURNAL);
   try {
     const mark = markOf(await stat(path, { bigint: true }));
     if (lastRead?.path !== path || (lastRead.mark !== null && lastRead.mark !== mark))
       lastRead = { path, mark, found: await parseFile(path) };
-    const { entries, torn } = lastRead.found;
+    const { entries } = lastRead.found;
     if (entries.length === 0) await checkLost(run);
-    return { entries: [...entries], torn };
+    return { entries: [...entries] };
   } catch (cause) {
     if (systemCode(cause) !== "ENOENT") throw notRead(path, cause);
     await checkLost(run);
-    return { entries: [], torn: false };
+    return { entries: [] };
   }
 }
 
@@ -106,12 +89,7 @@ async function parseFile(path: string): Promise<Parsed> {
 }
 
 /** @param begun called after its first entry */
-function journalOn(
-  handle: FileHandle,
-  path: string,
-  found: Parsed,
-  begun: () => Promise<void>,
-): Journal {
+function journalOn(handle: FileHandle, path: string, found: Parsed, begun: () => Promise<void>) {
   const { entries } = found;
   let { prev } = found;
   let last: Promise<void> = Promise.resolve();
@@ -134,15 +112,19 @@ function journalOn(
     if (entries.length === 1) await begun();
   };
   return {
-    path,
-    torn: found.torn,
-    entries: () => entries,
-    append(entry) {
+    /** Including appended entries. */
+    entries: (): Entries => entries,
+    /**
+     * Adds an entry, which survives a power failure when this resolves. Concurrent calls are written
+     * in call order. After a failure every call fails, because the state of the disk is unknown.
+     * @throws MigrationError N2I-E120
+     */
+    append(entry: Entry): Promise<void> {
       last = last.then(() => put(entry)); // stays rejected after a failure
       last.catch(() => undefined); // the caller gets the error
       return last;
     },
-    async close() {
+    async close(): Promise<void> {
       await last.catch(() => undefined);
       lastRead = null;
       await handle.close();
@@ -150,103 +132,53 @@ function journalOn(
   };
 }
 
-interface Parsed extends Read {
+interface Parsed {
   readonly entries: Entry[];
+  /** Whether an incomplete last line was cut off. */
+  readonly torn: boolean;
   /** Bytes of complete lines. */
   readonly bytes: number;
   /** Digest of the last line. */
   readonly prev: string;
 }
 
-/** Reads in chunks, so that the file is never in memory as a whole. */
 async function parseJournal(handle: FileHandle, path: string): Promise<Parsed> {
-  await checkFile(handle, path, "a journal", LARGEST);
-  const lines = createLines(path);
-  let fault: unknown = null;
-  let bytes = 0;
-  /** Start of an incomplete line. */
-  let rest: Buffer[] = [];
-  for await (const chunk of chunksOf(handle)) {
-    const end = chunk.lastIndexOf(0x0a) + 1;
-    const whole = end === 0 ? NOTHING : Buffer.concat([...rest, chunk.subarray(0, end)]);
-    // An invalid byte is a better error than its line.
-    if (!isUtf8(whole)) throw journalFault(path, "is not valid UTF-8");
-    fault ??= lines.put(whole);
-    bytes += whole.length;
-    if (end > 0) rest = [];
-    if (end < chunk.length) rest.push(Buffer.from(chunk.subarray(end)));
-  }
-  if (fault !== null) throw fault;
-  const { entries, prev } = lines.end();
-  const tail = Buffer.concat(rest).toString("latin1", 0, BEGINNING.length);
-  // Never truncate a foreign file. A power failure may leave NULs.
-  if (entries.length === 0 && !BEGINNING.startsWith(tail) && !tail.startsWith("\0")) {
-    throw new MigrationError("N2I-E113", `${path} is not a journal of nova2ironic`);
-  }
-  return { entries, torn: rest.length > 0, bytes, prev };
-}
-
-function createLines(path: string) {
+  const content = await contentOf(handle, path, "a journal", LARGEST);
+  const bytes = content.lastIndexOf(0x0a) + 1;
+  // An invalid byte is a better error than its line.
+  if (!isUtf8(content.subarray(0, bytes))) throw journalFault(path, "is not valid UTF-8");
   const entries: Entry[] = [];
-  const share = createShared();
   let prev = NONE_BEFORE;
-  const putLine = (line: Buffer): void => {
+  for (let from = 0, end = 0; from < bytes; from = end + 1) {
+    end = content.indexOf(0x0a, from);
+    const line = content.subarray(from, end);
     const number = entries.length + 1;
     const value = parseObject(line.toString("utf8"));
-    if (number === 1 && value?.do !== "open") {
-      throw new MigrationError("N2I-E113", `${path} is not a journal of nova2ironic`);
-    }
+    if (number === 1 && value?.do !== "open") throw notOurs(path);
     const place = `${path}:${number}`;
     if (value?.prev !== prev) throw journalFault(place, `does not follow from line ${number - 1}`);
-    entries.push(share(parseEntry(value, place)));
+    entries.push(parseEntry(value, place));
     prev = digest(line);
-  };
-  /** @returns the first fault, or null */
-  const put = (lines: Buffer): unknown => {
-    try {
-      for (let from = 0, end = 0; from < lines.length; from = end + 1) {
-        end = lines.indexOf(0x0a, from);
-        putLine(lines.subarray(from, end));
-      }
-      return null;
-    } catch (cause) {
-      return cause;
-    }
-  };
-  return { put, end: () => ({ entries, prev }) };
+  }
+  const tail = content.toString("latin1", bytes, bytes + BEGINNING.length);
+  // Never truncate a foreign file. A power failure may leave NULs.
+  if (entries.length === 0 && !BEGINNING.startsWith(tail) && !tail.startsWith("\0"))
+    throw notOurs(path);
+  return { entries, torn: bytes < content.length, bytes, prev };
 }
 
-/** Shares equal values. A journal has hundreds of thousands of entries with few different ones. */
-function createShared(): (entry: Entry) => Entry {
-  const known = new Map<string, unknown>();
-  const once = <T>(value: T): T => {
-    const key = JSON.stringify(value);
-    const same = known.get(key);
-    if (same === undefined) known.set(key, value);
-    return same === undefined ? value : (same as T); // of the same text
-  };
-  return (entry) => {
-    if (!("id" in entry)) return entry;
-    const shared = { ...entry, part: once(entry.part) };
-    if ("by" in shared) Object.assign(shared, { by: once(shared.by) });
-    if ("observed" in shared) Object.assign(shared, { observed: once(shared.observed) });
-    if ("left" in shared) Object.assign(shared, { left: once(shared.left) });
-    return shared;
-  };
+function notOurs(path: string): MigrationError {
+  return new MigrationError("N2I-E113", `${path} is not a journal of nova2ironic`);
 }
 
 function digest(line: string | Uint8Array): string {
   return hash("sha256", line).slice(0, 16);
 }
 
-/** Changes at each write, but not with a backup link or a mode change. Null without a journal. */
+/** As `writtenOf`. Null without a journal. */
 export async function journalMark(path: string): Promise<string | null> {
   const found = await stat(join(path, JOURNAL), { bigint: true }).catch(() => null);
   return found === null ? null : writtenOf(found);
-}
-
-function writtenOf({ dev, ino, size, mtimeNs }: BigIntStats): string {
-  return [dev, ino, size, mtimeNs].join(" ");
 }
 
 function markOf(found: BigIntStats): string {

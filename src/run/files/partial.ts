@@ -6,25 +6,12 @@ import type { JsonObject } from "../../lib/json.ts";
 import { parseObject } from "./artefact-form.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-/** Results of an interrupted stage, kept until its artefact is complete. */
-interface Partial<Line> {
-  /** Results of an earlier run with the same input. */
-  readonly kept: readonly Line[];
-  /** Adds a line. A crash loses at most the last second, which is then repeated. */
-  readonly add: (line: object) => Promise<void>;
-  /** Makes added lines survive a power failure. */
-  readonly sync: () => Promise<void>;
-  readonly close: () => Promise<void>;
-  /** Removes the file when the artefact is complete. */
-  readonly remove: () => Promise<void>;
-}
-
-/** Drops lines for another `about`, such as another snapshot. @throws MigrationError N2I-E120 */
-export async function openPartial<Line>(
-  run: RunFolder,
-  name: string,
-  about: string,
-): Promise<Partial<Line>> {
+/**
+ * Results of an interrupted stage, kept until its artefact is complete.
+ * Drops lines for another `about`, such as another snapshot.
+ * @throws MigrationError N2I-E120
+ */
+export async function openPartial<Line>(run: RunFolder, name: string, about: string) {
   const path = join(run.path, `${name}.partial`);
   // The first line was compared, instead of each field.
   const kept = (await read(path, about)) as readonly unknown[] as readonly Line[];
@@ -41,10 +28,14 @@ export async function openPartial<Line>(
       }
     };
     return {
+      /** Results of an earlier run with the same input. */
       kept,
-      add: (line) => guarded(() => file.appendFile(`${JSON.stringify(line)}\n`)),
+      /** Adds a line. A crash loses at most the last second, which is then repeated. */
+      add: (line: object) => guarded(() => file.appendFile(`${JSON.stringify(line)}\n`)),
+      /** Makes added lines survive a power failure. */
       sync: () => guarded(() => file.datasync()),
       close: () => guarded(() => file.close()),
+      /** Removes the file when the artefact is complete. */
       remove: () => guarded(() => rm(path, { force: true })),
     };
   } catch (cause) {

@@ -27,24 +27,10 @@ function folderOf({ path }: RunFolder, sha256: string): string {
 }
 
 /** A plan that is being written. Other commands ignore it. */
-export interface PlanWriter {
-  /** Starts a file of the plan, named without `.jsonl`. */
-  readonly begin: (name: string, header: { readonly format: string }) => Promise<ArtefactWriter>;
-  /**
-   * Completes its files and makes it the run's plan. An identical plan stays.
-   * @param placed called when it is complete, before it becomes the run's plan
-   * @returns its digest
-   */
-  readonly finish: (
-    about: Omit<PlanManifest, "files" | "format"> | Omit<MoveManifest, "files" | "format">,
-    placed: () => Promise<void>,
-  ) => Promise<string>;
-  /** Removes the new files. The run's plan is unchanged. */
-  readonly abandon: () => Promise<void>;
-}
+export type PlanWriter = Awaited<ReturnType<typeof createPlan>>;
 
 /** @throws MigrationError N2I-E120, from every function here */
-export async function createPlan(run: RunFolder): Promise<PlanWriter> {
+export async function createPlan(run: RunFolder) {
   const temp = tempOf(join(run.path, PLAN));
   // Create the folder and register its removal in one turn of the event loop, because a signal ends
   // the process between two turns.
@@ -56,16 +42,24 @@ export async function createPlan(run: RunFolder): Promise<PlanWriter> {
   const gone = atExit(() => rmSync(temp, { recursive: true, force: true }));
   const begun = new Map<string, ArtefactWriter>();
   return {
-    async begin(name, header) {
+    /** Starts a file of the plan, named without `.jsonl`. */
+    async begin(name: string, header: { readonly format: string }): Promise<ArtefactWriter> {
       const writer = await createArtefact({ path: temp }, `${name}.jsonl`, header);
       begun.set(name, writer);
       return writer;
     },
-    async finish(about, placed) {
+    /**
+     * Completes its files and makes it the run's plan. An identical plan stays.
+     * @param placed called when it is complete, before it becomes the run's plan
+     * @returns its digest
+     */
+    async finish(
+      about: Omit<PlanManifest, "files" | "format"> | Omit<MoveManifest, "files" | "format">,
+      placed: () => Promise<void>,
+    ): Promise<string> {
       const files: Record<string, PlanFile> = {};
       for (const [name, writer] of begun) {
-        const { sha256, lines } = await writer.finish({});
-        files[name] = { sha256, lines };
+        files[name] = await writer.finish({});
       }
       const { text, sha256 } = manifestText({ ...about, files });
       const bytes = Buffer.byteLength(text);
@@ -83,7 +77,8 @@ export async function createPlan(run: RunFolder): Promise<PlanWriter> {
       });
       return sha256;
     },
-    async abandon() {
+    /** Removes the new files. The run's plan is unchanged. */
+    async abandon(): Promise<void> {
       for (const writer of begun.values()) await writer.abandon();
       await rm(temp, { recursive: true, force: true }).catch(() => undefined);
       gone();
@@ -186,7 +181,16 @@ type Stage = "plan" | "moves";
  */
 export async function openManifest(path: string, of: Stage = "plan"): Promise<OpenedPlan> {
   const folder = await resolved(path);
-  const { manifest, sha256 } = await readManifest(join(folder, MANIFEST), of);
+  const file = join(folder, MANIFEST);
+  const text = await textOf(file, of);
+  if (!isOf(FORMAT, text, file) && !`{\n  "format": "${FORMAT}"`.startsWith(text))
+    throw refusal("N2I-E113", file, "is not the manifest of a plan");
+  const manifest = parseObject(text);
+  if (manifest === null) throw refusal("N2I-E111", file, "ends before its digest");
+  const ending = ENDING.exec(text);
+  const sha256 = ending?.[1] ?? "";
+  if (ending === null || digestOf(text.slice(0, ending.index)) !== sha256)
+    throw refusal("N2I-E112", file, "does not match the digest at its end");
   // Format and digest were checked, instead of each field.
   return { folder, manifest: manifest as unknown as PlanManifest, sha256 };
 }
@@ -248,23 +252,6 @@ function manifestText(about: object): { readonly text: string; readonly sha256: 
 
 /** Maximum bytes of a manifest. A larger one has wrong data. */
 const LARGEST_MANIFEST = LONGEST_LINE;
-
-/** @throws MigrationError N2I-E110 missing, N2I-E111 truncated, N2I-E112 edited, N2I-E113 other */
-async function readManifest(
-  path: string,
-  of: Stage,
-): Promise<{ readonly manifest: JsonObject; readonly sha256: string }> {
-  const text = await textOf(path, of);
-  if (!isOf(FORMAT, text, path) && !`{\n  "format": "${FORMAT}"`.startsWith(text))
-    throw refusal("N2I-E113", path, "is not the manifest of a plan");
-  const manifest = parseObject(text);
-  if (manifest === null) throw refusal("N2I-E111", path, "ends before its digest");
-  const ending = ENDING.exec(text);
-  const sha256 = ending?.[1] ?? "";
-  if (ending === null || digestOf(text.slice(0, ending.index)) !== sha256)
-    throw refusal("N2I-E112", path, "does not match the digest at its end");
-  return { manifest, sha256 };
-}
 
 async function textOf(path: string, of: Stage): Promise<string> {
   const file = await openFile(path, of);

@@ -24,7 +24,7 @@ export interface RunFiles {
   readonly nova?: NovaState | Missing;
   /** Absent: none. */
   readonly rehearsal?: Rehearsal;
-  readonly journal: { readonly entries: Entries; readonly torn: boolean } | Missing;
+  readonly journal: { readonly entries: Entries } | Missing;
   /** Rows of Ironic that a rollback since the last load did not remove. Absent: no rollback. */
   readonly held?: Held | Missing;
   /** Null: not staged. */

@@ -13,12 +13,6 @@ export interface RunFolder {
   readonly path: string;
 }
 
-interface RunLock {
-  /** Removed files of killed stages. */
-  readonly leftovers: readonly string[];
-  readonly release: () => Promise<void>;
-}
-
 /**
  * Opens a run after a check that only this user can access it. `create` makes it and its parents.
  * @param inner allow a run within a run, whose journal is about copies
@@ -58,7 +52,11 @@ export async function openRun(
   const names = await readdir(run.path).catch((cause: unknown) => {
     throw notRead(run.path, cause);
   });
-  if (!inner && names.includes(INNER)) throw ofCopies(run.path);
+  if (!inner && names.includes(INNER))
+    throw refusal(
+      `${run.path} is the run of a rehearsal, and its journal is about copies, not Ironic or Nova`,
+      `Give --run ${shellWord(dirname(run.path))}`,
+    );
   return run;
 }
 
@@ -72,13 +70,6 @@ async function mayBeRun(path: string): Promise<boolean> {
 
 /** Marks a run within a run. */
 export const INNER = "inner-run";
-
-function ofCopies(path: string): MigrationError {
-  return refusal(
-    `${path} is the run of a rehearsal, and its journal is about copies, not Ironic or Nova`,
-    `Give --run ${shellWord(dirname(path))}`,
-  );
-}
 
 /** Node's recursive mkdir reports ENOENT on a read-only disk. The plain one reports the cause. */
 async function made(path: string): Promise<void> {
@@ -94,12 +85,14 @@ async function made(path: string): Promise<void> {
  * Excludes other stages that write, until released or until this process ends. Readers need no
  * lock.
  * @param command shown to excluded processes, such as `apply`, without secrets
+ * @returns a function that releases it
  * @throws MigrationError N2I-E302 with the holder, N2I-E120
  */
-export async function lockRun(run: RunFolder, command: string): Promise<RunLock> {
+export async function lockRun(run: RunFolder, command: string): Promise<() => Promise<void>> {
   const release = await takeLock(join(run.path, "run.lock"), command);
   try {
-    return { leftovers: await removeLeftovers(run.path), release };
+    await removeLeftovers(run.path);
+    return release;
   } catch (cause) {
     await release();
     throw cause;
@@ -114,12 +107,7 @@ export async function readNote({ path }: RunFolder, name: string): Promise<Json>
 
 /** Replaces the note, or leaves the previous one. @throws MigrationError N2I-E120 */
 export async function writeNote({ path }: RunFolder, name: string, note: Json): Promise<void> {
-  await writeWhole(
-    path,
-    name,
-    `${JSON.stringify(note, null, 2)}
-`,
-  );
+  await writeWhole(path, name, `${JSON.stringify(note, null, 2)}\n`);
 }
 
 /** Bytes that an unprivileged user may write there. @throws MigrationError N2I-E120 */

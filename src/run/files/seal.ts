@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { type FileHandle, open, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
@@ -9,8 +9,6 @@ import type { Seal, Sealed } from "../../model/secret.ts";
 
 /** A multiple of three, so that its base64 is a prefix of the secret. */
 const NONCE = 12;
-/** Characters of the nonce. */
-const NONCE_IN = { binary: NONCE, base64: (NONCE / 3) * 4 };
 const TAG = 16;
 /** Plans repeat a machine's secrets close together. More would only use memory. */
 const REMEMBERED = 64;
@@ -22,37 +20,26 @@ const REMEMBERED = 64;
  */
 export function createSeal(key: Buffer): Seal & { readonly id: string } {
   const encryption = subkey(key, "encryption");
-  const mac = hmacWith(subkey(key, "nonce"));
-  const named = hmacWith(key)("nova2ironic key", "binary");
-  const id = Buffer.from(named, "latin1").toString("hex", 0, 2);
+  const nonceKey = subkey(key, "nonce");
+  const id = createHmac("sha256", key).update("nova2ironic key").digest("hex").slice(0, 4);
 
   // NULs in the place are escaped, so that the first NUL separates it from the text.
-  const nonceOf = (clear: string, place: string, form: keyof typeof NONCE_IN): string => {
-    const home = place.includes("\0") ? place.replaceAll("\0", "\\0") : place;
-    return mac(`${home}\0${clear}`, form).slice(0, NONCE_IN[form]);
+  const nonceOf = (clear: string, place: string): Buffer => {
+    const text = `${place.replaceAll("\0", "\\0")}\0${clear}`;
+    return createHmac("sha256", nonceKey).update(text).digest().subarray(0, NONCE);
   };
 
-  const nonce = Buffer.alloc(NONCE);
-  let room = Buffer.alloc(1024);
   const seal = (clear: string, place: string): Sealed => {
-    const most = NONCE + filledLength(clear.length * 3) + TAG;
-    if (most > room.length) room = Buffer.alloc(most);
-    nonce.write(nonceOf(clear, place, "binary"), "latin1");
+    const nonce = nonceOf(clear, place);
     const cipher = createCipheriv("aes-256-gcm", encryption, nonce);
-    const text = cipher.update(filled(clear, room));
-    cipher.final();
-    // The result overwrites the clear text.
-    const end = NONCE + text.length + TAG;
-    room.set(nonce);
-    room.set(text, NONCE);
-    room.set(cipher.getAuthTag(), end - TAG);
-    const secret = room.toString("base64", 0, end);
+    const text = Buffer.concat([cipher.update(filled(clear)), cipher.final()]);
+    const secret = Buffer.concat([nonce, text, cipher.getAuthTag()]).toString("base64");
     return clear === "" ? { secret, of: place, empty: true } : { secret, of: place };
   };
 
   const open = (secret: string, place: string): string => {
     const bytes = Buffer.from(secret, "base64");
-    if (bytes.length < NONCE + TAG) throw foreign(id);
+    if (bytes.length < NONCE + TAG) throw refusal(`a secret was not sealed with this key (${id})`);
     const end = bytes.length - TAG;
     const options = { authTagLength: TAG };
     const decipher = createDecipheriv("aes-256-gcm", encryption, bytes.subarray(0, NONCE), options);
@@ -61,16 +48,13 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     try {
       decipher.final();
     } catch {
-      throw foreign(id);
+      throw refusal(`a secret was not sealed with this key (${id})`);
     }
     const clear = text.toString("utf8", 0, text.lastIndexOf(0x80));
-    if (!secret.startsWith(nonceOf(clear, place, "base64")))
-      throw new MigrationError(
-        "N2I-E115",
+    if (!secret.startsWith(nonceOf(clear, place).toString("base64")))
+      throw refusal(
         `a secret is marked for ${place}, but was sealed for another`,
-        {
-          fix: "The file was edited. Run extract and plan again.",
-        },
+        "The file was edited. Run extract and plan again.",
       );
     return clear;
   };
@@ -82,7 +66,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     // Invalid UTF-16 was sealed as another text, which `open` returns.
     isOf: ({ secret, of }, clear) =>
       secret.length === sealedLength(clear) &&
-      secret.startsWith(nonceOf(clear, of, "base64")) &&
+      secret.startsWith(nonceOf(clear, of).toString("base64")) &&
       !LONE.test(clear),
   };
 }
@@ -102,42 +86,17 @@ function sealedLength(clear: string): number {
   return 4 * Math.ceil((NONCE + filledLength(Buffer.byteLength(clear)) + TAG) / 3);
 }
 
-/** The text as UTF-8, one byte 0x80, then zeros. @param room output buffer */
-function filled(clear: string, room: Buffer): Buffer {
-  const length = room.write(clear, "utf8");
-  const whole = filledLength(length);
-  room[length] = 0x80;
-  return room.fill(0, length + 1, whole).subarray(0, whole);
+/** The text as UTF-8, one byte 0x80, then zeros. */
+function filled(clear: string): Buffer {
+  const length = Buffer.byteLength(clear);
+  const whole = Buffer.alloc(filledLength(length));
+  whole.write(clear);
+  whole[length] = 0x80;
+  return whole;
 }
 
 function subkey(key: Buffer, use: string): Buffer {
   return Buffer.from(hkdfSync("sha256", key, "", `nova2ironic ${use}`, 32));
-}
-
-/** Block and digest size of SHA-256. */
-const BLOCK = 64;
-const DIGEST = 32;
-
-/** Two one-shot digests take a third of the time of an Hmac object. @source RFC 2104 2 */
-function hmacWith(key: Buffer): (text: string, form: "binary" | "base64") => string {
-  const padded = (pad: number, room: number): Buffer => {
-    const block = Buffer.alloc(BLOCK + room);
-    for (let at = 0; at < BLOCK; at++) block[at] = (key[at] ?? 0) ^ pad;
-    return block;
-  };
-  const outer = padded(0x5c, DIGEST);
-  let inner = padded(0x36, 1024);
-  return (text, form) => {
-    const most = BLOCK + text.length * 3; // UTF-8 needs at most three bytes for a UTF-16 unit
-    if (most > inner.length) inner = padded(0x36, most);
-    const end = BLOCK + inner.write(text, BLOCK, "utf8");
-    outer.write(hash("sha256", inner.subarray(0, end), "binary"), BLOCK, "latin1");
-    return hash("sha256", outer, form);
-  };
-}
-
-function foreign(id: string): MigrationError {
-  return new MigrationError("N2I-E115", `a secret was not sealed with this key (${id})`);
 }
 
 /** Caches the last results by secret and place. */

@@ -5,7 +5,7 @@ import { ADMIN, inCode } from "./policy-nova.ts";
 
 const require = createRequire(import.meta.url);
 
-/** Nesting of rules and parentheses. oslo.policy fails at Python's recursion limit of 1000. */
+/** Rules that name each other. oslo.policy fails at Python's recursion limit of 1000. */
 const DEEPEST = 500;
 
 export interface AskedRule {
@@ -84,8 +84,6 @@ function link(
   refuse: Refuse,
 ): Policy {
   const rules = new Map<string, Expression>();
-  const tooDeep = (line: number): MigrationError =>
-    refuse(line, `rules name each other deeper than ${DEEPEST}`);
   const understood = (name: string): Expression | undefined => {
     const found = written.get(name);
     if (found === undefined) return undefined;
@@ -93,26 +91,20 @@ function link(
   };
   const own = Object.assign({}, ...wanted.map((one) => one.inCode)) as AskedRule["inCode"];
   const asked = new Map(wanted.map((one) => [one.names[0], inForce(one, understood)]));
-  const depths = new Map<string, number>();
-  /** @param above depth of the path to this rule @returns depth of the rule itself */
-  const visit = (name: string, by: readonly string[], above: number): number => {
+  const visit = (name: string, by: readonly string[]): void => {
     const line = written.get(by.at(-1) ?? "")?.line ?? 1;
     if (by.includes(name))
       throw refuse(line, `rules name each other in a circle: ${[...by, name].join(", ")}`);
-    const known = depths.get(name);
-    if (known !== undefined) return known;
-    if (above > DEEPEST) throw tooDeep(line);
+    if (rules.has(name)) return;
+    if (by.length > DEEPEST) throw refuse(line, `rules name each other deeper than ${DEEPEST}`);
     const rule = asked.get(name) ?? understood(name) ?? inCode(name, own) ?? understood("default");
     if (rule === undefined) throw refuse(line, `rule ${by.at(-1)}: there is no rule ${name}`);
-    const depth = depthOf(rule, above, (other, deep) => visit(other, [...by, name], deep));
-    if (depth > DEEPEST) throw tooDeep(line);
+    for (const other of namedIn(rule)) visit(other, [...by, name]);
     rules.set(name, rule);
-    depths.set(name, depth);
-    return depth;
   };
-  for (const name of asked.keys()) visit(name, [], 0);
+  for (const name of asked.keys()) visit(name, []);
   // Nova evaluates it per caller before every rule, without is_admin, so this is not a circle.
-  if ([...rules.values()].some(asksIsAdmin)) visit(ADMIN, [], 0);
+  if ([...rules.values()].some(asksIsAdmin)) visit(ADMIN, []);
   return { rules };
 }
 
@@ -130,27 +122,11 @@ function inForce(
   return inCode(today, own);
 }
 
-function depthOf(
-  rule: Expression,
-  above: number,
-  of: (name: string, above: number) => number,
-): number {
-  switch (rule.kind) {
-    case "rule":
-      return 1 + of(rule.name, above + 1);
-    case "not":
-      return 1 + depthOf(rule.of, above + 1, of);
-    case "all":
-    case "any":
-      return 1 + rule.of.reduce((most, one) => Math.max(most, depthOf(one, above + 1, of)), 0);
-    case "always":
-    case "never":
-    case "is admin":
-    case "role":
-    case "attribute":
-    case "literal":
-      return 1;
-  }
+/** Rules that a rule names. */
+function namedIn(rule: Expression): readonly string[] {
+  if (rule.kind === "not") return namedIn(rule.of);
+  if (rule.kind === "all" || rule.kind === "any") return rule.of.flatMap(namedIn);
+  return rule.kind === "rule" ? [rule.name] : [];
 }
 
 function asksIsAdmin(rule: Expression): boolean {

@@ -91,8 +91,8 @@ test("what a plan that was killed left behind is removed with the next lock", as
   mkdirSync(join(run.path, folder));
   writeFileSync(join(run.path, folder, "machines.jsonl"), "{");
   symlinkSync(named(sha256), join(run.path, "plan.1-00000001.n2i-tmp"));
-  const lock = await lockRun(run, "test");
-  await lock.release();
+  const release = await lockRun(run, "test");
+  await release();
   assert.deepEqual((await readdir(run.path)).toSorted(), ["plan", named(sha256)]);
 });
 

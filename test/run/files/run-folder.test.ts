@@ -41,11 +41,11 @@ test("a file where the folder should be is refused, and so is one on the way", a
 
 test("one stage at a time: the second is told who holds the run", async (t) => {
   const run = await tempRun(t);
-  const lock = await lockRun(run, "apply");
+  const release = await lockRun(run, "apply");
   const told = refuses("N2I-E302", `apply (process ${process.pid} on `);
   await assert.rejects(lockRun(run, "plan"), told);
-  await lock.release();
-  await (await lockRun(run, "plan")).release();
+  await release();
+  await (await lockRun(run, "plan"))();
   assert.deepEqual(await readdir(run.path), []);
 });
 
@@ -54,14 +54,14 @@ test("a lock dies with its holder, killed or not", async (t) => {
   const child = await started("hold-lock", run);
   await assert.rejects(lockRun(run, "plan"), refuses("N2I-E302", `process ${child.pid} `));
   await child.kill9();
-  await (await lockRun(run, "plan")).release();
+  await (await lockRun(run, "plan"))();
   assert.deepEqual(await readdir(run.path), []);
 });
 
 test("of many that find a dead holder at once, one replaces it", async (t) => {
   const run = await tempRun(t);
   for (let round = 0; round < 10; round++) {
-    const lock = await lockRun(run, "apply");
+    const release = await lockRun(run, "apply");
     await edit(join(run.path, "run.lock"), (text) =>
       text.replace(/"began":"[^"]*"/, '"began":"1"'),
     );
@@ -70,29 +70,27 @@ test("of many that find a dead holder at once, one replaces it", async (t) => {
     assert.equal(taken.length, 1);
     for (const each of all) if (each.status === "rejected") refuses("N2I-E302")(each.reason);
     // What the first holder leaves to the exit of its process goes with it.
-    for (const each of [lock, ...taken]) await each.release();
+    for (const each of [release, ...taken]) await each();
   }
   assert.deepEqual(await readdir(run.path), []);
 });
 
 test("one who died while replacing a dead holder is replaced too", async (t) => {
   const run = await tempRun(t);
-  const held = await lockRun(run, "apply");
-  t.after(held.release);
+  t.after(await lockRun(run, "apply"));
   const path = join(run.path, "run.lock");
   await edit(path, (text) => text.replace(/"began":"[^"]*"/, '"began":"1"'));
   const holder: unknown = JSON.parse(await readFile(path, "utf8"));
   assert(typeof holder === "object" && holder !== null && "token" in holder);
   const claim = { ...holder, token: "00ff" };
   await writeFile(`${path}.${String(holder.token)}`, JSON.stringify(claim));
-  await (await lockRun(run, "plan")).release();
+  await (await lockRun(run, "plan"))();
   assert.deepEqual(await readdir(run.path), []);
 });
 
 test("a holder on another host, or in another container, is left alone", async (t) => {
   const run = await tempRun(t);
-  const held = await lockRun(run, "apply");
-  t.after(held.release);
+  t.after(await lockRun(run, "apply"));
   const path = join(run.path, "run.lock");
   const mine = await readFile(path, "utf8");
   await writeFile(path, mine.replace(/"host":"[^"]*"/, '"host":"compute-9"'));
@@ -103,7 +101,7 @@ test("a holder on another host, or in another container, is left alone", async (
   await writeFile(path, elsewhere);
   await assert.rejects(lockRun(run, "plan"), refuses("N2I-E302"));
   await writeFile(path, mine.replace(/"realm":"[^ "]* /, '"realm":"an-earlier-boot '));
-  await (await lockRun(run, "plan")).release();
+  await (await lockRun(run, "plan"))();
 });
 
 test("a lock file that is none of ours is refused and stays", async (t) => {
@@ -122,9 +120,7 @@ test("a stage that is killed while it writes leaves the old file, and the next o
   const child = await started("write-on", run);
   await child.kill9();
   await writeFile(join(run.path, "notes.tmp"), "the operator's");
-  const lock = await lockRun(run, "plan");
-  assert.equal(lock.leftovers.length, 1);
-  await lock.release();
+  await (await lockRun(run, "plan"))();
   assert.deepEqual((await readdir(run.path)).toSorted(), ["machines.jsonl", "notes.tmp"]);
   assert.deepEqual(await readFile(path), old);
 });

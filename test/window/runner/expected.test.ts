@@ -12,7 +12,7 @@ const SPAN = { part: "ironic", plan: SHA, from: 0, to: 1 } as const;
 const AT = "2026-01-02T00:00:00Z";
 
 function files(entries: readonly Entry[], handover: RunFiles["handover"] = null): RunFiles {
-  return { snapshot: SNAPSHOT, plan: PLAN, journal: { entries, torn: false }, handover };
+  return { snapshot: SNAPSHOT, plan: PLAN, journal: { entries }, handover };
 }
 
 test("how long a load takes is said for what is left of it, and not before a rate is known", () => {

@@ -18,7 +18,7 @@ const GONE = { missing: "N2I-E111 it has no footer" };
 const FILES = {
   ...{ snapshot: SNAPSHOT, handover: null, run: "m1", asked: true },
   plan: PLAN,
-  journal: { entries: LOADED, torn: false },
+  journal: { entries: LOADED },
 } satisfies RunFiles;
 
 test("what is loaded is not read anew without a word, whichever files are damaged besides", () => {
@@ -30,7 +30,7 @@ test("what is loaded is not read anew without a word, whichever files are damage
   assert.equal(isAsked({}), true);
   assert.equal(isAsked({ plan: GONE }), true);
   assert.equal(isAsked({ journal: GONE }), true);
-  assert.equal(isAsked({ journal: { entries: [], torn: false } }), false);
+  assert.equal(isAsked({ journal: { entries: [] } }), false);
 });
 
 test("a plan that is made again for its files of Nova says which of them it is", () => {
@@ -48,7 +48,7 @@ test("a plan whose readings are too old is not made again once Nova's rows are c
   ];
   checkRenewable(null);
   checkRenewable(FILES);
-  assert.throws(() => checkRenewable({ ...FILES, journal: { entries: changed, torn: false } }), {
+  assert.throws(() => checkRenewable({ ...FILES, journal: { entries: changed } }), {
     code: "N2I-E328",
     message: /readings are too old, or not its own, and rows of Nova/,
     fix: /--power-max-age; or take them back first: nova2ironic rollback --run m1 --all/,
@@ -71,7 +71,7 @@ test("a load that was stopped before Nova's rows goes on with them, staged or no
   ) => {
     const all = [...entries, ...ironic];
     const files = { nova: { plan: { sha256: SHA, counts }, entries: all }, ...more };
-    return stepOf({ ...FILES, ...files, journal: { entries: all, torn: false } });
+    return stepOf({ ...FILES, ...files, journal: { entries: all } });
   };
   const hosts = nova("nova-hosts", 3);
   const flavors = nova("nova-flavors", 1);
@@ -94,7 +94,7 @@ test("a load that was stopped before Nova's rows goes on with them, staged or no
 
 test("a rollback under way comes before a plan that is wanted otherwise", () => {
   const back = { command: "rollback" } as const;
-  const files = { ...FILES, journal: { entries: [], torn: false } };
+  const files = { ...FILES, journal: { entries: [] } };
   const words = { run: "m1", hookTimeout: 1, staged: false, skipBlocked: false };
   const wanted = { ...words, allowOtherNodes: true };
   const changed = ["allow-other-nodes"];

@@ -23,7 +23,7 @@ const HOSTS = [begin("nova-hosts", 3), done("nova-hosts", 3)];
 function standing(entries: readonly Entry[], more: Partial<RunFiles> = {}) {
   const counts = { hosts: 3, flavors: 1, findings: 0, stopped: [] };
   return standingOf({
-    ...{ snapshot: SNAPSHOT, journal: { entries, torn: false }, handover: null },
+    ...{ snapshot: SNAPSHOT, journal: { entries }, handover: null },
     plan: PLAN,
     nova: { plan: { sha256: SHA, counts }, entries },
     ...more,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { type Case, caseUuid } from "../src/demo/case.ts";
-import { loadIronic } from "../src/demo/load-case.ts";
+import { type Case, caseUuid } from "./cases/case.ts";
+import { loadIronic } from "./cases/load-case.ts";
 import { withDatabase } from "./lab/index.ts";
 import { open, planned, planOf, withCase } from "./support/planned-case.ts";
 import { applied, verified } from "./support/stages.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { loadIronic } from "../src/demo/load-case.ts";
 import type { Engine } from "../src/model/database.ts";
+import { loadIronic } from "./cases/load-case.ts";
 import { everything } from "./support/everything.ts";
 import {
   ENGINES,

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { type Case, caseUuid } from "../src/demo/case.ts";
 import { NO_SITE } from "../src/migrate/mapping/site.ts";
 import { createOrigins } from "../src/migrate/transform/compile.ts";
 import { compileProgram } from "../src/migrate/transform/program.ts";
 import { loadTables } from "../src/run/files/load-tables.ts";
+import { type Case, caseUuid } from "./cases/case.ts";
 import { fleets } from "./support/arbitrary.ts";
 import { lostBy } from "./support/lost.ts";
 import { mappings, planned, withCase } from "./support/planned-case.ts";

@@ -72,7 +72,6 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   serving: ["yaml"],
   migrate: ["ajv", "diff", "knex"],
   window: ["diff"],
-  demo: ["knex", "libsql"],
   cli: ["yargs", "listr2"],
 };
 

@@ -14,20 +14,12 @@ import { MigrationError } from "../lib/error.ts";
 import { atExit } from "../lib/files/at-exit.ts";
 import { shellWord } from "../lib/text.ts";
 import { openRole } from "../run/databases.ts";
-import { packageRoot, programCommand } from "../run/files/package-root.ts";
+import { programCommand } from "../run/files/package-root.ts";
 import { surroundings } from "../run/process-context.ts";
 import { digestDatabase } from "../systems/ironic-db/digest.ts";
-import type { Case } from "./case.ts";
-import { writeCase } from "./write-case.ts";
+import { writeSample } from "./sample.ts";
 
 type Say = (text: string) => void;
-
-function readCase(name: string): Case {
-  // Part of the package, and tested as a fixture.
-  return JSON.parse(
-    readFileSync(join(packageRoot(), "fixtures", name, "case.json"), "utf8"),
-  ) as Case;
-}
 
 /** Digest of a SQLite database, including ids. */
 async function digest(path: string): Promise<string> {
@@ -113,24 +105,15 @@ interface Scene {
 }
 
 async function play({ folder, run, say, prove }: Scene): Promise<void> {
-  const written = await writeCase(readCase("demo"), folder).catch(unwritable(folder));
-  // Relative paths, because the commands run in that folder.
-  const short = (words: readonly string[]): readonly string[] =>
-    words.map((word) => word.replace(`${folder}/`, ""));
-  const sample = {
-    extract: short(written.extract),
-    ironic: short(written.ironic),
-    plan: short(written.plan),
-  };
-  const nova = after(sample.extract, "--nova-db");
+  const { nova, ironic, ...sample } = await writeSample(folder).catch(unwritable(folder));
   const at = ["--run", "run"];
   // The sample has no running nova-compute, so a short watch is enough.
-  const to = [...at, ...sample.ironic, ...nova, "--watch", "1"];
+  const to = [...at, ...ironic, ...nova, "--watch", "1"];
   const target = join(folder, "ironic.sqlite");
   const empty = await digest(target);
   say(`A nova-baremetal deployment of 20 machines, some of them traps, in ${folder}`);
   await run(0, "reads nova_bm, nova and nova.conf", "extract", ...at, ...sample.extract);
-  const planning = [...at, ...sample.ironic, ...nova, ...sample.plan];
+  const planning = [...at, ...ironic, ...nova, ...sample.plan];
   await run(0, "shows the rows that Ironic would get", "plan", ...planning);
   await run(0, "shows one machine field by field, with origins", "show", "run/plan", "--diff", "1");
   prove("plan wrote nothing to Ironic", (await digest(target)) === empty);
@@ -139,18 +122,13 @@ async function play({ folder, run, say, prove }: Scene): Promise<void> {
   const skips = ["apply", ...to, "--yes", "--skip-blocked"];
   await run(3, "loads the rest and lists who is left out", ...skips);
   const loaded = await digest(target);
-  await run(0, "finds every row as planned", "verify", ...at, ...sample.ironic, ...nova);
+  await run(0, "finds every row as planned", "verify", ...at, ...ironic, ...nova);
   const again = await run(3, "runs again", ...skips);
   const unchanged = again.includes("Apply: 0 rows created") && (await digest(target)) === loaded;
   prove("a second apply changes nothing", unchanged);
   await run(0, "shows the state of the run and the next command", "status", ...at);
   await run(0, "takes everything back", "rollback", ...to, "--all", "--yes");
   prove("after rollback Ironic is as before, by digest", (await digest(target)) === empty);
-}
-
-function after(words: readonly string[], option: string): readonly string[] {
-  const at = words.indexOf(option);
-  return at < 0 ? [] : words.slice(at, at + 2);
 }
 
 /** Runs a command. stdout and stderr go to one file, which keeps their order. */

@@ -4,6 +4,8 @@ import type { Lacking, Privileges } from "./database.ts";
 import type { TakeOverPace } from "./handover.ts";
 import type { Conductor } from "./ironic/service.ts";
 import type { ScannedKey } from "./ironic/target.ts";
+import type { BmNode, Instance } from "./machine.ts";
+import type { HostBeat } from "./nova/nova-plan.ts";
 import type { TextSet } from "./rows.ts";
 
 type Named<T> = Pick<ReadonlyMap<string, T>, "get">;
@@ -43,25 +45,17 @@ export interface ServerFacts {
 }
 
 /** A live row of bm_nodes. */
-export interface BmNodeFacts {
-  readonly id: number;
-  readonly uuid: string | null;
-  readonly service_host: string | null;
-  readonly instance_uuid: string | null;
-  readonly task_state: string | null;
-}
+export type BmNodeFacts = Pick<
+  BmNode,
+  "id" | "uuid" | "service_host" | "instance_uuid" | "task_state"
+>;
 
 export interface BmFacts {
   readonly version: number;
   readonly nodes: readonly BmNodeFacts[];
 }
 
-interface Beat {
-  readonly id: number;
-  readonly host: string;
-  readonly report_count: number | null;
-  readonly last_seen_up: string | null;
-}
+type Beat = Omit<HostBeat, "age">;
 
 /** A live extra spec of a live flavor that names a deploy image. */
 export interface DeployImage {
@@ -73,13 +67,8 @@ export interface DeployImage {
   readonly value: string | null;
 }
 
-export interface InstanceFacts {
-  readonly uuid: string;
-  readonly host: string | null;
-  readonly node: string | null;
-  readonly vm_state: string | null;
-  readonly task_state: string | null;
-  readonly deleted: boolean;
+export interface InstanceFacts
+  extends Pick<Instance, "uuid" | "host" | "node" | "vm_state" | "task_state" | "deleted"> {
   readonly image: string | null;
 }
 

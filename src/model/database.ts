@@ -1,3 +1,5 @@
+import type { ServerIdentity } from "./artefact.ts";
+
 export type Engine = "mysql" | "postgresql" | "sqlite";
 
 /** The password is a function, so that it is never printed. */
@@ -21,20 +23,11 @@ export interface DatabaseAddress {
   readonly shown: string;
 }
 
-export interface DatabasePlace {
-  readonly address: string;
-  readonly database: string;
-  readonly server: string;
-}
-
-interface Named {
-  readonly engine?: string;
-  readonly address?: string;
-  readonly database?: string;
-  readonly server?: string;
-}
+export type DatabasePlace = Pick<ServerIdentity, "address" | "database" | "server">;
 
 const FIELDS = ["engine", "address", "database", "server"] as const;
+
+type Named = { readonly [field in (typeof FIELDS)[number]]?: string };
 
 /** Server ids that are globally unique: of a cluster, or of a data folder. */
 const UNIQUE = /^(wsrep cluster|server_uuid|system) \S/;

@@ -1,5 +1,6 @@
 import type { Json } from "../lib/json.ts";
 import type { BootPlan } from "./boot.ts";
+import type { Change } from "./change.ts";
 import type { Finding } from "./finding.ts";
 import type { Row } from "./machine.ts";
 
@@ -35,14 +36,9 @@ export interface PlannedRecord extends Desired {
   readonly differs?: readonly FieldChange[];
 }
 
-/** A reversible change of one row: `before: null` creates it, `after: null` deletes it. */
-export interface Step {
-  readonly id: string;
+/** A change of one row of Ironic. */
+export interface Step extends Change {
   readonly resource: Resource;
-  /** Uuid of its machine. */
-  readonly machine: string | null;
-  readonly before: Row | null;
-  readonly after: Row | null;
 }
 
 export type Verdict = "create" | "unchanged" | "drift" | "conflict" | "blocked" | "skipped";
@@ -73,15 +69,9 @@ export function nodeOf(records: readonly Pick<Desired, "resource" | "row">[]): R
 
 /** Steps that create a machine: its node, then its ports. */
 export function stepsOf(machine: PlannedMachine): readonly Step[] {
-  return machine.verdict === "create"
-    ? machine.records
-        .filter(({ change }) => change === "create")
-        .map(({ id, resource, row: after }) => ({
-          id,
-          resource,
-          machine: machine.uuid,
-          before: null,
-          after,
-        }))
-    : [];
+  if (machine.verdict !== "create") return [];
+  const created = machine.records.filter(({ change }) => change === "create");
+  return created.map(({ id, resource, row: after }) => ({
+    ...{ id, resource, machine: machine.uuid, before: null, after },
+  }));
 }

@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import type { BmcReading } from "../lib/ipmi/index.ts";
 import type { Json } from "../lib/json.ts";
 import type { FindingCode } from "./findings.ts";
 import { isSealed } from "./secret.ts";
@@ -91,7 +92,8 @@ export interface PowerAdvice {
 }
 
 /** A line of power.jsonl. Contains no secret, no key, and no login data. */
-export interface PowerReading {
+export interface PowerReading
+  extends Omit<BmcReading, "verdict" | "likely" | "privilege" | "askedAt" | "observations"> {
   /** bm_nodes.id of every machine with this BMC and these credentials. */
   readonly bm_node_ids: readonly number[];
   /** As in driver_info. For a virtual machine, its host. */
@@ -99,31 +101,8 @@ export interface PowerReading {
   /** Absent in readings of older versions. */
   readonly asked?: PowerAsked;
   readonly client: "native" | "virsh" | null;
-  readonly power: "on" | "off" | null;
   readonly verdict: PowerVerdict;
-  /** One clause without secrets: `RAKP 2 returned 0x0d: unknown user name`. */
-  readonly detail: string;
-  /** Cipher suite of the session. */
-  readonly suite: number | null;
-  /** Suites that the BMC lists. Null if it lists none. */
-  readonly suites: readonly number[] | null;
-  /** Whether the BMC reports that a Kg is set. */
-  readonly kg: boolean | null;
   readonly privilege: PowerLevel | null;
-  /** Product number. */
-  readonly device: number | null;
-  /** IANA enterprise number. */
-  readonly manufacturer: number | null;
-  /** `9.08` */
-  readonly firmware: string | null;
-  /** Logins in both passes. */
-  readonly attempts: number;
-  /** 2 if the BMC was tried again after all others. */
-  readonly pass: 1 | 2;
-  /** Milliseconds of the fastest exchange without a resend. */
-  readonly rtt: number | null;
-  /** Milliseconds from the first datagram to the verdict. */
-  readonly elapsed: number;
   /** ISO 8601, UTC, at the start, so that a reading never appears too recent. */
   readonly asked_at: string;
   readonly warnings: readonly FindingCode[];

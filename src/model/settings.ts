@@ -15,7 +15,7 @@ export interface Setting extends Span {
   /** Required value. Absent: any value of the site. */
   readonly value?: string;
   /** The value is a limit. `at-most` excludes 0, which turns a periodic task off. */
-  readonly bound?: Bound;
+  readonly bound?: "at-most" | "at-least";
   /** Effective value if the file does not set it. */
   readonly default?: string;
   /** Equivalent values. */
@@ -29,8 +29,6 @@ export interface Setting extends Span {
   readonly why: string;
   readonly source: string;
 }
-
-type Bound = "at-most" | "at-least";
 
 export interface SettingsDoc {
   /** Newest Nova release in the sources. */
@@ -49,22 +47,16 @@ export interface Configured {
   readonly where: (section: string, key: string) => string | null;
 }
 
-export interface SettingRow {
+/** `bound`: kind of limit of `wanted`. `default`: effective value if not set. */
+export interface SettingRow extends Pick<Setting, "section" | "key" | "bound" | "default" | "why"> {
   readonly host: string;
-  readonly section: string;
-  readonly key: string;
   /** Null: the site's own value. */
   readonly wanted: string | null;
-  /** Kind of limit of `wanted`. */
-  readonly bound?: Bound;
   /** Null: not set. Secrets are never shown. */
   readonly found: string | null;
-  /** Effective value if not set. */
-  readonly default?: string;
   readonly state: "right" | "wrong" | "missing";
   /** `file:line` of the value. */
   readonly where: string | null;
-  readonly why: string;
 }
 
 /** A flavor of instances, or one that matches our machines. */

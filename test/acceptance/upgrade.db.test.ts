@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CaseRow, caseUuid } from "../../src/demo/case.ts";
+import { type CaseRow, caseUuid } from "../cases/case.ts";
 import { refused, runs } from "../hostile/cli.ts";
 import { deploy } from "../hostile/deployment.ts";
 import { digests } from "../hostile/digest.ts";

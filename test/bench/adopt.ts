@@ -1,5 +1,5 @@
-import { type Case, caseMac, caseUuid } from "../../src/demo/case.ts";
-import { writeCase } from "../../src/demo/write-case.ts";
+import { type Case, caseMac, caseUuid } from "../cases/case.ts";
+import { writeCase } from "../cases/write-case.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { alone } from "../lab/ironic/alone.ts";
 import { type IronicServer, startIronic } from "../lab/ironic/start.ts";

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { writeCase } from "../../src/demo/write-case.ts";
 import { program } from "../../src/run/files/package-root.ts";
+import { writeCase } from "../cases/write-case.ts";
 import { fleet } from "../support/fleet.ts";
 import { inFolder, middle, type Write } from "./measure.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { writeCase } from "../../src/demo/write-case.ts";
+import { writeCase } from "../cases/write-case.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { run } from "../migrate/power/deployed.ts";

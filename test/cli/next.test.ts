@@ -4,10 +4,10 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { writeCase } from "../../src/demo/write-case.ts";
 import { visibleLines } from "../../src/lib/table/text.ts";
 import { shellWord } from "../../src/lib/text.ts";
 import { nextCommand } from "../../src/run/next.ts";
+import { writeCase } from "../cases/write-case.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { anyText } from "../support/any-text.ts";

@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Knex } from "knex";
-import { caseMac } from "../../src/demo/case.ts";
+import { caseMac } from "../cases/case.ts";
 import { type Ran, runs } from "../hostile/cli.ts";
 import { SMALL, smallBatches } from "../support/batches.ts";
 import { fleet, fleetUuid } from "../support/fleet.ts";

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Case, caseMac, caseUuid } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
+import { type Case, caseMac, caseUuid } from "../cases/case.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { refused, runs } from "./cli.ts";
 import {

@@ -1,4 +1,4 @@
-import { type Case, type CaseRow, caseUuid } from "../../src/demo/case.ts";
+import { type Case, type CaseRow, caseUuid } from "../cases/case.ts";
 
 /** A machine with a tenant, as nova-baremetal leaves it. */
 export function tenant(id: number, more: CaseRow = {}): CaseRow {

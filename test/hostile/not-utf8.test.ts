@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Case, caseUuid } from "../../src/demo/case.ts";
+import { type Case, caseUuid } from "../cases/case.ts";
 import { refused, runs } from "./cli.ts";
 import { deployFiles, load } from "./deployment.ts";
 import { digests } from "./digest.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Case } from "../../src/demo/case.ts";
+import type { Case } from "../cases/case.ts";
 import { refused, runs } from "./cli.ts";
 import { type Deployment, deployFiles } from "./deployment.ts";
 import { digests } from "./digest.ts";

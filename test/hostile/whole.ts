@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { Case } from "../../src/demo/case.ts";
-import { writeTree } from "../../src/demo/write-case.ts";
 import type { Engine } from "../../src/model/database.ts";
+import type { Case } from "../cases/case.ts";
+import { writeTree } from "../cases/write-case.ts";
 import { cloud, IMAGES } from "../migrate/nova/cloud.ts";
 import { novaTree, treeDigest } from "../support/boot.ts";
 import { runs } from "./cli.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { type Case, caseUuid } from "../../src/demo/case.ts";
-import { writeCase } from "../../src/demo/write-case.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
+import { type Case, caseUuid } from "../cases/case.ts";
+import { writeCase } from "../cases/write-case.ts";
 import { type Ran, run } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { acceptOf, FAKE_POWER, SITE, tenant } from "../hostile/fleet.ts";

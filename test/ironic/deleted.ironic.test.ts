@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { type Case, caseUuid } from "../../src/demo/case.ts";
+import { type Case, caseUuid } from "../cases/case.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { faultyProxy } from "../lab/ironic/faulty.ts";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";

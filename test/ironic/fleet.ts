@@ -1,4 +1,4 @@
-import { type Case, type CaseRow, caseMac, caseUuid } from "../../src/demo/case.ts";
+import { type Case, type CaseRow, caseMac, caseUuid } from "../cases/case.ts";
 import { acceptOf, FAKE_POWER, SITE, tenant } from "../hostile/fleet.ts";
 
 /** The compute host whose machines nobody can switch. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { caseMac } from "../../src/demo/case.ts";
+import { caseMac } from "../cases/case.ts";
 import { faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
 import { ADOPTED, adoption, NOTHING, THREE } from "./adoption.ts";

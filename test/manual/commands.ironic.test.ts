@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Case } from "../../src/demo/case.ts";
+import type { Case } from "../cases/case.ts";
 import { commands, page, yamlOf } from "../support/manual.ts";
 import { CASE, place } from "../support/manual-place.ts";
 import { box, JUNO, STEPS } from "../support/runbook.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { caseUuid } from "../../src/demo/case.ts";
+import { caseUuid } from "../cases/case.ts";
 import { disturb, loaded, NODES, PORTS, rich, told } from "../support/rich.ts";
 import { rolledBack, verified } from "../support/stages.ts";
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { caseUuid } from "../../src/demo/case.ts";
 import { besideNova, tenantsOf } from "../../src/migrate/hosts/nova-side.ts";
 import { choiceOf } from "../../src/migrate/hosts/rules/choice.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
 import { inRun, openPlan } from "../../src/run/run.ts";
 import { withSession } from "../../src/run/session.ts";
+import { caseUuid } from "../cases/case.ts";
 import { plannedCloud } from "../migrate/nova/planned.ts";
 
 const MACHINE: PlannedMachine = {

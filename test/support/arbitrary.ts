@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { type Case, type CaseRow, caseMac, caseUuid } from "../../src/demo/case.ts";
+import { type Case, type CaseRow, caseMac, caseUuid } from "../cases/case.ts";
 import { service } from "./everything.ts";
 
 const RELEASES = ["juno", "kilo", "2023.1"] as const;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Case, type CaseRow, caseMac, caseUuid } from "../../src/demo/case.ts";
 import { packageRoot } from "../../src/run/files/package-root.ts";
+import { type Case, type CaseRow, caseMac, caseUuid } from "../cases/case.ts";
 import { tenant } from "../hostile/fleet.ts";
 
 type Release = NonNullable<NonNullable<Case["ironic"]>["release"]>;

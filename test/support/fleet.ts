@@ -1,4 +1,4 @@
-import { type Case, caseUuid } from "../../src/demo/case.ts";
+import { type Case, caseUuid } from "../cases/case.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 
 type Release = NonNullable<NonNullable<Case["ironic"]>["release"]>;

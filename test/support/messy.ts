@@ -1,4 +1,4 @@
-import type { Case, CaseRow } from "../../src/demo/case.ts";
+import type { Case, CaseRow } from "../cases/case.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import type { BmcOptions } from "./bmc/index.ts";
 

@@ -2,8 +2,6 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { novaAsked } from "../../src/cli/commands/node/nova-options.ts";
-import type { Case } from "../../src/demo/case.ts";
-import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
 import { takeSnapshot } from "../../src/migrate/extract/extract.ts";
 import { openFlavorApi } from "../../src/migrate/flavors/flavor-api.ts";
 import { planNova } from "../../src/migrate/hosts/nova-plan.ts";
@@ -20,6 +18,8 @@ import { type Database, openDatabase } from "../../src/systems/database/open.ts"
 import { identifyTarget } from "../../src/systems/ironic-db/open.ts";
 import { createTarget } from "../../src/systems/ironic-db/target.ts";
 import { openTrees } from "../../src/systems/tftp/tree.ts";
+import type { Case } from "../cases/case.ts";
+import { type WrittenCase, writeCase } from "../cases/write-case.ts";
 
 /** A key of no use to anybody, so that sealed text is the same in every run. */
 export const seal = createSeal(Buffer.alloc(32, 7));

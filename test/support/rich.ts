@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { type Case, caseMac, caseUuid } from "../../src/demo/case.ts";
 import { portUuid } from "../../src/lib/uuid.ts";
 import type { RowVerdict } from "../../src/model/artefact.ts";
 import type { Database } from "../../src/systems/database/open.ts";
 import { openWriting } from "../../src/systems/database/write.ts";
+import { type Case, caseMac, caseUuid } from "../cases/case.ts";
 import { tenant } from "../hostile/fleet.ts";
 import { planned, type Workplace, withCase } from "./planned-case.ts";
 import { applied, verified } from "./stages.ts";

@@ -1,9 +1,9 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Knex } from "knex";
-import { caseMac, caseUuid } from "../../src/demo/case.ts";
-import { loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
 import type { Engine } from "../../src/model/database.ts";
+import { caseMac, caseUuid } from "../cases/case.ts";
+import { loadNova, loadNovaBm } from "../cases/load-case.ts";
 import { tenant } from "../hostile/fleet.ts";
 import { ago } from "./cloud.ts";
 

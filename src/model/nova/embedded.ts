@@ -1,4 +1,4 @@
-import { isObject, objectOf, textOrNull } from "../../lib/json.ts";
+import { isObject, objectOf, parsedJson, textOrNull } from "../../lib/json.ts";
 import type { Flavor } from "../machine.ts";
 
 /**
@@ -7,7 +7,7 @@ import type { Flavor } from "../machine.ts";
  * @source facts/nova-bm.md 4.3
  */
 export function embeddedFlavor(text: string | null): Flavor | null {
-  const outer = parsed(text);
+  const outer: unknown = parsedJson(text ?? "");
   const current = isObject(outer) && isObject(outer.cur) ? outer.cur : null;
   const data = current === null ? null : current["nova_object.data"];
   if (!isObject(data) || typeof data.id !== "number") return null;
@@ -22,12 +22,4 @@ export function embeddedFlavor(text: string | null): Flavor | null {
       Object.entries(specs).map(([key, value]) => [key, value === null ? null : String(value)]),
     ),
   };
-}
-
-function parsed(text: string | null): unknown {
-  try {
-    return text === null ? null : JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -67,12 +67,9 @@ export interface PlannedMove {
 export type MoveMode = "move" | "takeover";
 
 /** An old host at planning. */
-export interface LeftHost {
-  readonly host: string;
+export interface LeftHost extends Pick<HostBeat, "host" | "report_count" | "last_seen_up"> {
   /** Id of its service, else null. */
   readonly id: number | null;
-  readonly report_count: number | null;
-  readonly last_seen_up: string | null;
 }
 
 export interface MoveCounts {

@@ -1,3 +1,5 @@
+import type { InstanceRow } from "./nova-rows.ts";
+
 /** `bm_nodes.task_state` and `instances.task_state` during a move. @source systems.md A5 */
 export const MIGRATING = "migrating";
 
@@ -11,13 +13,8 @@ export interface LegacyNode {
   readonly instance_uuid: string | null;
 }
 
-export interface LegacyTenant {
-  readonly id: number;
-  readonly uuid: string;
-  readonly host: string | null;
-  readonly node: string | null;
+export interface LegacyTenant extends Omit<InstanceRow, "deleted"> {
   readonly vm_state: string | null;
-  readonly task_state: string | null;
   readonly locked: boolean;
   /** Null if unlocked. A move locks the instance without changing this. */
   readonly locked_by: string | null;

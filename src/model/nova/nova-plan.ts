@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import { listed, NAMED } from "../../lib/text.ts";
-import type { PlanCounts, PlanHeader, ServerIdentity } from "../artefact.ts";
-import type { Hooks, Outcome, State } from "../change.ts";
+import type { NovaVersion, PlanCounts, PlanHeader, ServerIdentity } from "../artefact.ts";
+import type { Change, Hooks, Outcome, State } from "../change.ts";
 import type { Lock } from "../ironic/target.ts";
 import type { Row } from "../machine.ts";
 
@@ -17,29 +17,19 @@ export type NovaTable =
   | "flavor_extra_specs";
 
 /**
- * A reversible change of one Nova row: `before: null` creates it, `after: null` deletes it. Both
- * have the changed columns, and those that must stay unchanged.
+ * A change of one Nova row. `before` and `after` have the changed columns, and those that must stay
+ * unchanged. A row without an id is named by its unique columns.
  */
-export interface NovaStep {
-  /** `instances:17`. A row without an id is named by its unique columns. */
-  readonly id: string;
+export interface NovaStep extends Change {
   readonly part: NovaPart;
   readonly table: NovaTable;
   /** Id or unique columns of the row. */
   readonly key: Row;
-  readonly before: Row | null;
-  readonly after: Row | null;
-  /** Uuid of its machine. Null for several machines. */
-  readonly machine: string | null;
   /** For display: `flavor baremetal`, `instance b000..`. */
   readonly of: string;
 }
 
-export interface NovaIdentity extends ServerIdentity {
-  readonly schema_version: number;
-  /** Alembic head. Absent before Xena. */
-  readonly head?: string;
-}
+export type NovaIdentity = ServerIdentity & NovaVersion;
 
 export interface NovaPlanHeader {
   /** ISO 8601, UTC, for `deleted_at` and `created_at` of changed rows. */

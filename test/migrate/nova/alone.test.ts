@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { copyFileSync, readdirSync, readlinkSync } from "node:fs";
 import { type TestContext, test } from "node:test";
-import { caseUuid } from "../../../src/demo/case.ts";
+import { caseUuid } from "../../cases/case.ts";
 import { assertRefusal, ends, pausedAt, refused, run, runs } from "../../hostile/cli.ts";
 import { deployFiles } from "../../hostile/deployment.ts";
 import { SITE } from "../../hostile/fleet.ts";

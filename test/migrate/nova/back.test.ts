@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { caseUuid } from "../../../src/demo/case.ts";
+import { caseUuid } from "../../cases/case.ts";
 import { ends, refused, runs } from "../../hostile/cli.ts";
 import { engines } from "../../lab/engines.ts";
 import { plannedCloud } from "./planned.ts";

@@ -3,8 +3,8 @@ import { chmodSync, cpSync, existsSync, mkdirSync, realpathSync, writeFileSync }
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Case, caseUuid } from "../../../src/demo/case.ts";
-import { loadNovaApi } from "../../../src/demo/load-case.ts";
+import { type Case, caseUuid } from "../../cases/case.ts";
+import { loadNovaApi } from "../../cases/load-case.ts";
 import { ends, run, runs } from "../../hostile/cli.ts";
 import { deployFiles, extractAndPlan, load } from "../../hostile/deployment.ts";
 import { SITE, tenant } from "../../hostile/fleet.ts";

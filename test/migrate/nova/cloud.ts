@@ -1,4 +1,4 @@
-import { type Case, type CaseRow, caseUuid } from "../../../src/demo/case.ts";
+import { type Case, type CaseRow, caseUuid } from "../../cases/case.ts";
 import { SITE, tenant } from "../../hostile/fleet.ts";
 
 /** Deploy images of nova-baremetal, which must not stay. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { caseUuid } from "../../../src/demo/case.ts";
+import { caseUuid } from "../../cases/case.ts";
 import { ends, run, runs } from "../../hostile/cli.ts";
 import { placementDatabase } from "./placement.ts";
 import { plannedCloud } from "./planned.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { caseUuid } from "../../../src/demo/case.ts";
+import { caseUuid } from "../../cases/case.ts";
 import { ends, run, runs } from "../../hostile/cli.ts";
 import { deploy } from "../../hostile/deployment.ts";
 import { SITE } from "../../hostile/fleet.ts";

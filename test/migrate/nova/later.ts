@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { Case, CaseRow } from "../../../src/demo/case.ts";
-import { loadNovaApi } from "../../../src/demo/load-case.ts";
 import type { Engine } from "../../../src/model/database.ts";
+import type { Case, CaseRow } from "../../cases/case.ts";
+import { loadNovaApi } from "../../cases/load-case.ts";
 import { type Ran, run } from "../../hostile/cli.ts";
 import { type Deployment, deploy, extractAndPlan } from "../../hostile/deployment.ts";
 import { SITE } from "../../hostile/fleet.ts";

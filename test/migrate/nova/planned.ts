@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
-import type { Case } from "../../../src/demo/case.ts";
 import type { Engine } from "../../../src/model/database.ts";
+import type { Case } from "../../cases/case.ts";
 import { ends, type Ran, run } from "../../hostile/cli.ts";
 import { type Deployment, deploy, extractAndPlan } from "../../hostile/deployment.ts";
 import { copyFolder } from "../../support/copy-folder.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { caseUuid } from "../../../src/demo/case.ts";
-import { loadNova } from "../../../src/demo/load-case.ts";
 import type { Engine } from "../../../src/model/database.ts";
 import { waitingRequests } from "../../../src/systems/nova-db/requests.ts";
+import { caseUuid } from "../../cases/case.ts";
+import { loadNova } from "../../cases/load-case.ts";
 import { ends, run, runs } from "../../hostile/cli.ts";
 import { hideTables } from "../../hostile/hidden.ts";
 import { engines, testOnce } from "../../lab/engines.ts";

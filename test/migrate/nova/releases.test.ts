@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Case, caseUuid } from "../../../src/demo/case.ts";
+import { type Case, caseUuid } from "../../cases/case.ts";
 import { runs } from "../../hostile/cli.ts";
 import { deployFiles, extractAndPlan } from "../../hostile/deployment.ts";
 import { SITE } from "../../hostile/fleet.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { caseUuid } from "../../../src/demo/case.ts";
 import { besideNova } from "../../../src/migrate/hosts/nova-side.ts";
 import { inRun, openPlan } from "../../../src/run/run.ts";
 import { withSession } from "../../../src/run/session.ts";
+import { caseUuid } from "../../cases/case.ts";
 import { ends, refused, runs } from "../../hostile/cli.ts";
 import { deployFiles, extractAndPlan, plannedFiles } from "../../hostile/deployment.ts";
 import { cloud } from "./cloud.ts";

@@ -1,5 +1,5 @@
 import type { TestContext } from "node:test";
-import { caseUuid } from "../../../src/demo/case.ts";
+import { caseUuid } from "../../cases/case.ts";
 import { assertRefusal, type Ran, run } from "../../hostile/cli.ts";
 import type { SITE } from "../../hostile/fleet.ts";
 import { cloud } from "./cloud.ts";

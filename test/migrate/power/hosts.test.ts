@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { writeCase } from "../../../src/demo/write-case.ts";
+import { writeCase } from "../../cases/write-case.ts";
 import { runs } from "../../hostile/cli.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 import { acceptOf, SITE } from "../../hostile/fleet.ts";

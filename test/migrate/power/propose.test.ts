@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { caseUuid } from "../../../src/demo/case.ts";
-import { sqliteFile, writeCase } from "../../../src/demo/write-case.ts";
+import { caseUuid } from "../../cases/case.ts";
+import { sqliteFile, writeCase } from "../../cases/write-case.ts";
 import { run, runs } from "../../hostile/cli.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { Case } from "../../../src/demo/case.ts";
-import { writeCase } from "../../../src/demo/write-case.ts";
+import type { Case } from "../../cases/case.ts";
+import { writeCase } from "../../cases/write-case.ts";
 import { type Ran, runs } from "../../hostile/cli.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 import { acceptOf, FAKE_POWER } from "../../hostile/fleet.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { loadIronic } from "../../../src/demo/load-case.ts";
 import type { Engine } from "../../../src/model/database.ts";
 import type { ScannedKey } from "../../../src/model/ironic/target.ts";
 import { scannedKeys } from "../../../src/systems/ironic-db/indexes.ts";
+import { loadIronic } from "../../cases/load-case.ts";
 import { engines } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { fleet } from "../../support/fleet.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { loadNovaBm } from "../../../src/demo/load-case.ts";
 import { fenceLease, readLeases, renewLease } from "../../../src/takeover/leases/leases.ts";
 import { extendSchema } from "../../../src/takeover/leases/schema.ts";
+import { loadNovaBm } from "../../cases/load-case.ts";
 import { SMALL } from "../../hostile/fleet.ts";
 import { connect } from "../../lab/connect.ts";
 import { hasGalera, startGalera } from "../../lab/galera.ts";

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import { loadNovaBm } from "../../../src/demo/load-case.ts";
 import type { Engine } from "../../../src/model/database.ts";
 import type { Database } from "../../../src/systems/database/open.ts";
 import {
@@ -10,6 +9,7 @@ import {
   renewLock,
 } from "../../../src/takeover/leases/locks.ts";
 import { extendSchema } from "../../../src/takeover/leases/schema.ts";
+import { loadNovaBm } from "../../cases/load-case.ts";
 import { SMALL } from "../../hostile/fleet.ts";
 import { type TestDatabase, withDatabase } from "../../lab/index.ts";
 import { openedAt } from "../../support/opened.ts";

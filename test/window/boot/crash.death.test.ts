@@ -3,7 +3,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { writeTree } from "../../../src/demo/write-case.ts";
+import { writeTree } from "../../cases/write-case.ts";
 import { refused } from "../../hostile/cli.ts";
 import {
   type BootScene,

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { writeTree } from "../../../src/demo/write-case.ts";
+import { writeTree } from "../../cases/write-case.ts";
 import { refused, runs } from "../../hostile/cli.ts";
 import {
   bootScene,

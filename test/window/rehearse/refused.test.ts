@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Case } from "../../../src/demo/case.ts";
+import type { Case } from "../../cases/case.ts";
 import { refused, runs } from "../../hostile/cli.ts";
 import { SMALL, tenant } from "../../hostile/fleet.ts";
 import { dumpOf, rehearsing, restored } from "./scene.ts";

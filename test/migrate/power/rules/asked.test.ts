@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Case } from "../../../../src/demo/case.ts";
 import { type JsonObject, objectOf } from "../../../../src/lib/json.ts";
 import { type Way, wayOf } from "../../../../src/migrate/power/rules/way.ts";
 import { createWays } from "../../../../src/migrate/transform/power-way.ts";
@@ -11,6 +10,7 @@ import type { Mapping, Rule, Site } from "../../../../src/model/mapping.ts";
 import { type Desired, nodeOf } from "../../../../src/model/plan.ts";
 import type { PowerReading } from "../../../../src/model/power.ts";
 import { openSnapshot } from "../../../../src/run/run.ts";
+import type { Case } from "../../../cases/case.ts";
 import { mappings, withCase } from "../../../support/planned-case.ts";
 
 /** The first release that reads a key; those not named here are read by all. @source tags of ironic */

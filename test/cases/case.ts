@@ -1,4 +1,4 @@
-import type { Json } from "../lib/json.ts";
+import type { Json } from "../../src/lib/json.ts";
 
 /** A row with only the relevant columns. The other columns come from `base`. */
 export type CaseRow = { readonly [column: string]: Json };

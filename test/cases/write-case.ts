@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { Knex, knex as knexFactory } from "knex";
-import { isObject, type Json } from "../lib/json.ts";
+import { isObject, type Json } from "../../src/lib/json.ts";
 import type { Case } from "./case.ts";
 import { loadIronic, loadNova, loadNovaApi, loadNovaBm, novaConfs } from "./load-case.ts";
 

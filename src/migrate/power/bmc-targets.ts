@@ -150,7 +150,7 @@ export async function* asked(
   for await (const batch of lines)
     for (const line of batch) {
       if ("orphan" in line || !wanted(line.node.id)) continue;
-      const way = ways.of(line);
+      const way = ways(line);
       if (way !== null) yield { id: line.node.id, way };
     }
 }

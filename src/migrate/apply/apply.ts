@@ -26,7 +26,7 @@ import { loadMappings } from "../open/documents.ts";
 import { stopped } from "../order.ts";
 import { checkBlocked } from "../plan/empty-plan.ts";
 import { causeOf, renderCounts } from "../plan/rules/summary.ts";
-import { checkReadings } from "../power/power-age.ts";
+import { checkReadings } from "../power/power-file.ts";
 import { isEqual, type Verified } from "../verify/rules/tally.ts";
 import { rememberVerified, sinceNow } from "../verify/verified-file.ts";
 import { compare } from "../verify/verify.ts";

@@ -88,7 +88,6 @@ function questionOf(
   };
 }
 
-
 function opened(secret: Secret | null, seal: Seal): string {
   return isSealed(secret) ? seal.open(secret) : (secret ?? "");
 }
@@ -163,7 +162,11 @@ export function stillTrue(
     const pick = <T>(all: readonly T[]): readonly T[] =>
       at.flatMap((place) => all.slice(place, place + 1));
     const ids = pick(bm_node_ids);
-    const own = { ...reading, bm_node_ids: ids, asked: { ...asked, machines: pick(asked.machines) } };
+    const own = {
+      ...reading,
+      bm_node_ids: ids,
+      asked: { ...asked, machines: pick(asked.machines) },
+    };
     for (const id of ids) kept.set(id, own);
   }
   return kept;

@@ -11,9 +11,7 @@ export function openPower(path: string) {
   return openArtefact<PowerHeader, PowerReading, PowerCounts>(path, "power");
 }
 
-
 export type Readings = Map<number, PowerReading>;
-
 
 /** Every reading of a run by machine, also from an earlier snapshot. Null if there are none. */
 export async function readingsOf(path: string) {

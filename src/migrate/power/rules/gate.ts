@@ -4,7 +4,6 @@ import type { Machine } from "../../../model/machine.ts";
 import {
   type ConductorIpmitool,
   type KnownReadings,
-
   type PowerReading,
   type PowerVerdict,
   VERDICTS,
@@ -103,7 +102,6 @@ export function gate(
   const says = `${from} reports ${power}, ${recorded}`;
   return [...other, ...findingIf(recorded !== null, "N2I-D603", where, says), ...observed];
 }
-
 
 /** Whether a reading has this query. */
 export function isAbout(reading: PowerReading | undefined, id: number, way: Way): boolean {

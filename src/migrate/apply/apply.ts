@@ -25,16 +25,17 @@ import { type Backend, openBackend, type TargetOptions } from "../open/backend.t
 import { loadMappings } from "../open/documents.ts";
 import { stopped } from "../order.ts";
 import { checkBlocked } from "../plan/empty-plan.ts";
+import { isThere } from "../plan/loaded-plans.ts";
 import { causeOf, renderCounts } from "../plan/rules/summary.ts";
-import { checkReadings } from "../power/power-age.ts";
+import { checkReadings } from "../power/power-file.ts";
 import { isEqual, type Verified } from "../verify/rules/tally.ts";
 import { rememberVerified, sinceNow } from "../verify/verified-file.ts";
 import { compare } from "../verify/verify.ts";
 import { checkOthers, othersBeforeMaking } from "./check-others.ts";
-import { findConductors } from "./conductors.ts";
+
 import { ironicLeg } from "./ironic.ts";
 import { type IronicPlace, withIronic } from "./ironic-place.ts";
-import { inspectCloser } from "./pre-write-check.ts";
+import { findConductors, inspectCloser } from "./pre-write-check.ts";
 
 export interface ApplyWords extends TargetOptions, Reach {
   readonly run: string;
@@ -220,17 +221,11 @@ async function changeNova(
 
 function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise<void> {
   const { lines, header, footer } = plan;
-  const { target } = place;
-  const entries = session.journal.entries();
-  const inspect = inspectCloser(lines, footer.sha256, header.target_before, same, {
-    target,
-    entries,
-  });
-  const conductors = findConductors(lines, target);
+  const begun = isThere(session.journal.entries(), footer.sha256);
   return async () => {
     await place.precondition();
-    await inspect();
-    await conductors();
+    if (!begun) await inspectCloser(lines, header.target_before, same, place.target);
+    await findConductors(lines, place.target);
   };
 }
 
@@ -239,9 +234,8 @@ async function othersOf(job: Job, entries: Entries): Promise<(() => Promise<void
   const { run, plan, backend, place, nova } = job;
   if (plan.header.allow_other_nodes === true) return undefined;
   if (nova === null) return othersBeforeMaking(run, backend, place.target, entries, plan.footer);
-  const { lines } = nova ?? plan;
-  const { sha256 } = plan.footer;
-  await checkOthers(run, backend, place.target, entries, { sha256, lines });
+  const present = { sha256: plan.footer.sha256, lines: nova.lines };
+  await checkOthers(run, backend, place.target, entries, present);
   return undefined;
 }
 

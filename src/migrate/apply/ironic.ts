@@ -1,6 +1,6 @@
 import type { Journalled } from "../../engine/back.ts";
 import { inTransaction } from "../../engine/batches.ts";
-import type { Leg, Part } from "../../engine/part.ts";
+import type { Part } from "../../engine/part.ts";
 import { counted } from "../../lib/text.ts";
 import type { TargetIdentity } from "../../model/artefact.ts";
 import type { State } from "../../model/change.ts";
@@ -30,8 +30,11 @@ export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform"
     },
     async perform(steps, hooks) {
       let machines: ReadonlyMap<string, string> | undefined; // only REST needs it
+      // By the UUID of its node in lower case, as Ironic writes it.
       const machineOf = (node: string): string => {
-        machines ??= machinesOf(steps);
+        machines ??= new Map(
+          steps.flatMap(({ machine }) => (machine ? [[machine.toLowerCase(), machine]] : [])),
+        );
         return machines.get(node) ?? node;
       };
       const ended = (node: string): boolean => hooks.ended(machineOf(node));
@@ -44,14 +47,6 @@ export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform"
   };
 }
 
-/** Machine by the UUID of its node in lower case, as Ironic writes it. */
-function machinesOf(steps: readonly Step[]): ReadonlyMap<string, string> {
-  return new Map(
-    steps.flatMap(({ machine }) =>
-      machine === null ? [] : [[machine.toLowerCase(), machine] as const],
-    ),
-  );
-}
 
 export interface MachinePlan {
   readonly sha256: string;
@@ -61,25 +56,16 @@ export interface MachinePlan {
 /** The parts of a plan that the journal is read with, without Ironic. */
 export function ironicJournalled(
   target: Pick<TargetIdentity, "engine">,
-  { sha256, lines }: MachinePlan,
+  plan: MachinePlan,
 ): Journalled<Step, PlannedMachine> {
-  return {
-    part: { name: IRONIC, size: batchOf(target) },
-    ...{ plan: sha256, lines, changesOf: stepsOf },
-  };
+  return ironicLeg({ name: IRONIC, size: batchOf(target) }, plan);
 }
 
 /** The machines of a plan as a leg. The caller adds the checks. */
-export function ironicLeg(
-  part: Part<Step>,
-  { sha256, lines }: MachinePlan,
-): Pick<
-  Leg<Step, PlannedMachine>,
-  "part" | "plan" | "lines" | "changesOf" | "machineOf" | "brief"
-> {
+export function ironicLeg<P>(part: P, { sha256, lines }: MachinePlan) {
   return {
     ...{ part, plan: sha256, lines, changesOf: stepsOf },
-    machineOf: ({ uuid }) => uuid,
-    brief: (line) => ({ ...line, records: [] }),
+    machineOf: ({ uuid }: PlannedMachine) => uuid,
+    brief: (line: PlannedMachine): PlannedMachine => ({ ...line, records: [] }),
   };
 }

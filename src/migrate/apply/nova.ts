@@ -1,6 +1,6 @@
 import type { Journalled } from "../../engine/back.ts";
 import { inTransaction } from "../../engine/batches.ts";
-import type { Leg, Part } from "../../engine/part.ts";
+import type { Direction, Part } from "../../engine/part.ts";
 import { counted } from "../../lib/text.ts";
 import { HOST_ROWS } from "../../model/nova/host-move.ts";
 import {
@@ -23,11 +23,11 @@ export function legOf({ part, machine }: NovaStep): NovaLegName {
   return part === "hosts" && machine === null ? "shared" : part;
 }
 
-type Reached = Pick<NovaTarget, "inspect" | "perform" | "use">;
+const far: Part["far"] = ({ done }) => `${counted(done, "row")} of nova`;
 
 /** Nova's rows, a part for each leg. @param flavors the flavor API. Null if flavors are in nova */
 export function novaParts(
-  nova: Reached,
+  nova: Pick<NovaTarget, "inspect" | "perform" | "use">,
   flavors: Pick<NovaTarget, "inspect" | "perform"> | null,
 ): { readonly [leg in NovaLegName]: Part<NovaStep> } {
   /** By host, the instances that an inspection without writes would have moved. */
@@ -51,7 +51,7 @@ export function novaParts(
   ): Part<NovaStep> => ({
     name: novaName(leg),
     size: inTransaction(),
-    far: ({ done }) => `${counted(done, "row")} of nova`,
+    far,
     inspect: target.inspect,
     waiting: (steps, direction) => waiting(steps, direction, use),
     assume,
@@ -65,43 +65,35 @@ export function novaParts(
   };
 }
 
+type Rows = Pick<NovaPlan, "steps" | "sha256">;
+
 /** The parts of a leg that the journal is read with, without Nova. */
-export function novaJournalled(
-  leg: NovaLegName,
-  { steps, sha256 }: Pick<NovaPlan, "steps" | "sha256">,
-): Journalled<NovaStep, NovaStep> {
-  return {
-    part: { name: novaName(leg), size: inTransaction() },
-    ...{ plan: sha256, lines: () => steps(leg), changesOf: (step) => [step] },
-  };
+export function novaJournalled(leg: NovaLegName, plan: Rows): Journalled<NovaStep, NovaStep> {
+  return novaLeg({ name: novaName(leg), size: inTransaction() }, leg, plan);
 }
 
 /** The rows of a leg. The caller adds the checks. */
-export function novaLeg(
-  part: Part<NovaStep>,
-  leg: NovaLegName,
-  { steps, sha256 }: Pick<NovaPlan, "steps" | "sha256">,
-): Pick<Leg<NovaStep>, "part" | "plan" | "lines" | "changesOf" | "machineOf"> {
+export function novaLeg<P>(part: P, leg: NovaLegName, { steps, sha256 }: Rows) {
   return {
     ...{ part, plan: sha256, lines: () => steps(leg) },
-    changesOf: (step) => [step],
-    machineOf: ({ machine }) => machine,
+    changesOf: (step: NovaStep) => [step],
+    machineOf: ({ machine }: NovaStep) => machine,
   };
 }
 
 type Use =
   Awaited<ReturnType<NovaTarget["use"]>> extends ReadonlyMap<string, infer Of> ? Of : never;
 
-interface Waits {
-  readonly table: NovaStep["table"];
-  readonly for: readonly (keyof Use)[];
-}
-
 /** Host rows that wait for others: a service for its machines, an aggregate for its instances. */
-const WAITS = {
+const WAITS: {
+  readonly [way in Direction]: {
+    readonly table: NovaStep["table"];
+    readonly for: readonly (keyof Use)[];
+  };
+} = {
   forward: { table: "services", for: ["instances", "computes"] },
   back: { table: "aggregate_hosts", for: ["instances"] },
-} as const satisfies { readonly [way: string]: Waits };
+};
 
 const NAMES: { readonly [kind in keyof Use]: string } = {
   instances: "live instance",
@@ -111,10 +103,10 @@ const NAMES: { readonly [kind in keyof Use]: string } = {
 /** Steps that must wait for rows on their hosts, with the reason. */
 async function waiting(
   steps: readonly NovaStep[],
-  way: keyof typeof WAITS,
+  way: Direction,
   use: NovaTarget["use"],
 ): Promise<ReadonlyMap<string, string>> {
-  const { table, for: kinds }: Waits = WAITS[way];
+  const { table, for: kinds } = WAITS[way];
   const asked = steps.filter((step) => step.table === table);
   if (asked.length === 0) return new Map();
   const found = await use(asked.map(hostOf));
@@ -139,6 +131,5 @@ export function rowsPart({
   inspect,
   perform,
 }: Pick<NovaTarget, "inspect" | "perform">): Part<NovaStep> {
-  const far: Part["far"] = ({ done }) => `${counted(done, "row")} of nova`;
   return { name: HOST_ROWS, size: inTransaction(), far, inspect, perform };
 }

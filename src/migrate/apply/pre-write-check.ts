@@ -1,47 +1,89 @@
 import { batches } from "../../engine/batches.ts";
-import { ownershipOf, wasBegun } from "../../engine/ownership.ts";
 import { MigrationError } from "../../lib/error.ts";
+import { regroup, TOGETHER } from "../../lib/streams.ts";
 import { counted, NAMED } from "../../lib/text.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
+import { type Conductor, isOfGroup } from "../../model/ironic/service.ts";
 import type { Target } from "../../model/ironic/target.ts";
-import { type Entries, IRONIC } from "../../model/journal.ts";
+import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { indexCurrent, judge, wantedOf } from "../plan/rules/plan-machine.ts";
+import { groupWords, placeOf } from "../plan/rules/preflight.ts";
 import { batchOf } from "./ironic.ts";
 
 /**
- * Before the first write, compares every row if the target's row counts changed since the plan. A
- * plan that was started changed them itself, and its batches are compared one by one.
- * @throws MigrationError N2I-E300 naming the conflicts, from the returned function
+ * Before the first write, compares every row if the target's row counts changed since the plan. Not
+ * for a plan that was started, which changed them itself: its batches are compared one by one.
+ * @throws MigrationError N2I-E300 naming the conflicts
  */
-export function inspectCloser(
+export async function inspectCloser(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,
-  sha256: string,
   before: PlanHeader["target_before"],
   same: SameSecret,
-  { target, entries }: { readonly target: Target; readonly entries: Entries },
-): () => Promise<void> {
-  const ownership = ownershipOf(entries, IRONIC, sha256);
-  const begun = ownership.begun.some((span) => wasBegun(ownership, span));
-  return async () => {
-    if (begun) return;
-    const { nodes, ports } = await target.counts();
-    if (nodes === before.nodes && ports === before.ports) return;
-    const inTheWay: string[] = [];
-    for await (const { lines } of batches(plan(), batchOf(target.identity))) {
-      const desired = lines
-        .filter(({ verdict }) => verdict === "create")
-        .flatMap(({ records }) => records.filter(({ change }) => change === "create"));
-      const index = indexCurrent(await target.current(wantedOf([{ desired }])));
-      for (const record of desired)
-        for (const { place, message } of judge(record, index, same).findings)
-          inTheWay.push(`${place}: ${message}`);
-    }
-    if (inTheWay.length > 0)
-      throw new MigrationError(
-        "N2I-E300",
-        `${counted(inTheWay.length, "row now conflicts", "rows now conflict")} with the plan: ${inTheWay.slice(0, NAMED).join("; ")}`,
-      );
-  };
+  target: Target,
+): Promise<void> {
+  const { nodes, ports } = await target.counts();
+  if (nodes === before.nodes && ports === before.ports) return;
+  const inTheWay: string[] = [];
+  for await (const { lines } of batches(plan(), batchOf(target.identity))) {
+    const desired = lines
+      .filter(({ verdict }) => verdict === "create")
+      .flatMap(({ records }) => records.filter(({ change }) => change === "create"));
+    const index = indexCurrent(await target.current(wantedOf([{ desired }])));
+    for (const record of desired)
+      for (const { place, message } of judge(record, index, same).findings)
+        inTheWay.push(`${place}: ${message}`);
+  }
+  if (inTheWay.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `${counted(inTheWay.length, "row now conflicts", "rows now conflict")} with the plan: ${inTheWay.slice(0, NAMED).join("; ")}`,
+    );
 }
+
+interface Asked extends Pick<Target, "service" | "current"> {
+  readonly identity: Pick<Target["identity"], "engine">;
+}
+
+/**
+ * Checks that every machine to adopt has a live conductor, so that the service does not refuse each
+ * one.
+ * @throws MigrationError N2I-E214 naming drivers and groups
+ */
+export async function findConductors(
+  plan: () => AsyncIterable<readonly PlannedMachine[]>,
+  target: Asked,
+): Promise<void> {
+  if (target.identity.engine !== "rest") return;
+  const { conductors } = await target.service();
+  const without = new Map<string, number>();
+  for await (const machines of regroup(plan(), TOGETHER)) {
+    const nodes = machines
+      .filter(({ verdict }) => verdict === "create")
+      .flatMap(({ records }) => records)
+      .filter(({ resource, change }) => resource === "node" && change === "create")
+      .map(({ row }) => row)
+      .filter((row) => !conductors.some((each) => each.alive && mayTake(each, row)));
+    if (nodes.length === 0) continue;
+    const uuids = nodes.map(({ uuid }) => String(uuid));
+    const { nodes: found } = await target.current({ ...NOTHING, uuids });
+    const arrived = new Map(found.map((row) => [row.uuid, row.provision_state]));
+    for (const row of nodes) {
+      if (arrived.get(row.uuid ?? null) === row.provision_state) continue;
+      const { driver, group } = placeOf(row);
+      const what = `${driver}${groupWords(group)}`;
+      without.set(what, (without.get(what) ?? 0) + 1);
+    }
+  }
+  if (without.size === 0) return;
+  const some = [...without].map(([what, machines]) => `${what} (${counted(machines, "machine")})`);
+  throw new MigrationError("N2I-E214", `no conductor is alive for ${some.join(", ")}`);
+}
+
+function mayTake(conductor: Conductor, row: Row): boolean {
+  const { driver, group } = placeOf(row);
+  return isOfGroup(conductor, group) && conductor.drivers.includes(driver);
+}
+
+const NOTHING = { uuids: [], instance_uuids: [], names: [], port_uuids: [], addresses: [] };

@@ -24,11 +24,6 @@ export function findingFaults(rules: readonly Rule[], path: string): Faults {
   );
 }
 
-/** Driver rows whose rules name an unknown finding. */
-export function driverFaults({ drivers }: Drivers): Faults {
-  return drivers.flatMap(({ rules }, at) => findingFaults(rules, `/drivers/${at}/rules`));
-}
-
 /** The table needs a row for every machine, and valid findings. */
 export function stateFaults({ rows }: States): Faults {
   const last = rows.at(-1);
@@ -80,14 +75,13 @@ export function headFaults({ older, steps, newer }: Heads, targets: readonly Tar
 /** Each release must exist, with its planned drivers and their interfaces. */
 export function hardwareFaults(hardware: Hardware, targets: readonly TargetDoc[]): Faults {
   const releases = targets.map(({ release }) => release);
-  const named = [...Object.values(hardware.classic).map(({ needs }) => needs)];
   return [
     ...releasesIn(hardware)
       .filter((release) => !releases.includes(release))
       .map((release) => `/ ${release} is no release of mappings/targets`),
-    ...named
-      .filter((needs) => needs !== undefined && hardware.needs[needs] === undefined)
-      .map((needs) => `/needs ${needs} is missing`),
+    ...Object.values(hardware.classic)
+      .filter(({ needs }) => needs !== undefined && hardware.needs[needs] === undefined)
+      .map(({ needs }) => `/needs ${needs} is missing`),
     ...targets.flatMap(({ release, drivers }) => {
       const has = hardwareOf(hardware, release, releases).drivers;
       return Object.values(drivers).flatMap((planned) =>

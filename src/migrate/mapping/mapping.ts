@@ -14,7 +14,6 @@ import type {
 } from "../../model/mapping.ts";
 import {
   columnFaults,
-  driverFaults,
   findingFaults,
   hardwareFaults,
   headFaults,
@@ -78,7 +77,10 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
       fileOf("rules"),
       TABLES.flatMap((name) => findingFaults(rules[name], `/${name}`)),
     ),
-    listedFaults(fileOf("drivers"), driverFaults(drivers)),
+    listedFaults(
+      fileOf("drivers"),
+      drivers.drivers.flatMap(({ rules }, at) => findingFaults(rules, `/drivers/${at}/rules`)),
+    ),
     listedFaults(fileOf("states"), stateFaults(states)),
     listedFaults(fileOf("heads"), headFaults(heads, targets)),
     listedFaults(fileOf("hardware"), hardwareFaults(hardware, targets)),
@@ -100,15 +102,34 @@ function typed(
   return { rules, drivers, states, heads, hardware, rest, targets } as Checked;
 }
 
-/** Documents of releases, with the documents they extend. @throws MigrationError N2I-E103 */
+/**
+ * The complete document of every release, oldest first.
+ * @throws MigrationError N2I-E103 with the faults of what they extend
+ */
 function extended(documents: readonly NamedDocument[]): readonly NamedDocument<TargetDoc>[] {
   // The schema requires a release.
-  const { whole, faults } = extendTargets(
-    documents as readonly NamedDocument<JsonObject & { readonly release: string }>[],
+  const releases = documents as readonly NamedDocument<Written>[];
+  // If a release has two documents, the first counts and the other is reported.
+  const byRelease = new Map(
+    releases.toReversed().map((named) => [named.document.release, named] as const),
   );
-  refuse(faults.map(([name, fault]) => listedFaults(name, [fault])));
+  const merged = new Map<Written, JsonObject>();
+  const faults: string[] = [];
+  const whole = releases.flatMap((named) => {
+    const { name, document } = named;
+    if (byRelease.get(document.release) !== named)
+      faults.push(listedFaults(name, [`/release ${document.release} has another document`]));
+    const chain = chainOf(document, byRelease);
+    if (typeof chain !== "string")
+      return [{ name, document: wholeOf(chain, merged), depth: chain.length }];
+    faults.push(listedFaults(name, [chain]));
+    return [];
+  });
+  refuse(faults);
   // The schema describes this type.
-  return whole as unknown as readonly NamedDocument<TargetDoc>[];
+  return whole.sort(
+    (left, right) => left.depth - right.depth,
+  ) as unknown as readonly NamedDocument<TargetDoc>[];
 }
 
 /**
@@ -169,20 +190,18 @@ function merge(base: Json | undefined, change: Json): Json {
 
 /** Merges the documents of a chain. @param known merged documents, to which new ones are added */
 function wholeOf(chain: readonly Written[], known: Map<Written, JsonObject>): JsonObject {
-  let whole: JsonObject = {};
-  for (const document of chain) {
-    const { extends: _, ...said } = document;
+  return chain.reduce<JsonObject>((base, document) => {
+    const { extends: _, ...own } = document;
     // Merged objects are objects.
-    const next = known.get(document) ?? (merge(whole, said) as JsonObject);
-    known.set(document, next);
-    whole = next;
-  }
-  return whole;
+    const whole = known.get(document) ?? (merge(base, own) as JsonObject);
+    known.set(document, whole);
+    return whole;
+  }, {});
 }
 
 /** The chain of documents that a release extends, or the fault of a cycle or missing release. */
 function chainOf(
-  { document: from }: NamedDocument<Written>,
+  from: Written,
   byRelease: ReadonlyMap<string, NamedDocument<Written>>,
 ): readonly Written[] | string {
   const chain: Written[] = [from];
@@ -194,28 +213,4 @@ function chainOf(
     at = base;
   }
   return chain;
-}
-
-/** The complete document of every release, oldest first, and faults by document name. */
-function extendTargets(documents: readonly NamedDocument<Written>[]): {
-  readonly whole: readonly NamedDocument<JsonObject>[];
-  readonly faults: readonly (readonly [name: string, fault: string])[];
-} {
-  // If a release has two documents, the first counts and the other is reported.
-  const byRelease = new Map(
-    documents.toReversed().map((named) => [named.document.release, named] as const),
-  );
-  const faults: (readonly [string, string])[] = [];
-  const whole: { readonly name: string; readonly document: JsonObject; readonly depth: number }[] =
-    [];
-  const merged = new Map<Written, JsonObject>();
-  for (const named of documents) {
-    const { name, document } = named;
-    if (byRelease.get(document.release) !== named)
-      faults.push([name, `/release ${document.release} has another document`]);
-    const chain = chainOf(named, byRelease);
-    if (typeof chain === "string") faults.push([name, chain]);
-    else whole.push({ name, document: wholeOf(chain, merged), depth: chain.length });
-  }
-  return { whole: whole.sort((left, right) => left.depth - right.depth), faults };
 }

@@ -26,7 +26,7 @@ function secretKeys(value: unknown): readonly string[] {
 }
 
 /** A rule may copy a sealed secret, but may not contain one. */
-function ruleFaults(rules: readonly Rule[], path: string): readonly string[] {
+function secretFaults(rules: readonly Rule[], path: string): readonly string[] {
   return rules.flatMap(({ to, value }, at) =>
     value !== undefined && (to.split(".").some(isSecretName) || secretKeys(value).length > 0)
       ? [`${path}/${at}/value ${NO_SECRET}`]
@@ -34,20 +34,17 @@ function ruleFaults(rules: readonly Rule[], path: string): readonly string[] {
   );
 }
 
-/** Whether it matches the UUID of only one machine. */
-function isOne(uuid: SiteEntry["match"][string] | undefined): boolean {
-  return uuid !== undefined && typeof uuid !== "object" && !String(uuid).includes("*");
-}
-
 /** Checks that a schema cannot express. All faults are collected. */
 function faultsOf(entry: SiteEntry, at: number): readonly string[] {
   const path = `/machines/${at}`;
   const { match, set = {}, accept = [] } = entry;
+  const { uuid } = match;
+  const isOne = uuid !== undefined && typeof uuid !== "object" && !String(uuid).includes("*");
   const secrets = (["driver_info", "properties"] as const).flatMap((column) =>
     secretKeys(set[column] ?? {}).map((key) => `${path}/set/${column}/${key}`),
   );
   return [
-    ...(set.name !== undefined && !isOne(match.uuid)
+    ...(set.name !== undefined && !isOne
       ? [`${path}/set/name is for one machine: match its whole uuid`]
       : []),
     ...secrets.map((at) => `${at} ${NO_SECRET}`),
@@ -71,11 +68,12 @@ export function parseSite(
   checkDocument(validate, document, name, where);
   // The schema was checked above.
   const { drop = {}, rules = {}, machines = [] } = document as Written;
+  const { node = [], port = [] } = rules;
   const faults = [
-    ...ruleFaults(rules.node ?? [], "/rules/node"),
-    ...ruleFaults(rules.port ?? [], "/rules/port"),
-    ...findingFaults(rules.node ?? [], "/rules/node"),
-    ...findingFaults(rules.port ?? [], "/rules/port"),
+    ...[secretFaults, findingFaults].flatMap((faultsIn) => [
+      ...faultsIn(node, "/rules/node"),
+      ...faultsIn(port, "/rules/port"),
+    ]),
     ...machines.flatMap(faultsOf),
   ];
   if (faults.length > 0)
@@ -91,7 +89,7 @@ export function parseSite(
         ]),
       ),
     })),
-    rules: { node: rules.node ?? [], port: rules.port ?? [] },
+    rules: { node, port },
     drops: drop,
   };
 }

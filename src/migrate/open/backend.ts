@@ -4,7 +4,7 @@ import { type SameSecret, sameSecret } from "../../model/compare.ts";
 import type { Guard } from "../../model/handover.ts";
 import type { Lock, Release, ScannedKey, Target, Verifier } from "../../model/ironic/target.ts";
 import type { Seal } from "../../model/secret.ts";
-import { BY_NAME, cloudFor, type RestOptions } from "../../run/cloud.ts";
+import { BY_NAME, type RestOptions } from "../../run/cloud.ts";
 import { openRole } from "../../run/databases.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import { rest } from "../../run/process-context.ts";
@@ -20,8 +20,8 @@ import { createGuard } from "../../systems/ironic-db/guard.ts";
 import { scannedKeys } from "../../systems/ironic-db/indexes.ts";
 import { expectRelease, identifyTarget } from "../../systems/ironic-db/open.ts";
 import { createTarget } from "../../systems/ironic-db/target.ts";
-import type { Cloud } from "../../systems/openstack/cloud.ts";
 import type { Mappings } from "./documents.ts";
+import { cloudAsked } from "./services.ts";
 
 /** The options that select Ironic. */
 export interface TargetOptions extends RestOptions {
@@ -82,27 +82,21 @@ export async function openBackend(
   access: { readonly readOnly: boolean },
   warn: (text: string) => void,
 ): Promise<Backend> {
-  const cloud = options.osCloud !== undefined && !(options.ironicDb && asksGlance(options));
+  const asksGlance = [options.deployKernel, options.deployRamdisk].some((image) =>
+    image?.startsWith(BY_NAME),
+  );
+  const cloud = options.osCloud !== undefined && !(options.ironicDb && asksGlance);
   const rest = options.via === "rest" || options.ironicUrl !== undefined || cloud;
   if (options.ironicDb !== undefined && rest)
     throw new MigrationError("N2I-E100", "--ironic-db and the options of REST exclude each other", {
       fix: "Remove --ironic-db, or remove --via rest, --ironic-url and --os-cloud.",
     });
-  if (rest) {
-    const cloud = cloudFor(options);
-    if (cloud.tls.insecure)
-      warn(`Warning: ${cloud.from} has insecure: certificates are not checked`);
-    return restBackend(cloud, options, mappings);
-  }
+  if (rest) return restBackend(cloudAsked(options, warn), options, mappings);
   if (options.ironicDb === undefined)
     throw new MigrationError("N2I-E100", "the location of Ironic is missing", {
       fix: "Add --ironic-db, --ironic-url or --os-cloud. To log in with OS_* variables, add --via rest.",
     });
   return databaseBackend(await openRole("ironic-db", options.ironicDb, access), mappings, options);
-}
-
-function asksGlance({ deployKernel, deployRamdisk }: TargetOptions): boolean {
-  return [deployKernel, deployRamdisk].some((image) => image?.startsWith(BY_NAME));
 }
 
 export function databaseBackend(
@@ -140,8 +134,6 @@ export function databaseBackend(
 /** REST has no lock. */
 const NO_LOCK: Lock = { check: () => Promise.resolve(), release: () => Promise.resolve() };
 
-/** Seconds for a call. */
-const LIMIT = 60;
 /** Machines in progress at once, as many as a conductor starts by itself. */
 const IN_FLIGHT = 8;
 
@@ -152,12 +144,16 @@ function orByRows(cause: unknown): never {
   throw new MigrationError(cause.code, cause.message, { cause, fix });
 }
 
-function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: Mappings): Backend {
-  const { inFlight = IN_FLIGHT, apiTimeout = LIMIT, lockWait = 0 } = options;
+function restBackend(
+  { cloud, limit }: ReturnType<typeof cloudAsked>,
+  { inFlight = IN_FLIGHT, lockWait = 0 }: TargetOptions,
+  { releases, rest }: Mappings,
+): Backend {
+  const most = Math.floor(inFlight);
   const services: RestService[] = [];
   const open = async (said: string | undefined): Promise<RestService> => {
     const service = await waitingFor("logging in and reading the version of Ironic", () =>
-      openService(cloud, releases, rest, said, apiTimeout * 1000).catch(orByRows),
+      openService(cloud, releases, rest, said, limit).catch(orByRows),
     );
     services.push(service);
     return service;
@@ -171,7 +167,7 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
       if (planning) expectSpoken(service, said);
       const { identity, release } = service;
       const driving = {
-        ...{ inFlight: Math.floor(inFlight), lockWait: lockWait * 1000 },
+        ...{ inFlight: most, lockWait: lockWait * 1000 },
         ...(unprotected && { unprotected: unprotected() }),
       };
       const target = createRestTarget(service, rest, seal, driving, failpoint);
@@ -180,7 +176,6 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
     async guard(said) {
       const service = await open(said);
       const { identity, release } = service;
-      const most = Math.floor(inFlight);
       const guard = createRestGuard(service, rest, most);
       return { identity, release, guard, inFlight: most, lock: () => Promise.resolve(NO_LOCK) };
     },

@@ -13,7 +13,6 @@ import { packageRoot } from "../../run/files/package-root.ts";
 import { parseDocument, placesIn, readDocument } from "../../run/files/yaml-file.ts";
 import type { KnownReleases } from "../../systems/ironic-db/open.ts";
 import {
-  type Checked,
   checkDocuments,
   type Documents,
   mappingFor,
@@ -65,21 +64,15 @@ async function readMappings(): Promise<Mappings> {
       const site = parseSite(await validateSite, parseDocument(text, file), file, placesIn(text));
       return { site, sha256: createHash("sha256").update(text).digest("hex") };
     },
-    forRelease: (release, site) => mappingOf(checked, release, site),
+    forRelease: ({ doc, node, port }, site) => mappingFor(checked, doc, { node, port }, site),
     validator(release) {
-      const known = validators.get(release) ?? validatorFor(release);
+      const known =
+        validators.get(release) ??
+        ajvFor({ often: true }).then((ajv) => recordValidator(ajv, release));
       validators.set(release, known);
       return known;
     },
   };
-}
-
-async function validatorFor(release: Release): Promise<Validate> {
-  return recordValidator(await ajvFor({ often: true }), release);
-}
-
-function mappingOf(checked: Checked, { doc, node, port }: Release, site: Site): Mapping {
-  return mappingFor(checked, doc, { node, port }, site);
 }
 
 /** Documents that do not affect a plan, so its digest of the mappings excludes them. */

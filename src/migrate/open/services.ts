@@ -60,41 +60,29 @@ export function besideIronic(
   keep: Keep,
   lasts = false,
 ): Pick<ManagePlace, "network" | "images"> {
-  const lazily = <T extends Closable>(what: string, open: () => Promise<T>) =>
-    openedOnce(
-      () => waitingFor(what, open),
-      lasts,
-      (one) => kept(keep, one.close),
-    );
+  /** Opens a service once, and again after a failure. Null without an address. */
+  const lazily = <T extends { readonly close: () => void }>(
+    what: string,
+    open: () => Promise<T>,
+  ): (() => Promise<T | null>) => {
+    let known: Promise<T | null> | undefined;
+    return () => {
+      if (known !== undefined) return known;
+      const asked = orNull(waitingFor(what, open), "N2I-E106").then((opened) => {
+        if (opened !== null) kept(keep, opened.close);
+        else if (lasts) known = undefined;
+        return opened;
+      });
+      known = asked;
+      asked.catch(() => {
+        known = undefined;
+      });
+      return asked;
+    };
+  };
   return {
     network: lazily("logging in at Neutron", () => openNetwork(cloud, limit)),
     images: lazily("logging in at Glance", () => openImages(cloud, limit)),
-  };
-}
-
-interface Closable {
-  readonly close: () => void;
-}
-
-/** Opens a service once, and again after a failure. Null without an address. */
-function openedOnce<T extends Closable>(
-  open: () => Promise<T>,
-  lasts: boolean,
-  keep: (one: T) => void,
-): () => Promise<T | null> {
-  let known: Promise<T | null> | undefined;
-  return () => {
-    if (known !== undefined) return known;
-    const asked = orNull(open(), "N2I-E106").then((opened) => {
-      if (opened !== null) keep(opened);
-      if (opened === null && lasts) known = undefined;
-      return opened;
-    });
-    known = asked;
-    asked.catch(() => {
-      known = undefined;
-    });
-    return asked;
   };
 }
 

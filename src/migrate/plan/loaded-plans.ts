@@ -39,8 +39,7 @@ export async function* linesOf(
 
 /**
  * Machines that the current plan creates although an earlier one loaded them, so they were deleted
- * since. Plans are in the order of bm_nodes.id and read in parallel, with one batch of each in
- * memory.
+ * since.
  * @param named maximum number of UUIDs
  * @throws MigrationError N2I-E110 if a plan is missing
  */
@@ -50,28 +49,23 @@ export async function createdAgain(
   named: number,
 ): Promise<{ readonly first: readonly string[]; readonly count: number }> {
   const present = await openPlan(`${run.path}/${PLAN}`);
-  const earlier = plansThere(entries)
-    .filter((sha256) => sha256 !== present.footer.sha256)
-    .map((sha256) => inStep(endedIn(run, entries, sha256)));
+  const keyOf = ({ bm_node_id, uuid }: PlannedMachine): string => `${bm_node_id} ${uuid}`;
+  const loaded = new Set<string>();
+  for (const sha256 of plansThere(entries))
+    if (sha256 !== present.footer.sha256)
+      for await (const line of endedIn(run, entries, sha256)) loaded.add(keyOf(line));
   const first: string[] = [];
   let count = 0;
-  try {
-    for await (const batch of present.lines())
-      for (const line of batch) {
-        if (line.verdict !== "create" || line.uuid === null) continue;
-        let isThere = false;
-        for (const { has } of earlier) isThere = (await has(line)) || isThere;
-        if (!isThere) continue;
-        count += 1;
-        if (first.length < named) first.push(line.uuid);
-      }
-  } finally {
-    for (const { end } of earlier) await end();
-  }
+  for await (const batch of present.lines())
+    for (const line of batch) {
+      if (line.verdict !== "create" || line.uuid === null || !loaded.has(keyOf(line))) continue;
+      count += 1;
+      if (first.length < named) first.push(line.uuid);
+    }
   return { first, count };
 }
 
-/** Machines of a plan whose load finished, in the order of bm_nodes.id. */
+/** Machines of a plan whose load finished. */
 async function* endedIn(
   run: RunFolder,
   entries: Entries,
@@ -95,23 +89,9 @@ async function* endedIn(
   }
 }
 
-type Named = Pick<PlannedMachine, "bm_node_id" | "uuid">;
-
-/** Finds machines in another list. Both are in the order of bm_nodes.id, and each is read once. */
-function inStep(machines: AsyncGenerator<Named>) {
-  let next: IteratorResult<Named> | undefined;
-  return {
-    async has({ bm_node_id, uuid }: Named): Promise<boolean> {
-      next ??= await machines.next();
-      while (next.done !== true && next.value.bm_node_id < bm_node_id) next = await machines.next();
-      return next.done !== true && next.value.bm_node_id === bm_node_id && next.value.uuid === uuid;
-    },
-    end: () => machines.return(undefined),
-  };
-}
 
 function runPlan({ header, footer, lines }: Opened): RunPlan {
-  return { sha256: footer.sha256, origins: header.origins, lines: () => lines() };
+  return { sha256: footer.sha256, origins: header.origins, lines };
 }
 
 export interface RunPlan {

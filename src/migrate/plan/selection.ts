@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { Machine } from "../../model/machine.ts";
-import type { MachineOf, MachinesOf, PowerReading } from "../../model/power.ts";
+import type { MachineOf, PowerReading } from "../../model/power.ts";
 import type { openSnapshot } from "../../run/run.ts";
 
 type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
@@ -53,25 +53,19 @@ export async function idsOf(
   return found;
 }
 
+/** @param wanted bm_nodes.ids. Null: all */
 export async function machinesOf(
   snapshot: Snapshot,
-  wanted: ReadonlySet<number>,
+  wanted: ReadonlySet<number> | null,
 ): Promise<ReadonlyMap<number, MachineOf>> {
   const found = new Map<number, MachineOf>();
-  if (wanted.size === 0) return found;
+  if (wanted?.size === 0) return found;
   for await (const batch of snapshot.lines())
     for (const line of batch) {
-      if ("orphan" in line || !wanted.has(line.node.id)) continue;
+      if ("orphan" in line || wanted?.has(line.node.id) === false) continue;
       found.set(line.node.id, machineOf(line));
     }
   return found;
-}
-
-export async function allMachines(snapshot: Snapshot): Promise<MachinesOf> {
-  const machines = new Map<number, MachineOf>();
-  for await (const batch of snapshot.lines())
-    for (const line of batch) if (!("orphan" in line)) machines.set(line.node.id, machineOf(line));
-  return machines;
 }
 
 /** The names of a machine for people. */

@@ -2,14 +2,14 @@ import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { MigrationError, orNull } from "../../lib/error.ts";
 import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
-import type { MachinesHeader } from "../../model/artefact.ts";
+import type { ArtefactKind, MachinesHeader } from "../../model/artefact.ts";
 import type { Finding } from "../../model/finding.ts";
 import type { Entries } from "../../model/journal.ts";
 import type { SnapshotLine } from "../../model/machine.ts";
 import type { PlannedMove } from "../../model/nova/host-move.ts";
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import type { MachineOf, MachinesOf, PowerReading } from "../../model/power.ts";
+import type { MachinesOf, PowerReading } from "../../model/power.ts";
 import { openArtefact } from "../../run/files/artefact-reader.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { MANIFEST, openManifest } from "../../run/files/plan-folder.ts";
@@ -19,7 +19,7 @@ import { checkHome, openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run
 import { linesOf } from "../../systems/logs/scan.ts";
 import { openNovaFiles } from "../hosts/nova-files.ts";
 import { openPower } from "../power/power-file.ts";
-import { allMachines } from "./selection.ts";
+import { machinesOf } from "./selection.ts";
 
 /** An artifact of a run that can be printed row by row. */
 export type Shown = Artefact & { readonly run: string };
@@ -64,7 +64,7 @@ export async function openShown(named: string, nova: boolean): Promise<Shown> {
       fix: "Name one of a run's files: RUN/plan, RUN/snapshot.jsonl, RUN/power.jsonl, RUN/journal.jsonl, RUN/log.jsonl.",
     });
   if (folder !== null)
-    return { ...(await (nova ? novaOf(folder) : machinesOf(folder))), run: dirname(folder) };
+    return { ...(await (nova ? novaOf(folder) : planOf(folder))), run: dirname(folder) };
   if (nova)
     throw new MigrationError("N2I-E100", `--nova needs a plan folder, but ${file} is not one`);
   const record = await recordOf(file);
@@ -103,16 +103,20 @@ async function* factsOf(path: string): AsyncGenerator<JsonObject> {
 }
 
 async function fileOf(file: string): Promise<Artefact> {
-  return (
-    (await orNull(machinesFile(file), OTHER)) ??
-    (await orNull(movesFile(file), OTHER)) ??
-    (await orNull(powerFile(file), OTHER)) ??
-    (await orNull(stepsFile(file), OTHER)) ??
-    (await orNull(findingsFile(file), OTHER)) ?? {
-      kind: "snapshot",
-      lines: (await openSnapshot(file)).lines,
-    }
-  );
+  const linesIn = async <Line>(kind: ArtefactKind) =>
+    (await orNull(openArtefact<JsonObject, Line>(file, kind), OTHER))?.lines;
+  const machines = openArtefact<MachinesHeader, PlannedMachine>(file, "machines", checkHome);
+  const plan = await orNull(machines, OTHER);
+  if (plan !== null) return { kind: "machines", origins: plan.header.origins, lines: plan.lines };
+  const moves = await linesIn<PlannedMove>("moves");
+  if (moves !== undefined) return { kind: "moves", lines: moves };
+  const power = await orNull(powerFile(file), OTHER);
+  if (power !== null) return power;
+  const steps = await linesIn<NovaStep>("nova");
+  if (steps !== undefined) return { kind: "nova", steps, findings: NONE };
+  const findings = await linesIn<Finding>("nova-findings");
+  if (findings !== undefined) return { kind: "nova", steps: NONE, findings };
+  return { kind: "snapshot", lines: (await openSnapshot(file)).lines };
 }
 
 function folderOf(file: string): string | null {
@@ -123,11 +127,11 @@ function folderOf(file: string): string | null {
 async function powerFile(file: string): Promise<Artefact> {
   const power = await openPower(file);
   const snapshot = await orNull(openSnapshot(join(dirname(file), SNAPSHOT)), "N2I-E110");
-  const machines = snapshot === null ? new Map<number, MachineOf>() : await allMachines(snapshot);
+  const machines = snapshot === null ? new Map<number, never>() : await machinesOf(snapshot, null);
   return { kind: "power", readings: power.lines, machines };
 }
 
-async function machinesOf(folder: string): Promise<Artefact> {
+async function planOf(folder: string): Promise<Artefact> {
   if (isOfHosts((await openManifest(folder)).manifest))
     return { kind: "moves", lines: (await openMovePlan(folder)).lines };
   const { header, lines } = await openPlan(folder);
@@ -154,29 +158,6 @@ async function stepsOfMoves(folder: string): Promise<Artefact> {
   return { kind: "nova", steps, findings };
 }
 
-async function movesFile(file: string): Promise<Artefact> {
-  const { lines } = await openArtefact<JsonObject, PlannedMove>(file, "moves");
-  return { kind: "moves", lines };
-}
-
-async function machinesFile(file: string): Promise<Artefact> {
-  const { header, lines } = await openArtefact<MachinesHeader, PlannedMachine>(
-    file,
-    "machines",
-    checkHome,
-  );
-  return { kind: "machines", origins: header.origins, lines };
-}
-
-async function stepsFile(file: string): Promise<Artefact> {
-  const { lines } = await openArtefact<JsonObject, NovaStep>(file, "nova");
-  return { kind: "nova", steps: lines, findings: NONE };
-}
-
-async function findingsFile(file: string): Promise<Artefact> {
-  const { lines } = await openArtefact<JsonObject, Finding>(file, "nova-findings");
-  return { kind: "nova", steps: NONE, findings: lines };
-}
 
 async function* NONE(): AsyncGenerator<never> {}
 

@@ -87,7 +87,7 @@ export async function askFleet(
     });
   const { ways, ipmitool, askedFor } = asking.whom;
   const known = await survey(snapshot.lines(), ways);
-  const readings: Readings = stillTrue(before?.readings.values() ?? [], known);
+  const readings: Readings = stillTrue(before?.readings.values() ?? [], known.digests);
   const named = await idsOf(snapshot, selection);
   const settled = new Set(
     [...known.digests.keys()].filter((id) => !isAgain(selection, readings.get(id))),
@@ -100,7 +100,7 @@ export async function askFleet(
     `${sha256} ${JSON.stringify(selection)}`,
   );
   try {
-    const kept = stillTrue(partial.kept, known);
+    const kept = stillTrue(partial.kept, known.digests);
     for (const [id, reading] of kept) readings.set(id, reading);
     const wanted = (id: number): boolean =>
       !kept.has(id) && !settled.has(id) && (named === null || named.has(id));
@@ -124,14 +124,10 @@ export async function askFleet(
       for await (const reading of askGuests(aside, { ...schedule, signal })) await keep(reading);
     await partial.sync();
     if (signal.aborted) return null;
-    for (const { id, address, verdict, detail } of aside.unasked)
-      await keep(
-        unasked(
-          { bm_node_ids: [id], address },
-          { date: new Date(), client: null },
-          { verdict, detail },
-        ),
-      );
+    for (const { id, ...why } of aside.unasked) {
+      const machine = { bm_node_ids: [id], address: why.address };
+      await keep(unasked(machine, { date: new Date(), client: null }, why));
+    }
     const written = await writeReadings(run, sha256, askedFor, readings);
     await partial.remove();
     return { readings, ...written };

@@ -17,16 +17,10 @@ interface Asked {
   readonly way: Way;
 }
 
-/** A virtual machine. */
-interface Guest {
-  readonly bm_node_id: number;
-  readonly macs: readonly string[];
-}
-
 /** Guests of one host, read in one login. */
 interface Guests {
   readonly host: HostLogin;
-  readonly machines: Guest[];
+  readonly machines: { readonly bm_node_id: number; readonly macs: readonly string[] }[];
 }
 
 /** Machines that are not queried over IPMI, and the settings of all queries. */
@@ -60,17 +54,21 @@ export async function* questionsOf(
   for await (const { id, way } of asked) {
     aside.ways.set(id, way);
     if (way.way === "none") aside.unasked.push({ id, ...way });
-    else if (way.way === "virtual") addGuest(aside, id, way);
-    else {
+    else if (way.way === "virtual") {
+      const key = JSON.stringify(way.host);
+      const guests = aside.guests.get(key) ?? { host: way.host, machines: [] };
+      guests.machines.push({ bm_node_id: id, macs: way.macs });
+      aside.guests.set(key, guests);
+    } else {
       const question = questionOf(id, way, seal);
       if (!isShared(way.words)) {
         yield question;
         continue;
       }
       const key = JSON.stringify([way.words, question.password(), opened(way.login.kg, seal)]);
-      const known = shared.get(key);
-      if (known === undefined) shared.set(key, { question, ids: [id] });
-      else known.ids.push(id);
+      const known = shared.get(key) ?? { question, ids: [] };
+      known.ids.push(id);
+      shared.set(key, known);
     }
   }
   for (const { question, ids } of shared.values()) yield { ...question, bm_node_ids: ids };
@@ -88,18 +86,6 @@ function questionOf(
     ...(suite !== null && { suite }),
     ...(kg !== null && { kg: () => Buffer.from(opened(kg, seal), "hex") }),
   };
-}
-
-function addGuest(
-  { guests }: LeftOut,
-  id: number,
-  { host, macs }: Way & { readonly way: "virtual" },
-): void {
-  const key = JSON.stringify(host);
-  const known = guests.get(key);
-  const guest = { bm_node_id: id, macs };
-  if (known !== undefined) known.machines.push(guest);
-  else guests.set(key, { host, machines: [guest] });
 }
 
 function opened(secret: Secret | null, seal: Seal): string {
@@ -127,7 +113,7 @@ export function complete(
 /** The queries for a snapshot's machines, before the first is sent. */
 export async function survey(lines: AsyncIterable<readonly SnapshotLine[]>, ways: Ways) {
   /** Digest of the query, including secrets, by bm_nodes.id. */
-  const digests = new Map<number, string>();
+  const digests: Digests = new Map();
   const once = new Set<string>();
   const shared = new Set<string>();
   for await (const { id, way } of asked(lines, ways, () => true)) {
@@ -141,6 +127,8 @@ export async function survey(lines: AsyncIterable<readonly SnapshotLine[]>, ways
   return { digests, isShared };
 }
 
+type Digests = Map<number, string>;
+
 /** Machines that are not deleted or skipped by the site document, with their queries. */
 export async function* asked(
   lines: AsyncIterable<readonly SnapshotLine[]>,
@@ -150,7 +138,7 @@ export async function* asked(
   for await (const batch of lines)
     for (const line of batch) {
       if ("orphan" in line || !wanted(line.node.id)) continue;
-      const way = ways.of(line);
+      const way = ways(line);
       if (way !== null) yield { id: line.node.id, way };
     }
 }
@@ -161,7 +149,7 @@ export async function* asked(
  */
 export function stillTrue(
   readings: Iterable<PowerReading>,
-  { digests }: Pick<Awaited<ReturnType<typeof survey>>, "digests">,
+  digests: Digests,
 ): Map<number, PowerReading> {
   const kept = new Map<number, PowerReading>();
   for (const reading of new Set(readings)) {
@@ -173,15 +161,13 @@ export function stillTrue(
     if (asked === undefined || at.length === 0) continue;
     const pick = <T>(all: readonly T[]): readonly T[] =>
       at.flatMap((place) => all.slice(place, place + 1));
-    const whole = at.length === bm_node_ids.length;
-    const own = whole
-      ? reading
-      : {
-          ...reading,
-          bm_node_ids: pick(bm_node_ids),
-          asked: { ...asked, machines: pick(asked.machines) },
-        };
-    for (const id of own.bm_node_ids) kept.set(id, own);
+    const ids = pick(bm_node_ids);
+    const own = {
+      ...reading,
+      bm_node_ids: ids,
+      asked: { ...asked, machines: pick(asked.machines) },
+    };
+    for (const id of ids) kept.set(id, own);
   }
   return kept;
 }

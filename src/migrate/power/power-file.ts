@@ -1,7 +1,8 @@
-import { orNull } from "../../lib/error.ts";
-import type { PowerCounts, PowerHeader } from "../../model/artefact.ts";
-import type { PowerReading } from "../../model/power.ts";
+import { MigrationError, orNull } from "../../lib/error.ts";
+import type { PlanHeader, PowerCounts, PowerHeader } from "../../model/artefact.ts";
+import { POWER_AHEAD, type PowerReading } from "../../model/power.ts";
 import { openArtefact } from "../../run/files/artefact-reader.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { PowerView } from "./rules/gate.ts";
 
 export const POWER = "power.jsonl";
@@ -10,28 +11,50 @@ export function openPower(path: string) {
   return openArtefact<PowerHeader, PowerReading, PowerCounts>(path, "power");
 }
 
-type OpenPower = Awaited<ReturnType<typeof openPower>>;
-
 export type Readings = Map<number, PowerReading>;
 
-interface ReadPower {
-  readonly readings: Readings;
-  readonly sha256: string;
-  readonly counts: PowerCounts;
-}
-
 /** Every reading of a run by machine, also from an earlier snapshot. Null if there are none. */
-export async function readingsOf(path: string): Promise<ReadPower | null> {
+export async function readingsOf(path: string) {
   const power = await orNull(openPower(path), "N2I-E110");
   if (power === null) return null;
-  const { sha256, footer: counts } = power.footer;
-  return { readings: await readingsIn(power), sha256, counts };
+  const readings: Readings = new Map();
+  for await (const batch of power.lines()) for (const reading of batch) put(readings, reading);
+  return { readings, sha256: power.footer.sha256, counts: power.footer.footer };
 }
 
-async function readingsIn({ lines }: OpenPower): Promise<Readings> {
-  const readings: Readings = new Map();
-  for await (const batch of lines()) for (const reading of batch) put(readings, reading);
-  return readings;
+/**
+ * Refuses a plan with old power readings. A plan without readings passes, because each of its
+ * machines was accepted without one.
+ * @param most minutes since the oldest query
+ * @throws MigrationError N2I-E307 if they are older, or changed since the plan
+ */
+export async function checkReadings(
+  run: RunFolder,
+  { made_from: { power } }: PlanHeader,
+  most: number,
+  now: number,
+): Promise<void> {
+  if (power === null) return;
+  const found = await orNull(openPower(`${run.path}/${POWER}`), "N2I-E110");
+  if (found?.footer.sha256 !== power.sha256)
+    throw new MigrationError(
+      "N2I-E307",
+      `${run.path}/${POWER} is not the file that the plan was made from`,
+      { fix: "Plan again, check the difference, then apply." },
+    );
+  const age = power.oldest === null ? 0 : (now - Date.parse(power.oldest)) / 60_000;
+  // If the clock was set back, readings appear younger.
+  if (age < -POWER_AHEAD)
+    throw new MigrationError(
+      "N2I-E307",
+      `the oldest power reading is dated ${(-age).toFixed(1)} min ahead of this host's clock`,
+      { fix: "Correct the clock, then run power, plan and apply again." },
+    );
+  if (age > most)
+    throw new MigrationError(
+      "N2I-E307",
+      `the oldest power reading is ${age.toFixed(1)} min old, and --power-max-age is ${most}`,
+    );
 }
 
 /** Each reading once, ordered by its first machine. */

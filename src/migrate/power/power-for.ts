@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { MigrationError, orNull } from "../../lib/error.ts";
 import type { PowerHeader } from "../../model/artefact.ts";
-import type { ConductorIpmitool } from "../../model/power.ts";
+import { type ConductorIpmitool, ipmitoolOf } from "../../model/power.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { openPlan, type openSnapshot, PLAN } from "../../run/run.ts";
 import { NO_SITE } from "../mapping/site.ts";
@@ -44,7 +44,8 @@ export async function powerFor(
   const release = mappings.releases.find(({ doc }) => doc.release === named);
   if (release === undefined)
     throw new MigrationError("N2I-E100", `--ironic-release ${named} is not a known release`);
-  const said = words.ipmitool ?? plan?.conductor_ipmitool ?? known(last?.ipmitool);
+  const ipmitool =
+    words.ipmitool ?? plan?.conductor_ipmitool ?? ipmitoolOf(last?.ipmitool ?? undefined);
   const file =
     words.site === undefined ? (isWithout ? null : (last?.site ?? null)) : resolve(words.site);
   const site = file === null ? NO_SITE : (await mappings.site(file)).site;
@@ -53,11 +54,7 @@ export async function powerFor(
   const { hosts, columns } = snapshot.header;
   return {
     ways: createWays(mapping, docs, hosts, columns),
-    ipmitool: said ?? release.doc.ipmitool,
-    askedFor: { release: release.doc.release, ipmitool: said ?? null, site: file },
+    ipmitool: ipmitool ?? release.doc.ipmitool,
+    askedFor: { release: release.doc.release, ipmitool: ipmitool ?? null, site: file },
   };
-}
-
-function known(text: string | null | undefined): ConductorIpmitool | undefined {
-  return text === "1.8.18" || text === "1.8.19" ? text : undefined;
 }

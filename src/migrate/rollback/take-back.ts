@@ -6,7 +6,7 @@ import { orNull } from "../../lib/error.ts";
 import { counted } from "../../lib/text.ts";
 import type { PlanHeader, TargetIdentity } from "../../model/artefact.ts";
 import { IRONIC } from "../../model/journal.ts";
-import { type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
+import type { PlannedMachine, Step } from "../../model/plan.ts";
 import type { UndoPreview } from "../../model/preview.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import { openPlan, sealOf } from "../../run/run.ts";
@@ -119,8 +119,7 @@ async function* previewIronic(
   const stays = new Map<string, string>();
   for (const sha256 of wanted.plans) {
     const { header, lines } = await openPlan(await findPlan(wanted.run, sha256));
-    const part = await inspected(wanted, header);
-    const leg = { part, plan: sha256, lines, changesOf: stepsOf };
+    const leg = ironicLeg(await inspected(wanted, header), { sha256, lines });
     for await (const batch of inspectBack(leg, wanted.entries, wanted.scope, excluded))
       for (const { line, change, state } of batch) {
         const { id, resource, machine } = change;

@@ -9,13 +9,6 @@ import { inFolder } from "../../systems/tftp/rules/paths.ts";
 /** nova-baremetal's kernel arguments, if there is no boot file. */
 const ARGS = "ro";
 
-/** The root filesystem of an instance, from the site document or else the boot file. */
-interface BootSource {
-  readonly root_uuid: string | null;
-  /** Only for the ramdisk interface. Every other one passes it to the deploy ramdisk. */
-  readonly kernel_append_params: string | null;
-}
-
 function said(set: JsonObject): string | null {
   return typeof set.root_uuid === "string" ? set.root_uuid : null;
 }
@@ -30,11 +23,13 @@ export function bootsAsRamdisk(set: JsonObject, target: TargetDoc): boolean {
   return target.boot === "local" && set.deploy_interface === "ramdisk";
 }
 
-export function bootSource(machine: Machine, set: JsonObject, target: TargetDoc): BootSource {
+/** The root filesystem of an instance, from the site document or else the boot file. */
+export function bootSource(machine: Machine, set: JsonObject, target: TargetDoc) {
   const harvested = rootUuid(machine);
   const root = said(set) ?? harvested;
   return {
     root_uuid: harvested,
+    // Only for the ramdisk interface. Every other one passes it to the deploy ramdisk.
     kernel_append_params:
       root !== null && bootsAsRamdisk(set, target) ? `root=UUID=${root} ${argsOf(machine)}` : null,
   };

@@ -58,15 +58,21 @@ function resolve(to: string, keys: TargetDoc["keys"]): string | null {
   return gone ? null : text;
 }
 
-function alternative(text: string, rule: Rule, origin: number): Alternative {
+function alternative(
+  text: string,
+  rule: Rule,
+  number: (origin: string) => number,
+  driver: string,
+): Alternative {
   const [source = "", own] = text.split("|");
   const dot = source.indexOf(".");
+  const [place, field] = [source.slice(0, dot), source.slice(dot + 1)];
   return {
-    place: source.slice(0, dot),
-    field: source.slice(dot + 1),
+    place,
+    field,
     // The parser checked that every converter exists.
     convert: convertersOf(own, rule.as),
-    origin,
+    origin: number(originName(place, field, driver)),
   };
 }
 
@@ -100,21 +106,16 @@ export function compileRules(
     const [column = "", ...rest] = to.split(".");
     if (!known.has(column)) return [];
     const from = rule.from === undefined ? [] : [rule.from].flat();
+    const number = (origin: string): number => origins.number(to, origin);
+    const constant = `constant: ${rule.why ?? "fixed"}`;
     return {
       path: [column, ...rest] as const,
       to,
-      alternatives: from.map((text) =>
-        alternative(text, rule, origins.number(to, originName(text, driver))),
-      ),
+      alternatives: from.map((text) => alternative(text, rule, number, driver)),
       otherwise:
         rule.value === undefined
           ? null
-          : converted(
-              rule.value,
-              convertersOf(rule.as),
-              origins.number(to, `constant: ${rule.why ?? "fixed"}`),
-              "value",
-            ),
+          : converted(rule.value, convertersOf(rule.as), number(constant), "value"),
       instanceOnly: rule.when === "instance",
       sparse: rule.sparse === true,
       missing: rule.missing !== undefined && needed(rule) ? rule.missing : null,
@@ -122,35 +123,26 @@ export function compileRules(
   });
 }
 
+/** Origins of sources without their fields. */
+const WITHOUT_FIELD: { readonly [place: string]: string } = {
+  state: "rule state",
+  target: "rule release",
+  power: "measured over IPMI",
+};
+
+/** What precedes the field in other origins. */
+const BEFORE_FIELD: { readonly [place: string]: string } = {
+  conf: "nova.conf [baremetal]",
+  nova: "nova.instances.",
+  image: "nova.instance_system_metadata.image_",
+  boot: "TFTP tree ",
+  site: "site document ",
+};
+
 /** The origin as text for people: `bm_nodes.memory_mb`, `rule driver/ipmi`. */
-function originName(text: string, driver: string): string {
-  const [source = ""] = text.split("|");
-  const [place, field] = [
-    source.slice(0, source.indexOf(".")),
-    source.slice(source.indexOf(".") + 1),
-  ];
-  switch (place) {
-    case "driver":
-      return `rule driver/${driver}`;
-    case "state":
-      return "rule state";
-    case "target":
-      return "rule release";
-    case "conf":
-      return `nova.conf [baremetal]${field}`;
-    case "nova":
-      return `nova.instances.${field}`;
-    case "image":
-      return `nova.instance_system_metadata.image_${field}`;
-    case "boot":
-      return `TFTP tree ${field}`;
-    case "power":
-      return "measured over IPMI";
-    case "site":
-      return `site document ${field}`;
-    default:
-      return source;
-  }
+function originName(place: string, field: string, driver: string): string {
+  if (place === "driver") return `rule driver/${driver}`;
+  return WITHOUT_FIELD[place] ?? `${BEFORE_FIELD[place] ?? `${place}.`}${field}`;
 }
 
 /** The result of a rule. Null: none. */
@@ -201,7 +193,10 @@ export function settleRules(
   const going = rules
     .filter(({ instanceOnly }) => keeps || !instanceOnly)
     .map((rule) => settled(rule, fixed))
-    .filter(givesSomething);
+    .filter(
+      ({ alternatives, otherwise, missing }) =>
+        alternatives.length > 0 || otherwise !== null || missing !== null,
+    );
   const plain = rules.filter(({ path, sparse }) => path.length === 1 && !sparse);
   const columns = [...new Set([...going, ...plain].map(({ path }) => path[0]))];
   const numbered = going.map((rule) => ({
@@ -227,10 +222,6 @@ function settled(rule: CompiledRule, fixed: RuleSources): CompiledRule {
     if (!known) alternatives.push(alternative);
   }
   return { ...rule, alternatives };
-}
-
-function givesSomething({ alternatives, otherwise, missing }: CompiledRule): boolean {
-  return alternatives.length > 0 || otherwise !== null || missing !== null;
 }
 
 function applyOne({ place, field, convert, origin }: Alternative, sources: RuleSources): Applied {

@@ -34,8 +34,9 @@ export function inspectHardware(
     ]);
   const releases = hardware.elsewhere.get(name);
   const info = objectOf(row.driver_info);
+  const given = (key: string): boolean => !isEmpty(info[key]);
   const able = [...hardware.drivers].filter(
-    ([other, has]) => !/^fake/.test(other) && works(has, info, hardware),
+    ([other, driver]) => !/^fake/.test(other) && works(driver, hardware, given),
   );
   const have = able
     .map(([other]) => other)
@@ -68,8 +69,6 @@ export function inspectDeploy(row: Row, where: string): readonly Finding[] {
   return findingIf(deploysNothing, "N2I-D416", where, `${which} writes no disk`);
 }
 
-const NONE: readonly Finding[] = [];
-
 function strangeInterfaces(
   row: Row,
   name: string,
@@ -77,79 +76,16 @@ function strangeInterfaces(
   release: string,
   where: string,
 ): readonly Finding[] {
-  let findings = NONE;
-  for (const column in row) {
-    const value = row[column];
-    if (typeof value !== "string" || !column.endsWith(INTERFACE)) continue;
+  return Object.entries(row).flatMap(([column, value]) => {
+    if (typeof value !== "string" || !column.endsWith(INTERFACE)) return [];
     const kind = column.slice(0, -INTERFACE.length);
-    const tell = (why: string): void => {
-      findings = [...findings, finding("N2I-D412", `${where} ${column}`, why)];
-    };
     const have = interfaces?.get(kind) ?? [];
-    if (interfaces === null) {
-      if (!BESIDE_CLASSIC.has(kind))
-        tell(`${value} is set, but ${name} is a classic driver and has its own`);
-    } else if (!have.includes(value))
-      tell(`${name} of ${release} has no ${value}. Available: ${have.join(", ") || "none"}`);
-  }
-  return findings;
-}
-
-/** Required driver_info of an interface or driver. */
-interface Asked {
-  readonly by: string;
-  /** One of them is sufficient. */
-  readonly choices: readonly ReleaseNeeds[];
-}
-
-/** Cached requirements of rows with the same driver and interfaces. */
-interface Known {
-  readonly named: readonly (Json | undefined)[];
-  readonly asked: readonly Asked[];
-}
-
-/** Cached requirements by driver and its rules, the same for most machines. */
-const known = new WeakMap<Driver, WeakMap<DriverRow["rules"], Known[]>>();
-
-/** Columns that decide the requirements. */
-const NAMING = ["driver", ...SPEAKING.map((kind) => `${kind}${INTERFACE}`)];
-
-function askedOf(
-  row: Row,
-  driver: Driver,
-  hardware: ReleaseHardware,
-  rules: DriverRow["rules"],
-): readonly Asked[] {
-  const all = known.get(driver)?.get(rules);
-  const before = all?.find(({ named }) => NAMING.every((column, at) => row[column] === named[at]));
-  if (before !== undefined) return before.asked;
-  const asked = askedAnew(row, driver, hardware, rules);
-  const one = { named: NAMING.map((column) => row[column]), asked };
-  const byRules = known.get(driver) ?? new WeakMap<DriverRow["rules"], Known[]>();
-  known.set(driver, byRules.set(rules, [...(all ?? []), one]));
-  return asked;
-}
-
-function askedAnew(
-  row: Row,
-  driver: Driver,
-  hardware: ReleaseHardware,
-  rules: DriverRow["rules"],
-): readonly Asked[] {
-  // N2I-D400 reports values that the driver's own rules require.
-  const insisted = new Set(rules.flatMap(({ missing, to }) => (missing === undefined ? [] : [to])));
-  return SPEAKING.map((kind) => {
-    const chosen = row[`${kind}${INTERFACE}`];
-    const named = driver.interfaces !== null && typeof chosen === "string";
-    const { by, choices } = named
-      ? { by: `${kind} interface ${chosen}`, choices: [hardware.needs.get(chosen) ?? NOTHING] }
-      : // Without a name, Ironic selects the first enabled one, so one complete choice suffices.
-        { by: String(row.driver), choices: choicesOf(driver, kind, hardware) };
-    const left = choices.map(({ required, login }) => ({
-      required: required.filter((key) => !insisted.has(`driver_info.${key}`)),
-      login,
-    }));
-    return { by, choices: left };
+    if (interfaces === null ? BESIDE_CLASSIC.has(kind) : have.includes(value)) return [];
+    const why =
+      interfaces === null
+        ? `${value} is set, but ${name} is a classic driver and has its own`
+        : `${name} of ${release} has no ${value}. Available: ${have.join(", ") || "none"}`;
+    return [finding("N2I-D412", `${where} ${column}`, why)];
   });
 }
 
@@ -161,24 +97,36 @@ function lacking(
   where: string,
 ): readonly Finding[] {
   const info = objectOf(row.driver_info);
-  let found: Map<string, Finding> | null = null;
-  for (const { by, choices } of askedOf(row, driver, hardware, rules)) {
-    const fault = choices.some((one) => has(info, one)) ? null : lacks(info, choices, by, where);
-    if (fault === null) continue;
-    found ??= new Map();
-    found.set(fault.code + fault.message.replace(by, ""), fault);
+  const found = new Map<string, Finding>();
+  for (const kind of SPEAKING) {
+    const chosen = row[`${kind}${INTERFACE}`];
+    const named = driver.interfaces !== null && typeof chosen === "string";
+    // Without a name, Ironic selects the first enabled one, so one complete choice suffices.
+    const choices = named
+      ? [hardware.needs.get(chosen) ?? NOTHING]
+      : choicesOf(driver, kind, hardware);
+    if (choices.some((one) => has(info, one))) continue;
+    const by = named ? `${kind} interface ${chosen}` : String(row.driver);
+    const left = choices.map((one) => withoutOwn(one, rules));
+    const fault = left.some((one) => has(info, one)) ? null : lacks(info, left, by, where);
+    if (fault !== null) found.set(fault.code + fault.message.replace(by, ""), fault);
   }
-  return found === null ? NONE : [...found.values()];
+  return [...found.values()];
+}
+
+/** N2I-D400 reports values that the driver's own rules require. */
+function withoutOwn({ required, login }: ReleaseNeeds, rules: DriverRow["rules"]): ReleaseNeeds {
+  const own = new Set(rules.flatMap(({ missing, to }) => (missing === undefined ? [] : [to])));
+  return { required: required.filter((key) => !own.has(`driver_info.${key}`)), login };
 }
 
 function has(info: JsonObject, { required, login }: ReleaseNeeds): boolean {
-  return required.every((key) => !isEmpty(info[key])) && login.every((key) => !isEmpty(info[key]));
+  return [...required, ...login].every((key) => !isEmpty(info[key]));
 }
 
-function works(driver: Driver, info: JsonObject, hardware: ReleaseHardware): boolean {
-  return choicesOf(driver, "power", hardware).some(({ required }) =>
-    required.every((key) => !isEmpty(info[key])),
-  );
+/** Whether a driver can read the power with these values of driver_info. */
+function works(driver: Driver, hardware: ReleaseHardware, given: (key: string) => boolean) {
+  return choicesOf(driver, "power", hardware).some(({ required }) => required.every(given));
 }
 
 /** The missing driver_info, if no choice is complete. */
@@ -216,9 +164,7 @@ export function givesNeeds(
   // Missing and unknown drivers have their own finding.
   if (driver === undefined) return true;
   const given = new Set(rules.map(({ to }) => to));
-  return choicesOf(driver, "power", hardware).some(({ required }) =>
-    required.every((key) => given.has(`driver_info.${key}`)),
-  );
+  return works(driver, hardware, (key) => given.has(`driver_info.${key}`));
 }
 
 const NOTHING: ReleaseNeeds = { required: [], login: [] };

@@ -27,7 +27,7 @@ export interface Chosen {
 
 /** A node's record, with the input of its ports. */
 export interface MadeNode extends Made {
-  readonly sources: NodeSources;
+  readonly sources: RuleSources;
   readonly keeps: boolean;
   readonly port: SettledRules;
 }
@@ -108,8 +108,6 @@ function fieldsOf(record: object | null | undefined): { readonly [field: string]
   return (record ?? null) as { readonly [field: string]: unknown } | null;
 }
 
-const NO_FIELDS = {};
-
 /** capabilities in Ironic's format: `k1:v1,k2:v2`. @source facts/ironic.md 3.3 */
 function capabilities(conf: HostConfig | null, mapping: Mapping): string {
   return Object.entries({ ...conf?.extra_specs, ...mapping.target.capabilities })
@@ -121,20 +119,6 @@ function capabilities(conf: HostConfig | null, mapping: Mapping): string {
 function ephemeralGb({ node, nova }: Machine): number | null {
   const mb = node.ephemeral_mb;
   return nova?.instance || typeof mb !== "number" || mb <= 0 ? null : Math.ceil(mb / 1024);
-}
-
-/**
- * Whether Nova would undeploy the node of this instance, even in maintenance. The node must not
- * name it.
- * @source facts/ironic.md 5.2; facts/rehearsal.md 5
- */
-function isReaped({ nova }: Machine): boolean {
-  return nova?.instance?.deleted === true;
-}
-
-/** Ironic refuses a protected_reason on an unprotected node. */
-function stateOf(fields: JsonObject, site: JsonObject): JsonObject {
-  return site.protected === false ? { ...fields, protected_reason: null } : fields;
 }
 
 interface Settled {
@@ -184,11 +168,13 @@ function fixedSources(
   { target, hardware }: Mapping,
 ): RuleSources {
   const usual = target.drivers[name];
+  const state = target.states[outcome] ?? {};
   return {
     conf: fieldsOf(conf),
     site,
     driver: usual ? fitting(usual, site.driver, hardware) : null,
-    state: stateOf(target.states[outcome] ?? NO_FIELDS, site),
+    // Ironic refuses a protected_reason on an unprotected node.
+    state: site.protected === false ? { ...state, protected_reason: null } : state,
     target: {
       node_version: target.versions.node,
       port_version: target.versions.port,
@@ -201,29 +187,21 @@ function fixedSources(
 /** Keys of the ssh driver in the site document that replace nova.conf's password. */
 const SSH_KEYS = ["driver_info.ssh_key_filename", "driver_info.ssh_key_contents"];
 
-/** Sources from the machine itself. */
-type NodeSources = {
-  readonly [place in
-    | "bm_nodes"
-    | "nova"
-    | "flavor"
-    | "image"
-    | "boot"
-    | "machine"
-    | "power"]: RuleSources[string];
-};
-
-/** The machine's own sources for rules of the node table. @source facts/nova-bm.md 5.4 */
+/**
+ * The machine's own sources for rules of the node table. Even in maintenance, Nova would undeploy a
+ * node that names a deleted instance.
+ * @source facts/nova-bm.md 5.4; facts/ironic.md 5.2; facts/rehearsal.md 5
+ */
 function ownSources(
   machine: Machine,
   site: JsonObject,
   { keeps, conf, capabilities: able }: RulesFor,
   target: TargetDoc,
   reading: PowerReading | undefined,
-): NodeSources {
+): RuleSources {
   const { node, nova } = machine;
   const flavor = nova?.instance?.flavor ?? null;
-  const reaped = isReaped(machine);
+  const reaped = nova?.instance?.deleted === true;
   const fields: { readonly [field: string]: Json } = {
     capabilities: able,
     ephemeral_gb: ephemeralGb(machine),

@@ -1,4 +1,4 @@
-import { isObject, objectOf } from "../../lib/json.ts";
+import { objectOf } from "../../lib/json.ts";
 import { type Finding, finding } from "../../model/finding.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping, TargetDoc } from "../../model/mapping.ts";
@@ -36,24 +36,18 @@ export function wayOfMachine(
 
 /** Finds addresses that a conductor would pass on unchanged and that match no BMC. */
 export function inspectAddress({ driver_info }: Row, where: string): readonly Finding[] {
-  if (!isObject(driver_info)) return NONE;
-  let found = NONE;
-  for (const key of ADDRESSES) {
-    const value = driver_info[key];
+  const info = objectOf(driver_info);
+  return ADDRESSES.flatMap((key) => {
+    const value = info[key];
     const fault = typeof value === "string" && value !== "" ? addressFault(value) : null;
-    if (fault !== null)
-      found = [...found, finding("N2I-D611", `${where} driver_info.${key}`, fault)];
-  }
-  return found;
+    return fault === null ? [] : [finding("N2I-D611", `${where} driver_info.${key}`, fault)];
+  });
 }
 
-const NONE: readonly Finding[] = [];
 const ADDRESSES = ["ipmi_address", "ssh_address", "iboot_address"] as const;
 
 /** The query of each machine before there is a plan. Null if it is not queried. */
-export interface Ways {
-  readonly of: (machine: Machine) => Way | null;
-}
+export type Ways = (machine: Machine) => Way | null;
 
 /**
  * Queries with the settings that a plan would load: same rules, same site document.
@@ -70,23 +64,20 @@ export function createWays(
   const drivers = Object.fromEntries(
     mapping.drivers.drivers.map(({ name }) => [
       name,
-      [target, ...releases].map((doc) => doc.drivers[name] ?? null).find((row) => row !== null) ??
-        null,
+      [target, ...releases].find((doc) => doc.drivers[name])?.drivers[name] ?? null,
     ]),
   );
   const nodes = createNodes(mapping, hosts, columns, createOrigins());
   const reachable = { ...mapping, target: { ...target, drivers } };
   const others = createNodes(reachable, hosts, columns, createOrigins());
-  return {
-    of(machine) {
-      const own = nodes.choose(machine);
-      const chosen = own.driver === null ? others.choose(machine) : own;
-      const { driver, decided, conf } = chosen;
-      if (machine.node.deleted === true || decided.skip !== null) return null;
-      if (driver === null) return withoutDriver(machine, conf, decided.set.power_manager);
-      const { record } = nodes.make(machine, { ...chosen, driver });
-      return wayOfMachine(machine, driver.row, record.row, target.power_keys);
-    },
+  return (machine) => {
+    const own = nodes.choose(machine);
+    const chosen = own.driver === null ? others.choose(machine) : own;
+    const { driver, decided, conf } = chosen;
+    if (machine.node.deleted === true || decided.skip !== null) return null;
+    if (driver === null) return withoutDriver(machine, conf, decided.set.power_manager);
+    const { record } = nodes.make(machine, { ...chosen, driver });
+    return wayOfMachine(machine, driver.row, record.row, target.power_keys);
   };
 }
 

@@ -1,5 +1,6 @@
+import { groupedBy } from "../../lib/grouped.ts";
 import { type JsonObject, objectOf } from "../../lib/json.ts";
-import { type Acceptance, type Finding, findingIf } from "../../model/finding.ts";
+import { type Acceptance, type Finding, finding } from "../../model/finding.ts";
 import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Site, SiteEntry } from "../../model/mapping.ts";
 
@@ -12,11 +13,9 @@ export interface Decided {
 
 const NOTHING: Decided = { set: {}, skip: null, accept: [] };
 
-/** A matcher with `*` for any text. @returns a function for values in lower case */
+/** A matcher with `*` for any text. @param text and values in lower case */
 function pattern(text: string): (lower: string) => boolean {
-  const whole = text.toLowerCase();
-  if (!whole.includes("*")) return (lower) => lower === whole;
-  const [first = "", ...rest] = whole.split("*");
+  const [first = "", ...rest] = text.split("*");
   const last = rest.pop() ?? "";
   // Not a regular expression, because many stars would cause excessive backtracking.
   return (lower) => {
@@ -39,12 +38,6 @@ function wordOf({ node }: Machine, column: string): string | null {
     : null;
 }
 
-/** A text of a condition, and whether a machine matched it. */
-interface Wanted {
-  readonly text: string;
-  isUsed: boolean;
-}
-
 interface Condition {
   readonly column: string;
   /** Possible values in lower case. Null if there is a pattern. */
@@ -54,52 +47,29 @@ interface Condition {
   readonly missed: (() => readonly object[]) | null;
 }
 
-/** Small, because there may be one for each machine. */
-function oneText(column: string, text: string): Condition {
-  const fits = pattern(text);
+/** A text, or a list of which one text must match. Those without a star are looked up. */
+function conditionOf([column, given]: readonly [string, string | readonly string[]]): Condition {
+  const texts = new Map([given].flat().map((text) => [text.toLowerCase(), text]));
+  const unused = new Set(texts.keys());
+  const patterns = [...texts.keys()]
+    .filter((text) => text.includes("*"))
+    .map((text) => ({ text, fits: pattern(text) }));
   return {
     column,
-    only: text.includes("*") ? null : [text.toLowerCase()],
+    only: patterns.length === 0 ? [...texts.keys()] : null,
     matches(machine) {
       const value = wordOf(machine, column);
-      return value !== null && fits(value);
+      if (value === null) return false;
+      const found = patterns.filter(({ fits }) => fits(value));
+      for (const { text } of found) unused.delete(text);
+      if (texts.has(value)) unused.delete(value);
+      return found.length > 0 || texts.has(value);
     },
-    missed: null,
+    missed:
+      typeof given === "string"
+        ? null
+        : () => [...unused].map((text) => ({ [column]: texts.get(text) })),
   };
-}
-
-/** A list, of which one text must match. Texts without a star are in a map, for long lists. */
-function oneOf(column: string, texts: readonly string[]): Condition {
-  // Removes duplicates.
-  const own = new Map(texts.map((text) => [text.toLowerCase(), text]));
-  const wanted = [...own.values()].map((text): Wanted => ({ text, isUsed: false }));
-  const whole = new Map(
-    wanted.filter(({ text }) => !text.includes("*")).map((one) => [one.text.toLowerCase(), one]),
-  );
-  const patterns = wanted
-    .filter(({ text }) => text.includes("*"))
-    .map((one) => ({ one, fits: pattern(one.text) }));
-  const fitting = (value: string): readonly Wanted[] => [
-    ...[whole.get(value) ?? []].flat(),
-    ...patterns.filter(({ fits }) => fits(value)).map(({ one }) => one),
-  ];
-  return {
-    column,
-    only: patterns.length === 0 ? [...whole.keys()] : null,
-    matches(machine) {
-      const value = wordOf(machine, column);
-      const found = value === null ? [] : fitting(value);
-      for (const one of found) one.isUsed = true;
-      return found.length > 0;
-    },
-    missed: () => wanted.filter(({ isUsed }) => !isUsed).map(({ text }) => ({ [column]: text })),
-  };
-}
-
-function conditionsOf({ match }: SiteEntry): readonly Condition[] {
-  return Object.entries(match).map(([column, texts]) =>
-    typeof texts === "string" ? oneText(column, texts) : oneOf(column, texts),
-  );
 }
 
 /**
@@ -124,14 +94,13 @@ interface Asked {
  * the most different texts, because there may be one for each machine.
  */
 function lookup(entries: readonly Asked[]): (machine: Machine) => readonly Asked[] {
-  const texts = new Map<string, Set<string>>();
-  for (const entry of entries)
-    for (const { column, only } of keysOf(entry)) {
-      const own = texts.get(column) ?? new Set();
-      texts.set(column, own);
-      for (const text of only) own.add(text);
-    }
-  const different = (column: string): number => texts.get(column)?.size ?? 0;
+  const texts = groupedBy(
+    entries.flatMap(keysOf),
+    ({ column }) => column,
+    ({ only }) => only,
+  );
+  const sizes = new Map([...texts].map(([column, all]) => [column, new Set(all.flat()).size]));
+  const different = (column: string): number => sizes.get(column) ?? 0;
   const always: Asked[] = [];
   const places = new Map<string, Map<string, Asked[]>>();
   for (const entry of entries) {
@@ -177,7 +146,7 @@ function merged(earlier: JsonObject, later: JsonObject): JsonObject {
 /** Compiles the site document. The result is applied to each machine. */
 export function compileSite(site: Site) {
   const entries = site.machines.map(
-    (entry, at): Asked => ({ entry, at, conditions: conditionsOf(entry) }),
+    (entry, at): Asked => ({ entry, at, conditions: Object.entries(entry.match).map(conditionOf) }),
   );
   const near = lookup(entries);
   const matched = new Set<SiteEntry>();
@@ -208,13 +177,9 @@ export function compileSite(site: Site) {
       const none: readonly object[] = whole
         ? [entry.match]
         : conditions.flatMap(({ missed }) => missed?.() ?? []);
-      return none.flatMap((match) =>
-        findingIf(
-          true,
-          "N2I-D310",
-          `${site.file ?? "the site document"} /machines/${at}/match`,
-          `no machine has ${JSON.stringify(match)}`,
-        ),
+      const place = `${site.file ?? "the site document"} /machines/${at}/match`;
+      return none.map((match) =>
+        finding("N2I-D310", place, `no machine has ${JSON.stringify(match)}`),
       );
     });
   return { of: entries.length === 0 ? () => NOTHING : of, unmatched };

@@ -1,8 +1,9 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { portUuid } from "../../lib/uuid.ts";
+import type { SnapshotHeader } from "../../model/artefact.ts";
 import type { BootPlan } from "../../model/boot.ts";
-import { accept, blocks, type Finding, finding, together } from "../../model/finding.ts";
-import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
+import { accept, blocks, type Finding, finding, findingIf, together } from "../../model/finding.ts";
+import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
 import type { ConductorIpmitool } from "../../model/power.ts";
@@ -44,12 +45,6 @@ export function withFindings(made: Transformed, found: readonly Finding[]): Tran
 /** Validates a record against the release's schema. Empty if it is valid. */
 export type Validate = (resource: Resource, row: Desired["row"]) => readonly string[];
 
-interface Source {
-  readonly hosts: readonly HostConfig[];
-  /** Found columns by table. */
-  readonly columns: { readonly [table: string]: readonly string[] };
-}
-
 /**
  * Transforms nova_bm's records into Ironic's. It is pure: the same snapshot and mapping give the
  * same bytes, so a plan can be reviewed before it is applied.
@@ -58,7 +53,7 @@ interface Source {
  */
 export function createTransform(
   mapping: Mapping,
-  { hosts, columns }: Source,
+  { hosts, columns }: Pick<SnapshotHeader, "hosts" | "columns">,
   validate: Validate,
   power: PowerView | null,
   ipmitool: ConductorIpmitool = mapping.target.ipmitool,
@@ -174,15 +169,8 @@ function portOf(
   { sources, port: rules }: MadeNode,
 ): Made {
   const uuid = portUuid(node.uuid?.toLowerCase() ?? "", address);
-  // Listed by name, because a copy takes longer than all rules of a port.
   const own = {
-    bm_nodes: sources.bm_nodes,
-    nova: sources.nova,
-    flavor: sources.flavor,
-    image: sources.image,
-    boot: sources.boot,
-    machine: sources.machine,
-    power: sources.power,
+    ...sources,
     bm_interfaces: row === null ? null : columnsOf(row),
     port: { uuid, address, vif },
   };
@@ -198,26 +186,20 @@ function misfits(
   validate: Validate,
   where: string,
 ): readonly Finding[] {
-  let found = NONE;
-  for (const { id, resource, row } of desired)
-    for (const fault of validate(resource, row))
-      found = [...found, finding("N2I-D401", `${where} ${id}`, fault)];
-  return found;
+  return desired.flatMap(({ id, resource, row }) =>
+    validate(resource, row).map((fault) => finding("N2I-D401", `${where} ${id}`, fault)),
+  );
 }
 
 /** One finding for fields of the site document that nothing writes. */
 function placeless(set: JsonObject, { settable }: Program, where: string): readonly Finding[] {
-  let fields: readonly string[] | null = null;
-  // Parsed documents have no inherited keys.
-  for (const field in set) if (!settable.has(field)) fields = [...(fields ?? []), field];
-  return fields === null
-    ? NONE
-    : [finding("N2I-D309", where, `set, but not written: ${fields.join(", ")}`)];
+  const fields = Object.keys(set).filter((field) => !settable.has(field));
+  const unset = `set, but not written: ${fields.join(", ")}`;
+  return findingIf(fields.length > 0, "N2I-D309", where, unset);
 }
 
 /** Findings of values in columns without a rule, which would be lost. */
 function unread({ node, interfaces }: Machine, program: Program): readonly Finding[] {
-  if (program.unread.length === 0) return NONE;
   return program.unread.flatMap((name) => {
     const [table, column = ""] = name.split(".");
     const rows = table === "bm_nodes" ? [node] : interfaces;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MigrationError } from "../../../src/lib/error.ts";
-import { findConductors } from "../../../src/migrate/apply/conductors.ts";
+import { findConductors } from "../../../src/migrate/apply/pre-write-check.ts";
 import type { Conductor } from "../../../src/model/ironic/service.ts";
 import type { Row } from "../../../src/model/machine.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
@@ -30,7 +30,7 @@ async function refusal(
     service: () => Promise.resolve({ conductors, interfaces: null, reserved: [] }),
     current: () => Promise.resolve({ nodes, ports: [] }),
   });
-  return look().then(
+  return look.then(
     () => null,
     (error: unknown) => (error instanceof MigrationError ? error.message : String(error)),
   );

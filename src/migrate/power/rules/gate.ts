@@ -4,7 +4,6 @@ import type { Machine } from "../../../model/machine.ts";
 import {
   type ConductorIpmitool,
   type KnownReadings,
-  type PowerAdvice,
   type PowerReading,
   type PowerVerdict,
   VERDICTS,
@@ -93,18 +92,15 @@ export function gate(
   const untried = suiteUntried(reading, way, conductor.ipmitool);
   const other = [
     ...findingIf(untried !== null, "N2I-D612", where, untried ?? ""),
-    ...adviceOf(reading, way, conductor.ipmitool).map(({ key, words }) =>
-      finding("N2I-D602", where, isRead(key, conductor) ? words : unread(words)),
-    ),
+    ...adviceOf(reading, way, conductor.ipmitool).map(({ key, words }) => {
+      const isRead = key === null || conductor.keys.includes(key);
+      return finding("N2I-D602", where, isRead ? words : unread(words));
+    }),
   ];
   const recorded = power === null ? null : contradiction(machine, power);
   const from = client === "virsh" ? reading.address : "BMC";
   const says = `${from} reports ${power}, ${recorded}`;
   return [...other, ...findingIf(recorded !== null, "N2I-D603", where, says), ...observed];
-}
-
-function isRead(key: PowerAdvice["key"], { keys }: ConductorTraits): boolean {
-  return key === null || keys.includes(key);
 }
 
 /** Whether a reading has this query. */

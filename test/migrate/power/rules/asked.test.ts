@@ -148,7 +148,7 @@ async function looking(
       const { desired } = createTransform(mapping, { hosts, columns }, () => [], null).machine(
         machine,
       );
-      const asked = createWays(mapping, docs, hosts, columns).of(machine);
+      const asked = createWays(mapping, docs, hosts, columns)(machine);
       assert.ok(asked);
       return {
         asked,

@@ -112,7 +112,7 @@ export async function openAdapter(
     comparesLater: () => false,
     unlike: () => Promise.resolve(new Map()),
     back: (most, unasked) => novaBackPart(hands, most, unasked),
-    ...{ look: hands.look, zones: hands.zones },
+    ...{ look: hands.look, zones: hands.servers.zones },
     async fault({ id }) {
       const { driver } = await hands.hardware.read(id);
       return driver === FAKE ? "its driver is fake-hardware: nothing reaches the machine" : null;

@@ -1,4 +1,5 @@
 import { type Begun, begunIn } from "../engine/begun.ts";
+import { once } from "../lib/streams.ts";
 import { counted } from "../lib/text.ts";
 import { MANAGE } from "../model/ironic/manage.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
@@ -37,6 +38,14 @@ export function changeBack(
   return { change: { id, server, acts, asked: null, open: begun.open, ...back }, name };
 }
 
+/** The changes of a rollback, one batch. @param wants whether to roll back a started machine */
+export function changesBack(wants: (id: string, begun: Begun) => boolean) {
+  return (ours: ReadonlyMap<string, Begun>) =>
+    once(
+      [...ours].flatMap(([id, begun]) => (wants(id, begun) ? [changeBack(id, begun).change] : [])),
+    );
+}
+
 /** @throws MigrationError N2I-E110 to N2I-E113 */
 export async function openManaged(path: string) {
   const run = await openRun(path, { create: false });
@@ -49,7 +58,8 @@ export async function managedState(path: string) {
   const all = [...managed.values()];
   const open = all.filter((one) => one.open).length;
   const opened = all.filter((one) => one.open && !one.handedOut).map(({ change: { id } }) => id);
-  const began = new Set(begunIds(entries)).size;
+  const starts = entries.filter(({ do: act }) => act === "start");
+  const began = begunIn(starts, MANAGE).size;
   const given = { run: run.path };
   const target = targetOf(entries, MANAGE);
   return {
@@ -73,12 +83,4 @@ function nextOf(given: { readonly run: string }, open: readonly string[], all: n
   if (open.length === 0 || (open.length > NAMED && open.length < all))
     return nextCommand("verify", given);
   return nextCommand("rollback", given, open.length === all ? { all: true } : { node: open });
-}
-
-function begunIds(entries: Entries): readonly string[] {
-  const parts = begunIn(
-    entries.filter(({ do: act }) => act === "start"),
-    MANAGE,
-  );
-  return [...parts.keys()];
 }

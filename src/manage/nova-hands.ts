@@ -19,11 +19,12 @@ import { type Offers, openOffers } from "../systems/nova-api/offers.ts";
 import type { NovaServer } from "../systems/nova-api/seen-servers.ts";
 import { type NovaServers, openServers } from "../systems/nova-api/servers.ts";
 import { firstAlone } from "../systems/openstack/first-alone.ts";
-import { networkOf } from "./record-keeper.ts";
-import { MARK, objections } from "./rules/criteria.ts";
+import { networkOf, portsOf } from "./record-keeper.ts";
+import { MARK, whyNot } from "./rules/criteria.ts";
 import { imageFor, novaObjections } from "./rules/nova.ts";
-import { bindsOf, holdOf, type ManageChange, recordOf } from "./steps/manage-acts.ts";
+import { bindsOf, holdOf, type ManageChange, recordOf, serverRecord } from "./steps/manage-acts.ts";
 import type { NovaHands } from "./steps/manage-nova-hands.ts";
+import { besideOf, NO_NODE } from "./steps/manage-positions.ts";
 
 /**
  * Opens Nova and Placement in addition to Ironic and Neutron.
@@ -36,7 +37,7 @@ export async function novaHands(
   keep: Keep,
   wishes: ServerWishes,
   begun: readonly ManageChange[],
-): Promise<NovaHands & Pick<NovaServers, "zones">> {
+): Promise<NovaHands> {
   const { service, cloud, limit } = place;
   checkMinor(service, "driver exchange");
   const servers = await waitingFor("logging in to Nova and reading its version", () =>
@@ -49,15 +50,12 @@ export async function novaHands(
   const hardware = createFakeHardware(service, failpoint);
   let known: Promise<Behind> | undefined;
   const behind = () => {
-    const asked =
-      known ??
-      readBehind(service).then(({ conductors, interfaces }) => ({ conductors, interfaces }));
-    known = asked;
+    known ??= readBehind(service);
     // The next machine reads it again after a failure.
-    asked.catch(() => {
+    known.catch(() => {
       known = undefined;
     });
-    return asked;
+    return known;
   };
   const opened: Opened = {
     ...{ place, asked, servers, offers, hardware, behind },
@@ -65,8 +63,8 @@ export async function novaHands(
   };
   return {
     keeper: createAllocations(service, MARK, failpoint),
-    ...{ hardware, servers, offers, network: opened.network, zones: servers.zones },
-    portsOf: (seen) => portsOf(asked, seen),
+    ...{ hardware, servers, offers, network: opened.network },
+    portsOf: (seen) => serverPorts(asked, seen),
     look: (change) => lookAt(opened, change),
     objections: (seen, server, twice) => against(opened, seen, server, twice),
     askedOf: ({ name, description, availability_zone: zone, metadata }, { id, before, ports }) => ({
@@ -131,32 +129,32 @@ interface Opened extends Pick<NovaHands, "network" | "hardware"> {
   readonly behind: () => Promise<Behind>;
 }
 
-function portsOf({ ports: given }: ServerWishes, { node, ports }: SeenServer): readonly string[] {
+function serverPorts(
+  { ports: given }: ServerWishes,
+  { node, ports }: SeenServer,
+): readonly string[] {
   if (given !== null) return given;
   const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
   return vifs.filter((vif) => ports?.has(vif) === true);
 }
 
 async function lookAt(
-  { place: { service, network }, asked, servers }: Opened,
+  { place, asked, servers }: Opened,
   change: ManageChange,
 ): Promise<SeenServer> {
   const { id } = change;
-  const node = await readRunning(service, id);
+  const node = await readRunning(place.service, id);
   const found = await serverOf(servers, change, node?.instance_uuid ?? null);
-  const record = found && {
-    ...{ uuid: found.id, name: holdOf(change)?.name ?? null, last_error: null },
-    ...{ created_at: null, updated_at: null },
-    // Nova shows the node of a server only to an operator, so the node's instance_uuid is used.
-    node_uuid: node?.instance_uuid === found.id ? id : null,
-    state: /^(ACTIVE|SHUTOFF)$/.test(found.status) ? "active" : found.status,
-  };
-  const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
-  const named = bindsOf(change).map(({ port }) => port);
-  const ids = new Set([...vifs, ...named, ...(asked.ports ?? [])]);
-  if (ids.size === 0) return { node, record, ports: new Map() };
-  const known = named.length > 0 ? await networkOf({ network })() : await network();
-  return { node, record, ports: known === null ? null : await known.ports(ids) };
+  const record =
+    found &&
+    serverRecord(change, {
+      uuid: found.id,
+      // Nova shows the node of a server only to an operator, so the node's instance_uuid is used.
+      node_uuid: node?.instance_uuid === found.id ? id : null,
+      state: /^(ACTIVE|SHUTOFF)$/.test(found.status) ? "active" : found.status,
+    });
+  const bound = bindsOf(change).map(({ port }) => port);
+  return { node, record, ports: await portsOf(place, node, bound, asked.ports ?? []) };
 }
 
 async function serverOf(
@@ -176,17 +174,14 @@ async function against(
   server: string,
   known: ReadonlySet<string>,
 ): Promise<readonly string[]> {
-  const { node, ports } = seen;
-  if (node === null) return ["Ironic has no such node"];
-  const vifs = node.nics.flatMap(({ vif }) => vif ?? []);
-  const twice = new Set(vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif)));
-  const named = asked.ports === null ? {} : { named: new Set(asked.ports) };
-  const simple = objections(node, { ports, twice, ...named }, server).map(({ why }) => why);
+  const { node } = seen;
+  if (node === null) return [NO_NODE];
+  const simple = whyNot(node, besideOf(seen, known, asked.ports), server);
   if (simple.length > 0) return simple;
   const { node: whole, unseen } = await hardware.newest(await hardware.read(node.uuid));
   const offer = await offers.of(node.uuid, customClass(node.resource_class ?? ""));
   const own = new Map<string, JsonObject | null>();
-  for (const port of portsOf(asked, seen)) own.set(port, await (await network()).whole(port));
+  for (const port of serverPorts(asked, seen)) own.set(port, await (await network()).whole(port));
   return novaObjections({
     ...{ node: whole, asked, offered: offer?.totals ?? null, ports: own },
     addresses: node.nics.flatMap(({ address }) => address ?? []),

@@ -1,12 +1,12 @@
 import { same } from "../migrate/hosts/rules/keeps-instance.ts";
-import type { RowVerdict } from "../model/artefact.ts";
+import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
 import type {
   ComputeHost,
   NodeTenant,
   OwnedMachine,
   PlannedMove,
 } from "../model/nova/host-move.ts";
-import { judgeComputes, verdictsOf } from "./rules/verdicts.ts";
+import { judgeComputes } from "./rules/verdicts.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
 export async function* compareMoves(

@@ -11,23 +11,10 @@ import type { Act, ManageChange } from "./manage-acts.ts";
 export interface NovaHands {
   readonly keeper: Pick<RecordKeeper, "hold" | "release">;
   readonly hardware: FakeHardware;
-  readonly servers: Pick<
-    NovaServers,
-    | "project"
-    | "read"
-    | "isUntouched"
-    | "portsOn"
-    | "find"
-    | "twins"
-    | "still"
-    | "built"
-    | "create"
-    | "turn"
-    | "remove"
-  >;
-  readonly offers: Pick<Offers, "of" | "claims">;
+  readonly servers: NovaServers;
+  readonly offers: Offers;
   /** Fails if Neutron is unknown. */
-  readonly network: () => Promise<Pick<NetworkService, "whole" | "restore">>;
+  readonly network: () => Promise<NetworkService>;
   readonly look: (change: ManageChange) => Promise<SeenServer>;
   readonly objections: (
     seen: SeenServer,

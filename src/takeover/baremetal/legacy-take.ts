@@ -10,7 +10,7 @@ import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { openMovePlan } from "../../run/host-files.ts";
 import { withSession } from "../../run/session.ts";
-import type { Sink } from "../../run/sink.ts";
+import { type Sink, silently } from "../../run/sink.ts";
 import type { Taken } from "../agent/agent-round.ts";
 import { makeMoves } from "../host-plan.ts";
 import { readLeases } from "../leases/leases.ts";
@@ -70,7 +70,8 @@ export async function takeMachines(
     return { moved: gone.done.size, left, stopped: given.stopped };
   }
   const options = { node: rest, to: [to], serviceDownTime: down };
-  const made = await makeMoves(run, now, "takeover", options, quietly(say));
+  const sink = { say, during: silently };
+  const made = await makeMoves(run, now, "takeover", options, sink);
   const plan = await openMovePlan(made.path);
   const told: Left[] = [];
   for await (const batch of plan.lines())
@@ -88,7 +89,7 @@ export async function takeMachines(
     made.manifest.counts.verdicts.move === 0
       ? none
       : await counting(taking, `of ${from} over`, ({ came }) =>
-          performLegacy(run, now, plan, quietly(say), {
+          performLegacy(run, now, plan, sink, {
             silent: lease.ttl,
             ...(agent !== undefined && { agent }),
             signal,
@@ -234,15 +235,4 @@ async function letGo(
     ),
   );
   return { left, stopped };
-}
-
-function quietly(say: (text: string) => void): Pick<Sink, "say" | "during"> {
-  return {
-    say,
-    during: (_title, _machines, work) =>
-      work(
-        () => undefined,
-        () => undefined,
-      ),
-  };
 }

@@ -1,11 +1,11 @@
 import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
-import type { RowVerdict } from "../../model/artefact.ts";
+import { type RowVerdict, verdictsOf } from "../../model/artefact.ts";
 import type { PortPlace } from "../../model/ironic/port-place.ts";
 import { type LegacyMove, MIGRATING } from "../../model/nova/legacy-move.ts";
 import type { PlacedPort } from "../../systems/openstack/neutron-place.ts";
 import { holderText, type LockState, takenLocks } from "../leases/locks.ts";
 import { isOthers, type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
-import { judgeComputes, verdictsOf } from "../rules/verdicts.ts";
+import { judgeComputes } from "../rules/verdicts.ts";
 import type { Compared } from "../target.ts";
 import { machinesOf } from "./legacy-moves.ts";
 import type { LegacyPlace } from "./legacy-place.ts";

@@ -1,18 +1,9 @@
-import type { RowVerdict } from "../../model/artefact.ts";
+import type { RowVerdict, verdictsOf } from "../../model/artefact.ts";
 import type { OwnedCompute } from "../../model/nova/host-move.ts";
-
-type Verdict = (resource: string, reason: string | null) => RowVerdict;
-
-export function verdictsOf(uuid: string | null, bm_node_id: number | null = null): Verdict {
-  return (resource, reason) => ({
-    ...{ resource, uuid, bm_node_id, differs: [], reason },
-    state: reason === null ? "validated" : "mismatched",
-  });
-}
 
 /** Expects one compute node per machine. @param faultOf returns its fault */
 export function* judgeComputes(
-  row: Verdict,
+  row: ReturnType<typeof verdictsOf>,
   computes: readonly OwnedCompute[],
   to: string,
   faultOf: (compute: OwnedCompute) => string | null,

@@ -19,7 +19,7 @@ import { readRunning } from "../systems/ironic-api/running.ts";
 import { checkPlace } from "./manage.ts";
 import { openAdapter } from "./manage-adapter.ts";
 import { changesBack, managedIn, openManaged } from "./manage-run.ts";
-import { bindsOf, recordOf, unseenNode } from "./steps/manage-acts.ts";
+import { portsBound, recordOf, unseenNode } from "./steps/manage-acts.ts";
 import { heldFor } from "./steps/manage-nova-marks.ts";
 
 interface UnmanageWords extends RestOptions, RollbackOptions {}
@@ -142,14 +142,13 @@ export function verifyManaged(
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
       for (const [id, { change, name, open }] of managed) {
         const server = recordOf(change);
-        const binds = bindsOf(change).map(({ port }) => port);
         const { node, record, ports } = await adapter.look(change);
         const row = verdictsOf(id);
         const again = change.back === true ? "rollback" : "node manage";
         const standing = nodeFault(id, node, server, { open, own: change.server, again });
         yield row("node", standing ?? (await adapter.fault(change)));
         yield row(`${adapter.record} ${name}`, recordFault(record, id));
-        for (const port of binds)
+        for (const port of portsBound(change))
           yield row(`port ${port}`, portFault(ports?.get(port)?.device_id, server));
       }
     };

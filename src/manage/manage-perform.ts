@@ -52,12 +52,7 @@ export async function takeBack(
   session: RunSession,
   pace: Pace,
   ended: (id: string) => boolean = () => false,
-): Promise<{
-  readonly gone: ReadonlyMap<string, null>;
-  readonly stays: ReadonlyMap<string, string>;
-  readonly inUse: ReadonlySet<string>;
-  readonly broke: MigrationError | null;
-}> {
+) {
   const part = adapter.back(pace.together, true);
   // The server of a completed machine may be in use.
   const changes = changesBack((id, { open }) => (open ? wants(id) : ended(id)));
@@ -99,10 +94,6 @@ export interface Managed {
   readonly broke: MigrationError | null;
 }
 
-export interface Performed extends Managed {
-  readonly last: ReadonlyMap<string, ManagePosition>;
-}
-
 interface Acting {
   readonly session: RunSession;
   readonly sink: Pick<Sink, "during">;
@@ -113,7 +104,7 @@ export async function perform(
   { adapter, changes, cards }: Omit<Looked, "place">,
   { inFlight: most }: Pick<ManageWords, "inFlight">,
   { session, sink, notify }: Acting,
-): Promise<Performed> {
+) {
   const rows = new Map<string, ManagedOne>();
   // The error of each machine that failed during its steps.
   const broken = new Map<string, string>();

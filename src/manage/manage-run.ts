@@ -9,33 +9,22 @@ import { nextCommand } from "../run/next.ts";
 import { actsOf, isHanded, type ManageChange } from "./steps/manage-acts.ts";
 
 /** Machines that the run started to manage and has not rolled back, by uuid. */
-export function managedIn(entries: Entries): ReadonlyMap<
-  string,
-  {
-    readonly change: ManageChange;
-    readonly name: string;
-    readonly open: boolean;
-    /** Its server may be in use, its mark is still set, and no rollback was started. */
-    readonly handedOut: boolean;
-  }
-> {
-  const begun = begunIn(entries, MANAGE);
+export function managedIn(entries: Entries) {
   return new Map(
-    [...begun].map(([id, one]) => {
-      const known = changeBack(id, one);
-      const handedOut = isHanded(known.change) && one.back !== true;
-      return [id, { ...known, open: one.open, handedOut }];
+    [...begunIn(entries, MANAGE)].map(([id, begun]) => {
+      const known = changeBack(id, begun);
+      /** Its server may be in use, its mark is still set, and no rollback was started. */
+      const handedOut = isHanded(known.change) && begun.back !== true;
+      return [id, { ...known, open: begun.open, handedOut }] as const;
     }),
   );
 }
 
-export function changeBack(
-  id: string,
-  begun: Begun,
-): { readonly change: ManageChange; readonly name: string } {
+export function changeBack(id: string, begun: Begun) {
   const { server, name, acts } = actsOf(id, begun);
   const back = begun.back === true && { back: true as const };
-  return { change: { id, server, acts, asked: null, open: begun.open, ...back }, name };
+  const change: ManageChange = { id, server, acts, asked: null, open: begun.open, ...back };
+  return { change, name };
 }
 
 /** The changes of a rollback, one batch. @param wants whether to roll back a started machine */

@@ -1,30 +1,39 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../engine/part.ts";
 import { MigrationError } from "../lib/error.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { listed, NAMED } from "../lib/text.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { customClass } from "../migrate/flavors/rules/flavors.ts";
 import { kept, type ManagePlace } from "../migrate/open/services.ts";
-import type { SeenServer, ServerImage, ServerWishes } from "../model/ironic/manage.ts";
+import type { ManageAsked, SeenServer, ServerImage, ServerWishes } from "../model/ironic/manage.ts";
 import type { Service } from "../model/ironic/service.ts";
 import type { Keep } from "../run/databases.ts";
 import { failpoint } from "../run/failpoint.ts";
 import { waitingFor } from "../run/wait-message.ts";
 import { createAllocations } from "../systems/ironic-api/allocation.ts";
 import { readBehind } from "../systems/ironic-api/conductors.ts";
-import { createFakeHardware } from "../systems/ironic-api/fake-hardware.ts";
+import { createFakeHardware, type FakeHardware } from "../systems/ironic-api/fake-hardware.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
 import { checkMinor } from "../systems/ironic-api/service.ts";
 import { type Offers, openOffers } from "../systems/nova-api/offers.ts";
 import type { NovaServer } from "../systems/nova-api/seen-servers.ts";
-import { type NovaServers, openServers } from "../systems/nova-api/servers.ts";
+import { type NovaServers, openServers, type ServerAsked } from "../systems/nova-api/servers.ts";
 import { firstAlone } from "../systems/openstack/first-alone.ts";
+import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
 import { networkOf, portsOf } from "./record-keeper.ts";
 import { MARK, whyNot } from "./rules/criteria.ts";
 import { imageFor, novaObjections } from "./rules/nova.ts";
-import { bindsOf, holdOf, type ManageChange, recordOf, serverRecord } from "./steps/manage-acts.ts";
-import type { NovaHands } from "./steps/manage-nova-hands.ts";
+import {
+  holdOf,
+  type ManageChange,
+  portsBound,
+  recordOf,
+  serverRecord,
+} from "./steps/manage-acts.ts";
 import { besideOf, NO_NODE } from "./steps/manage-positions.ts";
+
+export type NovaHands = Awaited<ReturnType<typeof novaHands>>;
 
 /**
  * Opens Nova and Placement in addition to Ironic and Neutron.
@@ -37,7 +46,7 @@ export async function novaHands(
   keep: Keep,
   wishes: ServerWishes,
   begun: readonly ManageChange[],
-): Promise<NovaHands> {
+) {
   const { service, cloud, limit } = place;
   checkMinor(service, "driver exchange");
   const servers = await waitingFor("logging in to Nova and reading its version", () =>
@@ -48,7 +57,7 @@ export async function novaHands(
   const offers = await waitingFor("logging in to Placement", () => openOffers(cloud, limit));
   kept(keep, offers.close);
   const hardware = createFakeHardware(service, failpoint);
-  let known: Promise<Behind> | undefined;
+  let known: Promise<Service> | undefined;
   const behind = () => {
     known ??= readBehind(service);
     // The next machine reads it again after a failure.
@@ -57,22 +66,35 @@ export async function novaHands(
     });
     return known;
   };
-  const opened: Opened = {
-    ...{ place, asked, servers, offers, hardware, behind },
-    network: networkOf(place),
-  };
+  /** Fails if Neutron is unknown. */
+  const network = networkOf(place);
+  const opened: Opened = { place, asked, servers, offers, hardware, behind, network };
+  const clock: Clock = { now: Date.now, sleep };
   return {
     keeper: createAllocations(service, MARK, failpoint),
-    ...{ hardware, servers, offers, network: opened.network },
-    portsOf: (seen) => serverPorts(asked, seen),
-    look: (change) => lookAt(opened, change),
-    objections: (seen, server, twice) => against(opened, seen, server, twice),
-    askedOf: ({ name, description, availability_zone: zone, metadata }, { id, before, ports }) => ({
-      ...{ name, description, zone, metadata, ports, node: id, flavor: asked.flavor },
-      image: imageFor({ node: before, asked }),
-    }),
-    ...{ alone: firstAlone(ALONE_MS), watch: asked.watch * 1000 },
-    clock: { now: Date.now, sleep },
+    ...{ hardware, servers, offers, network, clock },
+    portsOf: (seen: SeenServer) => serverPorts(asked, seen),
+    look: (change: ManageChange) => lookAt(opened, change),
+    objections: (seen: SeenServer, server: string, twice: ReadonlySet<string>) =>
+      against(opened, seen, server, twice),
+    askedOf(
+      { name, description, availability_zone: zone, metadata }: ManageAsked,
+      node: string,
+      before: JsonObject,
+      ports: readonly string[],
+    ): ServerAsked {
+      const image = imageFor({ node: before, asked });
+      return { name, description, zone, metadata, ports, node, flavor: asked.flavor, image };
+    },
+    /**
+     * Creates the first server alone: with two first builds at once, nova-compute's Ironic client
+     * fails one with "no API version was specified" (Nova 26).
+     *
+     * @source python-ironicclient 5: common/http.py, negotiate_version
+     */
+    alone: firstAlone(ALONE_MS),
+    /** Milliseconds to watch a machine afterwards. */
+    watch: asked.watch * 1000,
   };
 }
 
@@ -118,15 +140,15 @@ async function imageNamed(
  */
 const ALONE_MS = 20_000;
 
-/** Ironic's services without current load. */
-type Behind = Pick<Service, "conductors" | "interfaces">;
-
-interface Opened extends Pick<NovaHands, "network" | "hardware"> {
+interface Opened {
   readonly place: ManagePlace;
+  readonly hardware: FakeHardware;
+  readonly network: () => Promise<NetworkService>;
   readonly asked: ServerWishes;
   readonly servers: NovaServers;
   readonly offers: Offers;
-  readonly behind: () => Promise<Behind>;
+  /** Ironic's services, whose current load is not used. */
+  readonly behind: () => Promise<Service>;
 }
 
 function serverPorts(
@@ -153,8 +175,8 @@ async function lookAt(
       node_uuid: node?.instance_uuid === found.id ? id : null,
       state: /^(ACTIVE|SHUTOFF)$/.test(found.status) ? "active" : found.status,
     });
-  const bound = bindsOf(change).map(({ port }) => port);
-  return { node, record, ports: await portsOf(place, node, bound, asked.ports ?? []) };
+  const ports = await portsOf(place, node, portsBound(change), asked.ports ?? []);
+  return { node, record, ports };
 }
 
 async function serverOf(

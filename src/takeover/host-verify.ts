@@ -13,11 +13,11 @@ import { listVerdicts, type VerifiedRows } from "../run/verified.ts";
 import { hasLifted } from "./baremetal/legacy-journal.ts";
 import { leftHosts, ranSinceFenced } from "./baremetal/legacy-left.ts";
 import { type LegacyPlaces, legacyPlaces } from "./baremetal/legacy-place.ts";
-import { fencesOf } from "./host-owned.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
 import { type OpenTarget, openTarget } from "./open-target.ts";
 import { isFenced } from "./rules/move-hosts.ts";
+import { fencesOf } from "./steps/host-move.ts";
 import type { Compared } from "./target.ts";
 
 export interface HostVerifyWords extends LegacyPlaces {

@@ -138,6 +138,10 @@ export function bindsOf({ acts }: Pick<ManageChange, "acts">): readonly Bind[] {
 
 export type Bind = Extract<Act, { readonly step: "bind" | "changed" }>;
 
+export function portsBound(change: Pick<ManageChange, "acts">): readonly string[] {
+  return bindsOf(change).map(({ port }) => port);
+}
+
 export function holdOf({ acts }: Pick<ManageChange, "acts">) {
   return acts.findLast((act) => act.step === "hold");
 }

@@ -4,6 +4,7 @@ import { MANAGE, type SeenServer } from "../../model/ironic/manage.ts";
 import { type FakeHardware, infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
 import { unsure } from "../../systems/nova-api/seen-servers.ts";
+import type { NovaHands } from "../nova-hands.ts";
 import type { ManagePart } from "./manage.ts";
 import {
   bindsOf,
@@ -18,8 +19,6 @@ import {
   unseenNode,
 } from "./manage-acts.ts";
 import { SIZE, seenLast } from "./manage-nova.ts";
-import { objectionsBack } from "./manage-nova-against.ts";
-import type { NovaHands } from "./manage-nova-hands.ts";
 import { anothers, heldFor, isForeign, isInUse, keptIfInUse, marked } from "./manage-nova-marks.ts";
 import {
   portsAgainst,
@@ -33,6 +32,7 @@ import {
   byWord,
   keptWith,
   LEAVE,
+  objectionsBack,
   ownServer,
   serversGone,
   withheld,
@@ -187,7 +187,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
   }
   const isFake = now.driver === FAKE;
   const against =
-    (await objectionsBack(hands, now, { before, own, change: at })) ??
+    (await objectionsBack(at, now, own)) ??
     (own === null ? null : await portsAgainst(hands, at, own)) ??
     // The position may be minutes old.
     (own === null || isFake ? null : portsLeft(at, await hands.look(at), own));

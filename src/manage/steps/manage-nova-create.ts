@@ -2,9 +2,9 @@ import type { JsonObject } from "../../lib/json.ts";
 import { customClass } from "../../migrate/flavors/rules/flavors.ts";
 import { notFree } from "../../model/ironic/fake-hardware.ts";
 import { pause } from "../../systems/openstack/passing.ts";
-import { bindsOf, holdOf, isMade } from "./manage-acts.ts";
-import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
-import { heldFor } from "./manage-nova-marks.ts";
+import type { NovaHands } from "../nova-hands.ts";
+import { holdOf, isMade, portsBound } from "./manage-acts.ts";
+import { heldFor, type ServerMaking } from "./manage-nova-marks.ts";
 
 /** Reads of Placement: about 15 minutes, more than Nova's resource tracker needs. */
 export const MOST_LOOKS = 450;
@@ -30,9 +30,9 @@ export async function create(
   passed: (() => void) | null,
 ): Promise<string | null> {
   const { hands, id, server, asked } = at;
-  const ports = bindsOf(at).map(({ port }) => port);
+  const ports = portsBound(at);
   const may = async () => notFree(await hands.hardware.read(id));
-  const made = await hands.servers.create(hands.askedOf(asked, { id, before: at.before, ports }), {
+  const made = await hands.servers.create(hands.askedOf(asked, id, at.before, ports), {
     mark: server,
     isNew,
     may,
@@ -94,7 +94,7 @@ export function notAsBegun(at: BegunServer): string | null {
 /** Why the server would lack ports, or null, also before binding and after creation. */
 export function otherPorts(at: BegunServer): string | null {
   if (isMade(at) || !at.acts.some(({ step }) => step === "fake")) return null;
-  const bound = bindsOf(at).map(({ port }) => port);
+  const bound = portsBound(at);
   const missing = at.hands.portsOf(at.seen).filter((port) => !bound.includes(port));
   return missing.length === 0
     ? null
@@ -103,7 +103,7 @@ export function otherPorts(at: BegunServer): string | null {
 
 /** Flavor and image for the journal. The image may be the node's own. */
 export function madeWith({ hands, id, asked, before }: BegunServer) {
-  const { flavor, image } = hands.askedOf(asked, { id, before, ports: [] });
+  const { flavor, image } = hands.askedOf(asked, id, before, []);
   return { flavor, ...(image !== null && { image }) };
 }
 

@@ -9,6 +9,7 @@ import {
 } from "../../model/ironic/fake-hardware.ts";
 import { infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
 import { hasSecrets } from "../rules/nova.ts";
+import type { NovaHands } from "../nova-hands.ts";
 import {
   type Act,
   bindsOf,
@@ -27,8 +28,7 @@ import {
   otherPorts,
   statusFor,
 } from "./manage-nova-create.ts";
-import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
-import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
+import { anothers, heldFor, marked, type ServerMaking } from "./manage-nova-marks.ts";
 import { portRestored, portsFreed, wantsBinding } from "./manage-nova-ports.ts";
 
 export interface ServerStep {
@@ -107,14 +107,13 @@ async function changed(at: ServerMaking): Promise<string | null> {
 }
 
 async function bind(at: ServerMaking): Promise<string | null> {
-  const { hands, id, seen, begin } = at;
-  const ids = hands.portsOf(seen);
+  const ids = at.hands.portsOf(at.seen);
   const known = bindsOf(at);
   const missing = known.filter(({ port }) => !ids.includes(port)).map(({ port }) => port);
   if (missing.length > 0)
     return `it was started with port ${missing.join(", ")}: use the same ports, or roll it back`;
   const against = known.length > 0 ? await changed(at) : null;
-  return against ?? portsFreed(hands, { ids, node: id, known }, begin);
+  return against ?? portsFreed(at, ids, known);
 }
 
 /** If a run ended before this step, later changes of the machine must be kept. */

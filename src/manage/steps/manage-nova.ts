@@ -2,6 +2,7 @@ import { MigrationError, orMessage, orNull } from "../../lib/error.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
 import { MANAGE, type SeenServer } from "../../model/ironic/manage.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
+import type { NovaHands } from "../nova-hands.ts";
 import type { ManagePart } from "./manage.ts";
 import {
   type Act,
@@ -16,8 +17,7 @@ import {
   withServer,
 } from "./manage-acts.ts";
 import { notAsBegun } from "./manage-nova-create.ts";
-import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
-import { anothers, heldFor, isInUse, keptIfInUse, marked } from "./manage-nova-marks.ts";
+import { anothers, heldFor, isInUse, keptIfInUse, marked, type ServerMaking } from "./manage-nova-marks.ts";
 import { type ServerStep, THERE } from "./manage-nova-steps.ts";
 import { left, type ManagePosition, NO_NODE, NONE, stays } from "./manage-positions.ts";
 
@@ -40,12 +40,11 @@ export function novaPart(
     ...{ name: MANAGE, size: SIZE },
     inspect: (changes) => inFlight(changes, most, (change) => whereIs(hands, change, twice)),
     async perform(change, position, begin) {
-      const { id, server, asked } = change;
+      const { id, asked } = change;
       const { seen } = position;
       if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
-      const { acts, begin: add } = recording(change.acts, begin);
       const at: ServerMaking = {
-        ...{ hands, id, server, asked, acts, seen, twice, begin: add },
+        ...{ ...change, ...recording(change.acts, begin), hands, asked, seen, twice },
         before: holdOf(change)?.node ?? {},
       };
       const isBegun = marked(change, seen) || isOurs(change, seen);
@@ -57,12 +56,12 @@ export function novaPart(
         return stays(seen, held === null ? BACK : `${BACK}; ${held}`);
       }
       if (over !== null && !isBegun) return stays(seen, `not begun: ${over}`);
-      const first = isBegun ? firstOf(acts, onFake) : 0;
+      const first = isBegun ? firstOf(at.acts, onFake) : 0;
       for (const step of position.inService === true ? [] : THERE.slice(first)) {
         const why = await madeOrHeld(at, step);
         if (why === null) continue;
         over ??= at.over ?? null;
-        return stays(await seenLast(hands, { ...change, acts }, seen), why);
+        return stays(await seenLast(hands, at, seen), why);
       }
       const why = await unmarked(at);
       const made = withServer(at, seen.node);

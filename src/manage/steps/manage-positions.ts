@@ -11,7 +11,14 @@ import {
   type Objection,
   objections,
 } from "../rules/criteria.ts";
-import { bindsOf, holdOf, type ManageChange, unseen, unseenNode } from "./manage-acts.ts";
+import {
+  bindsOf,
+  holdOf,
+  type ManageChange,
+  portsBound,
+  unseen,
+  unseenNode,
+} from "./manage-acts.ts";
 
 export interface ManagePosition extends Position {
   readonly seen: SeenServer;
@@ -82,11 +89,7 @@ export function left(seen: SeenServer, against: readonly Objection[]): ManagePos
 export async function backOf(keeper: RecordKeeper, change: ManageChange): Promise<ManagePosition> {
   const { id, server } = change;
   const binds = bindsOf(change);
-  const seen = await keeper.look(
-    id,
-    server,
-    binds.map(({ port }) => port),
-  );
+  const seen = await keeper.look(id, server, portsBound(change));
   const { node, record } = seen;
   if (node === null) return stays(seen, unseenNode(id), "gone");
   const held = holdOf(change);

@@ -52,7 +52,10 @@ export function managePart(
       return changes.map((change, at) => forwardOf(change, seen[at] ?? NOTHING, twice));
     },
     perform(change, position, begin) {
-      const making = { keeper, change, position, begin };
+      const { node } = position.seen;
+      const { id, asked } = change;
+      if (node === null || asked === null) throw new Error(`${id} is not there to be managed`);
+      const making = { keeper, change, asked, position, node, begin };
       return isSingleCall(change, position.seen)
         ? recordAlone(making, cards === null)
         : recordMarked(making, twice);
@@ -65,7 +68,9 @@ const NOTHING: SeenServer = { node: null, record: null, ports: null };
 interface Making {
   readonly keeper: RecordKeeper;
   readonly change: ManageChange;
+  readonly asked: ManageAsked;
   readonly position: ManagePosition;
+  readonly node: RunningNode;
   readonly begin: Parameters<ManagePart["perform"]>[2];
 }
 
@@ -75,13 +80,11 @@ function refusedBy(seen: SeenServer, { why, taken, denied = false }: NotWritten)
 
 /** @param single reads the node again at once; several nodes are read together by the caller */
 async function recordAlone(
-  { keeper, change, position, begin }: Making,
+  { keeper, change, asked, position, node, begin }: Making,
   single: boolean,
 ): Promise<ManagePosition> {
-  const { id, server, asked } = change;
+  const { id, server } = change;
   const { seen } = position;
-  const { node } = seen;
-  if (node === null || asked === null) throw new Error(`${id} is not there to be managed`);
   await begin(holding(change, asked, node));
   await begin({ step: "record" });
   const made = await keeper.record(recordAsked(change, asked, node), true);
@@ -100,34 +103,33 @@ async function recordAlone(
 }
 
 async function recordMarked(
-  { keeper, change, position, begin }: Making,
+  { keeper, change, asked, position, node: before, begin }: Making,
   twice: ReadonlySet<string>,
 ): Promise<ManagePosition> {
-  const { id, server, asked } = change;
+  const { id, server } = change;
   const { seen } = position;
-  if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
   const known = holdOf(change);
   // After the record was requested, the traits are those of the record.
   const emptied = change.acts.some(({ step }) => step === "record");
   const as = (node: RunningNode) =>
     known !== undefined && emptied ? known : holding(change, asked, node);
-  let held = as(seen.node);
-  if (seen.node.maintenance_reason === reasonOf(server)) {
+  let held = as(before);
+  if (before.maintenance_reason === reasonOf(server)) {
     await begin(held);
     const why = await keeper.endMaintenance(id, server);
     if (why !== null) return stays(seen, why);
   }
-  if (seen.node.instance_uuid !== server) {
+  if (before.instance_uuid !== server) {
     await begin(held);
     const marked = await keeper.hold(id, server);
     if ("why" in marked) return refusedBy(seen, marked);
     held = as(marked.now);
     await begin(held);
     // Compares with the state before the hold.
-    const now: RunningNode = { ...marked.now, nics: seen.node.nics };
+    const now: RunningNode = { ...marked.now, nics: before.nics };
     const against = [
       ...objections(now, besideOf({ ...seen, node: now }, twice, asked.ports), server),
-      ...changedSince(seen.node, now),
+      ...changedSince(before, now),
     ];
     if (against.length > 0) return left(seen, against);
     const to = { device_id: server, device_owner: OWNER };

@@ -36,10 +36,23 @@ export function causeWith(error: unknown, code: RefusalCode): MigrationError | n
 /** Null if the work fails with one of these codes, or with any code if none is given. */
 export function orNull<T>(work: Promise<T>, ...codes: readonly RefusalCode[]): Promise<T | null> {
   return work.catch((error: unknown) => {
-    if (!(error instanceof MigrationError)) throw error;
-    if (codes.length > 0 && !codes.includes(error.code)) throw error;
+    expected(error, codes);
     return null;
   });
+}
+
+/** The same with the message of the error. */
+export function orMessage<T>(
+  work: Promise<T>,
+  ...codes: readonly RefusalCode[]
+): Promise<T | string> {
+  return work.catch((error: unknown) => expected(error, codes).message);
+}
+
+function expected(error: unknown, codes: readonly RefusalCode[]): MigrationError {
+  if (!(error instanceof MigrationError)) throw error;
+  if (codes.length > 0 && !codes.includes(error.code)) throw error;
+  return error;
 }
 
 /** System error name (`ENOSPC`). Null for any other error. */

@@ -59,11 +59,6 @@ export function listAdoptable(
   });
 }
 
-interface Source {
-  readonly asked: Promise<Beside>;
-  readonly listing: AsyncIterable<readonly RunningNode[]>;
-}
-
 /** Neutron's ports for the VIFs. Neutron is not called without VIFs. */
 export async function besideCards(
   cards: Promise<KnownNics>,
@@ -74,11 +69,7 @@ export async function besideCards(
   return { ports: neutron === null ? null : await neutron.ports(vifs), twice };
 }
 
-async function sourceOf(
-  words: AdoptableWords,
-  keep: Keep,
-  say: (text: string) => void,
-): Promise<Source> {
+async function sourceOf(words: AdoptableWords, keep: Keep, say: (text: string) => void) {
   if (words.ironicDb !== undefined) return rowsOf(words, words.ironicDb, keep, say);
   keepYoungSmall();
   const { service, network } = await openManagePlace(words, keep, say);
@@ -93,7 +84,7 @@ async function rowsOf(
   ironicDb: string,
   keep: Keep,
   say: (text: string) => void,
-): Promise<Source> {
+) {
   const { cloud, limit } = cloudAsked(words, say);
   const { network } = besideIronic(cloud, limit, keep);
   const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));

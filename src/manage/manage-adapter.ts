@@ -14,7 +14,7 @@ import { managedIn } from "./manage-run.ts";
 import { novaHands } from "./nova-hands.ts";
 import { allocationKeeper } from "./record-keeper.ts";
 import { type ManagePart, managePart, unmanagePart } from "./steps/manage.ts";
-import { bindsOf, isMade, type ManageChange, recordOf } from "./steps/manage-acts.ts";
+import { isMade, type ManageChange, portsBound, recordOf } from "./steps/manage-acts.ts";
 import { novaPart } from "./steps/manage-nova.ts";
 import { novaBackPart } from "./steps/manage-nova-back.ts";
 import { unlike } from "./steps/manage-positions.ts";
@@ -70,12 +70,7 @@ export function allocationAdapter(keeper: RecordKeeper): Adapter {
     back: (most) => unmanagePart(keeper, most),
     fault: () => Promise.resolve(null),
     zones: () => Promise.resolve(null),
-    look: (change) =>
-      keeper.look(
-        change.id,
-        recordOf(change),
-        bindsOf(change).map(({ port }) => port),
-      ),
+    look: (change) => keeper.look(change.id, recordOf(change), portsBound(change)),
   };
 }
 
@@ -112,7 +107,7 @@ export async function openAdapter(
     comparesLater: () => false,
     unlike: () => Promise.resolve(new Map()),
     back: (most, unasked) => novaBackPart(hands, most, unasked),
-    ...{ look: hands.look, zones: hands.zones },
+    ...{ look: hands.look, zones: hands.servers.zones },
     async fault({ id }) {
       const { driver } = await hands.hardware.read(id);
       return driver === FAKE ? "its driver is fake-hardware: nothing reaches the machine" : null;

@@ -1,12 +1,10 @@
-import type { Begun } from "../engine/begun.ts";
 import { windowBack } from "../engine/window.ts";
 import { ONE_BY_ONE } from "../engine/window-part.ts";
 import { MigrationError } from "../lib/error.ts";
-import { once } from "../lib/streams.ts";
 import { counted, listed, NAMED } from "../lib/text.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { type ManagePlace, openManagePlace } from "../migrate/open/services.ts";
-import type { RowVerdict } from "../model/artefact.ts";
+import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
 import { MANAGE, type SeenServer } from "../model/ironic/manage.ts";
 import type { Entries } from "../model/journal.ts";
 import type { RestOptions } from "../run/cloud.ts";
@@ -14,13 +12,14 @@ import { closing } from "../run/databases.ts";
 import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/rollback.ts";
 import { withSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
+import { listVerdicts, type VerifiedRows } from "../run/verified.ts";
 import { reasonOf } from "../systems/ironic-api/allocation.ts";
 import { inFlight } from "../systems/ironic-api/pool.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
 import { checkPlace } from "./manage.ts";
-import { type Adapter, openAdapter } from "./manage-adapter.ts";
-import { changeBack, managedIn, openManaged } from "./manage-run.ts";
-import { bindsOf, type ManageChange, recordOf, unseenNode } from "./steps/manage-acts.ts";
+import { openAdapter } from "./manage-adapter.ts";
+import { changesBack, managedIn, openManaged } from "./manage-run.ts";
+import { portsBound, recordOf, unseenNode } from "./steps/manage-acts.ts";
 import { heldFor } from "./steps/manage-nova-marks.ts";
 
 interface UnmanageWords extends RestOptions, RollbackOptions {}
@@ -53,14 +52,19 @@ export function managedBack(words: UnmanageWords): Rollback {
         adapter: await openAdapter(place, keep, found.entries, null),
       };
     },
-    question: ({ adapter, wanted, address }) => question(adapter, wanted.size, address),
+    question({ adapter: { name }, wanted, address }) {
+      const machines = counted(wanted.size, "machine");
+      return name === "nova"
+        ? `Delete the Nova servers of ${machines} at ${address}? The machines keep running. Nova unbinds each port while it deletes the server. With network_interface neutron, the machine has no network during that time.`
+        : `Delete the allocations of ${machines} at ${address}? The machines stay active and keep their power state.`;
+    },
     back: ({ run, wanted, address, adapter }, leave) =>
       withSession(
         run,
         async (session) => {
           await session.begin(MANAGE, { ...adapter.target, address });
           let [done, left] = [0, 0];
-          const changes = (ours: ReadonlyMap<string, Begun>) => once(changesOf(ours, wanted));
+          const changes = changesBack((id) => wanted.has(id));
           const pace = { ...ONE_BY_ONE, together: most, inFlight: most };
           const leg = { part: adapter.back(most), command: "rollback", changes, pace };
           const end = await windowBack(leg, session, ({ change, position }) => {
@@ -87,23 +91,6 @@ export function managedBack(words: UnmanageWords): Rollback {
       }
     },
   }));
-}
-
-function question({ name }: Adapter, machines: number, address: string): string {
-  return name === "nova"
-    ? `Delete the Nova servers of ${several(machines)} at ${address}? The machines keep running. Nova unbinds each port while it deletes the server. With network_interface neutron, the machine has no network during that time.`
-    : `Delete the allocations of ${several(machines)} at ${address}? The machines stay active and keep their power state.`;
-}
-
-function several(machines: number): string {
-  return counted(machines, "machine");
-}
-
-function changesOf(
-  ours: ReadonlyMap<string, Begun>,
-  wanted: ReadonlySet<string>,
-): readonly ManageChange[] {
-  return [...ours].flatMap(([id, begun]) => (wanted.has(id) ? [changeBack(id, begun).change] : []));
 }
 
 /**
@@ -141,50 +128,31 @@ async function wantedOf(
   return new Set(meant.flat());
 }
 
-interface ManagedVerified {
-  readonly validated: number;
-  readonly wrong: number;
-}
-
 /** @throws MigrationError N2I-E326 if the run managed no machine */
 export function verifyManaged(
   words: RestOptions & { readonly run: string; readonly allRows?: boolean },
   sink: Sink,
-): Promise<ManagedVerified> {
+): Promise<VerifiedRows> {
   return closing(async (keep) => {
     const { entries, managed } = await openManaged(words.run);
     if (managed.size === 0) throw new MigrationError("N2I-E326", `${words.run} managed no machine`);
     const place = await openManagePlace(words, keep, sink.say);
     checkPlace(entries, place.service.identity.address);
     const adapter = await openAdapter(place, keep, entries, null);
-    const counts = { validated: 0, wrong: 0 };
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
       for (const [id, { change, name, open }] of managed) {
         const server = recordOf(change);
-        const binds = bindsOf(change).map(({ port }) => port);
         const { node, record, ports } = await adapter.look(change);
-        const row = (resource: string, reason: string | null): RowVerdict => {
-          counts[reason === null ? "validated" : "wrong"] += 1;
-          return {
-            ...{ resource, uuid: id, bm_node_id: null, differs: [], reason },
-            state: reason === null ? "validated" : "mismatched",
-          };
-        };
+        const row = verdictsOf(id);
         const again = change.back === true ? "rollback" : "node manage";
         const standing = nodeFault(id, node, server, { open, own: change.server, again });
-        const rows = [
-          row("node", standing ?? (await adapter.fault(change))),
-          row(`${adapter.record} ${name}`, recordFault(record, id)),
-          ...binds.map((port) =>
-            row(`port ${port}`, portFault(ports?.get(port)?.device_id, server)),
-          ),
-        ];
-        for (const one of rows) if (one.state !== "validated" || words.allRows === true) yield one;
+        yield row("node", standing ?? (await adapter.fault(change)));
+        yield row(`${adapter.record} ${name}`, recordFault(record, id));
+        for (const port of portsBound(change))
+          yield row(`port ${port}`, portFault(ports?.get(port)?.device_id, server));
       }
     };
-    const summary = () => `${counted(counts.validated, "row")} validated`;
-    await sink.list("verdicts", verdicts(), { title: "verify", machines: managed.size, summary });
-    return counts;
+    return listVerdicts(verdicts(), managed.size, sink, words.allRows);
   });
 }
 

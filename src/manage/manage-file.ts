@@ -101,14 +101,9 @@ function machineOf(
   };
 }
 
-interface CsvRow {
-  readonly line: number;
-  readonly cells: readonly string[];
-}
-
 /** CSV rows without empty lines. @source RFC 4180 */
-function csvRows(text: string, faults: string[]): readonly CsvRow[] {
-  const rows: CsvRow[] = [];
+function csvRows(text: string, faults: string[]) {
+  const rows: { readonly line: number; readonly cells: readonly string[] }[] = [];
   let [line, began] = [1, 1];
   let cells: string[] = [];
   const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/gy;

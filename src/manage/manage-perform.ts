@@ -8,11 +8,11 @@ import type { ManagePlace } from "../migrate/open/services.ts";
 import type { KnownNics } from "../model/ironic/adoptable.ts";
 import type { ManagedOne } from "../model/ironic/manage.ts";
 import type { RunSession } from "../run/session.ts";
-import type { Sink } from "../run/sink.ts";
+import { type Sink, silently } from "../run/sink.ts";
 import type { Adapter, Recorded } from "./manage-adapter.ts";
 import type { ManageWords } from "./manage-asked.ts";
 import { type Notify, named, refused, tellEnds, telling } from "./manage-events.ts";
-import { changeBack, managedIn } from "./manage-run.ts";
+import { changesBack, managedIn } from "./manage-run.ts";
 import type { ManageChange } from "./steps/manage-acts.ts";
 import type { ManagePosition } from "./steps/manage-positions.ts";
 
@@ -27,29 +27,16 @@ export async function manageOne(
   change: ManageChange,
   session: RunSession,
   notify: Notify,
-): Promise<OneManaged> {
-  const during: Sink["during"] = (_title, _machines, work) =>
-    work(
-      () => undefined,
-      () => undefined,
-    );
-  const acting = { session, sink: { during }, notify };
+) {
+  const acting = { session, sink: { during: silently }, notify };
   const { rows, broke, last, stays } = await perform(
     { adapter, changes: [change], cards: null },
     { inFlight: 1 },
     acting,
   );
-  const about = { broke, last: last.get(change.id) ?? null };
-  if (broke === null) return { ...about, row: rows[0], stays: stays.size > 0 };
-  const back = await takeBack(adapter, (id) => id === change.id, session, ONE_BY_ONE);
-  return { ...about, row: rows[0], stays: back.stays.size > 0 };
-}
-
-interface OneManaged {
-  readonly row: ManagedOne | undefined;
-  readonly last: ManagePosition | null;
-  readonly broke: MigrationError | null;
-  readonly stays: boolean;
+  const isIt = (id: string): boolean => id === change.id;
+  const left = broke === null ? stays : (await takeBack(adapter, isIt, session, ONE_BY_ONE)).stays;
+  return { broke, last: last.get(change.id) ?? null, row: rows[0], stays: left.size > 0 };
 }
 
 /**
@@ -65,20 +52,10 @@ export async function takeBack(
   session: RunSession,
   pace: Pace,
   ended: (id: string) => boolean = () => false,
-): Promise<{
-  readonly gone: ReadonlyMap<string, null>;
-  readonly stays: ReadonlyMap<string, string>;
-  readonly inUse: ReadonlySet<string>;
-  readonly broke: MigrationError | null;
-}> {
+) {
   const part = adapter.back(pace.together, true);
-  const changes = (ours: ReadonlyMap<string, Parameters<typeof changeBack>[1]>) =>
-    once(
-      [...ours].flatMap(([id, begun]) =>
-        // The server of a completed machine may be in use.
-        (begun.open ? wants(id) : ended(id)) ? [changeBack(id, begun).change] : [],
-      ),
-    );
+  // The server of a completed machine may be in use.
+  const changes = changesBack((id, { open }) => (open ? wants(id) : ended(id)));
   const gone = new Map<string, null>();
   const stays = new Map<string, string>();
   const inUse = new Set<string>();
@@ -117,10 +94,6 @@ export interface Managed {
   readonly broke: MigrationError | null;
 }
 
-export interface Performed extends Managed {
-  readonly last: ReadonlyMap<string, ManagePosition>;
-}
-
 interface Acting {
   readonly session: RunSession;
   readonly sink: Pick<Sink, "during">;
@@ -131,7 +104,7 @@ export async function perform(
   { adapter, changes, cards }: Omit<Looked, "place">,
   { inFlight: most }: Pick<ManageWords, "inFlight">,
   { session, sink, notify }: Acting,
-): Promise<Performed> {
+) {
   const rows = new Map<string, ManagedOne>();
   // The error of each machine that failed during its steps.
   const broken = new Map<string, string>();
@@ -206,21 +179,14 @@ export async function perform(
 }
 
 /** Machines that were changed while their records were created. */
-async function unlikeOf(
-  adapter: Adapter,
-  made: readonly Recorded[],
-  most: number,
-): Promise<{
-  readonly unlike: ReadonlyMap<string, readonly string[]>;
-  readonly unasked: MigrationError | null;
-}> {
-  const none = { unlike: new Map<string, readonly string[]>(), unasked: null };
-  if (made.length === 0) return none;
+async function unlikeOf(adapter: Adapter, made: readonly Recorded[], most: number) {
+  const none = new Map<string, readonly string[]>();
+  if (made.length === 0) return { unlike: none, unasked: null };
   try {
-    return { ...none, unlike: await adapter.unlike(made, most) };
+    return { unlike: await adapter.unlike(made, most), unasked: null };
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
-    return { ...none, unasked: cause };
+    return { unlike: none, unasked: cause };
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Begun, begunIn } from "../engine/begun.ts";
+import { once } from "../lib/streams.ts";
 import { counted } from "../lib/text.ts";
 import { MANAGE } from "../model/ironic/manage.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
@@ -8,33 +9,30 @@ import { nextCommand } from "../run/next.ts";
 import { actsOf, isHanded, type ManageChange } from "./steps/manage-acts.ts";
 
 /** Machines that the run started to manage and has not rolled back, by uuid. */
-export function managedIn(entries: Entries): ReadonlyMap<
-  string,
-  {
-    readonly change: ManageChange;
-    readonly name: string;
-    readonly open: boolean;
-    /** Its server may be in use, its mark is still set, and no rollback was started. */
-    readonly handedOut: boolean;
-  }
-> {
-  const begun = begunIn(entries, MANAGE);
+export function managedIn(entries: Entries) {
   return new Map(
-    [...begun].map(([id, one]) => {
-      const known = changeBack(id, one);
-      const handedOut = isHanded(known.change) && one.back !== true;
-      return [id, { ...known, open: one.open, handedOut }];
+    [...begunIn(entries, MANAGE)].map(([id, begun]) => {
+      const known = changeBack(id, begun);
+      /** Its server may be in use, its mark is still set, and no rollback was started. */
+      const handedOut = isHanded(known.change) && begun.back !== true;
+      return [id, { ...known, open: begun.open, handedOut }] as const;
     }),
   );
 }
 
-export function changeBack(
-  id: string,
-  begun: Begun,
-): { readonly change: ManageChange; readonly name: string } {
+export function changeBack(id: string, begun: Begun) {
   const { server, name, acts } = actsOf(id, begun);
   const back = begun.back === true && { back: true as const };
-  return { change: { id, server, acts, asked: null, open: begun.open, ...back }, name };
+  const change: ManageChange = { id, server, acts, asked: null, open: begun.open, ...back };
+  return { change, name };
+}
+
+/** The changes of a rollback, one batch. @param wants whether to roll back a started machine */
+export function changesBack(wants: (id: string, begun: Begun) => boolean) {
+  return (ours: ReadonlyMap<string, Begun>) =>
+    once(
+      [...ours].flatMap(([id, begun]) => (wants(id, begun) ? [changeBack(id, begun).change] : [])),
+    );
 }
 
 /** @throws MigrationError N2I-E110 to N2I-E113 */
@@ -49,7 +47,8 @@ export async function managedState(path: string) {
   const all = [...managed.values()];
   const open = all.filter((one) => one.open).length;
   const opened = all.filter((one) => one.open && !one.handedOut).map(({ change: { id } }) => id);
-  const began = new Set(begunIds(entries)).size;
+  const starts = entries.filter(({ do: act }) => act === "start");
+  const began = begunIn(starts, MANAGE).size;
   const given = { run: run.path };
   const target = targetOf(entries, MANAGE);
   return {
@@ -73,12 +72,4 @@ function nextOf(given: { readonly run: string }, open: readonly string[], all: n
   if (open.length === 0 || (open.length > NAMED && open.length < all))
     return nextCommand("verify", given);
   return nextCommand("rollback", given, open.length === all ? { all: true } : { node: open });
-}
-
-function begunIds(entries: Entries): readonly string[] {
-  const parts = begunIn(
-    entries.filter(({ do: act }) => act === "start"),
-    MANAGE,
-  );
-  return [...parts.keys()];
 }

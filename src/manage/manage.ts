@@ -13,14 +13,7 @@ import { readNics } from "../systems/ironic-api/running.ts";
 import { openAdapter } from "./manage-adapter.ts";
 import { changesOf, checkAsked, type ManageWords } from "./manage-asked.ts";
 import type { Notify } from "./manage-events.ts";
-import {
-  type Looked,
-  type Managed,
-  type Performed,
-  perform,
-  recordIn,
-  rowOf,
-} from "./manage-perform.ts";
+import { type Looked, type Managed, perform, recordIn, rowOf } from "./manage-perform.ts";
 import type { ManageChange } from "./steps/manage-acts.ts";
 
 /**
@@ -81,7 +74,7 @@ async function looked(
   return { place, adapter, changes, cards };
 }
 
-function withUnreached(changes: readonly ManageChange[], done: Performed): Managed {
+function withUnreached(changes: readonly ManageChange[], done: Managed): Managed {
   const reached = new Map(done.rows.map((row) => [row.node, row]));
   const why = done.broke === null ? "the command was stopped before" : "the run failed before";
   const rows = changes.map(

@@ -1,29 +1,39 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Clock } from "../engine/part.ts";
 import { MigrationError } from "../lib/error.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { listed, NAMED } from "../lib/text.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { customClass } from "../migrate/flavors/rules/flavors.ts";
 import { kept, type ManagePlace } from "../migrate/open/services.ts";
-import type { SeenServer, ServerImage, ServerWishes } from "../model/ironic/manage.ts";
+import type { ManageAsked, SeenServer, ServerImage, ServerWishes } from "../model/ironic/manage.ts";
 import type { Service } from "../model/ironic/service.ts";
 import type { Keep } from "../run/databases.ts";
 import { failpoint } from "../run/failpoint.ts";
 import { waitingFor } from "../run/wait-message.ts";
 import { createAllocations } from "../systems/ironic-api/allocation.ts";
 import { readBehind } from "../systems/ironic-api/conductors.ts";
-import { createFakeHardware } from "../systems/ironic-api/fake-hardware.ts";
+import { createFakeHardware, type FakeHardware } from "../systems/ironic-api/fake-hardware.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
 import { checkMinor } from "../systems/ironic-api/service.ts";
 import { type Offers, openOffers } from "../systems/nova-api/offers.ts";
 import type { NovaServer } from "../systems/nova-api/seen-servers.ts";
-import { type NovaServers, openServers } from "../systems/nova-api/servers.ts";
+import { type NovaServers, openServers, type ServerAsked } from "../systems/nova-api/servers.ts";
 import { firstAlone } from "../systems/openstack/first-alone.ts";
-import { networkOf } from "./record-keeper.ts";
-import { MARK, objections } from "./rules/criteria.ts";
+import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
+import { networkOf, portsOf } from "./record-keeper.ts";
+import { MARK, whyNot } from "./rules/criteria.ts";
 import { imageFor, novaObjections } from "./rules/nova.ts";
-import { bindsOf, holdOf, type ManageChange, recordOf } from "./steps/manage-acts.ts";
-import type { NovaHands } from "./steps/manage-nova-hands.ts";
+import {
+  holdOf,
+  type ManageChange,
+  portsBound,
+  recordOf,
+  serverRecord,
+} from "./steps/manage-acts.ts";
+import { besideOf, NO_NODE } from "./steps/manage-positions.ts";
+
+export type NovaHands = Awaited<ReturnType<typeof novaHands>>;
 
 /**
  * Opens Nova and Placement in addition to Ironic and Neutron.
@@ -36,7 +46,7 @@ export async function novaHands(
   keep: Keep,
   wishes: ServerWishes,
   begun: readonly ManageChange[],
-): Promise<NovaHands & Pick<NovaServers, "zones">> {
+) {
   const { service, cloud, limit } = place;
   checkMinor(service, "driver exchange");
   const servers = await waitingFor("logging in to Nova and reading its version", () =>
@@ -47,34 +57,44 @@ export async function novaHands(
   const offers = await waitingFor("logging in to Placement", () => openOffers(cloud, limit));
   kept(keep, offers.close);
   const hardware = createFakeHardware(service, failpoint);
-  let known: Promise<Behind> | undefined;
+  let known: Promise<Service> | undefined;
   const behind = () => {
-    const asked =
-      known ??
-      readBehind(service).then(({ conductors, interfaces }) => ({ conductors, interfaces }));
-    known = asked;
+    known ??= readBehind(service);
     // The next machine reads it again after a failure.
-    asked.catch(() => {
+    known.catch(() => {
       known = undefined;
     });
-    return asked;
+    return known;
   };
-  const opened: Opened = {
-    ...{ place, asked, servers, offers, hardware, behind },
-    network: networkOf(place),
-  };
+  /** Fails if Neutron is unknown. */
+  const network = networkOf(place);
+  const opened: Opened = { place, asked, servers, offers, hardware, behind, network };
+  const clock: Clock = { now: Date.now, sleep };
   return {
     keeper: createAllocations(service, MARK, failpoint),
-    ...{ hardware, servers, offers, network: opened.network, zones: servers.zones },
-    portsOf: (seen) => portsOf(asked, seen),
-    look: (change) => lookAt(opened, change),
-    objections: (seen, server, twice) => against(opened, seen, server, twice),
-    askedOf: ({ name, description, availability_zone: zone, metadata }, { id, before, ports }) => ({
-      ...{ name, description, zone, metadata, ports, node: id, flavor: asked.flavor },
-      image: imageFor({ node: before, asked }),
-    }),
-    ...{ alone: firstAlone(ALONE_MS), watch: asked.watch * 1000 },
-    clock: { now: Date.now, sleep },
+    ...{ hardware, servers, offers, network, clock },
+    portsOf: (seen: SeenServer) => serverPorts(asked, seen),
+    look: (change: ManageChange) => lookAt(opened, change),
+    objections: (seen: SeenServer, server: string, twice: ReadonlySet<string>) =>
+      against(opened, seen, server, twice),
+    askedOf(
+      { name, description, availability_zone: zone, metadata }: ManageAsked,
+      node: string,
+      before: JsonObject,
+      ports: readonly string[],
+    ): ServerAsked {
+      const image = imageFor({ node: before, asked });
+      return { name, description, zone, metadata, ports, node, flavor: asked.flavor, image };
+    },
+    /**
+     * Creates the first server alone: with two first builds at once, nova-compute's Ironic client
+     * fails one with "no API version was specified" (Nova 26).
+     *
+     * @source python-ironicclient 5: common/http.py, negotiate_version
+     */
+    alone: firstAlone(ALONE_MS),
+    /** Milliseconds to watch a machine afterwards. */
+    watch: asked.watch * 1000,
   };
 }
 
@@ -120,43 +140,43 @@ async function imageNamed(
  */
 const ALONE_MS = 20_000;
 
-/** Ironic's services without current load. */
-type Behind = Pick<Service, "conductors" | "interfaces">;
-
-interface Opened extends Pick<NovaHands, "network" | "hardware"> {
+interface Opened {
   readonly place: ManagePlace;
+  readonly hardware: FakeHardware;
+  readonly network: () => Promise<NetworkService>;
   readonly asked: ServerWishes;
   readonly servers: NovaServers;
   readonly offers: Offers;
-  readonly behind: () => Promise<Behind>;
+  /** Ironic's services, whose current load is not used. */
+  readonly behind: () => Promise<Service>;
 }
 
-function portsOf({ ports: given }: ServerWishes, { node, ports }: SeenServer): readonly string[] {
+function serverPorts(
+  { ports: given }: ServerWishes,
+  { node, ports }: SeenServer,
+): readonly string[] {
   if (given !== null) return given;
   const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
   return vifs.filter((vif) => ports?.has(vif) === true);
 }
 
 async function lookAt(
-  { place: { service, network }, asked, servers }: Opened,
+  { place, asked, servers }: Opened,
   change: ManageChange,
 ): Promise<SeenServer> {
   const { id } = change;
-  const node = await readRunning(service, id);
+  const node = await readRunning(place.service, id);
   const found = await serverOf(servers, change, node?.instance_uuid ?? null);
-  const record = found && {
-    ...{ uuid: found.id, name: holdOf(change)?.name ?? null, last_error: null },
-    ...{ created_at: null, updated_at: null },
-    // Nova shows the node of a server only to an operator, so the node's instance_uuid is used.
-    node_uuid: node?.instance_uuid === found.id ? id : null,
-    state: /^(ACTIVE|SHUTOFF)$/.test(found.status) ? "active" : found.status,
-  };
-  const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
-  const named = bindsOf(change).map(({ port }) => port);
-  const ids = new Set([...vifs, ...named, ...(asked.ports ?? [])]);
-  if (ids.size === 0) return { node, record, ports: new Map() };
-  const known = named.length > 0 ? await networkOf({ network })() : await network();
-  return { node, record, ports: known === null ? null : await known.ports(ids) };
+  const record =
+    found &&
+    serverRecord(change, {
+      uuid: found.id,
+      // Nova shows the node of a server only to an operator, so the node's instance_uuid is used.
+      node_uuid: node?.instance_uuid === found.id ? id : null,
+      state: /^(ACTIVE|SHUTOFF)$/.test(found.status) ? "active" : found.status,
+    });
+  const ports = await portsOf(place, node, portsBound(change), asked.ports ?? []);
+  return { node, record, ports };
 }
 
 async function serverOf(
@@ -176,17 +196,14 @@ async function against(
   server: string,
   known: ReadonlySet<string>,
 ): Promise<readonly string[]> {
-  const { node, ports } = seen;
-  if (node === null) return ["Ironic has no such node"];
-  const vifs = node.nics.flatMap(({ vif }) => vif ?? []);
-  const twice = new Set(vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif)));
-  const named = asked.ports === null ? {} : { named: new Set(asked.ports) };
-  const simple = objections(node, { ports, twice, ...named }, server).map(({ why }) => why);
+  const { node } = seen;
+  if (node === null) return [NO_NODE];
+  const simple = whyNot(node, besideOf(seen, known, asked.ports), server);
   if (simple.length > 0) return simple;
   const { node: whole, unseen } = await hardware.newest(await hardware.read(node.uuid));
   const offer = await offers.of(node.uuid, customClass(node.resource_class ?? ""));
   const own = new Map<string, JsonObject | null>();
-  for (const port of portsOf(asked, seen)) own.set(port, await (await network()).whole(port));
+  for (const port of serverPorts(asked, seen)) own.set(port, await (await network()).whole(port));
   return novaObjections({
     ...{ node: whole, asked, offered: offer?.totals ?? null, ports: own },
     addresses: node.nics.flatMap(({ address }) => address ?? []),

@@ -1,5 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import type { ManagePlace } from "../migrate/open/services.ts";
+import type { NetworkPorts, RunningNode } from "../model/ironic/adoptable.ts";
 import type { RecordKeeper } from "../model/ironic/manage.ts";
 import { failpoint } from "../run/failpoint.ts";
 import { createAllocations, readAllocation } from "../systems/ironic-api/allocation.ts";
@@ -20,14 +21,10 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
         await readRunning(service, id),
         server === null ? null : await readAllocation(service, server),
       ];
-      const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
-      const ids = new Set([...vifs, ...named]);
-      if (ids.size === 0) return { node, record, ports: new Map() };
-      // Without Neutron, only a port that this run has bound is an error.
-      const asked = named.length > 0 ? await neutron() : await network();
-      return { node, record, ports: asked === null ? null : await asked.ports(ids) };
+      return { node, record, ports: await portsOf({ network }, node, named) };
     },
     async lookAll(all, most, cards) {
+      if (cards === null) return inFlight(all, most, ([id, server]) => keeper.look(id, server, []));
       const uuids = all.map(([id]) => id);
       const nodes = await readSeveral(service, uuids, most, cards);
       return inFlight([...all.entries()], most, async ([at, [id, server]]) => {
@@ -50,6 +47,24 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
     },
   };
   return keeper;
+}
+
+/**
+ * Neutron's ports of a node. Without Neutron, only a port that this run has bound is an error.
+ *
+ * @param more ports of the request
+ */
+export async function portsOf(
+  { network }: Pick<ManagePlace, "network">,
+  node: RunningNode | null,
+  bound: readonly string[],
+  more: readonly string[] = [],
+): Promise<NetworkPorts | null> {
+  const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
+  const ids = new Set([...vifs, ...bound, ...more]);
+  if (ids.size === 0) return new Map();
+  const known = bound.length > 0 ? await networkOf({ network })() : await network();
+  return (await known?.ports(ids)) ?? null;
 }
 
 /** Neutron, if it is required. @throws MigrationError N2I-E106 */

@@ -57,7 +57,7 @@ export function serveManageable(asked: ManageableAsked, told: ManageableTold): P
         run,
         async (session) => {
           await session.begin(MANAGE, { adapter: "allocation", address });
-          await listening(asked, told, { place, policy }, session);
+          await listening(asked, told, place, policy, session);
         },
         { afterWindow: true, service },
       );
@@ -68,10 +68,8 @@ export function serveManageable(asked: ManageableAsked, told: ManageableTold): P
 async function listening(
   asked: ManageableAsked,
   told: ManageableTold,
-  {
-    place,
-    policy,
-  }: { readonly place: ManagePlace; readonly policy: ReturnType<typeof openPolicy> },
+  place: ManagePlace,
+  policy: ReturnType<typeof openPolicy>,
   session: RunSession,
 ): Promise<void> {
   const http = openHttp(place.cloud.tls, place.limit);

@@ -166,6 +166,14 @@ export interface RowVerdict {
   readonly reason: string | null;
 }
 
+/** Verdicts on a machine. `reason`: null if the row is as expected. */
+export function verdictsOf(uuid: string | null, bm_node_id: number | null = null) {
+  return (resource: string, reason: string | null): RowVerdict => ({
+    ...{ resource, uuid, bm_node_id, differs: [], reason },
+    state: reason === null ? "validated" : "mismatched",
+  });
+}
+
 export function nameOfRow({ resource, uuid, state, differs, fields = [] }: RowVerdict): string {
   const wrong = [...differs.map(({ field }) => field), ...fields].join(", ");
   return `${resource} ${uuid ?? ""} ${state}${wrong === "" ? "" : `: ${wrong}`}`;

@@ -59,3 +59,10 @@ export interface Sink {
     summary: (result: T) => string,
   ) => Promise<T>;
 }
+
+/** Runs a step without a display. */
+export const silently: Sink["during"] = (_title, _machines, work) =>
+  work(
+    () => undefined,
+    () => undefined,
+  );

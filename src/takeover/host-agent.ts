@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { MigrationError } from "../lib/error.ts";
+import { MigrationError, orMessage } from "../lib/error.ts";
 import { runProgram } from "../lib/files/run-program.ts";
 import type { Privileges } from "../model/database.ts";
 import { closing, openRole } from "../run/databases.ts";
 import { surroundings } from "../run/process-context.ts";
 import { readServer } from "../systems/database/identity.ts";
 import type { Database } from "../systems/database/open.ts";
-import { lacking } from "../systems/database/rights.ts";
 import { isUnanswered } from "../systems/database/statement.ts";
+import { mayRead, needRights } from "../systems/nova-db/host-rights.ts";
 import { openServices } from "../systems/nova-db/services.ts";
 import { openTrees } from "../systems/tftp/tree.ts";
 import { bootRecords } from "./agent/agent-boot.ts";
@@ -94,16 +94,12 @@ async function fenced({ host, onFenced }: AgentAsked, say: (text: string) => voi
   const { HOME = "/" } = surroundings().env;
   const environment = { HOME, NOVA2IRONIC_HOST: host };
   const { signal } = new AbortController();
-  const ended = await runProgram({ ...program, environment }, { deadline: FENCING, signal }).then(
-    ({ status, stopped }) =>
-      stopped === "late"
-        ? `was killed after ${FENCING / 1000} s`
-        : `ended with ${status ?? "a signal"}`,
-    (error: unknown) => {
-      if (!(error instanceof MigrationError)) throw error;
-      return error.message;
-    },
+  const ran = await orMessage(
+    runProgram({ ...program, environment }, { deadline: FENCING, signal }),
   );
+  const how = typeof ran === "string" ? ran : `ended with ${ran.status ?? "a signal"}`;
+  const isLate = typeof ran === "object" && ran.stopped === "late";
+  const ended = isLate ? `was killed after ${FENCING / 1000} s` : how;
   say(`--on-fenced ${onFenced}: ${ended}.`);
   throw why;
 }
@@ -132,8 +128,8 @@ export function withAgent<T>(
     );
     const nova = keep(await openRole("nova-db", asked.novaDb, { readOnly: true }));
     await needLeases(leases);
-    await mayDo(leases, asked.take ? new Map([...RIGHTS, ...TAKE_RIGHTS]) : RIGHTS);
-    await mayDo(nova, NOVA_RIGHTS);
+    await needRights(leases, asked.take ? new Map([...RIGHTS, ...TAKE_RIGHTS]) : RIGHTS);
+    await mayRead(nova, ["services", "instances"]);
     await sameTime([leases, nova], ttl * 1000);
     const [tree] = tftpRoot === undefined ? [] : await openTrees([tftpRoot], "--tftp-root");
     const place = {
@@ -142,7 +138,7 @@ export function withAgent<T>(
     };
     const services = await openServices(nova);
     const taker = asked.take
-      ? await openTaker(asked, { leases, services, keep, say, clock })
+      ? await openTaker(asked, { leases, services, say, clock }, keep)
       : null;
     const publish = tree === undefined ? null : bootRecords({ leases, nova, tree, host, say });
     let [seen, told]: [number | null, boolean | null] = [null, null];
@@ -210,23 +206,6 @@ const RIGHTS: Privileges = new Map([
 const TAKE_RIGHTS: Privileges = new Map([
   ["bm_locks", new Set(["SELECT", "INSERT", "UPDATE"] as const)],
 ]);
-
-const NOVA_RIGHTS: Privileges = new Map(
-  ["services", "instances"].map((table) => [table, new Set(["SELECT"] as const)]),
-);
-
-/** @throws MigrationError N2I-E206 with the statements for an administrator */
-async function mayDo(database: Database, wanted: Privileges): Promise<void> {
-  const { statements, grants } = await lacking(database, wanted);
-  if (statements.length === 0) return;
-  throw new MigrationError(
-    "N2I-E206",
-    `${database.shown}: its user may not ${statements.join(", ")}`,
-    {
-      fix: `Let an administrator of the database run: ${grants.join("; ")}`,
-    },
-  );
-}
 
 /** @throws MigrationError N2I-E364 if clocks differ by more than a sixth of the lease */
 async function sameTime(databases: readonly Database[], ttl: number): Promise<void> {

@@ -19,22 +19,25 @@ import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { liftByHand } from "./baremetal/legacy-fence.ts";
 import { takenByHand } from "./baremetal/legacy-journal.ts";
 import { returnMachines, withLegacy } from "./baremetal/legacy-moves.ts";
-import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./baremetal/legacy-place.ts";
+import {
+  type LegacyPlace,
+  type LegacyPlaces,
+  legacyPlaces,
+  openLegacyPlace,
+} from "./baremetal/legacy-place.ts";
 import { begunMachines, type LegacyMachine, stillMoved } from "./baremetal/steps/legacy-begun.ts";
 import { withHosts } from "./host-moves.ts";
-import { EVERYTHING, fencesOf, rowsToRestore } from "./host-owned.ts";
 import { type HostPlaces, openHostPlace } from "./host-world.ts";
 import { standing, wayBack } from "./rules/legacy-way.ts";
-import { fenceLeg, fencePart, rowsBack } from "./steps/host-move.ts";
+import {
+  EVERYTHING,
+  fenceLeg,
+  fencePart,
+  fencesOf,
+  rowsBack,
+  rowsToRestore,
+} from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";
-
-interface HostBack {
-  readonly place: MoveTarget;
-  readonly entries: Entries;
-  /** Newest first. */
-  readonly plans: readonly MovePlan[];
-  readonly scope: Scope<PlannedMove>;
-}
 
 export function hostsBack(
   variant: MoveTarget["variant"],
@@ -104,7 +107,7 @@ function novaBack(words: HostPlaces & RollbackOptions): Rollback {
         for (const host of await silentOf(place, plans)) sink.result(queueText(host));
         return ENDED;
       }),
-    previews: previewsOf,
+    previews: ({ place, entries, plans, scope }) => previewsOf(place, entries, plans, scope),
     summary: (_job, { restore, leave }) =>
       sink.result(`Rollback would restore ${counted(restore, "row")} and leave ${leave}.`),
   }));
@@ -121,12 +124,12 @@ async function silentOf(
   return beats.flatMap((beat) => (isUp(beat, down) ? [] : [beat.host]));
 }
 
-async function* previewsOf({
-  place: { database, identity },
-  entries,
-  plans,
-  scope,
-}: HostBack): AsyncGenerator<UndoPreview> {
+async function* previewsOf(
+  { database, identity }: MoveTarget,
+  entries: Entries,
+  plans: readonly MovePlan[],
+  scope: Scope<PlannedMove>,
+): AsyncGenerator<UndoPreview> {
   for (const { manifest } of plans) checkNova(manifest.target, identity);
   const target = createNovaTarget(database, identity);
   let stayed = 0;
@@ -134,26 +137,28 @@ async function* previewsOf({
     const leg = rowsBack(rowsPart(target), plan);
     const excluded = await changedSince(leg, entries, scope);
     stayed += excluded.size;
-    for await (const batch of inspectBack(leg, entries, scope, excluded))
-      for (const { change, state } of batch)
-        if (state.is !== "after") yield shownOf(change, state.is === "other" ? state.why : null);
+    yield* shownOf(inspectBack(leg, entries, scope, excluded), null);
   }
   if (!scope.all) return;
   const stays = stayed === 0 ? null : "machines of that host are left";
-  for (const plan of plans) {
-    const part = fencePart(target, target.perform);
-    const leg = fenceLeg(part, plan);
-    for await (const batch of inspectBack(leg, entries, EVERYTHING))
-      for (const { change, state } of batch)
-        if (state.is !== "after")
-          yield shownOf(change, stays ?? (state.is === "other" ? state.why : null));
-  }
+  const part = fencePart(target, target.perform);
+  for (const plan of plans)
+    yield* shownOf(inspectBack(fenceLeg(part, plan), entries, EVERYTHING), stays);
 }
 
-function shownOf({ table, id }: NovaStep, why: string | null): UndoPreview {
-  const action = why === null ? "restore" : "leave";
-  const uuid = id.slice(id.indexOf(":") + 1);
-  return { action, resource: table, uuid, bm_node_id: null, why };
+/** @param stays why no row is restored, or null */
+async function* shownOf(
+  inspected: ReturnType<typeof inspectBack<NovaStep, unknown>>,
+  stays: string | null,
+): AsyncGenerator<UndoPreview> {
+  for await (const batch of inspected)
+    for (const { change, state } of batch) {
+      if (state.is === "after") continue;
+      const why = stays ?? (state.is === "other" ? state.why : null);
+      const uuid = change.id.slice(change.id.indexOf(":") + 1);
+      const action = why === null ? "restore" : "leave";
+      yield { action, resource: change.table, uuid, bm_node_id: null, why };
+    }
 }
 
 /** @throws MigrationError N2I-E306 */
@@ -189,7 +194,8 @@ function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
     },
     async open(found, keep) {
       const how = { readOnly: preview };
-      return { ...found, place: await openLegacyOf(found.run, words, keep, how, sink.say) };
+      const given = await legacyPlaces(found.run, words);
+      return { ...found, place: await openLegacyPlace(given, keep, how, sink.say) };
     },
     async question({ place, machines }) {
       await warnOfRunning(place, machines, sink);
@@ -221,7 +227,7 @@ function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
       });
     },
     async *previews(job) {
-      for await (const row of machinePreviews(job)) {
+      for await (const row of machinePreviews(job.place, job.machines, job.fences)) {
         if (row.resource === "machine") counts[row.action === "leave" ? "leave" : "restore"] += 1;
         yield row;
       }
@@ -233,17 +239,13 @@ function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
   }));
 }
 
-async function* machinePreviews({
-  place,
-  machines,
-  fences,
-}: {
-  readonly place: LegacyPlace;
-  readonly machines: readonly LegacyMachine[];
-  readonly fences: ReturnType<typeof takenByHand>;
-}): AsyncGenerator<UndoPreview> {
+async function* machinePreviews(
+  { look }: LegacyPlace,
+  machines: readonly LegacyMachine[],
+  fences: ReturnType<typeof takenByHand>,
+): AsyncGenerator<UndoPreview> {
   let stay = false;
-  const now = await place.look(machines.map(({ move }) => move));
+  const now = await look(machines.map(({ move }) => move));
   for (const [at, { id, move }] of machines.entries()) {
     const seen = now[at];
     if (seen === undefined) continue;

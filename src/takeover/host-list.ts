@@ -12,7 +12,7 @@ import { privileges } from "../systems/nova-db/host-rights.ts";
 import { everyNode, openMachines } from "../systems/nova-db/machines.ts";
 import { identifyNova, MOVED_TABLES } from "../systems/nova-db/plan-open.ts";
 import { readComputeHosts } from "../systems/nova-db/services.ts";
-import { type DownWords, downTime } from "./host-down.ts";
+import { type DownWords, downTime } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
 import { holderText, takenLocks } from "./leases/locks.ts";
 import { isFenced } from "./rules/move-hosts.ts";
@@ -62,13 +62,8 @@ function rowOf(
   const service = hosts.get(owners[0] ?? "");
   const [instance] = instances;
   return {
-    ...{
-      machine: node,
-      name: null,
-      owner: owners.join(", ") || null,
-      age: service?.age ?? null,
-      epoch: null,
-    },
+    ...{ machine: node, name: null, owner: owners.join(", ") || null },
+    ...{ age: service?.age ?? null, epoch: null },
     up: upOf(service, down),
     lock:
       service !== undefined && isFenced(service)

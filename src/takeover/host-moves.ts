@@ -143,36 +143,27 @@ async function changedMachines(
  * match, and commits it after the journal entry. If a row differs, it rolls back and inspects each
  * row.
  */
-function heldUntilBegun(
-  { perform, ...part }: HostSession["parts"]["rows"],
-  target: NovaTarget,
-): {
-  readonly part: HostSession["parts"]["rows"];
-  readonly exclude: (lines: readonly PlannedMove[]) => Promise<Excluded>;
-  readonly drop: () => Promise<void>;
-} {
+function heldUntilBegun(rows: HostSession["parts"]["rows"], target: NovaTarget) {
   let held: HeldSteps | null = null;
   const drop = async (): Promise<void> => {
     await held?.drop();
     held = null;
   };
+  const perform: typeof rows.perform = (steps, hooks) => {
+    if (held === null) return rows.perform(steps, { ...hooks, owned: () => false });
+    const { keep } = held;
+    held = null;
+    return keep(hooks);
+  };
   return {
     drop,
-    async exclude(lines) {
+    async exclude(lines: readonly PlannedMove[]): Promise<Excluded> {
       await drop();
       const steps = lines.flatMap((line) => line.steps);
       if (steps.length > 0) held = await target.hold(steps);
       return held === null ? changedMachines(target, steps) : new Map();
     },
-    part: {
-      ...part,
-      perform(steps, hooks) {
-        if (held === null) return perform(steps, { ...hooks, owned: () => false });
-        const { keep } = held;
-        held = null;
-        return keep(hooks);
-      },
-    },
+    part: { ...rows, perform },
   };
 }
 

@@ -11,7 +11,6 @@ import type { Site } from "../model/mapping.ts";
 import {
   MOVES,
   type MoveCounts,
-  type MoveManifest,
   type MoveMode,
   type PlannedMove,
 } from "../model/nova/host-move.ts";
@@ -19,12 +18,13 @@ import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { createPlan, PLAN, removePlans } from "../run/files/plan-folder.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
+import { type MovePlan, presentMoves } from "../run/host-files.ts";
 import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
 import type { LegacyPlaces } from "./baremetal/legacy-place.ts";
-import { type DownWords, downTime } from "./host-down.ts";
+import { type DownWords, downTime } from "./host-watch.ts";
 import { openTarget } from "./open-target.ts";
 import type { MoveAsked, MoveWorld } from "./rules/move-hosts.ts";
 import type { MoveScope, MoveTarget } from "./target.ts";
@@ -39,9 +39,7 @@ export interface HostPlanWords extends LegacyPlaces, PlanOptions {
   readonly run: string;
 }
 
-export interface PlannedMoves {
-  readonly manifest: Omit<MoveManifest, "format" | "files">;
-  readonly sha256: string;
+export interface PlannedMoves extends MovePlan {
   readonly path: string;
 }
 
@@ -103,9 +101,9 @@ export async function makeMoves(
       ...{ from, findings, fence, to: asked.to, service_down_time: asked.down },
       ...{ counts: tally.counts(), nova: null },
     };
-    const sha256 = await plan.finish(manifest, () => Promise.resolve());
+    await plan.finish(manifest, () => Promise.resolve());
     await removePlans(run, plansNamed((await readJournal(run)).entries));
-    return { manifest, sha256, path: `${run.path}/${PLAN}` };
+    return { ...(await presentMoves(run)), path: `${run.path}/${PLAN}` };
   } catch (cause) {
     await plan.abandon();
     throw cause;

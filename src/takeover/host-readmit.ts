@@ -19,16 +19,20 @@ import { readBeats } from "../systems/nova-db/services.ts";
 import { hasLifted, isLifting, lifting } from "./baremetal/legacy-journal.ts";
 import { isAbout } from "./baremetal/legacy-left.ts";
 import { withLegacy } from "./baremetal/legacy-moves.ts";
-import { type LegacyPlace, type LegacyPlaces, openLegacyOf } from "./baremetal/legacy-place.ts";
+import {
+  type LegacyPlace,
+  type LegacyPlaces,
+  legacyPlaces,
+  openLegacyPlace,
+} from "./baremetal/legacy-place.ts";
 import { withHosts } from "./host-moves.ts";
-import { fencesOf } from "./host-owned.ts";
 import { checkSpelling } from "./host-plan.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { openHostPlace } from "./host-world.ts";
 import { liftFence, readLeases } from "./leases/leases.ts";
 import { nodesOf, takenNodes } from "./leases/nodes.ts";
 import { isLockedByNobody } from "./rules/legacy-way.ts";
-import { fenceLeg } from "./steps/host-move.ts";
+import { fenceLeg, fencesOf } from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";
 
 export interface ReadmitWords extends LegacyPlaces {
@@ -55,11 +59,12 @@ export function readmit(
     const plans = await (variant === "ironic" ? fencing : taking)(run, host, entries);
     await checkWindow(run, "host readmit");
     return closing(async (keep) => {
-      const opening = [words, keep, { readOnly: false }, sink.say] as const;
+      const opening = [keep, { readOnly: false }, sink.say] as const;
       const doing = { words, entries, sink };
-      return variant === "ironic"
-        ? liftFences(run, await openHostPlace(...opening), plans, doing)
-        : liftLease(run, await openLegacyOf(run, ...opening), plans, doing);
+      if (variant === "ironic")
+        return liftFences(run, await openHostPlace(words, ...opening), plans, doing);
+      const place = await openLegacyPlace(await legacyPlaces(run, words), ...opening);
+      return liftLease(run, place, plans, doing);
     });
   });
 }

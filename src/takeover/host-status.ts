@@ -10,7 +10,7 @@ import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import { nextCommand } from "../run/next.ts";
 import { hasLifted, takenByHand } from "./baremetal/legacy-journal.ts";
 import { LEGACY } from "./baremetal/steps/legacy-begun.ts";
-import { fencesOf, rowsToRestore } from "./host-owned.ts";
+import { fencesOf, rowsToRestore } from "./steps/host-move.ts";
 
 export async function hostState(run: RunFolder) {
   const plan = await presentMoves(run);

@@ -9,19 +9,18 @@ import { readJournal } from "../run/files/journal.ts";
 import { PLAN } from "../run/files/plan-folder.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import { checkWindow } from "../run/files/window-file.ts";
-import { type MovePlan, openMovePlan, presentMoves } from "../run/host-files.ts";
+import { type MovePlan, presentMoves } from "../run/host-files.ts";
 import { now, rest } from "../run/process-context.ts";
 import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { busyInstances } from "../systems/nova-db/machines.ts";
-import { downTime, saidDownTime } from "./host-down.ts";
 import { checkMovable } from "./host-move.ts";
 import { type HostMoved, isThrough, performMoves } from "./host-moves.ts";
-import { rowsToRestore } from "./host-owned.ts";
 import { type HostPlanWords, hostsIn, makeMoves, type PlannedMoves, siteOf } from "./host-plan.ts";
-import { watchHost } from "./host-watch.ts";
+import { downTime, saidDownTime, watchHost } from "./host-watch.ts";
 import { openHostPlace } from "./host-world.ts";
+import { rowsToRestore } from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";
 
 export interface TakeoverWords extends HostPlanWords {
@@ -112,11 +111,12 @@ async function foundDone(plan: MovePlan, entries: Entries): Promise<HostMoved> {
 /** @throws MigrationError N2I-E100 if options differ from the started plan */
 async function goOn(
   run: RunFolder,
-  { manifest, sha256 }: MovePlan,
+  plan: MovePlan,
   words: TakeoverWords,
   { say }: Sink,
   show: (made: PlannedMoves) => Promise<void>,
 ): Promise<void> {
+  const { manifest } = plan;
   const { to, service_down_time: down, made_at } = manifest;
   const [hosts, seconds] = [hostsIn(words), await saidDownTime(words)];
   const other =
@@ -139,7 +139,7 @@ async function goOn(
       ? ""
       : `. ${later.join(" and ")} ${later.length > 1 ? "are" : "is"} used after it is finished`;
   say(`Resuming the plan of ${made_at}${rest}.`);
-  if (words.plan) await show({ manifest, sha256, path: `${run.path}/${PLAN}` });
+  if (words.plan) await show({ ...plan, path: `${run.path}/${PLAN}` });
 }
 
 /**
@@ -162,7 +162,7 @@ export async function watchedPlan(
     if (id !== null && (watched?.id !== id || hasReported(watched, { report_count, last_seen_up })))
       throw new MigrationError("N2I-E316", `nova-compute of ${host} reported after it was watched`);
   await show(made);
-  return openMovePlan(made.path);
+  return made;
 }
 
 interface Planning {

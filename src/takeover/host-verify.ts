@@ -1,6 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { counted } from "../lib/text.ts";
-import type { RowVerdict } from "../model/artefact.ts";
+import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
 import type { Entries, Entry } from "../model/journal.ts";
 import type { ComputeHost, LeftHost } from "../model/nova/host-move.ts";
 import { queueOf } from "../model/nova/requests.ts";
@@ -10,15 +9,15 @@ import { openRun } from "../run/files/run-folder.ts";
 import { kindOf } from "../run/files/run-kind.ts";
 import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
+import { listVerdicts, type VerifiedRows } from "../run/verified.ts";
 import { hasLifted } from "./baremetal/legacy-journal.ts";
 import { leftHosts, ranSinceFenced } from "./baremetal/legacy-left.ts";
 import { type LegacyPlaces, legacyPlaces } from "./baremetal/legacy-place.ts";
-import { fencesOf } from "./host-owned.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
 import { type OpenTarget, openTarget } from "./open-target.ts";
 import { isFenced } from "./rules/move-hosts.ts";
-import { verdictsOf } from "./rules/verdicts.ts";
+import { fencesOf } from "./steps/host-move.ts";
 import type { Compared } from "./target.ts";
 
 export interface HostVerifyWords extends LegacyPlaces {
@@ -28,13 +27,8 @@ export interface HostVerifyWords extends LegacyPlaces {
   readonly queuePurged?: boolean;
 }
 
-interface HostVerified {
-  readonly validated: number;
-  readonly wrong: number;
-}
-
 /** @throws MigrationError N2I-E326 if the plan moves no machine */
-export async function verifyHosts(words: HostVerifyWords, sink: Sink): Promise<HostVerified> {
+export async function verifyHosts(words: HostVerifyWords, sink: Sink): Promise<VerifiedRows> {
   const run = await openRun(words.run, { create: false });
   return closing(async (keep) => {
     const present = await presentMoves(run);
@@ -44,19 +38,12 @@ export async function verifyHosts(words: HostVerifyWords, sink: Sink): Promise<H
     const { variant = "ironic" } = await kindOf(run);
     const given = variant === "baremetal" ? await legacyPlaces(run, words) : words;
     const target = await openTarget(variant, given, keep, { readOnly: true }, sink.say);
-    const counts = { validated: 0, wrong: 0 };
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
       const { hosts } = await target.world();
-      const compared = { plans: [present, ...earlier], hosts, entries } as const;
-      for await (const verdict of judged(target, compared, words, sink)) {
-        if (verdict.state === "validated") counts.validated += 1;
-        else counts.wrong += 1;
-        if (verdict.state !== "validated" || words.allRows === true) yield verdict;
-      }
+      yield* judged(target, { plans: [present, ...earlier], hosts, entries }, words, sink);
     };
     const { machines } = present.manifest.counts;
-    const summary = () => `${counted(counts.validated, "row")} validated`;
-    await sink.list("verdicts", verdicts(), { title: "verify", machines, summary });
+    const counts = await listVerdicts(verdicts(), machines, sink, words.allRows);
     if (counts.validated + counts.wrong === 0)
       throw new MigrationError("N2I-E326", "the plan moves no machine");
     return counts;

@@ -1,12 +1,12 @@
 import { same } from "../migrate/hosts/rules/keeps-instance.ts";
-import type { RowVerdict } from "../model/artefact.ts";
+import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
 import type {
   ComputeHost,
   NodeTenant,
+  OwnedCompute,
   OwnedMachine,
   PlannedMove,
 } from "../model/nova/host-move.ts";
-import { judgeComputes, verdictsOf } from "./rules/verdicts.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
 export async function* compareMoves(
@@ -63,4 +63,20 @@ function orphaned(instance: string | null, tenant: NodeTenant): string | null {
   return same(tenant?.instance_uuid, instance)
     ? "orphaned: Nova has no such instance, but Ironic's node names it"
     : null;
+}
+
+/** Expects one compute node per machine. @param faultOf returns its fault */
+export function* judgeComputes(
+  row: ReturnType<typeof verdictsOf>,
+  computes: readonly OwnedCompute[],
+  to: string,
+  faultOf: (compute: OwnedCompute) => string | null,
+): Generator<RowVerdict> {
+  const [first, ...more] = computes;
+  if (more.length > 0) {
+    const owners = computes.map(({ owner }) => owner).join(", ");
+    yield row("compute_nodes", `${computes.length} live rows: ${owners}`);
+  } else if (first === undefined)
+    yield row("compute_nodes", `no live row. nova-compute of ${to} creates one at its next pass`);
+  else yield row(`compute_nodes:${first.id}`, faultOf(first));
 }

@@ -6,7 +6,7 @@ import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
 import type { Json } from "../../src/lib/json.ts";
 import { once } from "../../src/lib/streams.ts";
 import { novaPart } from "../../src/manage/steps/manage-nova.ts";
-import type { NovaHands } from "../../src/manage/steps/manage-nova-hands.ts";
+import type { NovaHands } from "../../src/manage/nova-hands.ts";
 import { heldFor } from "../../src/manage/steps/manage-nova-marks.ts";
 import type { RunningNode } from "../../src/model/ironic/adoptable.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";

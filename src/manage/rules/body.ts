@@ -1,7 +1,10 @@
-import { type JsonObject, objectOf, textOrNull } from "../../lib/json.ts";
+import { type JsonObject, objectOf, parsedJson, textOrNull } from "../../lib/json.ts";
 import type { NetworkPorts, RunningNode } from "../../model/ironic/adoptable.ts";
 import type { ManageAsked } from "../../model/ironic/manage.ts";
 import { masked } from "../../model/ironic/masked.ts";
+import { createAjv } from "../../model/json-schema/schemas.ts";
+import type { Reply } from "../../model/served.ts";
+import { BODY } from "./served.ts";
 
 /**
  * A node in the form of the specification.
@@ -72,4 +75,28 @@ export function keptAsked(name: string | null, extra: JsonObject): MadeServer["a
     ...{ availability_zone: word("availability_zone"), metadata: Object.fromEntries(metadata) },
     ...(user_id !== null && { owner: { user_id, project_id: word("project_id") } }),
   };
+}
+
+export const VALIDATES = createAjv().compile(BODY);
+
+/** @param body valid for the schema */
+export function askedOf(body: ReturnType<typeof objectOf>): Required<Omit<ManageAsked, "owner">> {
+  const word = (key: string): string | null => {
+    const value = body[key];
+    return typeof value === "string" && value !== "" ? value : null;
+  };
+  const { networks } = body;
+  const ports = Array.isArray(networks) ? networks : [];
+  return {
+    ...{ node: (word("node_uuid") ?? "").toLowerCase(), name: word("name") ?? "" },
+    ...{ description: word("description"), availability_zone: word("availability_zone") },
+    ports: ports.map((one) => String(objectOf(one).port_id).toLowerCase()),
+    metadata: {},
+  };
+}
+
+export function faultIn({ body }: Reply): string {
+  const { error_message } = objectOf(parsedJson(typeof body === "string" ? body : ""));
+  const { faultstring } = objectOf(parsedJson(String(error_message)));
+  return typeof faultstring === "string" ? faultstring : "";
 }

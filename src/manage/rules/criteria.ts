@@ -18,13 +18,6 @@ export interface Beside {
 /** Mark in the node's `extra` while its record is created: the uuid of the record. */
 export const MARK = "nova2ironic_manage";
 
-/** @param own uuid of a record started for the node, whose own changes are accepted */
-type Criterion = (
-  node: RunningNode,
-  beside: Beside,
-  own: string | null,
-) => readonly (string | null)[];
-
 /** The node's state, a resource in use by others, a missing resource, or missing permission. */
 export type Hindrance = "state" | "taken" | "gone" | "denied";
 
@@ -34,35 +27,31 @@ export interface Objection {
 }
 
 /** A last error is only reported. @source facts/systems.md C1, Criteria */
-const CRITERIA: { readonly [name: string]: Criterion } = {
-  active: ({ provision_state }) => [
+const CRITERIA: readonly ((node: RunningNode) => string | null)[] = [
+  ({ provision_state }) =>
     provision_state === "active" ? null : `it is ${provision_state ?? "in no state"}, not active`,
-  ],
-  free: ({ instance_uuid }) => [
+  ({ instance_uuid }) =>
     instance_uuid === null ? null : `it already has instance ${instance_uuid}`,
-  ],
-  unallocated: ({ allocation_uuid, instance_uuid }) => [
+  ({ allocation_uuid, instance_uuid }) =>
     allocation_uuid === null || allocation_uuid === instance_uuid
       ? null
       : `it has allocation ${allocation_uuid}`,
-  ],
-  classed: ({ resource_class }) => [resource_class === null ? "it has no resource class" : null],
-  "in service": (node) => [maintained(node)],
-  "not retired": ({ retired }) => [retired ? "it is retired" : null],
-  unmarked: (node, _beside, own) => [marked(node, own)],
-};
-
-const ALL = Object.entries(CRITERIA);
+  ({ resource_class }) => (resource_class === null ? "it has no resource class" : null),
+  maintained,
+  ({ retired }) => (retired ? "it is retired" : null),
+];
 
 function maintained({ maintenance, maintenance_reason }: ComparedNode): string | null {
   if (!maintenance) return null;
   return `it is in maintenance${maintenance_reason === null ? "" : `: ${maintenance_reason}`}`;
 }
 
-function marked({ extra: { [MARK]: mark } }: ComparedNode, own: string | null): string | null {
-  return typeof mark === "string" && mark !== own
-    ? `it is being managed: extra.${MARK} is ${mark}`
-    : null;
+function marked(
+  { extra: { [MARK]: mark } }: ComparedNode,
+  own: string | null,
+): readonly Objection[] {
+  if (typeof mark !== "string" || mark === own) return [];
+  return [{ why: `it is being managed: extra.${MARK} is ${mark}`, is: "taken" }];
 }
 
 /** Every failed criterion; empty if the node can be managed. */
@@ -74,29 +63,29 @@ export function whyNot(
   return objections(node, beside, own).map(({ why }) => why);
 }
 
-/** The same with the kind of each reason. */
+/**
+ * The same with the kind of each reason.
+ *
+ * @param own uuid of a record started for the node, whose own changes are accepted
+ */
 export function objections(
   node: RunningNode,
   beside: Beside,
   own: string | null = null,
 ): readonly Objection[] {
-  const found = new Map<string, Objection>();
-  for (const [name, fails] of ALL)
-    for (const why of fails(node, beside, own))
-      if (why !== null) found.set(why, { why, is: name === "unmarked" ? "taken" : "state" });
-  for (const { vif } of node.nics)
-    for (const fault of vif === null ? [] : vifFaults(node, vif, beside, own))
-      found.set(fault.why, fault);
-  return [...found.values()];
+  const whys = CRITERIA.flatMap((fails) => fails(node) ?? []);
+  const found = [
+    ...whys.map((why) => ({ why, is: "state" as const })),
+    ...marked(node, own),
+    ...node.nics.flatMap(({ vif }) => (vif === null ? [] : vifFaults(node, vif, beside, own))),
+  ];
+  return [...new Map(found.map((one) => [one.why, one])).values()];
 }
 
 /** Maintenance or a mark that others set on a node without our mark. */
 export function claimsOn(node: ComparedNode, own: string): readonly Objection[] {
-  const [held, mark] = [maintained(node), marked(node, own)];
-  return [
-    ...(held === null ? [] : [{ why: held, is: "state" as const }]),
-    ...(mark === null ? [] : [{ why: mark, is: "taken" as const }]),
-  ];
+  const held = maintained(node);
+  return [...(held === null ? [] : [{ why: held, is: "state" as const }]), ...marked(node, own)];
 }
 
 /** Changes of fields that the record depends on. Conductors change others at any time. */

@@ -7,8 +7,9 @@ import {
   type ManageAsked,
   type PortDevice,
   type SeenServer,
+  type ServerRecord,
 } from "../../model/ironic/manage.ts";
-import { fields } from "../../run/files/journal-entries.ts";
+import { formed, type LineForm } from "../../run/files/journal-entries.ts";
 
 export interface ManageChange {
   /** Node uuid. */
@@ -59,6 +60,29 @@ const PLAIN = [
 
 export type PlainStep = (typeof PLAIN)[number];
 
+const PORT = {
+  ...({ port: "text", device_id: "text", device_owner: "text" } as const),
+  ...({ more: "object?", bound: "yes?" } as const),
+};
+
+/** Fields of the steps in the journal. */
+const FORMS: ReadonlyMap<string, LineForm> = new Map<Act["step"], LineForm>([
+  [
+    "hold",
+    {
+      ...({ server: "text", name: "text", traits: "json?" } as const),
+      ...({ node: "object?", flavor: "text?", image: "text?" } as const),
+    },
+  ],
+  ...([
+    ["bind", PORT],
+    ["changed", PORT],
+  ] as const),
+  ["unbound", { port: "text" }],
+  ["made", { uuid: "text" }],
+  ...PLAIN.map((step) => [step, {}] as const),
+]);
+
 /** Steps of the last record, because earlier ones are complete. @throws MigrationError N2I-E112 */
 export function actsOf(
   id: string,
@@ -66,43 +90,31 @@ export function actsOf(
 ): { readonly server: string; readonly name: string; readonly acts: readonly Act[] } {
   const place = `journal, ${MANAGE} of ${id}`;
   const acts = observed.map((one): Act => {
-    const { text } = fields(one, place);
-    const step = text("step");
-    switch (step) {
-      case "hold": {
-        const { traits, node, flavor, image } = one;
-        const more = {
-          ...(traits !== undefined && { traits }),
-          ...(isObject(node) && { node }),
-          ...(typeof flavor === "string" && { flavor }),
-          ...(typeof image === "string" && { image }),
-        };
-        return { step, server: text("server"), name: text("name"), ...more };
-      }
-      case "bind":
-      case "changed":
-        return {
-          ...{ step, port: text("port") },
-          ...{ device_id: text("device_id"), device_owner: text("device_owner") },
-          ...(isObject(one.more) && { more: one.more }),
-          ...(one.bound === true && { bound: true }),
-        };
-      case "unbound":
-        return { step, port: text("port") };
-      case "made":
-        return { step, uuid: text("uuid") };
-      default: {
-        const plain = PLAIN.find((one) => one === step);
-        if (plain !== undefined) return { step: plain };
-        throw new MigrationError("N2I-E112", `${place}: unknown step ${JSON.stringify(step)}`);
-      }
-    }
+    const { step } = formed(one, { step: "text" }, place);
+    const form = FORMS.get(step);
+    if (form === undefined)
+      throw new MigrationError("N2I-E112", `${place}: unknown step ${JSON.stringify(step)}`);
+    // Its fields were checked by the form of its step.
+    return { step, ...formed(one, form, place) } as object as Act;
   });
   const held = acts.findLast((act) => act.step === "hold");
   if (held === undefined) return { server: "", name: "", acts: [] };
   const { server, name } = held;
   const since = acts.findIndex((act) => act.step === "hold" && act.server === server);
   return { server, name, acts: acts.slice(since) };
+}
+
+/** The acts of a change in progress, with those that `begin` adds to the journal. */
+export function recording(
+  known: readonly Act[],
+  journal: (observed: JsonObject) => Promise<void>,
+): { readonly acts: readonly Act[]; readonly begin: (act: Act) => Promise<void> } {
+  const acts = [...known];
+  const begin = async (act: Act): Promise<void> => {
+    acts.push(act);
+    await journal({ ...act });
+  };
+  return { acts, begin };
 }
 
 /** Uuid of the record. Nova chooses the uuids of its servers. */
@@ -125,6 +137,10 @@ export function bindsOf({ acts }: Pick<ManageChange, "acts">): readonly Bind[] {
 }
 
 export type Bind = Extract<Act, { readonly step: "bind" | "changed" }>;
+
+export function portsBound(change: Pick<ManageChange, "acts">): readonly string[] {
+  return bindsOf(change).map(({ port }) => port);
+}
 
 export function holdOf({ acts }: Pick<ManageChange, "acts">) {
   return acts.findLast((act) => act.step === "hold");
@@ -170,16 +186,19 @@ export function traitsIn({ instance_info: info }: JsonObject): Json | undefined 
 
 /** The last observed state of a machine, with its Nova server. */
 export function withServer(
-  { id, seen, acts, server, asked }: WithServer,
+  { seen, ...change }: ManageChange & { readonly seen: SeenServer },
   node: RunningNode,
 ): SeenServer {
-  const uuid = recordOf({ acts, server });
-  const told = { uuid, name: asked.name, node_uuid: id, state: "active", last_error: null };
-  const record = { ...told, created_at: null, updated_at: null };
+  const uuid = recordOf(change);
+  const record = serverRecord(change, { uuid, node_uuid: change.id, state: "active" });
   return { ...seen, node: { ...node, instance_uuid: uuid }, record };
 }
 
-interface WithServer extends Pick<ManageChange, "id" | "server" | "acts"> {
-  readonly seen: SeenServer;
-  readonly asked: ManageAsked;
+/** A server of Nova in the form of a record. */
+export function serverRecord(
+  change: Pick<ManageChange, "acts">,
+  server: Pick<ServerRecord, "uuid" | "node_uuid" | "state">,
+): ServerRecord {
+  const name = holdOf(change)?.name ?? null;
+  return { ...server, name, last_error: null, created_at: null, updated_at: null };
 }

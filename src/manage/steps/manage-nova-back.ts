@@ -4,22 +4,21 @@ import { MANAGE, type SeenServer } from "../../model/ironic/manage.ts";
 import { type FakeHardware, infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
 import { unsure } from "../../systems/nova-api/seen-servers.ts";
+import type { NovaHands } from "../nova-hands.ts";
 import type { ManagePart } from "./manage.ts";
 import {
-  type Act,
   bindsOf,
   holdOf,
   isHanded,
   isMade,
   isPorted,
   type ManageChange,
+  recording,
   recordOf,
   traitsIn,
   unseenNode,
 } from "./manage-acts.ts";
-import { leftAt, NONE, SIZE, seenLast } from "./manage-nova.ts";
-import { objectionsBack } from "./manage-nova-against.ts";
-import type { NovaHands } from "./manage-nova-hands.ts";
+import { SIZE, seenLast } from "./manage-nova.ts";
 import { anothers, heldFor, isForeign, isInUse, keptIfInUse, marked } from "./manage-nova-marks.ts";
 import {
   portsAgainst,
@@ -33,12 +32,13 @@ import {
   byWord,
   keptWith,
   LEAVE,
+  objectionsBack,
   ownServer,
   serversGone,
   withheld,
 } from "./manage-nova-servers.ts";
 import { fakeAgain, nobodys, novaWould } from "./manage-nova-steps.ts";
-import type { ManagePosition } from "./manage-positions.ts";
+import { type ManagePosition, NONE, stays } from "./manage-positions.ts";
 
 /** @param unasked true without a rollback command: servers that may be in use are kept */
 export function novaBackPart(hands: NovaHands, most: number, unasked = false): ManagePart {
@@ -50,11 +50,12 @@ export function novaBackPart(hands: NovaHands, most: number, unasked = false): M
       const { seen } = position;
       if (unasked && seen.record !== null)
         if (isServing(change, seen, await hands.hardware.read(change.id)))
-          return { ...leftAt(seen, IN_USE), inService: true };
+          return { ...stays(seen, IN_USE), inService: true };
       await begin();
-      const why = await back(hands, change, seen, (act) => begin({ ...act }));
+      const making = recording(change.acts, begin);
+      const why = await back(hands, { ...change, ...making }, seen);
       if (why === null) return { ...position, is: "after", ...NONE };
-      const left = leftAt(await seenLast(hands, change, seen), why);
+      const left = stays(await seenLast(hands, change, seen), why);
       return why === MEANWHILE ? { ...left, inService: true } : left;
     },
   };
@@ -68,7 +69,7 @@ async function backOf(
   const { id, server } = change;
   const seen = await hands.look(change);
   const { node, record } = seen;
-  if (node === null) return leftAt(seen, unseenNode(id), "gone");
+  if (node === null) return stays(seen, unseenNode(id), "gone");
   const isOurs =
     record !== null ||
     // The server was deleted, or the login does not see it.
@@ -78,7 +79,7 @@ async function backOf(
     bindsOf(change).some(({ port }) => seen.ports?.get(port)?.device_id === recordOf(change));
   if (isOurs && !unasked) return { is: "before", seen, ...NONE };
   const now = await hands.hardware.read(id);
-  if (unasked && isServing(change, seen, now)) return { ...leftAt(seen, IN_USE), inService: true };
+  if (unasked && isServing(change, seen, now)) return { ...stays(seen, IN_USE), inService: true };
   const open = isOurs || standsFake(change, now) || (await portsWanted(hands, change, now));
   return { is: open ? "before" : "after", seen, ...NONE };
 }
@@ -122,46 +123,39 @@ async function portsWanted(
 
 async function back(
   hands: NovaHands,
-  begun: ManageChange,
+  change: ManageChange & Pick<Back, "begin">,
   seen: SeenServer,
-  journal: (act: Act) => Promise<void>,
 ): Promise<string | null> {
-  const acts = [...begun.acts];
-  const change = { ...begun, acts };
   const { id, server } = change;
-  const begin = async (act: Act): Promise<void> => {
-    acts.push(act);
-    await journal(act);
-  };
   const before = holdOf(change)?.node;
   if (before === undefined) return "the journal has no former state of it";
   const { hardware } = hands;
   const reason = heldFor(server);
   const now = await hardware.read(id);
   if (isPortsAlone(change, seen, now)) {
-    const stays = wantsPorts(change, now) ? await portsBack(hands, change) : [];
+    const unrestored = wantsPorts(change, now) ? await portsBack(hands, change) : [];
     const may = (is: JsonObject) => (isForeign(change, is) ? null : "it changed in the meantime");
     const ended = await hardware.release(id, reason, may);
     // Empty traits now belong to the node's new owner.
-    return whysOf(ended ?? (await hands.keeper.release(id, server, [])), stays);
+    return whysOf(ended ?? (await hands.keeper.release(id, server, [])), unrestored);
   }
-  const at: Back = { ...change, hands, before, begin };
-  const wasFaked = acts.some(({ step }) => step === "fake");
+  const at: Back = { ...change, hands, before };
+  const wasFaked = change.acts.some(({ step }) => step === "fake");
   if (wasFaked) {
     const why = await faked(at, now);
     if (why !== null) return why;
   }
-  const stays = await portsBack(hands, change);
+  const unrestored = await portsBack(hands, change);
   const released = await hardware.release(id, reason, (now) =>
     wasFaked ? notBack(before, now) : null,
   );
   if (released !== null && wasFaked) return staysFake(at, released);
   const why = released ?? (await hands.keeper.release(id, server, traitsIn(before)));
-  return whysOf(why, stays);
+  return whysOf(why, unrestored);
 }
 
-function whysOf(why: string | null, stays: readonly string[]): string | null {
-  const all = [...(why === null ? [] : [why]), ...stays];
+function whysOf(why: string | null, more: readonly string[]): string | null {
+  const all = [...(why === null ? [] : [why]), ...more];
   return all.length === 0 ? null : all.join("; ");
 }
 
@@ -193,7 +187,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
   }
   const isFake = now.driver === FAKE;
   const against =
-    (await objectionsBack(hands, now, { before, own, change: at })) ??
+    (await objectionsBack(at, now, own)) ??
     (own === null ? null : await portsAgainst(hands, at, own)) ??
     // The position may be minutes old.
     (own === null || isFake ? null : portsLeft(at, await hands.look(at), own));

@@ -2,9 +2,9 @@ import type { JsonObject } from "../../lib/json.ts";
 import { customClass } from "../../migrate/flavors/rules/flavors.ts";
 import { notFree } from "../../model/ironic/fake-hardware.ts";
 import { pause } from "../../systems/openstack/passing.ts";
-import { bindsOf } from "./manage-acts.ts";
-import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
-import { heldFor } from "./manage-nova-marks.ts";
+import type { NovaHands } from "../nova-hands.ts";
+import { holdOf, isMade, portsBound } from "./manage-acts.ts";
+import { heldFor, type ServerMaking } from "./manage-nova-marks.ts";
 
 /** Reads of Placement: about 15 minutes, more than Nova's resource tracker needs. */
 export const MOST_LOOKS = 450;
@@ -29,10 +29,10 @@ export async function create(
   isNew: boolean,
   passed: (() => void) | null,
 ): Promise<string | null> {
-  const { hands, id, server, asked, acts } = at;
-  const ports = bindsOf({ acts }).map(({ port }) => port);
+  const { hands, id, server, asked } = at;
+  const ports = portsBound(at);
   const may = async () => notFree(await hands.hardware.read(id));
-  const made = await hands.servers.create(hands.askedOf(asked, { id, before: at.before, ports }), {
+  const made = await hands.servers.create(hands.askedOf(asked, id, at.before, ports), {
     mark: server,
     isNew,
     may,
@@ -82,4 +82,41 @@ export function isAsMachine(before: JsonObject, node: JsonObject, status: string
 
 export function statusFor(before: JsonObject): "ACTIVE" | "SHUTOFF" {
   return before.power_state === "power on" ? "ACTIVE" : "SHUTOFF";
+}
+
+/** A server that was started, or is to be. */
+type BegunServer = Omit<ServerMaking, "twice" | "begin">;
+
+export function notAsBegun(at: BegunServer): string | null {
+  return otherWish(at) ?? otherPorts(at);
+}
+
+/** Why the server would lack ports, or null, also before binding and after creation. */
+export function otherPorts(at: BegunServer): string | null {
+  if (isMade(at) || !at.acts.some(({ step }) => step === "fake")) return null;
+  const bound = portsBound(at);
+  const missing = at.hands.portsOf(at.seen).filter((port) => !bound.includes(port));
+  return missing.length === 0
+    ? null
+    : `its server would be created without port ${missing.join(", ")}: run rollback, then manage it with ports that exist`;
+}
+
+/** Flavor and image for the journal. The image may be the node's own. */
+export function madeWith({ hands, id, asked, before }: BegunServer) {
+  const { flavor, image } = hands.askedOf(asked, id, before, []);
+  return { flavor, ...(image !== null && { image }) };
+}
+
+/** Why the flavor or image differs from the start, or null. Also null after creation. */
+function otherWish(at: BegunServer): string | null {
+  const { flavor: first, image: own } = holdOf(at) ?? {};
+  if (first === undefined || isMade(at)) return null;
+  const { flavor, image } = madeWith(at);
+  const other = [
+    ...(first === flavor ? [] : [`flavor ${first}`]),
+    ...(own === image ? [] : [`image ${own ?? "none"}`]),
+  ];
+  return other.length === 0
+    ? null
+    : `it was started with ${other.join(" and ")}: pass the same values, or it is rolled back`;
 }

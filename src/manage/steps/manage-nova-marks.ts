@@ -1,8 +1,24 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
-import type { SeenServer } from "../../model/ironic/manage.ts";
-import { isMade, isOut, type ManageChange, recordOf } from "./manage-acts.ts";
-import type { ServerMaking } from "./manage-nova-hands.ts";
+import type { ManageAsked, SeenServer } from "../../model/ironic/manage.ts";
+import type { NovaHands } from "../nova-hands.ts";
+import { type Act, isMade, isOut, type ManageChange, recordOf } from "./manage-acts.ts";
+
+export interface ServerMaking extends ManageChange {
+  readonly hands: NovaHands;
+  readonly asked: ManageAsked;
+  readonly seen: SeenServer;
+  /** Neutron ports that more than one machine names. */
+  readonly twice: ReadonlySet<string>;
+  /** The replaced fields of the node. */
+  before: JsonObject;
+  /** The new server has the power state of its machine in Nova and Ironic. */
+  stands?: boolean;
+  /** Nova was called more than once to create the server. */
+  again?: boolean;
+  over?: string;
+  readonly begin: (act: Act) => Promise<void>;
+}
 
 /** Maintenance reason while the Nova server is created or deleted. */
 export function heldFor(server: string): string {

@@ -2,42 +2,34 @@ import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../lib/json.ts";
 import type { SeenServer } from "../../model/ironic/manage.ts";
 import type { NovaServer } from "../../systems/nova-api/seen-servers.ts";
-import type { NovaServers } from "../../systems/nova-api/servers.ts";
-import type { NetworkService } from "../../systems/openstack/neutron-ports.ts";
+import type { NovaHands } from "../nova-hands.ts";
 import {
   type Bind,
   bindsOf,
   isFinished,
   type ManageChange,
+  portsBound,
   recordOf,
   unseen,
 } from "./manage-acts.ts";
+import type { ServerMaking } from "./manage-nova-marks.ts";
 
-interface Hands {
-  readonly network: () => Promise<Pick<NetworkService, "whole" | "restore">>;
-}
-
-interface PortsWanted {
-  readonly ids: readonly string[];
-  /** Node uuid. */
-  readonly node: string;
-  /** The first saved values of each port in earlier runs. */
-  readonly known: readonly Bind[];
-}
+type Hands = Pick<NovaHands, "network">;
 
 /**
  * Saves the fields that Nova overwrites, and clears those for which Nova refuses a port.
  *
+ * @param known the first saved values of each port in earlier runs
  * @returns null, or why a port is not free
  * @source nova 26: network/neutron.py, _validate_requested_port_ids (PortInUse, PortNotUsableDNS)
  */
 export async function portsFreed(
-  { network }: Hands,
-  { ids, node, known }: PortsWanted,
-  begin: (bind: Bind) => Promise<void>,
+  { hands, id: node, begin }: Pick<ServerMaking, "hands" | "id" | "begin">,
+  ids: readonly string[],
+  known: readonly Bind[],
 ): Promise<string | null> {
   for (const id of ids) {
-    const neutron = await network();
+    const neutron = await hands.network();
     const port = await neutron.whole(id);
     if (port === null) return `port ${id} is not in Neutron`;
     const device_id = String(port.device_id ?? "");
@@ -155,11 +147,11 @@ export async function portsBack(
  * vif_detach
  */
 export async function portsAgainst(
-  { servers }: { readonly servers: Pick<NovaServers, "portsOn"> },
+  { servers }: Pick<NovaHands, "servers">,
   change: ManageChange,
   { id }: Pick<NovaServer, "id">,
 ): Promise<string | null> {
-  const own = new Set(bindsOf(change).map(({ port }) => port));
+  const own = new Set(portsBound(change));
   const since = (await servers.portsOn(id)).filter((port) => !own.has(port));
   return since.length === 0
     ? null

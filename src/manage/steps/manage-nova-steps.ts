@@ -7,22 +7,28 @@ import {
   notAsBefore,
   unsafe,
 } from "../../model/ironic/fake-hardware.ts";
-import type { SeenServer } from "../../model/ironic/manage.ts";
 import { infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
 import { hasSecrets } from "../rules/nova.ts";
+import type { NovaHands } from "../nova-hands.ts";
 import {
   type Act,
   bindsOf,
   isHanded,
+  isMade,
   isPorted,
   type ManageChange,
   type PlainStep,
   recordOf,
 } from "./manage-acts.ts";
-import { madeWith, otherPorts } from "./manage-nova-begun.ts";
-import { create, isAsMachine, offered, statusFor } from "./manage-nova-create.ts";
-import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
-import { anothers, heldFor, marked } from "./manage-nova-marks.ts";
+import {
+  create,
+  isAsMachine,
+  madeWith,
+  offered,
+  otherPorts,
+  statusFor,
+} from "./manage-nova-create.ts";
+import { anothers, heldFor, marked, type ServerMaking } from "./manage-nova-marks.ts";
 import { portRestored, portsFreed, wantsBinding } from "./manage-nova-ports.ts";
 
 export interface ServerStep {
@@ -73,10 +79,9 @@ export function nobodys({
 }
 
 async function hold(at: ServerMaking): Promise<string | null> {
-  const { hands, id, server, asked, acts, seen, twice } = at;
+  const { hands, id, server, asked } = at;
   const image = imageOf(await hands.hardware.read(id));
-  const known = marked({ acts, server }, seen);
-  if (!known) {
+  if (!marked(at, at.seen)) {
     const secret = hasSecrets(image);
     if (secret !== null) return secret;
     at.before = image;
@@ -90,33 +95,25 @@ async function hold(at: ServerMaking): Promise<string | null> {
   const now = await hands.hardware.read(id);
   const other = [...changedSince(at.before, now), ...infoChanges(at.before, now, true)];
   if (other.length > 0) return `it changed in the meantime: ${other.join(", ")}`;
-  const fresh = await hands.look({ id, server, asked, acts });
-  const against = await hands.objections(inService(fresh), server, twice);
+  return changed(at);
+}
+
+/** Why it can no longer be managed, or null. Ignores this run's maintenance. */
+async function changed(at: ServerMaking): Promise<string | null> {
+  const seen = await at.hands.look(at);
+  const node = seen.node && { ...seen.node, maintenance: false, maintenance_reason: null };
+  const against = await at.hands.objections({ ...seen, node }, at.server, at.twice);
   return against.length === 0 ? null : `it changed in the meantime: ${against.join("; ")}`;
 }
 
-/** Ignores this run's maintenance for the criteria. */
-function inService(seen: SeenServer): SeenServer {
-  const { node } = seen;
-  return { ...seen, node: node && { ...node, maintenance: false, maintenance_reason: null } };
-}
-
 async function bind(at: ServerMaking): Promise<string | null> {
-  const { hands, id, server, asked, acts, seen, twice, begin } = at;
-  const ids = hands.portsOf(seen);
-  const known = bindsOf({ acts });
+  const ids = at.hands.portsOf(at.seen);
+  const known = bindsOf(at);
   const missing = known.filter(({ port }) => !ids.includes(port)).map(({ port }) => port);
   if (missing.length > 0)
     return `it was started with port ${missing.join(", ")}: use the same ports, or roll it back`;
-  if (known.length > 0) {
-    const against = await hands.objections(
-      inService(await hands.look({ id, server, asked, acts })),
-      server,
-      twice,
-    );
-    if (against.length > 0) return `it changed in the meantime: ${against.join("; ")}`;
-  }
-  return portsFreed(hands, { ids, node: id, known }, begin);
+  const against = known.length > 0 ? await changed(at) : null;
+  return against ?? portsFreed(at, ids, known);
 }
 
 /** If a run ended before this step, later changes of the machine must be kept. */
@@ -141,8 +138,8 @@ async function fake({ hands, id, server, before, begin }: ServerMaking): Promise
  * on fake hardware, so that its power sync has processed earlier states.
  */
 async function turn(at: ServerMaking): Promise<string | null> {
-  const { hands, id, acts, server, before } = at;
-  const uuid = recordOf({ acts, server });
+  const { hands, id, before } = at;
+  const uuid = recordOf(at);
   const may = async (): Promise<string | null> => {
     const real = unsafe(await hands.hardware.read(id));
     return real.length === 0 ? null : `it is not completely on fake hardware: ${real.join(", ")}`;
@@ -173,8 +170,9 @@ async function swap(at: ServerMaking): Promise<string | null> {
   return why === null ? null : fakeAgain(at, why);
 }
 
-async function notOurs({ hands, server, acts, before, stands }: ServerMaking, now: JsonObject) {
-  const uuid = recordOf({ acts, server });
+async function notOurs(at: ServerMaking, now: JsonObject) {
+  const { hands, before, stands } = at;
+  const uuid = recordOf(at);
   if (now.instance_uuid !== uuid) return `instance_uuid is ${String(now.instance_uuid)}`;
   if (now.provision_state !== "active") return `it is ${String(now.provision_state)}, not active`;
   if (now.power_state !== before.power_state)
@@ -206,12 +204,12 @@ export async function fakeAgain(
  */
 export async function novaWould(
   { hardware, servers }: Pick<NovaHands, "hardware" | "servers">,
-  { id, server, acts }: Pick<ManageChange, "id" | "server" | "acts">,
+  change: Pick<ManageChange, "id" | "server" | "acts">,
 ): Promise<string> {
-  const uuid = recordOf({ acts, server });
-  if (uuid === server) return "";
+  const uuid = recordOf(change);
+  if (!isMade(change)) return "";
   const look = async () => {
-    const { power_state } = await hardware.read(id);
+    const { power_state } = await hardware.read(change.id);
     return { isOn: power_state === "power on", book: await servers.read(uuid) };
   };
   // An error here must not hide the reason of the failure.
@@ -224,8 +222,7 @@ export async function novaWould(
 }
 
 async function release(at: ServerMaking): Promise<string | null> {
-  const { hands, id, server, acts, before } = at;
-  const reason = heldFor(server);
+  const { hands, id, before } = at;
   const wasHanded = isHanded(at);
   const ported = isPorted(at);
   // Nova may have deleted the server, and would tear the machine down. A machine in use is kept.
@@ -233,8 +230,8 @@ async function release(at: ServerMaking): Promise<string | null> {
     wasHanded
       ? `${why}; it keeps its own hardware${await novaWould(hands, at)}`
       : fakeAgain(at, why);
-  for (const bind of ported ? [] : bindsOf({ acts })) {
-    const own = recordOf({ acts, server });
+  for (const bind of ported ? [] : bindsOf(at)) {
+    const own = recordOf(at);
     if (wasHanded && !(await wantsBinding(hands, bind, own))) continue;
     const why = await portRestored(hands, bind, bind.more ?? {}, [own]);
     if (why !== null) return left(why);
@@ -245,7 +242,7 @@ async function release(at: ServerMaking): Promise<string | null> {
     const other = [...notAsBefore(before, now), ...infoChanges(before, now, false)];
     return other.length === 0 ? notOurs(at, now) : `it has changed: ${other.join(", ")}`;
   };
-  const why = await hands.hardware.release(id, reason, may);
+  const why = await hands.hardware.release(id, heldFor(at.server), may);
   if (why !== null) return left(why);
   for (const end = hands.clock.now() + hands.watch; ; ) {
     const now = await hands.hardware.read(id);

@@ -1,8 +1,8 @@
-import { MigrationError, orNull } from "../../lib/error.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import { MigrationError, orMessage, orNull } from "../../lib/error.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
 import { MANAGE, type SeenServer } from "../../model/ironic/manage.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
+import type { NovaHands } from "../nova-hands.ts";
 import type { ManagePart } from "./manage.ts";
 import {
   type Act,
@@ -11,15 +11,15 @@ import {
   isMade,
   isPorted,
   type ManageChange,
+  recording,
   recordOf,
   traitsIn,
   withServer,
 } from "./manage-acts.ts";
-import { notAsBegun } from "./manage-nova-begun.ts";
-import type { NovaHands, ServerMaking } from "./manage-nova-hands.ts";
-import { anothers, heldFor, isInUse, keptIfInUse, marked } from "./manage-nova-marks.ts";
+import { notAsBegun } from "./manage-nova-create.ts";
+import { anothers, heldFor, isInUse, keptIfInUse, marked, type ServerMaking } from "./manage-nova-marks.ts";
 import { type ServerStep, THERE } from "./manage-nova-steps.ts";
-import type { ManagePosition } from "./manage-positions.ts";
+import { left, type ManagePosition, NO_NODE, NONE, stays } from "./manage-positions.ts";
 
 /** Machines per batch. */
 export const SIZE = 50;
@@ -40,17 +40,12 @@ export function novaPart(
     ...{ name: MANAGE, size: SIZE },
     inspect: (changes) => inFlight(changes, most, (change) => whereIs(hands, change, twice)),
     async perform(change, position, begin) {
-      const { id, server, asked } = change;
+      const { id, asked } = change;
       const { seen } = position;
       if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
-      const acts: Act[] = [...change.acts];
       const at: ServerMaking = {
-        ...{ hands, id, server, asked, acts, seen, twice },
+        ...{ ...change, ...recording(change.acts, begin), hands, asked, seen, twice },
         before: holdOf(change)?.node ?? {},
-        begin: async (act) => {
-          acts.push(act);
-          await begin({ ...act });
-        },
       };
       const isBegun = marked(change, seen) || isOurs(change, seen);
       // If the driver was restored since, the machine may be in use.
@@ -58,21 +53,21 @@ export function novaPart(
       const onFake = position.onFake === true && !inUse;
       if (onFake && change.back === true) {
         const held = await heldAfter(at);
-        return leftAt(seen, [BACK, ...(held === null ? [] : [held])].join("; "));
+        return stays(seen, held === null ? BACK : `${BACK}; ${held}`);
       }
-      if (over !== null && !isBegun) return leftAt(seen, `not begun: ${over}`);
-      const first = isBegun ? firstOf(acts, onFake) : 0;
+      if (over !== null && !isBegun) return stays(seen, `not begun: ${over}`);
+      const first = isBegun ? firstOf(at.acts, onFake) : 0;
       for (const step of position.inService === true ? [] : THERE.slice(first)) {
         const why = await madeOrHeld(at, step);
         if (why === null) continue;
         over ??= at.over ?? null;
-        return leftAt(await seenLast(hands, { ...change, acts }, seen), why);
+        return stays(await seenLast(hands, at, seen), why);
       }
       const why = await unmarked(at);
       const made = withServer(at, seen.node);
       return why === null
         ? { seen: made, is: "after", why: await twinsOf(at), hindrances: [] }
-        : { ...leftAt(made, `its mark was not removed: ${why}`), inService: true };
+        : { ...stays(made, `its mark was not removed: ${why}`), inService: true };
     },
   };
 }
@@ -130,28 +125,33 @@ async function whereIs(
 ): Promise<ManagePosition> {
   const { id, server } = change;
   const seen = await hands.look(change);
-  if (seen.node === null) return leftAt(seen, "Ironic has no such node", "gone");
+  if (seen.node === null) return stays(seen, NO_NODE, "gone");
   const now = isMade(change) ? await hands.hardware.read(id) : {};
   const gone = anothers(change, now);
   if (gone !== null)
-    return leftAt(
+    return stays(
       seen,
       change.open === false ? `${gone}: run node unmanage ${id}, then manage it again` : gone,
     );
   const isMarked = marked(change, seen);
-  if (isMarked && isInService(change, now)) return { is: "before", seen, ...NONE, inService: true };
+  if (isMarked && isPorted(change) && isInUse(change, now))
+    return { is: "before", seen, ...NONE, inService: true };
   const isOwn = isOurs(change, seen);
   // The mark was removed, but the driver may still be fake.
   if (!isMarked && isOwn && now.driver !== FAKE) return { is: "after", seen, ...NONE };
   if (isMarked || isOwn) {
-    const other = otherThanBegun(hands, change, seen);
+    const { asked } = change;
+    const before = holdOf(change)?.node ?? {};
+    const other = asked && notAsBegun({ ...change, hands, asked, seen, before });
     const onFake = now.driver === FAKE && { onFake: true as const };
-    return other === null ? { is: "before", seen, ...NONE, ...onFake } : leftAt(seen, other);
+    return other === null ? { is: "before", seen, ...NONE, ...onFake } : stays(seen, other);
   }
   const against = await hands.objections(seen, server, twice);
   if (against.length === 0) return { is: "before", seen, ...NONE };
-  const hindrances = against.map(() => "state" as const);
-  return { is: "other", seen, why: against, hindrances };
+  return left(
+    seen,
+    against.map((why) => ({ why, is: "state" })),
+  );
 }
 
 /** The current state, or the last one if it cannot be read, so that the reason is reported. */
@@ -163,36 +163,15 @@ export async function seenLast(
   return (await orNull(look(change))) ?? seen;
 }
 
-export const NONE = { why: [], hindrances: [] } as const;
-
-export function leftAt(
-  seen: SeenServer,
-  why: string,
-  is: "state" | "gone" = "state",
-): ManagePosition {
-  return { is: "other", seen, why: [why], hindrances: [is] };
-}
-
-function otherThanBegun(hands: NovaHands, change: ManageChange, seen: SeenServer): string | null {
-  const { id, server, acts, asked } = change;
-  const before = holdOf(change)?.node ?? {};
-  return asked === null ? null : notAsBegun({ hands, id, server, acts, asked, seen, before });
-}
-
-function isInService(change: ManageChange, now: JsonObject): boolean {
-  return isPorted(change) && isInUse(change, now);
-}
-
 function isOurs(change: ManageChange, { node }: SeenServer): boolean {
   return isMade(change) && node?.instance_uuid === recordOf(change);
 }
 
 /** Another server that Nova created after a lost response, to report. */
 async function twinsOf(at: ServerMaking): Promise<readonly string[]> {
-  const { hands, acts, server } = at;
   if (at.again !== true) return [];
   // Only a report, so an error is ignored.
-  const all = await orNull(hands.servers.twins(server, recordOf({ acts, server })));
+  const all = await orNull(at.hands.servers.twins(at.server, recordOf(at)));
   return (all ?? []).map(
     ({ id, status }) => `Nova also made server ${id}, in ${status}, on no node: delete it in Nova`,
   );
@@ -202,10 +181,5 @@ async function twinsOf(at: ServerMaking): Promise<readonly string[]> {
 async function unmarked(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, before } = at;
   await at.begin({ step: "unmark" });
-  try {
-    return await hands.keeper.release(id, server, traitsIn(before));
-  } catch (cause) {
-    if (cause instanceof MigrationError) return cause.message;
-    throw cause;
-  }
+  return orMessage(hands.keeper.release(id, server, traitsIn(before)));
 }

@@ -1,9 +1,9 @@
 import type { Position } from "../../engine/window-part.ts";
-import type { ComparedNode, KnownNics, RunningNode } from "../../model/ironic/adoptable.ts";
-import type { ManageAsked, RecordKeeper, SeenServer } from "../../model/ironic/manage.ts";
+import type { ComparedNode } from "../../model/ironic/adoptable.ts";
+import type { RecordKeeper, SeenServer } from "../../model/ironic/manage.ts";
 import { isEmptied, reasonOf } from "../../systems/ironic-api/allocation.ts";
-import { inFlight } from "../../systems/ironic-api/pool.ts";
 import {
+  type Beside,
   changedSince,
   claimsOn,
   type Hindrance,
@@ -11,7 +11,14 @@ import {
   type Objection,
   objections,
 } from "../rules/criteria.ts";
-import { bindsOf, holdOf, type ManageChange, unseen, unseenNode } from "./manage-acts.ts";
+import {
+  bindsOf,
+  holdOf,
+  type ManageChange,
+  portsBound,
+  unseen,
+  unseenNode,
+} from "./manage-acts.ts";
 
 export interface ManagePosition extends Position {
   readonly seen: SeenServer;
@@ -21,15 +28,6 @@ export interface ManagePosition extends Position {
   /** In service with its server. Only the mark is left to remove. */
   readonly inService?: true;
   readonly onFake?: true;
-}
-
-export interface RecordedNode {
-  readonly node: RunningNode;
-}
-
-/** Whether it has traits that the record would replace. */
-export function holdsTraits({ instance_info: { traits } }: RunningNode): boolean {
-  return Array.isArray(traits) && traits.length > 0;
 }
 
 /** Changes by others of a machine with a new record that was not marked before. */
@@ -46,22 +44,6 @@ export function unlike(
   return [...claimsOn(now, server), ...changedSince({ ...before, instance_uuid: server }, now)];
 }
 
-export const NOTHING: SeenServer = { node: null, record: null, ports: null };
-
-/** A machine that was not started has no known record. */
-export async function lookAll(
-  keeper: RecordKeeper,
-  changes: readonly ManageChange[],
-  most: number,
-  cards: KnownNics | null,
-): Promise<readonly SeenServer[]> {
-  const begun = changes.map(
-    ({ id, server, acts }) => [id, acts.length === 0 ? null : server] as const,
-  );
-  if (cards !== null) return keeper.lookAll(begun, most, cards.of);
-  return inFlight(begun, most, ([id, server]) => keeper.look(id, server, []));
-}
-
 export function forwardOf(
   change: ManageChange,
   seen: SeenServer,
@@ -69,7 +51,7 @@ export function forwardOf(
 ): ManagePosition {
   const { id, server, asked } = change;
   const { node, record } = seen;
-  if (node === null) return left(seen, [{ why: "Ironic has no such node", is: "gone" }]);
+  if (node === null) return stays(seen, NO_NODE, "gone");
   if (node.instance_uuid === server) {
     const held = holdOf(change);
     const open =
@@ -84,7 +66,7 @@ export function forwardOf(
       : [];
   // An interrupted rollback may have left this run's maintenance, which is ended first.
   const fit = node.maintenance_reason === reasonOf(server) ? { ...node, maintenance: false } : node;
-  const against = [...objections(fit, besideOf(seen, twice, asked), server), ...strange];
+  const against = [...objections(fit, besideOf(seen, twice, asked?.ports), server), ...strange];
   if (against.length > 0) return left(seen, against);
   // The values in the journal are older than the deleted record, so later changes would be lost.
   return change.open === false
@@ -95,7 +77,9 @@ export function forwardOf(
     : { is: "before", seen, ...NONE };
 }
 
-const NONE = { why: [], hindrances: [] } as const;
+export const NO_NODE = "Ironic has no such node";
+
+export const NONE = { why: [], hindrances: [] } as const;
 
 export function left(seen: SeenServer, against: readonly Objection[]): ManagePosition {
   const [why, hindrances] = [against.map((one) => one.why), against.map(({ is }) => is)];
@@ -105,34 +89,24 @@ export function left(seen: SeenServer, against: readonly Objection[]): ManagePos
 export async function backOf(keeper: RecordKeeper, change: ManageChange): Promise<ManagePosition> {
   const { id, server } = change;
   const binds = bindsOf(change);
-  const seen = await keeper.look(
-    id,
-    server,
-    binds.map(({ port }) => port),
-  );
+  const seen = await keeper.look(id, server, portsBound(change));
   const { node, record } = seen;
-  if (node === null) return { is: "other", seen, why: [unseenNode(id)], hindrances: ["gone"] };
+  if (node === null) return stays(seen, unseenNode(id), "gone");
   const held = holdOf(change);
   // The record was deleted by others, without restoring the traits.
   const isLeft =
-    node?.instance_uuid === null &&
-    held !== undefined &&
-    isEmptied(node.instance_info, held.traits);
+    node.instance_uuid === null && held !== undefined && isEmptied(node.instance_info, held.traits);
   const open =
     isLeft ||
     record !== null ||
-    node?.instance_uuid === server ||
-    node?.extra[MARK] === server ||
-    node?.maintenance_reason === reasonOf(server) ||
+    node.instance_uuid === server ||
+    node.extra[MARK] === server ||
+    node.maintenance_reason === reasonOf(server) ||
     binds.some(({ port }) => isBound(seen, port, server));
   if (open) return { is: "before", seen, ...NONE };
   // The rollback has already reported ports with another device.
-  const why = unseenOf(change, seen);
+  const why = binds.flatMap(({ port }) => (seen.ports?.has(port) === true ? [] : [unseen(port)]));
   return { is: why.length === 0 ? "after" : "other", seen, why, hindrances: [] };
-}
-
-function unseenOf(change: ManageChange, { ports }: SeenServer): readonly string[] {
-  return bindsOf(change).flatMap(({ port }) => (ports?.has(port) === true ? [] : [unseen(port)]));
 }
 
 /** Ports that another device has since. */
@@ -152,11 +126,11 @@ export function isBound({ ports }: SeenServer, port: string, server: string): bo
 export function besideOf(
   { node, ports }: SeenServer,
   known: ReadonlySet<string>,
-  asked: ManageAsked | null,
-): Parameters<typeof objections>[1] {
+  asked: readonly string[] | null | undefined,
+): Beside {
   const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
   const twice = vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif));
-  const named = asked?.ports && { named: new Set(asked.ports) };
+  const named = asked && { named: new Set(asked) };
   return { ports, twice: new Set(twice), ...named };
 }
 
@@ -165,6 +139,6 @@ export function tenantPorts({ node, ports }: SeenServer) {
   return (node?.nics ?? []).flatMap(({ vif }) => ports?.get(vif ?? "") ?? []);
 }
 
-export function stays(seen: SeenServer, why: string): ManagePosition {
-  return left(seen, [{ why, is: "state" }]);
+export function stays(seen: SeenServer, why: string, is: Hindrance = "state"): ManagePosition {
+  return left(seen, [{ why, is }]);
 }

@@ -17,13 +17,9 @@ import {
   backOf,
   besideOf,
   forwardOf,
-  holdsTraits,
   isBound,
   left,
-  lookAll,
   type ManagePosition,
-  NOTHING,
-  type RecordedNode,
   stays,
   strangeOf,
   tenantPorts,
@@ -48,11 +44,18 @@ export function managePart(
   return {
     ...{ name: MANAGE, size: SIZE },
     async inspect(changes) {
-      const seen = await lookAll(keeper, changes, most, cards);
+      // A machine that was not started has no known record.
+      const begun = changes.map(
+        ({ id, server, acts }) => [id, acts.length === 0 ? null : server] as const,
+      );
+      const seen = await keeper.lookAll(begun, most, cards?.of ?? null);
       return changes.map((change, at) => forwardOf(change, seen[at] ?? NOTHING, twice));
     },
     perform(change, position, begin) {
-      const making = { keeper, change, position, begin };
+      const { node } = position.seen;
+      const { id, asked } = change;
+      if (node === null || asked === null) throw new Error(`${id} is not there to be managed`);
+      const making = { keeper, change, asked, position, node, begin };
       return isSingleCall(change, position.seen)
         ? recordAlone(making, cards === null)
         : recordMarked(making, twice);
@@ -60,13 +63,15 @@ export function managePart(
   };
 }
 
-type Begin = Parameters<ManagePart["perform"]>[2];
+const NOTHING: SeenServer = { node: null, record: null, ports: null };
 
 interface Making {
   readonly keeper: RecordKeeper;
   readonly change: ManageChange;
+  readonly asked: ManageAsked;
   readonly position: ManagePosition;
-  readonly begin: Begin;
+  readonly node: RunningNode;
+  readonly begin: Parameters<ManagePart["perform"]>[2];
 }
 
 function refusedBy(seen: SeenServer, { why, taken, denied = false }: NotWritten): ManagePosition {
@@ -75,20 +80,20 @@ function refusedBy(seen: SeenServer, { why, taken, denied = false }: NotWritten)
 
 /** @param single reads the node again at once; several nodes are read together by the caller */
 async function recordAlone(
-  { keeper, change, position, begin }: Making,
+  { keeper, change, asked, position, node, begin }: Making,
   single: boolean,
 ): Promise<ManagePosition> {
-  const { id, server, asked } = change;
+  const { id, server } = change;
   const { seen } = position;
-  const { node } = seen;
-  if (node === null || asked === null) throw new Error(`${id} is not there to be managed`);
   await begin(holding(change, asked, node));
   await begin({ step: "record" });
   const made = await keeper.record(recordAsked(change, asked, node), true);
   if ("why" in made) return refusedBy(seen, made);
-  if (holdsTraits(node)) {
+  const { traits } = node.instance_info;
+  // The record replaces them.
+  if (Array.isArray(traits) && traits.length > 0) {
     await begin({ step: "release" });
-    const why = await keeper.release(id, server, node.instance_info.traits);
+    const why = await keeper.release(id, server, traits);
     if (why !== null) return stays(seen, why);
   }
   if (!single) return { ...position, seen: { ...seen, record: made.now }, is: "after" };
@@ -98,34 +103,33 @@ async function recordAlone(
 }
 
 async function recordMarked(
-  { keeper, change, position, begin }: Making,
+  { keeper, change, asked, position, node: before, begin }: Making,
   twice: ReadonlySet<string>,
 ): Promise<ManagePosition> {
-  const { id, server, asked } = change;
+  const { id, server } = change;
   const { seen } = position;
-  if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
   const known = holdOf(change);
   // After the record was requested, the traits are those of the record.
   const emptied = change.acts.some(({ step }) => step === "record");
   const as = (node: RunningNode) =>
     known !== undefined && emptied ? known : holding(change, asked, node);
-  let held = as(seen.node);
-  if (seen.node.maintenance_reason === reasonOf(server)) {
+  let held = as(before);
+  if (before.maintenance_reason === reasonOf(server)) {
     await begin(held);
     const why = await keeper.endMaintenance(id, server);
     if (why !== null) return stays(seen, why);
   }
-  if (seen.node.instance_uuid !== server) {
+  if (before.instance_uuid !== server) {
     await begin(held);
     const marked = await keeper.hold(id, server);
     if ("why" in marked) return refusedBy(seen, marked);
     held = as(marked.now);
     await begin(held);
     // Compares with the state before the hold.
-    const now: RunningNode = { ...marked.now, nics: seen.node.nics };
+    const now: RunningNode = { ...marked.now, nics: before.nics };
     const against = [
-      ...objections(now, besideOf({ ...seen, node: now }, twice, asked), server),
-      ...changedSince(seen.node, now),
+      ...objections(now, besideOf({ ...seen, node: now }, twice, asked.ports), server),
+      ...changedSince(before, now),
     ];
     if (against.length > 0) return left(seen, against);
     const to = { device_id: server, device_owner: OWNER };
@@ -159,23 +163,20 @@ export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
     async perform(change, position, begin) {
       const { id, server } = change;
       await begin();
-      const why: string[] = [];
-      const put = (one: string | null): void => {
-        if (one !== null) why.push(one);
-      };
-      put(await keeper.unrecord(id, server));
+      const whys = [await keeper.unrecord(id, server)];
       // The ports belong to the record while it exists.
-      if (why.length === 0) {
+      if (whys[0] === null) {
         for (const { port, device_id, device_owner } of bindsOf(change).toReversed())
           if (isBound(position.seen, port, server)) {
             const from = [{ device_id: server, device_owner: OWNER }];
-            put((await keeper.bind(port, from, { device_id, device_owner }))?.why ?? null);
+            const refused = await keeper.bind(port, from, { device_id, device_owner });
+            whys.push(refused?.why ?? null);
           }
         const held = holdOf(change);
-        if (held !== undefined) put(await keeper.release(id, server, held.traits));
+        if (held !== undefined) whys.push(await keeper.release(id, server, held.traits));
       }
-      const all = [...why, ...strangeOf(change, position.seen)];
-      return { ...position, is: all.length === 0 ? "after" : "other", why: all };
+      const why = [...whys.flatMap((one) => one ?? []), ...strangeOf(change, position.seen)];
+      return { ...position, is: why.length === 0 ? "after" : "other", why };
     },
   };
 }
@@ -184,11 +185,10 @@ export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
  * Without tenant port and mark, a single call is enough: Ironic creates one record per node, and
  * two PATCH calls would take most of the time.
  */
-function isSingleCall({ acts }: ManageChange, seen: SeenServer): seen is SeenServer & RecordedNode {
+function isSingleCall({ acts }: ManageChange, seen: SeenServer): boolean {
   return (
     acts.length === 0 &&
-    seen.node !== null &&
-    seen.node.instance_uuid === null &&
+    seen.node?.instance_uuid === null &&
     seen.node.maintenance_reason === null &&
     tenantPorts(seen).length === 0
   );

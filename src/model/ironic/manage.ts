@@ -99,11 +99,11 @@ export interface RecordKeeper {
     server: string | null,
     ports: readonly string[],
   ) => Promise<SeenServer>;
-  /** @param cards of all nodes */
+  /** @param cards of all nodes. Null for a single machine */
   readonly lookAll: (
     all: readonly (readonly [node: string, server: string | null])[],
     most: number,
-    cards: KnownNics["of"],
+    cards: KnownNics["of"] | null,
   ) => Promise<readonly SeenServer[]>;
   /** Current values of the compared fields. Null for a missing node. */
   readonly compared: (

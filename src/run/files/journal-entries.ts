@@ -6,10 +6,7 @@ const BATCH = { part: "text", plan: "text", from: "number", to: "number", at: "t
 
 const MACHINE = { part: "text", id: "text", at: "text" } as const;
 
-/** Types of an entry's fields. `?` is optional. */
-const FORMS: {
-  readonly [doing in Entry["do"]]: { readonly [field: string]: Form | `${Form}?` };
-} = {
+const FORMS: { readonly [doing in Entry["do"]]: LineForm } = {
   open: { format: "text", tool: "text" },
   target: { system: "text", target: "object", staged: "yes?", at: "text" },
   begin: { ...BATCH, by: "text", staged: "yes?", nova: "text?" },
@@ -36,20 +33,30 @@ const IS = {
   object: isObject,
   nodes: (value: unknown): value is readonly string[] | "all" => value === "all" || isTexts(value),
   yes: (value: unknown): value is true => value === true,
+  boolean: (value: unknown): value is boolean => typeof value === "boolean",
+  textOrNull: (value: unknown): value is string | null => value === null || isText(value),
+  /** Any value of JSON. */
+  json: (value: unknown): value is Json => value !== undefined,
 };
 
 /** Precomputed, because a journal has hundreds of thousands of lines. */
 const CHECKS = new Map(
-  Object.entries(FORMS).map(([doing, form]): [Json, readonly Check[]] => [
-    doing,
-    Object.entries(form).map(([name, said]): Check => {
-      // Without its `?`, it is the name of a type.
-      return [name, IS[said.replace("?", "") as Form], said.endsWith("?")];
-    }),
-  ]),
+  Object.entries(FORMS).map(([doing, form]): [Json, readonly Check[]] => [doing, checksOf(form)]),
 );
 
+/** Types of a line's fields. `?` is optional. */
+export interface LineForm {
+  readonly [field: string]: Form | `${Form}?`;
+}
+
 type Check = readonly [name: string, is: (value: unknown) => boolean, mayMiss: boolean];
+
+function checksOf(form: LineForm): readonly Check[] {
+  return Object.entries(form).map(([name, said]): Check => {
+    // Without its `?`, it is the name of a type.
+    return [name, IS[said.replace("?", "") as Form], said.endsWith("?")];
+  });
+}
 
 /**
  * Parses a journal line and checks every field. A run with an older format must be ended with its
@@ -64,16 +71,39 @@ export function parseEntry(line: JsonObject, place: string): Entry {
     });
   const form = CHECKS.get(line.do ?? null);
   if (form === undefined) throw malformed(place, "do");
-  const entry: Record<string, Json> = { do: line.do ?? null };
+  const entry: JsonObject = { do: line.do ?? null, ...checked(line, form, place) };
+  if (Number(entry.from ?? 0) > Number(entry.to ?? 0)) throw malformed(place, "to");
+  // Every field of its type was checked.
+  return entry as unknown as Entry;
+}
+
+function checked(line: JsonObject, form: readonly Check[], place: string): JsonObject {
+  const found: Record<string, Json> = {};
   for (const [name, is, mayMiss] of form) {
     const value = line[name];
     if (value === undefined && mayMiss) continue;
     if (value === undefined || !is(value)) throw malformed(place, name);
-    entry[name] = value;
+    found[name] = value;
   }
-  if (Number(entry.from ?? 0) > Number(entry.to ?? 0)) throw malformed(place, "to");
-  // Every field of its type was checked.
-  return entry as unknown as Entry;
+  return found;
+}
+
+type Formed<F extends LineForm> = {
+  readonly [N in keyof F as F[N] extends Form ? N : never]: F[N] extends Form ? Is<F[N]> : never;
+} & {
+  readonly [N in keyof F as F[N] extends Form ? never : N]?: F[N] extends `${infer T extends Form}?`
+    ? Is<T>
+    : never;
+};
+
+/** The fields of a line that its form names. @throws MigrationError N2I-E112 */
+export function formed<const F extends LineForm>(
+  line: JsonObject,
+  form: F,
+  place: string,
+): Formed<F> {
+  // Each field was checked by its form.
+  return checked(line, checksOf(form), place) as object as Formed<F>;
 }
 
 /** Fields of a line, checked on access. */

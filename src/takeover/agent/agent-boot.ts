@@ -3,19 +3,16 @@ import { join } from "node:path";
 import { TOGETHER } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
 import { isUuid } from "../../lib/uuid.ts";
-import type { Database } from "../../systems/database/open.ts";
 import { read } from "../../systems/database/read.ts";
 import { lower, spellings, string, text } from "../../systems/database/rows.ts";
 import { factsOf, parsePxe, uuidOf } from "../../systems/tftp/rules/pxe-config.ts";
 import { readText, type Tree } from "../../systems/tftp/tree.ts";
+import type { Opening } from "../baremetal/beside.ts";
 import { publishBoot } from "../leases/leases.ts";
 
-interface Publishing {
-  readonly leases: Database;
-  readonly nova: Database;
+interface Publishing extends Omit<Opening, "keep"> {
   readonly tree: Tree;
   readonly host: string;
-  readonly say: (text: string) => void;
 }
 
 /**

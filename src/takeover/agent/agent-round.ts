@@ -1,6 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { counted, duration } from "../../lib/text.ts";
+import { isUp } from "../../migrate/hosts/rules/running.ts";
 import type { Left } from "../../model/change.ts";
 import type { ComputeHost } from "../../model/nova/host-move.ts";
 import type { Lease } from "../../model/nova/leases.ts";
@@ -12,7 +13,6 @@ import { keepLocks } from "../leases/locks.ts";
 import { nodesOf } from "../leases/nodes.ts";
 import { shareOf } from "../rules/destination.ts";
 import { isLive, judgeLeases, takersOf } from "../rules/successors.ts";
-import type { Watch } from "./agent-watch.ts";
 
 export interface Taking {
   readonly leases: Database;
@@ -154,7 +154,7 @@ async function fenceHost(around: Around, from: string): Promise<boolean> {
   const { parts, ended, signal } = around;
   const { leases, host, say } = parts;
   const holding = { owner: `agent of ${host}`, ttl: LOCK };
-  const lock = () => keepLocks(leases, [{ kind: "host", name: from }], holding);
+  const lock = () => keepLocks(leases, [`host:${from}`], holding);
   const locks = await patiently({ ended, say }, lock);
   if (locks === null) return false;
   try {
@@ -210,6 +210,49 @@ export function createTold(say: (text: string) => void) {
       if (left.size === LINES) left.clear();
       if (!left.has(line)) say(line);
       left.add(line);
+    },
+  };
+}
+
+type Watch = ReturnType<typeof createWatch>;
+
+/**
+ * An age depends on the host's clock, so this process also watches each host.
+ *
+ * @param down seconds without a report after which a nova-compute is down
+ * @param clock monotonic milliseconds
+ */
+export function createWatch(down: number, clock: () => number) {
+  const seen = new Map<string, { readonly count: number | null; readonly since: number }>();
+  let services: readonly ComputeHost[] = [];
+  return {
+    saw(now: readonly ComputeHost[]): void {
+      services = now;
+      for (const { host, report_count } of now)
+        if (seen.get(host)?.count !== report_count)
+          seen.set(host, { count: report_count, since: clock() });
+      const known = new Set(now.map(({ host }) => host));
+      for (const host of seen.keys()) if (!known.has(host)) seen.delete(host);
+    },
+    /** Silent hosts, including one that reported in the future because of a wrong clock. */
+    word() {
+      const silent = services.filter(
+        (service) =>
+          !isUp(service, down) &&
+          clock() - (seen.get(service.host)?.since ?? clock()) >= down * 1000,
+      );
+      return {
+        known: new Set(services.map(({ host }) => host)),
+        silent: new Set(silent.map(({ host }) => host)),
+      };
+    },
+    /** Hosts that Nova schedules to. */
+    fit(): ReadonlySet<string> {
+      const fit = services.filter(
+        (service) =>
+          isUp(service, down) && service.disabled !== true && service.forced_down !== true,
+      );
+      return new Set(fit.map(({ host }) => host));
     },
   };
 }

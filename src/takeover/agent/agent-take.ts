@@ -3,24 +3,9 @@ import type { ComputeHost } from "../../model/nova/host-move.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import { isUnanswered } from "../../systems/database/statement.ts";
 import { ownersAmong } from "../leases/nodes.ts";
-import { createTold, patiently, scanLeases, type Taking, takeFrom } from "./agent-round.ts";
-import { createWatch, type Watch } from "./agent-watch.ts";
+import { createTold, createWatch, patiently, scanLeases, type Taking, takeFrom } from "./agent-round.ts";
 
-interface Taker {
-  /**
-   * Makes at most one statement, and takes over machines in the background.
-   *
-   * @param services all compute hosts in Nova
-   * @returns whether it made a statement
-   */
-  readonly look: (services: readonly ComputeHost[]) => Promise<boolean>;
-  readonly settle: () => Promise<void>;
-  /** Finishes the current machine, then stops. Kills the site's fence. */
-  readonly stop: (why: MigrationError) => void;
-  readonly end: () => Promise<void>;
-}
-
-export function createTaker(parts: Taking): Taker {
+export function createTaker(parts: Taking) {
   const { ttl, down, say, clock } = parts;
   const watch = createWatch(down, clock);
   const ending = new AbortController();
@@ -34,7 +19,7 @@ export function createTaker(parts: Taking): Taker {
   const around = { parts, watch, told: createTold(say), ended, signal, leaves };
   const work = createWork();
   const hosts = createSilent(watch, clock);
-  const { settled, unleased } = hosts;
+  const { settled } = hosts;
   /** Whether to leave the next interval to other work, and whether to check settled hosts then. */
   let [rests, rechecks] = [false, false];
 
@@ -68,7 +53,13 @@ export function createTaker(parts: Taking): Taker {
   }
 
   return {
-    async look(services) {
+    /**
+     * Makes at most one statement, and takes over machines in the background.
+     *
+     * @param services all compute hosts in Nova
+     * @returns whether it made a statement
+     */
+    async look(services: readonly ComputeHost[]): Promise<boolean> {
       watch.saw(services);
       const open = hosts.open();
       if (work.goesOn()) return false;
@@ -90,15 +81,17 @@ export function createTaker(parts: Taking): Taker {
       rechecks = true;
       const { held, dead } = await scanLeases(around);
       // A host without a lease may keep its machines until it reports with one.
-      for (const host of open) if (!held.some((lease) => lease.host === host)) unleased.add(host);
+      for (const host of open)
+        if (!held.some((lease) => lease.host === host)) hosts.wait(host, Number.POSITIVE_INFINITY);
       const todo = dead.filter(({ host }) => open.includes(host));
       rests = todo.length === 0;
       if (!rests) work.start(() => takeAll(todo));
       return true;
     },
     settle: work.settle,
-    stop: (why) => ending.abort(why),
-    async end() {
+    /** Finishes the current machine, then stops. Kills the site's fence. */
+    stop: (why: MigrationError): void => ending.abort(why),
+    async end(): Promise<void> {
       // A site's fence may take ten minutes.
       ending.abort(new MigrationError("N2I-E301", `the agent of ${parts.host} is stopping`));
       await work.settle();
@@ -106,26 +99,21 @@ export function createTaker(parts: Taking): Taker {
   };
 }
 
-function createSilent(watch: Watch, clock: () => number) {
+function createSilent(watch: ReturnType<typeof createWatch>, clock: () => number) {
   /** Without machines, until they report or receive a machine. */
   const settled = new Set<string>();
-  /** Without a lease, until they report. */
-  const unleased = new Set<string>();
-  /** Earliest time of the next attempt. */
+  /** Earliest time of the next attempt, unless they report. */
   const later = new Map<string, number>();
   return {
-    ...{ settled, unleased },
+    settled,
     wait(host: string, until: number): void {
       later.set(host, until);
     },
     open(): readonly string[] {
       const { silent } = watch.word();
-      for (const known of [settled, unleased])
-        for (const host of known) if (!silent.has(host)) known.delete(host);
+      for (const host of settled) if (!silent.has(host)) settled.delete(host);
       for (const [host, at] of later) if (!silent.has(host) || at <= clock()) later.delete(host);
-      return [...silent].filter(
-        (host) => !settled.has(host) && !unleased.has(host) && !later.has(host),
-      );
+      return [...silent].filter((host) => !settled.has(host) && !later.has(host));
     },
   };
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { MigrationError, orNull } from "../../lib/error.ts";
 import type { Keep } from "../../run/databases.ts";
 import { askFence } from "../../run/fence-command.ts";
-import { journalMark, readJournal } from "../../run/files/journal.ts";
+import { readJournal } from "../../run/files/journal.ts";
 import { openRun } from "../../run/files/run-folder.ts";
 import { inRun } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
@@ -13,7 +13,7 @@ import { text } from "../../systems/database/rows.ts";
 import { isUnanswered } from "../../systems/database/statement.ts";
 import { type LegacyPlaces, openLegacyPlace } from "../baremetal/legacy-place.ts";
 import { openIn, takeMachines } from "../baremetal/legacy-take.ts";
-import { type DownWords, downTime } from "../host-down.ts";
+import { type DownWords, downTime } from "../host-watch.ts";
 import { takenLocks } from "../leases/locks.ts";
 import type { Taken, Taking } from "./agent-round.ts";
 import { createTaker } from "./agent-take.ts";
@@ -27,19 +27,13 @@ export interface TakeWords extends LegacyPlaces, DownWords {
   readonly fenceCommand?: string;
 }
 
-interface Around {
-  readonly leases: Database;
-  readonly services: Taking["services"];
-  readonly keep: Keep;
-  readonly say: (text: string) => void;
-  readonly clock: () => number;
-}
-
 /** @throws MigrationError as `openLegacyPlace` */
 export async function openTaker(
   asked: TakeWords & { readonly host: string; readonly ttl: number },
-  { leases, services, keep, say, clock }: Around,
+  around: Pick<Taking, "leases" | "services" | "say" | "clock">,
+  keep: Keep,
 ) {
+  const { leases, say } = around;
   const { host, ttl, run = "", fenceCommand } = asked;
   await openRun(run, { create: true });
   const place = await openLegacyPlace(asked, keep, { readOnly: false }, say);
@@ -58,9 +52,9 @@ export async function openTaker(
         return takeMachines(folder, place, { ...take, to: host, agent: host, down }, { say });
       },
     );
-  const openDeaths = deathsIn(run);
   return createTaker({
-    ...{ leases, services, host, ttl: ttl * 1000, down, say, clock },
+    ...around,
+    ...{ host, ttl: ttl * 1000, down },
     fence:
       fenceCommand === undefined
         ? null
@@ -68,7 +62,7 @@ export async function openTaker(
     aggregates: place.aggregates,
     async goOn(signal) {
       const taken: Taken[] = [];
-      for (const [name, from] of await openDeaths())
+      for (const [name, from] of await unfinishedIn(run))
         taken.push(await refusedAs(name, inDeath(name, { from, nodes: [], signal })));
       const left = taken.flatMap((one) => one.left);
       const said = new Set(left.map(({ id }) => id));
@@ -93,23 +87,14 @@ async function halfWay(leases: Database, host: string): Promise<readonly string[
   return (await read(leases, { uuid: text }, mine, [host])).flatMap(({ uuid }) => uuid ?? []);
 }
 
-/** Finds unfinished runs. A finished run is read again only if its journal changed. */
-function deathsIn(run: string) {
-  const ended = new Map<string, string>();
-  return async (): Promise<ReadonlyMap<string, string>> => {
-    const open = new Map<string, string>();
-    for (const entry of await readdir(run, { withFileTypes: true })) {
-      const { name } = entry;
-      const from = entry.isDirectory() ? deadIn(name) : null;
-      if (from === null) continue;
-      const path = join(run, name);
-      const mark = await journalMark(path);
-      if (mark !== null && ended.get(name) === mark) continue;
-      if (await isOpen(path)) open.set(name, from);
-      else if (mark !== null) ended.set(name, mark);
-    }
-    return open;
-  };
+/** Unfinished runs, with the hosts that their machines leave. */
+async function unfinishedIn(run: string): Promise<ReadonlyMap<string, string>> {
+  const open = new Map<string, string>();
+  for (const entry of await readdir(run, { withFileTypes: true })) {
+    const from = entry.isDirectory() ? deadIn(entry.name) : null;
+    if (from !== null && (await isOpen(join(run, entry.name)))) open.set(entry.name, from);
+  }
+  return open;
 }
 
 /** An unclaimed machine may have a guard. An unreadable run counts as unfinished to report it. */

@@ -1,26 +1,17 @@
 import { MigrationError } from "../../lib/error.ts";
+import { kept } from "../../migrate/open/services.ts";
 import { cloudFor, type RestOptions, saysCloud } from "../../run/cloud.ts";
 import type { Keep } from "../../run/databases.ts";
 import { waitingFor } from "../../run/wait-message.ts";
+import type { Database } from "../../systems/database/open.ts";
 import type { Cloud } from "../../systems/openstack/cloud.ts";
 
-interface Closable {
-  readonly close: () => void;
-}
-
-interface BesideService<T> {
-  /** Null without a login or endpoint, or with a warning if it does not answer. */
-  readonly service: () => Promise<T | null>;
-  /** The result of a call; null with a warning if it fails. */
-  readonly asked: <R>(ask: () => Promise<R>) => Promise<R | null>;
-}
-
-interface Opening<T> {
+/** Open databases, for services that are opened in addition. */
+export interface Opening {
+  readonly leases: Database;
+  readonly nova: Database;
   readonly keep: Keep;
   readonly say: (text: string) => void;
-  readonly name: string;
-  /** @param limit maximum milliseconds of a call */
-  readonly open: (cloud: Cloud, limit: number) => Promise<T>;
 }
 
 const LIMIT = 60;
@@ -32,16 +23,20 @@ const SILENT: readonly string[] = ["N2I-E210", "N2I-E211", "N2I-E212"];
 /**
  * An unavailable service is a warning: when a host dies, other services may be down as well.
  *
+ * @param open its parameter `limit` is the maximum milliseconds of a call
  * @throws MigrationError N2I-E106 for an incomplete login
  */
-export function beside<T extends Closable>(
+export function beside<T extends { readonly close: () => void }>(
   words: RestOptions,
-  { keep, say, name, open }: Opening<T>,
-): BesideService<T> {
+  { keep, say }: Opening,
+  name: string,
+  open: (cloud: Cloud, limit: number) => Promise<T>,
+) {
   const cloud = saysCloud(words) ? cloudFor(words) : null;
   const limit = (words.apiTimeout ?? LIMIT) * 1000;
   let known: T | null = null;
   let failed = Number.NEGATIVE_INFINITY;
+  /** The result of a call; null with a warning if it fails. */
   const quietly = async <R>(work: () => Promise<R>): Promise<R | null> => {
     try {
       return await work();
@@ -54,18 +49,11 @@ export function beside<T extends Closable>(
     }
   };
   return {
-    async service() {
+    /** Null without a login or endpoint, or with a warning if it does not answer. */
+    async service(): Promise<T | null> {
       if (known !== null || cloud === null || performance.now() - failed < AGAIN) return known;
       known = await quietly(() => waitingFor(`logging in to ${name}`, () => open(cloud, limit)));
-      if (known !== null) {
-        const { close } = known;
-        keep({
-          close() {
-            close();
-            return Promise.resolve();
-          },
-        });
-      }
+      if (known !== null) kept(keep, known.close);
       return known;
     },
     asked: quietly,

@@ -1,8 +1,9 @@
-import { MigrationError } from "../../lib/error.ts";
+import { MigrationError, orMessage } from "../../lib/error.ts";
 import { readOsloFiles } from "../../lib/files/oslo.ts";
 import { type Finding, finding, findingIf } from "../../model/finding.ts";
+import type { BootStep } from "../../model/boot.ts";
+import type { LegacyMove } from "../../model/nova/legacy-move.ts";
 import { type RestOptions, saysCloud } from "../../run/cloud.ts";
-import type { Keep } from "../../run/databases.ts";
 import { tableNames } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { mayRead } from "../../systems/nova-db/host-rights.ts";
@@ -11,6 +12,7 @@ import { legacyConfig, PXE_APPEND } from "../../systems/tftp/rules/legacy.ts";
 import { inspect } from "../../systems/tftp/safe-fs.ts";
 import { openTrees } from "../../systems/tftp/tree.ts";
 import { readBootFacts } from "../leases/boot.ts";
+import type { Opening } from "./beside.ts";
 import { type BootImages, openBootImages } from "./legacy-images.ts";
 import {
   bringImages,
@@ -19,7 +21,6 @@ import {
   type LookedBoot,
   lookAtBoot,
 } from "./steps/legacy-boot.ts";
-import type { LegacyFiles } from "./steps/legacy-rows.ts";
 
 export interface BootPlaces extends RestOptions {
   readonly tftpRoot?: string;
@@ -31,13 +32,6 @@ export interface BootPlaces extends RestOptions {
   readonly myIp?: string;
 }
 
-interface BootAround {
-  readonly leases: Database;
-  readonly nova: Database;
-  readonly keep: Keep;
-  readonly say: (text: string) => void;
-}
-
 interface BootMachine {
   readonly id: number;
   readonly uuid: string;
@@ -46,20 +40,10 @@ interface BootMachine {
   readonly hosts: readonly string[];
 }
 
-export interface Boots {
-  readonly findings: (
-    machines: readonly BootMachine[],
-  ) => Promise<ReadonlyMap<number, readonly Finding[]>>;
-  readonly shared: () => Promise<readonly Finding[]>;
-  /** Null without --tftp-root. */
-  readonly files: LegacyFiles | null;
-  readonly tidy: () => Promise<void>;
-  /** Address of this host for booting machines; null if not specified. */
-  readonly myIp: string | null;
-}
+export type Boots = Awaited<ReturnType<typeof openBoots>>;
 
 /** @throws MigrationError N2I-E100, N2I-E106, N2I-E206, N2I-E410 */
-export async function openBoots(words: BootPlaces, around: BootAround): Promise<Boots> {
+export async function openBoots(words: BootPlaces, opening: Opening) {
   const { tftpRoot, tftpFrom = [], novaConf } = words;
   const conf = novaConf === undefined ? null : await readOsloFiles(novaConf.split(","), {});
   const said = (key: string): string | null => conf?.get("baremetal", key) || null;
@@ -68,11 +52,13 @@ export async function openBoots(words: BootPlaces, around: BootAround): Promise<
   const tilera = /tilera/i.test(said("driver") ?? "");
   const trees =
     tree === undefined ? null : { tree, from, served: servedAs(said("tftp_root") ?? tree.root) };
-  const images = trees === null ? null : await imagesFor(words, around, said, trees.tree.root);
-  const looked = lookingAt(words, around.leases, said, images);
+  const images = trees && (await imagesFor(words, opening, said, trees.tree.root));
+  const looked = trees && lookingAt(words, opening.leases, said, images, trees);
   return {
-    async findings(machines) {
-      const looks = trees === null ? null : await looked(machines, trees);
+    async findings(
+      machines: readonly BootMachine[],
+    ): Promise<ReadonlyMap<number, readonly Finding[]>> {
+      const looks = await looked?.(machines);
       return new Map(
         machines.map(({ id, instance }) => {
           const of = `instance ${instance}`;
@@ -91,13 +77,15 @@ export async function openBoots(words: BootPlaces, around: BootAround): Promise<
         }),
       );
     },
-    async shared() {
+    async shared(): Promise<readonly Finding[]> {
       if (tree === undefined) return [];
       const { kind } = await inspect(tree.root, "pxelinux.0");
       return findingIf(kind === "absent", "N2I-D289", tree.root, "pxelinux.0 is missing");
     },
-    files: trees === null ? null : filesIn(trees, looked, images),
+    /** Null without --tftp-root. */
+    files: trees && looked && filesIn(trees, looked, images),
     tidy: async () => images?.tidy(),
+    /** Address of this host for booting machines; null if not specified. */
     myIp: words.myIp ?? (conf?.get("DEFAULT", "my_ip") || null),
   };
 }
@@ -105,31 +93,28 @@ export async function openBoots(words: BootPlaces, around: BootAround): Promise<
 /** Glance, with a login. @throws MigrationError N2I-E206 */
 async function imagesFor(
   words: BootPlaces,
-  { nova, keep, say }: BootAround,
+  opening: Opening,
   said: Said,
   root: string,
 ): Promise<BootImages | null> {
   if (!saysCloud(words)) return null;
+  const { nova } = opening;
   if ((await tableNames(nova)).has(SPECS)) await mayRead(nova, [SPECS]);
-  return openBootImages(words, { nova, said, root, keep, say });
+  return openBootImages(words, opening, said, root);
 }
 
 type Said = (key: string) => string | null;
 
 /** Finds missing boot files, by bm_nodes.id. */
-type Looked = (
-  machines: readonly BootMachine[],
-  at: LegacyTrees,
-) => Promise<ReadonlyMap<number, LookedBoot>>;
-
 function lookingAt(
   words: BootPlaces,
   leases: Database,
   said: Said,
   images: BootImages | null,
-): Looked {
+  at: LegacyTrees,
+) {
   const roots = rootsOf(words.rootUuid ?? []);
-  return async (machines, at) => {
+  return async (machines: readonly BootMachine[]): Promise<ReadonlyMap<number, LookedBoot>> => {
     const facts = await readBootFacts(leases, machines);
     const known = await images?.of(machines, facts);
     const all = machines.map(async ({ id, uuid, instance, hosts }) => {
@@ -151,26 +136,31 @@ function lookingAt(
   };
 }
 
-function filesIn(trees: LegacyTrees, looked: Looked, images: BootImages | null): LegacyFiles {
+export type LegacyFiles = ReturnType<typeof filesIn>;
+
+function filesIn(
+  trees: LegacyTrees,
+  looked: ReturnType<typeof lookingAt>,
+  images: BootImages | null,
+) {
   const fetch: BootImages["fetch"] = (image) => {
     if (images === null) throw new Error(`Glance has no reading of ${image.id}`);
     return images.fetch(image);
   };
   return {
     root: trees.tree.root,
-    async look({ id, uuid, from: old, tenant }) {
+    async look({ id, uuid, from: old, tenant }: LegacyMove): Promise<LookedBoot> {
       const { uuid: instance = "", host = old } = tenant ?? {};
       const machine = { id, uuid, instance, hosts: [old, host] };
-      const look = (await looked([machine], trees)).get(id);
+      const look = (await looked([machine])).get(id);
       if (look === undefined) throw new Error(`no reading of ${uuid}`);
       return look;
     },
-    bring: (look) =>
-      bringImages(look, fetch).catch((cause: unknown) => {
-        if (cause instanceof MigrationError) return cause.message;
-        throw cause;
-      }),
-    build: (look, begin) => buildBoot(trees.tree, look, { begin, fetch }),
+    /** @returns why the download failed, or null */
+    bring: (look: LookedBoot) => orMessage(bringImages(look, fetch)),
+    /** @param begin receives all steps before the first one */
+    build: (look: LookedBoot, begin: (steps: readonly BootStep[]) => Promise<void>) =>
+      buildBoot(trees.tree, look, fetch, begin),
   };
 }
 

@@ -6,40 +6,27 @@ import { atExit } from "../../lib/files/at-exit.ts";
 import { notWritten } from "../../lib/files/failure.ts";
 import { download } from "../../migrate/boot/glance-image.ts";
 import type { RestOptions } from "../../run/cloud.ts";
-import type { Keep } from "../../run/databases.ts";
-import type { Database } from "../../systems/database/open.ts";
 import { legacyImageIds } from "../../systems/nova-db/legacy.ts";
 import { type GlanceImage, openImages } from "../../systems/openstack/glance-images.ts";
 import type { ImageName } from "../../systems/tftp/rules/legacy.ts";
 import type { readBootFacts } from "../leases/boot.ts";
-import { beside } from "./beside.ts";
+import { beside, type Opening } from "./beside.ts";
 import type { FetchedImage } from "./steps/legacy-boot.ts";
 
-export interface BootImages {
-  /** By bm_nodes.id; a text is the reason why an image is missing. */
-  readonly of: (
-    machines: readonly { readonly id: number; readonly instance: string }[],
-    facts: Awaited<ReturnType<typeof readBootFacts>>,
-  ) => Promise<ReadonlyMap<number, ReadonlyMap<ImageName, GlanceImage | string>>>;
-  /** Downloads an image once. @throws MigrationError N2I-E120, N2I-E210 to N2I-E212 */
-  readonly fetch: (image: GlanceImage) => Promise<FetchedImage>;
-  readonly tidy: () => Promise<void>;
-}
+export type BootImages = ReturnType<typeof openBootImages>;
 
-interface Around {
-  readonly nova: Database;
-  readonly said: (key: string) => string | null;
-  /** The tree's root, whose disk has room for the images. */
-  readonly root: string;
-  readonly keep: Keep;
-  readonly say: (text: string) => void;
-}
-
+/**
+ * @param said reads `[baremetal]` of the host's nova.conf
+ * @param root the tree's root, whose disk has room for the images
+ */
 export function openBootImages(
   words: RestOptions,
-  { nova, said, root, keep, say }: Around,
-): BootImages {
-  const glance = beside(words, { keep, say, name: "Glance", open: openImages });
+  opening: Opening,
+  said: (key: string) => string | null,
+  root: string,
+) {
+  const { nova, keep, say } = opening;
+  const glance = beside(words, opening, "Glance", openImages);
   const fetched = new Map<string, Promise<FetchedImage>>();
   let folder: ReturnType<typeof fetching> | null = null;
   const tidy = async (): Promise<void> => {
@@ -51,7 +38,11 @@ export function openBootImages(
   keep({ close: tidy });
   return {
     tidy,
-    async of(machines, facts) {
+    /** By bm_nodes.id; a text is the reason why an image is missing. */
+    async of(
+      machines: readonly { readonly id: number; readonly instance: string }[],
+      facts: Awaited<ReturnType<typeof readBootFacts>>,
+    ): Promise<ReadonlyMap<number, ReadonlyMap<ImageName, GlanceImage | string>>> {
       const service = await glance.service();
       if (service === null) return new Map();
       const ids = await legacyImageIds(
@@ -85,7 +76,8 @@ export function openBootImages(
         ]),
       );
     },
-    fetch(image) {
+    /** Downloads an image once. @throws MigrationError N2I-E120, N2I-E210 to N2I-E212 */
+    fetch(image: GlanceImage): Promise<FetchedImage> {
       folder ??= fetching(root);
       const known = fetched.get(image.id);
       if (known !== undefined) return known;

@@ -8,7 +8,14 @@ import type { HostMoved } from "../host-moves.ts";
 import { readLeases } from "../leases/leases.ts";
 import { leaseText } from "../rules/legacy.ts";
 import { isLive } from "../rules/successors.ts";
-import { type Claiming, checkAny, machinesOf, moveMachines, withLegacy } from "./legacy-moves.ts";
+import {
+  type Claiming,
+  checkAny,
+  type LegacyMoved,
+  machinesOf,
+  moveMachines,
+  withLegacy,
+} from "./legacy-moves.ts";
 import type { LegacyPlace } from "./legacy-place.ts";
 import { tellPorts } from "./legacy-ports.ts";
 
@@ -20,7 +27,7 @@ export async function moveLegacy(
   sink: Sink,
 ): Promise<HostMoved> {
   const ports = async (): Promise<void> => {
-    const { ofThere } = tellPorts(place, sink.result);
+    const { ofThere } = tellPorts(place.ports, place.look, sink.result);
     for await (const some of machinesOf(plan)) await ofThere(some.map(({ move }) => move));
   };
   const moved = await performLegacy(run, place, plan, sink).finally(() =>
@@ -31,9 +38,7 @@ export async function moveLegacy(
   return legacyMoved(plan, 0, moved);
 }
 
-type Moved = Awaited<ReturnType<typeof moveMachines>>;
-
-export function legacyMoved({ manifest }: MovePlan, fenced: number, moved: Moved): HostMoved {
+export function legacyMoved({ manifest }: MovePlan, fenced: number, moved: LegacyMoved): HostMoved {
   const { made, found, left, stopped } = moved;
   return {
     ...({ unit: "machines", fenced, rows: made, found, left, stopped } as const),
@@ -52,7 +57,7 @@ export async function performLegacy(
   plan: MovePlan,
   sink: Pick<Sink, "during" | "say">,
   how: Omit<Claiming, "hosts"> = {},
-): Promise<Moved> {
+): Promise<LegacyMoved> {
   const { manifest } = plan;
   const leaving = manifest.from.map(({ host }) => host);
   const hosts = [...leaving, ...manifest.to];

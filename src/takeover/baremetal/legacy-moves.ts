@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import type { Begun } from "../../engine/begun.ts";
 import { windowBack, windowForward } from "../../engine/window.ts";
 import { ONE_BY_ONE } from "../../engine/window-part.ts";
-import { MigrationError } from "../../lib/error.ts";
+import { MigrationError, orMessage } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";
 import { listed, NAMED } from "../../lib/text.ts";
 import { isUuid } from "../../lib/uuid.ts";
@@ -69,7 +69,7 @@ async function folderMarks({ path }: RunFolder) {
 async function heldFor(
   { leases }: LegacyPlace,
   owner: Awaited<ReturnType<typeof ownerOf>>,
-  resources: Parameters<typeof keepLocks>[1],
+  resources: readonly string[],
 ): Promise<Locks> {
   const held = await keepLocks(leases, resources, { ...owner, ttl: TTL });
   let since = performance.now();
@@ -101,8 +101,6 @@ export interface Claiming {
   readonly came?: (move: LegacyMove) => Promise<void>;
 }
 
-const NOBODY = (): Promise<void> => Promise.resolve();
-
 /** @throws MigrationError N2I-E362 if another process has a lock, N2I-E300 for other databases */
 export async function withLegacy<T>(
   run: RunFolder,
@@ -115,7 +113,7 @@ export async function withLegacy<T>(
     checkNova(manifest.target, place.identity);
     checkSource(manifest.nova_bm, place);
   }
-  const names = [...new Set(claiming.hosts)].map((name) => ({ kind: "host" as const, name }));
+  const names = claiming.hosts.map((name) => `host:${name}`).toSorted();
   const owner = await ownerOf(run, claiming.agent);
   const locks = await heldFor(place, owner, names);
   try {
@@ -123,7 +121,7 @@ export async function withLegacy<T>(
       await session.begin("nova", place.identity);
       await session.begin("nova_bm", place.source);
       const target = createNovaTarget(place.database, place.identity, failpoint);
-      const hands = handsOf(place, target, { ...claiming, owner, locks });
+      const hands = handsOf(place, target, claiming, owner, locks);
       return work({ session, hands, target });
     });
   } finally {
@@ -132,15 +130,12 @@ export async function withLegacy<T>(
   }
 }
 
-interface Handy extends Claiming {
-  readonly owner: Awaited<ReturnType<typeof ownerOf>>;
-  readonly locks: Locks;
-}
-
 function handsOf(
   place: LegacyPlace,
   nova: NovaTarget,
-  { owner, locks, silent, agent, signal, came = NOBODY }: Handy,
+  { silent, agent, signal, came = () => Promise.resolve() }: Claiming,
+  owner: Awaited<ReturnType<typeof ownerOf>>,
+  locks: Locks,
 ): LegacyHands {
   const { leases } = place;
   const quiet = silent === undefined ? {} : { silent };
@@ -152,12 +147,9 @@ function handsOf(
     release: (seen, state) => releaseNode(leases, seen, state),
     async holding({ uuid, tenant }, work) {
       signal?.throwIfAborted();
-      const instance = tenant === null ? [] : [{ kind: "instance" as const, uuid: tenant.uuid }];
-      const wanted = [{ kind: "node" as const, uuid }, ...instance];
-      const own = await heldFor(place, owner, wanted).catch((cause: unknown) => {
-        if (cause instanceof MigrationError && cause.code === "N2I-E362") return cause.message;
-        throw cause;
-      });
+      const instance = tenant === null ? [] : [`instance:${tenant.uuid.toLowerCase()}`];
+      const wanted = [`node:${uuid.toLowerCase()}`, ...instance];
+      const own = await orMessage(heldFor(place, owner, wanted), "N2I-E362");
       if (typeof own === "string") return own;
       try {
         return await work(async (point) => {
@@ -172,14 +164,7 @@ function handsOf(
   };
 }
 
-interface LegacyMoved {
-  /** Moved now, and moved before. */
-  readonly made: number;
-  readonly found: number;
-  readonly left: readonly Left[];
-  readonly locked: number;
-  readonly stopped: boolean;
-}
+export type LegacyMoved = Awaited<ReturnType<typeof moveMachines>>;
 
 /**
  * @param check runs before each machine
@@ -190,7 +175,8 @@ export async function moveMachines(
   machines: () => AsyncIterable<readonly LegacyMachine[]>,
   check: () => Promise<void>,
   progress: (machines: number) => void,
-): Promise<LegacyMoved> {
+) {
+  /** Moved now, and moved before. */
   const counts = { made: 0, found: 0 };
   let locked = 0;
   const left: Left[] = [];

@@ -58,13 +58,14 @@ export async function openLegacyPlace(
   await needRights(leases, rights(readOnly));
   // MySQL hides unreadable tables, and a missing table counts as empty.
   await mayRead(nova.database, ["block_device_mapping", ...NETWORKS]);
-  const boots = await openBoots(words, { leases, nova: nova.database, keep, say });
+  const opening = { leases, nova: nova.database, keep, say };
+  const boots = await openBoots(words, opening);
   return {
     ...{ ...nova, variant: "baremetal", leases, source: await identify(leases) },
     look: await looking(nova.database, leases),
     lookAt: (nodes) => looking(nova.database, leases, nodes),
     boots,
-    ports: openPorts(words, { leases, keep, say, myIp: boots.myIp }),
+    ports: openPorts(words, opening, boots.myIp),
     planner: legacyPlanner({ ...nova, leases, boots }),
   };
 }
@@ -78,16 +79,6 @@ const WHERE: readonly string[] = [
   "my-ip",
 ];
 const SAVED: readonly string[] = [...WHERE, "nova-conf", "tftp-root", "tftp-from", "root-uuid"];
-
-export async function openLegacyOf(
-  run: RunFolder,
-  words: LegacyPlaces,
-  keep: Keep,
-  how: { readonly readOnly: boolean },
-  say: (text: string) => void,
-): Promise<LegacyPlace> {
-  return openLegacyPlace(await legacyPlaces(run, words), keep, how, say);
-}
 
 /** The same for read-only commands and rollback: the journal has the tree. */
 export async function legacyPlaces(run: RunFolder, words: LegacyPlaces): Promise<LegacyPlaces> {
@@ -135,9 +126,7 @@ async function looking(
 /** @throws MigrationError N2I-E300 for another nova_bm than the plan's */
 export function checkSource(planned: ServerIdentity | undefined, { source }: LegacyPlace): void {
   const changed = planned === undefined ? ["it has none"] : differences(planned, source, []);
-  if (changed.length > 0)
-    throw new MigrationError(
-      "N2I-E300",
-      `the plan was made for another nova_bm: ${changed.join("; ")}`,
-    );
+  if (changed.length === 0) return;
+  const why = `the plan was made for another nova_bm: ${changed.join("; ")}`;
+  throw new MigrationError("N2I-E300", why);
 }

@@ -1,4 +1,4 @@
-import { MigrationError } from "../../lib/error.ts";
+import { orMessage } from "../../lib/error.ts";
 import { shellWord } from "../../lib/text.ts";
 import {
   type MovedPort,
@@ -8,68 +8,80 @@ import {
 } from "../../model/ironic/port-place.ts";
 import type { LegacyMove } from "../../model/nova/legacy-move.ts";
 import type { RestOptions } from "../../run/cloud.ts";
-import type { Keep } from "../../run/databases.ts";
-import type { Database } from "../../systems/database/open.ts";
 import { read } from "../../systems/database/read.ts";
 import { string, text } from "../../systems/database/rows.ts";
 import type { PlacedPort } from "../../systems/openstack/neutron-place.ts";
 import { type NetworkService, openNetwork } from "../../systems/openstack/neutron-ports.ts";
 import { readBootFacts } from "../leases/boot.ts";
 import { type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
-import { beside } from "./beside.ts";
-import type { LegacyPorts } from "./steps/legacy-rows.ts";
+import { beside, type Opening } from "./beside.ts";
 
 /** Neutron ports, which name the host that boots a machine. @source facts/systems.md A2 H9, A5 */
-export interface Ports extends LegacyPorts {
-  /** Ports of booting machines, by bm_nodes.id. */
-  readonly of: (moves: readonly LegacyMove[]) => Promise<ReadonlyMap<number, readonly string[]>>;
-  /** Null without Neutron. */
-  readonly placed: (ids: readonly string[]) => Promise<ReadonlyMap<string, PlacedPort> | null>;
-  /** Null if the address of the host is unknown. */
-  readonly wanted: (host: string) => Promise<PortPlace | null>;
+export interface Ports {
+  /** Ports of booting machines. */
+  readonly of: (moves: readonly LegacyMove[]) => Promise<readonly SeenPort[]>;
+  /** Ports to change, with their current values; empty if they cannot be changed. */
+  readonly look: (move: LegacyMove) => Promise<readonly MovedPort[]>;
+  /** Changes them. A refusal is a warning. */
+  readonly change: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<void>;
+  /** @returns the conflicts */
+  readonly restore: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<readonly string[]>;
 }
 
-interface Around {
-  readonly leases: Database;
-  readonly keep: Keep;
-  readonly say: (text: string) => void;
-  /** Address of the destination; null if not specified. */
-  readonly myIp: string | null;
+export interface SeenPort {
+  readonly id: string;
+  readonly move: LegacyMove;
+  /** Undefined if the port does not exist. Null without Neutron. */
+  readonly now: PlacedPort | null | undefined;
+  /** Null if the address of the new host is unknown. */
+  readonly wanted: PortPlace | null;
 }
 
-/** Opens Neutron on first use. Without a login, only commands for the ports are printed. */
-export function openPorts(words: RestOptions, { leases, keep, say, myIp }: Around): Ports {
-  const neutron = beside(words, { keep, say, name: "Neutron", open: openNetwork });
-  const of: Ports["of"] = async (moves) => {
-    const booted = moves.flatMap(({ id, tenant, boots }) =>
-      tenant === null || !boots ? [] : [{ id, instance: tenant.uuid }],
-    );
-    if (booted.length === 0) return new Map();
-    const facts = await readBootFacts(leases, booted);
-    return new Map(booted.map(({ id }) => [id, facts.get(id)?.vifs ?? []]));
-  };
-  const placed: Ports["placed"] = async (ids) => {
+/**
+ * Opens Neutron on first use. Without a login, only commands for the ports are printed.
+ *
+ * @param myIp address of the destination; null if not specified
+ */
+export function openPorts(words: RestOptions, opening: Opening, myIp: string | null): Ports {
+  const { leases, say } = opening;
+  const neutron = beside(words, opening, "Neutron", openNetwork);
+  const placed = async (ids: readonly string[]) => {
     const service = await neutron.service();
     return service === null ? null : neutron.asked(() => service.placed(new Set(ids)));
   };
-  const wanted: Ports["wanted"] = async (host) => {
+  const wantedOn = async (host: string): Promise<PortPlace | null> => {
     if (myIp !== null) return placeOn(host, myIp);
     const leased = "bm_service_leases WHERE host = ?";
     const [lease] = await read(leases, { host: string, my_ip: text }, leased, [host]);
     return lease?.my_ip ? placeOn(host, lease.my_ip) : null;
   };
+  const of: Ports["of"] = async (moves) => {
+    const booted = moves.flatMap((move) =>
+      move.tenant === null || !move.boots
+        ? []
+        : [{ id: move.id, instance: move.tenant.uuid, move }],
+    );
+    if (booted.length === 0) return [];
+    const facts = await readBootFacts(leases, booted);
+    const vifs = [...facts.values()].flatMap((one) => one.vifs);
+    const found = vifs.length === 0 ? null : await placed(vifs);
+    const seen: SeenPort[] = [];
+    for (const { id: machine, move } of booted) {
+      const wanted = vifs.length === 0 ? null : await wantedOn(move.to);
+      for (const id of facts.get(machine)?.vifs ?? [])
+        seen.push({ id, move, now: found === null ? null : found.get(id), wanted });
+    }
+    return seen;
+  };
   return {
-    ...{ of, placed, wanted },
+    of,
     async look(move) {
-      const ids = (await of([move])).get(move.id) ?? [];
-      const after = await wanted(move.to);
-      if (ids.length === 0 || after === null) return [];
-      const now = await placed(ids);
-      return [...(now?.values() ?? [])].flatMap(({ id, device_id, host, options }) =>
-        isOf(move, device_id) && !samePlace({ host, options }, after)
-          ? [{ port: id, before: { host, options }, after }]
-          : [],
-      );
+      return (await of([move])).flatMap(({ id, now, wanted: after }) => {
+        if (!now || after === null || !isOf(move, now.device_id) || samePlace(now, after))
+          return [];
+        const { host, options } = now;
+        return [{ port: id, before: { host, options }, after }];
+      });
     },
     async change(move, ports) {
       for (const { port, after } of ports) {
@@ -102,10 +114,7 @@ async function written(
   { tenant }: LegacyMove,
 ): Promise<string | null> {
   if (service === null || tenant === null) return "Neutron does not answer";
-  return service.place(port, to, tenant.uuid).catch((cause: unknown) => {
-    if (cause instanceof MigrationError) return cause.message;
-    throw cause;
-  });
+  return orMessage(service.place(port, to, tenant.uuid));
 }
 
 /** Restores the port if it is unchanged. */
@@ -125,30 +134,17 @@ async function restored(
 
 /** A machine that restarts before the port is changed boots from its old host. */
 export function tellPorts(
-  {
-    ports,
-    look,
-  }: {
-    readonly ports: Ports;
-    readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
-  },
+  ports: Ports,
+  look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>,
   tell: (text: string) => void,
 ) {
   let told = false;
   async function of(moves: readonly LegacyMove[]): Promise<void> {
-    const own = await ports.of(moves);
-    const all = [...own.values()].flat();
-    if (all.length === 0) return;
-    const placed = await ports.placed(all);
-    for (const { id, to } of moves) {
-      const place = await ports.wanted(to);
-      for (const vif of own.get(id) ?? []) {
-        const now = placed?.get(vif);
-        if (now !== undefined && place !== null && samePlace(now, place)) continue;
-        if (!told) tell("Before a machine restarts, set its new host on its Neutron ports:");
-        told = true;
-        tell(commandOf(vif, place ?? placeOn(to, `MY_IP_OF_${to}`)));
-      }
+    for (const { id, move, now, wanted } of await ports.of(moves)) {
+      if (now && wanted !== null && samePlace(now, wanted)) continue;
+      if (!told) tell("Before a machine restarts, set its new host on its Neutron ports:");
+      told = true;
+      tell(commandOf(id, wanted ?? placeOn(move.to, `MY_IP_OF_${move.to}`)));
     }
   }
   return {

@@ -8,10 +8,8 @@ import type { Lease } from "../../model/nova/leases.ts";
 import type { LegacyMove, LegacyNode } from "../../model/nova/legacy-move.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import { openMovePlan } from "../../run/host-files.ts";
 import { withSession } from "../../run/session.ts";
-import type { Sink } from "../../run/sink.ts";
-import type { Taken } from "../agent/agent-round.ts";
+import { type Sink, silently } from "../../run/sink.ts";
 import { makeMoves } from "../host-plan.ts";
 import { readLeases } from "../leases/leases.ts";
 import { isOthers } from "../rules/legacy-way.ts";
@@ -25,17 +23,12 @@ interface TakeAsked {
   readonly from: string;
   readonly to: string;
   /** The host whose agent takes over; absent: an operator. */
-  readonly agent?: string;
+  readonly agent?: string | undefined;
   readonly nodes: readonly string[];
   /** Seconds without a report after which a nova-compute is down. */
   readonly down: number;
   /** If aborted, no further machine is started. */
-  readonly signal?: AbortSignal;
-}
-
-interface TakenHere extends Taken {
-  readonly moved: number;
-  readonly stopped: boolean;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -51,7 +44,7 @@ export async function takeMachines(
   place: LegacyPlace,
   { from, to, agent, nodes, down, signal }: TakeAsked,
   { say }: Pick<Sink, "say">,
-): Promise<TakenHere> {
+): Promise<{ moved: number; left: readonly Left[]; stopped: boolean }> {
   const [lease] = await readLeases(place.leases, from);
   const open = openIn((await readJournal(run)).entries);
   const ids = [...nodes, ...open.map(({ id }) => id)];
@@ -70,8 +63,8 @@ export async function takeMachines(
     return { moved: gone.done.size, left, stopped: given.stopped };
   }
   const options = { node: rest, to: [to], serviceDownTime: down };
-  const made = await makeMoves(run, now, "takeover", options, quietly(say));
-  const plan = await openMovePlan(made.path);
+  const sink = { say, during: silently };
+  const plan = await makeMoves(run, now, "takeover", options, sink);
   const told: Left[] = [];
   for await (const batch of plan.lines())
     for (const { uuid, verdict, findings, legacy } of batch) {
@@ -85,14 +78,11 @@ export async function takeMachines(
     }
   const none = { made: 0, found: 0, left: [], locked: 0, stopped: false };
   const moved =
-    made.manifest.counts.verdicts.move === 0
+    plan.manifest.counts.verdicts.move === 0
       ? none
       : await counting(taking, `of ${from} over`, ({ came }) =>
-          performLegacy(run, now, plan, quietly(say), {
-            silent: lease.ttl,
-            ...(agent !== undefined && { agent }),
-            signal,
-            came,
+          performLegacy(run, now, plan, sink, {
+            ...{ silent: lease.ttl, agent, signal, came },
           }),
         );
   return {
@@ -111,15 +101,11 @@ function unfenced(host: string, lease: Lease | undefined): MigrationError {
   });
 }
 
-interface Taking {
+interface Taking extends Pick<TakeAsked, "from" | "to" | "agent" | "signal"> {
   readonly run: RunFolder;
   readonly place: LegacyPlace;
-  readonly from: string;
-  readonly to: string;
-  readonly agent: string | undefined;
   /** Milliseconds. */
   readonly silent: number | undefined;
-  readonly signal: AbortSignal | undefined;
   readonly say: (text: string) => void;
 }
 
@@ -137,7 +123,7 @@ async function counting<T>(
     readonly cameBefore: (moves: readonly LegacyMove[]) => Promise<void>;
   }) => Promise<T>,
 ): Promise<T> {
-  const ports = tellPorts(place, say);
+  const ports = tellPorts(place.ports, place.look, say);
   let count = 0;
   try {
     return await work({
@@ -190,9 +176,7 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   );
   const stayed = new Set(left.map(({ id }) => id));
   const done = machines.filter(({ id }) => !stayed.has(`machine:${id}`));
-  return {
-    ...{ done: new Set(done.map(({ id }) => id.toLowerCase())), unclaimed, left, stopped },
-  };
+  return { done: new Set(done.map(({ id }) => id.toLowerCase())), unclaimed, left, stopped };
 }
 
 interface Seen {
@@ -234,15 +218,4 @@ async function letGo(
     ),
   );
   return { left, stopped };
-}
-
-function quietly(say: (text: string) => void): Pick<Sink, "say" | "during"> {
-  return {
-    say,
-    during: (_title, _machines, work) =>
-      work(
-        () => undefined,
-        () => undefined,
-      ),
-  };
 }

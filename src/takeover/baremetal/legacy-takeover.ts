@@ -10,7 +10,7 @@ import type { MovePlan } from "../../run/host-files.ts";
 import { inRun } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
-import { downTime } from "../host-down.ts";
+import { downTime } from "../host-watch.ts";
 import { checkMovable } from "../host-move.ts";
 import type { HostMoved } from "../host-moves.ts";
 import { hostsIn, type PlannedMoves } from "../host-plan.ts";
@@ -82,7 +82,7 @@ export function takeOverLegacy(
           return fenceByHand(session, place, from);
         });
         const [lease] = await readLeases(place.leases, from);
-        const ports = tellPorts(place, sink.result);
+        const ports = tellPorts(place.ports, place.look, sink.result);
         const moved = await performLegacy(run, place, plan, sink, {
           silent: lease?.ttl,
           came: (move) => ports.of([move]),

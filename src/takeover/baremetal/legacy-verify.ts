@@ -1,15 +1,13 @@
 import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
-import type { RowVerdict } from "../../model/artefact.ts";
-import type { PortPlace } from "../../model/ironic/port-place.ts";
+import { type RowVerdict, verdictsOf } from "../../model/artefact.ts";
 import { type LegacyMove, MIGRATING } from "../../model/nova/legacy-move.ts";
-import type { PlacedPort } from "../../systems/openstack/neutron-place.ts";
+import { judgeComputes } from "../ironic-verify.ts";
 import { holderText, type LockState, takenLocks } from "../leases/locks.ts";
 import { isOthers, type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
-import { judgeComputes, verdictsOf } from "../rules/verdicts.ts";
 import type { Compared } from "../target.ts";
 import { machinesOf } from "./legacy-moves.ts";
 import type { LegacyPlace } from "./legacy-place.ts";
-import type { Ports } from "./legacy-ports.ts";
+import type { SeenPort } from "./legacy-ports.ts";
 import { stillMoved } from "./steps/legacy-begun.ts";
 
 const PAGE = 100;
@@ -31,7 +29,7 @@ export async function* judgeLegacy(
   for (let at = 0; at < all.length; at += PAGE) {
     const some = all.slice(at, at + PAGE);
     const now = await look(some);
-    const own = await judgePorts(ports, some);
+    const own = await ports.of(some);
     const locks = new Map((await takenLocks(leases)).map((lock) => [lock.resource, lock]));
     for (const [index, move] of some.entries()) {
       const seen = now[index];
@@ -40,47 +38,24 @@ export async function* judgeLegacy(
       if (isGivenUp(move, seen)) yield* judgeOthers(move, seen);
       else {
         yield* judgeMachine(move, seen, lock);
-        yield* own.get(move.id) ?? [];
+        // Without a login, ports are not judged.
+        for (const port of own)
+          if (port.move === move && port.now !== null)
+            yield rowOf(move)(`port:${port.id}`, portFault(port));
       }
     }
   }
 }
 
-/** The ports of each machine, by bm_nodes.id; empty without a login. */
-async function judgePorts(
-  ports: Ports,
-  moves: readonly LegacyMove[],
-): Promise<ReadonlyMap<number, readonly RowVerdict[]>> {
-  const own = await ports.of(moves);
-  const all = [...own.values()].flat();
-  const placed = all.length === 0 ? null : await ports.placed(all);
-  if (placed === null) return new Map();
-  const judged = moves.map(async (move) => {
-    const { id, to, tenant } = move;
-    const wanted = await ports.wanted(to);
-    const rows = (own.get(id) ?? []).map((vif) => {
-      const now = placed.get(vif);
-      return rowOf(move)(
-        `port:${vif}`,
-        portFault(now, wanted ?? { host: to, options: null }, tenant),
-      );
-    });
-    return [id, rows] as const;
-  });
-  return new Map(await Promise.all(judged));
-}
-
-function portFault(
-  now: PlacedPort | undefined,
-  { host, options }: Pick<PortPlace, "host"> & { readonly options: PortPlace["options"] | null },
-  tenant: LegacyMove["tenant"],
-): string | null {
-  if (now === undefined) return "it is not in Neutron, or this login cannot read its host";
+function portFault({ move: { to, tenant }, now, wanted }: SeenPort): string | null {
+  const host = wanted?.host ?? to;
+  if (!now) return "it is not in Neutron, or this login cannot read its host";
   if (!same(now.device_id, tenant?.uuid ?? null))
     return `it belongs to ${now.device_id || "no device"}`;
   if (now.host !== host) return `binding:host_id is ${now.host}, expected ${host}`;
   const [name, value] =
-    Object.entries(options ?? {}).find(([name, value]) => now.options[name] !== value) ?? [];
+    Object.entries(wanted?.options ?? {}).find(([name, value]) => now.options[name] !== value) ??
+    [];
   return name === undefined
     ? null
     : `DHCP option ${name} is ${now.options[name] ?? "missing"}, expected ${value}`;

@@ -2,18 +2,15 @@ import { groupedBy } from "../../lib/grouped.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { read, sql } from "../../systems/database/read.ts";
 import { lower, number, spellings, string, text } from "../../systems/database/rows.ts";
+import type { BootRecord } from "./leases.ts";
 
-interface BootFacts {
+/** With what the agent of its host has published. */
+interface BootFacts extends Omit<BootRecord, "instance_uuid"> {
   readonly macs: readonly string[];
   /** Ids of Neutron ports. */
   readonly vifs: readonly string[];
   /** bm_nodes.deploy_key, which the boot file names. */
   readonly key: string | null;
-  /** Published by the agent of its host, or null. */
-  readonly root_uuid: string | null;
-  /** Glance ids of the images, also published. */
-  readonly kernel_id: string | null;
-  readonly ramdisk_id: string | null;
 }
 
 /** Boot data by bm_nodes.id. */

@@ -107,7 +107,7 @@ export async function liftFence(
   return (await stated(database, "lifting a fence", lift, [host, epoch])) === 1;
 }
 
-interface BootRecord {
+export interface BootRecord {
   readonly instance_uuid: string;
   /** Null if the boot file does not have it. */
   readonly root_uuid: string | null;
@@ -115,14 +115,13 @@ interface BootRecord {
   readonly ramdisk_id: string | null;
 }
 
-const REPLACE = {
-  mysql:
-    "ON DUPLICATE KEY UPDATE host = VALUES(host), root_uuid = VALUES(root_uuid), kernel_id = VALUES(kernel_id), ramdisk_id = VALUES(ramdisk_id), seen_ms = VALUES(seen_ms)",
-  postgresql:
-    "ON CONFLICT (instance_uuid) DO UPDATE SET host = excluded.host, root_uuid = excluded.root_uuid, kernel_id = excluded.kernel_id, ramdisk_id = excluded.ramdisk_id, seen_ms = excluded.seen_ms",
-  sqlite:
-    "ON CONFLICT (instance_uuid) DO UPDATE SET host = excluded.host, root_uuid = excluded.root_uuid, kernel_id = excluded.kernel_id, ramdisk_id = excluded.ramdisk_id, seen_ms = excluded.seen_ms",
-} as const;
+/** Replaces the row of an instance. */
+function replacing(engine: Engine): string {
+  const columns = ["host", "root_uuid", "kernel_id", "ramdisk_id", "seen_ms"];
+  if (engine === "mysql")
+    return `ON DUPLICATE KEY UPDATE ${columns.map((name) => `${name} = VALUES(${name})`).join(", ")}`;
+  return `ON CONFLICT (instance_uuid) DO UPDATE SET ${columns.map((name) => `${name} = excluded.${name}`).join(", ")}`;
+}
 
 export async function publishBoot(
   database: Database,
@@ -134,7 +133,7 @@ export async function publishBoot(
   for (let at = 0; at < records.length; at += TOGETHER) {
     const some = records.slice(at, at + TOGETHER);
     const rows = some.map(() => `(?, ?, ?, ?, ?, ${now})`).join(", ");
-    const insert = `INSERT INTO bm_boot_records (instance_uuid, host, root_uuid, kernel_id, ramdisk_id, seen_ms) VALUES ${rows} ${REPLACE[engine]}`;
+    const insert = `INSERT INTO bm_boot_records (instance_uuid, host, root_uuid, kernel_id, ramdisk_id, seen_ms) VALUES ${rows} ${replacing(engine)}`;
     const values = some.flatMap(({ instance_uuid, root_uuid, kernel_id, ramdisk_id }) => [
       ...[instance_uuid.toLowerCase(), host, root_uuid, kernel_id, ramdisk_id],
     ]);

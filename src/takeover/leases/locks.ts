@@ -6,25 +6,11 @@ import { number, string, text } from "../../systems/database/rows.ts";
 import { clockOf, isUnanswered, stated } from "../../systems/database/statement.ts";
 import { adding } from "./leases.ts";
 
-/** Lockable resources, in the order of locking. */
-type Lockable =
-  | { readonly kind: "host"; readonly name: string }
-  | { readonly kind: "node" | "instance"; readonly uuid: string };
-
-const ORDER = ["host", "node", "instance"] as const;
-
 interface HeldLock {
   readonly resource: string;
   readonly nonce: string;
   /** Increases with each owner. A write with an older token is from a stale holder. */
   readonly token: number;
-}
-
-interface HeldLocks {
-  readonly locks: readonly HeldLock[];
-  /** To be called between steps. @throws MigrationError N2I-E362 if a lock was lost */
-  readonly renew: () => Promise<void>;
-  readonly release: () => Promise<void>;
 }
 
 interface Holding {
@@ -35,28 +21,22 @@ interface Holding {
   readonly again?: string;
 }
 
-function resourceOf(resource: Lockable): string {
-  return resource.kind === "host"
-    ? `host:${resource.name}`
-    : `${resource.kind}:${resource.uuid.toLowerCase()}`;
-}
-
 /** Renewals during the duration of a lock. */
 const RENEWALS = 6;
 
 /**
- * Takes all locks or none, in a fixed order to avoid deadlocks. A timer renews them, because a step
- * may outlast them. `renew` checks that they are still held.
+ * Takes all locks or none. It does not wait for a lock, so the order does not matter. A timer renews
+ * them, because a step may outlast them. `renew` checks that they are still held.
  *
  * @param database opened with `autocommit`
+ * @param resources `host:NAME`, `node:UUID` or `instance:UUID`, in lower case
  * @throws MigrationError N2I-E362 with the holder of a lock
  */
 export async function keepLocks(
   database: Database,
-  resources: readonly Lockable[],
+  resources: readonly string[],
   holding: Holding,
-): Promise<HeldLocks> {
-  const names = [...new Set(inOrder(resources).map(resourceOf))];
+) {
   const locks: HeldLock[] = [];
   const giveBack = async (): Promise<void> => {
     for (const lock of locks.splice(0).toReversed()) await releaseLock(database, lock);
@@ -67,7 +47,7 @@ export async function keepLocks(
         throw await heldByAnother(database, lock.resource);
   };
   try {
-    for (const name of names) {
+    for (const name of new Set(resources)) {
       const lock = await acquireLock(database, name, holding);
       if (lock === null) throw await heldByAnother(database, name);
       locks.push(lock);
@@ -86,20 +66,14 @@ export async function keepLocks(
   }, holding.ttl / RENEWALS);
   timer.unref();
   return {
-    ...{ locks, renew },
-    async release() {
+    /** To be called between steps. @throws MigrationError N2I-E362 if a lock was lost */
+    renew,
+    async release(): Promise<void> {
       clearInterval(timer);
       await renewing;
       await giveBack();
     },
   };
-}
-
-function inOrder(resources: readonly Lockable[]): readonly Lockable[] {
-  const rank = ({ kind }: Lockable): number => ORDER.indexOf(kind);
-  return resources.toSorted(
-    (one, other) => rank(one) - rank(other) || (resourceOf(one) < resourceOf(other) ? -1 : 1),
-  );
 }
 
 /** Null if another owner holds it. A single statement decides. @source systems.md A4 */

@@ -25,15 +25,8 @@ import { heldLocks } from "./locks.ts";
 
 const NODES = "bm_nodes";
 
-interface LeaseParts {
-  readonly version: number;
-  readonly columns: readonly string[];
-  readonly tables: readonly string[];
-  readonly missing: readonly string[];
-}
-
 /** @throws MigrationError N2I-E202, N2I-E203; N2I-E360 if a fork uses one of the names */
-export async function leaseParts(database: Database): Promise<LeaseParts> {
+export async function leaseParts(database: Database) {
   const { version } = await readSchema(database);
   const found = await describeTables(database);
   const nodes = new Map(
@@ -164,12 +157,17 @@ async function inUse(database: Database, there: readonly string[]): Promise<read
 
 /** @throws MigrationError N2I-E206 */
 async function mayDefine(database: Database, wanted: readonly Defining[]): Promise<void> {
-  const grants = await definingGrants(database, wanted);
-  if (grants.length === 0) return;
+  const account = await accountOf(database);
+  const grants = new Set<string>();
+  for (const one of wanted) {
+    const grant = await grantOf(database, one, account);
+    if (grant !== null) grants.add(grant);
+  }
+  if (grants.size === 0) return;
   throw new MigrationError(
     "N2I-E206",
     `${database.shown}: its user may not change these tables; nothing was written`,
-    { fix: `Let an administrator of the database run: ${grants.join("; ")}` },
+    { fix: `Let an administrator of the database run: ${[...grants].join("; ")}` },
   );
 }
 
@@ -185,40 +183,37 @@ const REFUSED: { readonly [verb in Defining["verb"]]: (table: string) => string 
   DROP: (table) => `DROP VIEW ${table}`,
 };
 
-/** @param database with a session that may write */
-async function definingGrants(
-  database: Database,
-  wanted: readonly Defining[],
-): Promise<readonly string[]> {
-  const account = await accountOf(database);
-  const grants: string[] = [];
-  for (const one of wanted) grants.push(...(await grantOf(database, one, account)));
-  return [...new Set(grants)];
-}
-
 async function grantOf(
   database: Database,
   { verb, table }: Defining,
   account: string,
-): Promise<readonly string[]> {
+): Promise<string | null> {
   const { engine, address } = database;
   switch (engine) {
     case "sqlite":
       return (await may(database, "UPDATE", table)) === "yes"
-        ? []
-        : [`chmod u+rw ${address.filename ?? ""}`];
-    case "mysql": {
-      if (await isAllowed(database, REFUSED[verb](table))) return [];
-      return [
-        `GRANT ${verb} ON \`${address.database.replaceAll("`", "``")}\`.${table} TO ${account}`,
-      ];
+        ? null
+        : `chmod u+rw ${address.filename ?? ""}`;
+    case "mysql":
+      return (await isAllowed(database, REFUSED[verb](table)))
+        ? null
+        : `GRANT ${verb} ON \`${address.database.replaceAll("`", "``")}\`.${table} TO ${account}`;
+    case "postgresql": {
+      const [sql, values] = verb === "CREATE" ? [MAY_CREATE, []] : [MAY_CHANGE, [table]];
+      const [row] = await ask(database, "asking for privileges", sql, values);
+      if (row === undefined || isTrue(row.may)) return null;
+      const what = verb === "CREATE" ? "CREATE ON SCHEMA " : "";
+      return `GRANT ${what}${text(row.name)} TO ${account}`;
     }
-    case "postgresql":
-      return verb === "CREATE"
-        ? createGrant(database, account)
-        : ownerGrant(database, table, account);
   }
 }
+
+const MAY_CREATE =
+  "SELECT quote_ident(current_schema()) AS name, has_schema_privilege(current_schema(), 'CREATE') AS may";
+
+/** Only the owner of a table, or a member of its role, may change or drop it. */
+const MAY_CHANGE =
+  "SELECT quote_ident(pg_get_userbyid(relowner)) AS name, pg_has_role(relowner, 'USAGE') AS may FROM pg_class WHERE oid = to_regclass(?)";
 
 /** Servers check privileges first, so another error means that they exist. */
 async function isAllowed(database: Database, sql: string): Promise<boolean> {
@@ -230,23 +225,4 @@ async function isAllowed(database: Database, sql: string): Promise<boolean> {
     if (error.code !== "N2I-E207" && error.code !== "N2I-E202") throw error;
   }
   return true;
-}
-
-async function createGrant(database: Database, account: string): Promise<readonly string[]> {
-  const sql =
-    "SELECT quote_ident(current_schema()) AS name, has_schema_privilege(current_schema(), 'CREATE') AS may";
-  const [row] = await ask(database, "asking for privileges", sql);
-  return isTrue(row?.may) ? [] : [`GRANT CREATE ON SCHEMA ${text(row?.name)} TO ${account}`];
-}
-
-/** Only the owner of a table, or a member of its role, may change or drop it. */
-async function ownerGrant(
-  database: Database,
-  table: string,
-  account: string,
-): Promise<readonly string[]> {
-  const sql =
-    "SELECT quote_ident(pg_get_userbyid(relowner)) AS name, pg_has_role(relowner, 'USAGE') AS may FROM pg_class WHERE oid = to_regclass(?)";
-  const [row] = await ask(database, "asking for privileges", sql, [table]);
-  return row === undefined || isTrue(row.may) ? [] : [`GRANT ${text(row.name)} TO ${account}`];
 }

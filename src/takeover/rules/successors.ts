@@ -1,14 +1,5 @@
 import { type Lease, lasts } from "../../model/nova/leases.ts";
 
-interface Judged {
-  /** Expired hosts if they are too many to be plausible. No further host is fenced then. */
-  readonly alarm: readonly string[];
-  /** The number of hosts that Nova knows and that are not fenced. */
-  readonly of: number;
-  /** Dead hosts: fenced already, or to be fenced. */
-  readonly dead: readonly Lease[];
-}
-
 interface NovaWord {
   /** Hosts of live services. */
   readonly known: ReadonlySet<string>;
@@ -23,14 +14,21 @@ interface NovaWord {
  *
  * @source facts/systems.md A4
  */
-export function judgeLeases(leases: readonly Lease[], { known, silent }: NovaWord): Judged {
+export function judgeLeases(leases: readonly Lease[], { known, silent }: NovaWord) {
   const unfenced = leases.filter(({ host, fenced_by }) => fenced_by === null && known.has(host));
   const expired = unfenced.filter((lease) => !lasts(lease));
   const alarm = expired.length > 1 && expired.length * 2 > unfenced.length;
   const dead = leases.filter(
     (lease) => silent.has(lease.host) && (lease.fenced_by !== null || !(alarm || lasts(lease))),
   );
-  return { alarm: alarm ? expired.map(({ host }) => host) : [], of: unfenced.length, dead };
+  return {
+    /** Expired hosts if they are too many to be plausible. No further host is fenced then. */
+    alarm: alarm ? expired.map(({ host }) => host) : [],
+    /** The number of hosts that Nova knows and that are not fenced. */
+    of: unfenced.length,
+    /** Dead hosts: fenced already, or to be fenced. */
+    dead,
+  };
 }
 
 export function isLive(lease: Lease | undefined): boolean {

@@ -1,12 +1,12 @@
 import { type Begun, begunIn } from "../../../engine/begun.ts";
-import { isObject, type Json, type JsonObject } from "../../../lib/json.ts";
+import { isObject, type Json, type JsonObject, textOrNull } from "../../../lib/json.ts";
 import { stepsOf } from "../../../migrate/boot/boot-steps.ts";
 import type { BootStep } from "../../../model/boot.ts";
 import type { MovedPort, PortPlace } from "../../../model/ironic/port-place.ts";
 import type { Entries } from "../../../model/journal.ts";
-import type { LegacyMove, LegacyTenantMove } from "../../../model/nova/legacy-move.ts";
+import type { LegacyMove } from "../../../model/nova/legacy-move.ts";
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";
-import { fields, malformed } from "../../../run/files/journal-entries.ts";
+import { fields, formed, malformed } from "../../../run/files/journal-entries.ts";
 
 /** Journal name of moved nova-baremetal machines. */
 export const LEGACY = "host-machines";
@@ -57,53 +57,39 @@ function machineOf(id: string, { observed }: Begun): LegacyMachine {
 /** The values before the first change. */
 function portsIn(observed: Begun["observed"], place: string): readonly MovedPort[] {
   const first = new Map<string, MovedPort>();
-  for (const { ports } of observed) {
-    if (ports === undefined) continue;
+  for (const { ports = [] } of observed) {
     if (!Array.isArray(ports)) throw malformed(place, "ports");
     for (const one of ports as readonly Json[]) {
-      const [before, after] = isObject(one) ? [placeIn(one.before), placeIn(one.after)] : [];
-      const port = isObject(one) ? one.port : null;
-      if (typeof port !== "string" || !before || !after) throw malformed(place, "ports");
-      if (!first.has(port)) first.set(port, { port, before, after });
+      if (!isObject(one)) throw malformed(place, "ports");
+      const form = { port: "text", before: "object", after: "object" } as const;
+      const { port, before, after } = formed(one, form, place);
+      if (first.has(port)) continue;
+      first.set(port, { port, before: placeIn(before, place), after: placeIn(after, place) });
     }
   }
   return [...first.values()];
 }
 
-function placeIn(value: Json | undefined): PortPlace | null {
-  if (!isObject(value) || typeof value.host !== "string" || !isObject(value.options)) return null;
-  const options = Object.entries(value.options).map(
-    ([name, said]) => [name, typeof said === "string" ? said : null] as const,
-  );
-  return { host: value.host, options: Object.fromEntries(options) };
+function placeIn(line: JsonObject, place: string): PortPlace {
+  const { host, options } = formed(line, { host: "text", options: "object" }, place);
+  const values = Object.entries(options).map(([name, said]) => [name, textOrNull(said)] as const);
+  return { host, options: Object.fromEntries(values) };
 }
+
+const MOVE = {
+  ...({ id: "number", uuid: "text", from: "text", to: "text", epoch: "number" } as const),
+  ...({ before: "textOrNull", after: "textOrNull", begun: "boolean", boots: "boolean" } as const),
+};
+
+const TENANT = {
+  ...({ id: "number", uuid: "text", node: "text", host: "text", locked: "boolean" } as const),
+  ...({ task_state: "textOrNull", request: "text?" } as const),
+  ...({ before: "textOrNull", after: "textOrNull" } as const),
+};
 
 function parseMove(line: JsonObject, place: string): LegacyMove {
-  const { text, number } = fields(line, place);
-  const { tenant } = line;
-  return {
-    ...{ id: number("id"), uuid: text("uuid"), from: text("from"), to: text("to") },
-    ...{ epoch: number("epoch"), begun: line.begun === true },
-    ...{ before: orNone(line, "before", place), after: orNone(line, "after", place) },
-    tenant: isObject(tenant) ? parseTenant(tenant, place) : null,
-    boots: line.boots === true,
-  };
-}
-
-function parseTenant(line: JsonObject, place: string): LegacyTenantMove {
-  const { text, number } = fields(line, `${place} tenant`);
-  return {
-    ...{ id: number("id"), uuid: text("uuid"), node: text("node"), host: text("host") },
-    ...{ locked: line.locked === true, task_state: orNone(line, "task_state", place) },
-    ...(line.request !== undefined && { request: text("request") }),
-    ...{ before: orNone(line, "before", place), after: orNone(line, "after", place) },
-  };
-}
-
-function orNone(line: JsonObject, name: string, place: string): string | null {
-  const value = line[name];
-  if (value === null || typeof value === "string") return value;
-  throw malformed(place, name);
+  const tenant = isObject(line.tenant) ? formed(line.tenant, TENANT, `${place} tenant`) : null;
+  return { ...formed(line, MOVE, place), tenant };
 }
 
 /** Only compute nodes: a rollback writes no other rows from the journal. */

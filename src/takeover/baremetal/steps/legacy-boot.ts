@@ -137,7 +137,7 @@ async function copyOf(olds: readonly Tree[], path: string) {
 /** @returns why a copy differs from Glance's image, or null */
 export async function bringImages(
   { changes, sources }: Pick<LookedBoot, "changes" | "sources">,
-  fetch: (image: GlanceImage) => Promise<FetchedImage>,
+  fetch: Fetch,
 ): Promise<string | null> {
   for (const change of changes) {
     if (change.do !== "copy") continue;
@@ -152,17 +152,19 @@ export async function bringImages(
   return null;
 }
 
-interface Building {
-  /** Called with all steps before the first one. */
-  readonly begin: (steps: readonly BootStep[]) => Promise<void>;
-  readonly fetch: (image: GlanceImage) => Promise<FetchedImage>;
-}
+type Fetch = (image: GlanceImage) => Promise<FetchedImage>;
 
-/** Repeatable. @throws MigrationError N2I-E300 if a name was changed */
+/**
+ * Repeatable.
+ *
+ * @param begin called with all steps before the first one
+ * @throws MigrationError N2I-E300 if a name was changed
+ */
 export async function buildBoot(
   { root }: Tree,
   look: LookedBoot,
-  { begin, fetch }: Building,
+  fetch: Fetch,
+  begin: (steps: readonly BootStep[]) => Promise<void>,
 ): Promise<void> {
   const { changes, sources } = look;
   if (changes.length === 0) return;
@@ -179,7 +181,7 @@ export async function buildBoot(
 async function readyOf(
   change: LegacyChange,
   sources: LookedBoot["sources"],
-  fetch: Building["fetch"],
+  fetch: Fetch,
 ): Promise<readonly [BootStep, Source | null]> {
   const { path } = change;
   const step = (after: BootStep["after"]): BootStep => ({ path, before: null, after });

@@ -41,23 +41,19 @@ export function legacyPart(
     async perform(machine, _, begin) {
       const way = wayOf(machine);
       const held = await hands.holding(machine.move, (between) =>
-        drive(hands, way, machine, { between, begin }),
+        drive(hands, way, machine, between, begin),
       );
       return typeof held === "string" ? { is: "waiting", why: held } : held;
     },
   };
 }
 
-interface Driving {
-  readonly between: Between;
-  readonly begin: Begin;
-}
-
 async function drive(
   hands: LegacyHands,
   way: LegacyWay,
   machine: LegacyMachine,
-  { between, begin }: Driving,
+  between: Between,
+  begin: Begin,
 ): Promise<LegacyPosition> {
   const { move, goal } = way;
   const look = async (): Promise<LegacyNow> => {
@@ -91,7 +87,7 @@ async function drive(
     await between("legacy.built");
     if (!back && move.boots) await rehome(hands, move, begin);
     await between("legacy.ported");
-    await serve(hands, way, machine, { now: await look(), begin });
+    await serve(hands, way, machine, await look(), begin);
     await between("legacy.served");
     if (node.task_state === MIGRATING && !(await hands.release(node, way.ends)))
       return { is: "other", why: `bm_nodes.id=${move.id} was changed while it was moved` };

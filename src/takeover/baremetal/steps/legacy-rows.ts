@@ -1,8 +1,6 @@
 import type { Position } from "../../../engine/window-part.ts";
 import type { Json, JsonObject } from "../../../lib/json.ts";
-import type { BootStep } from "../../../model/boot.ts";
 import { invert } from "../../../model/change.ts";
-import type { MovedPort } from "../../../model/ironic/port-place.ts";
 import {
   type LegacyMove,
   type LegacyNode,
@@ -19,32 +17,12 @@ import {
   liveTenant,
   servedStep,
 } from "../../rules/legacy-way.ts";
+import type { LegacyFiles } from "../legacy-boots.ts";
+import type { Ports } from "../legacy-ports.ts";
 import { type LegacyMachine, moveJson } from "./legacy-begun.ts";
-import type { LookedBoot } from "./legacy-boot.ts";
 
 /** Called between steps to renew locks. Tests kill the process there. */
 export type Between = (point: string) => Promise<void>;
-
-export interface LegacyFiles {
-  readonly root: string;
-  readonly look: (move: LegacyMove) => Promise<LookedBoot>;
-  /** @returns why the download failed, or null */
-  readonly bring: (look: LookedBoot) => Promise<string | null>;
-  /** @param begin receives all steps before the first one */
-  readonly build: (
-    look: LookedBoot,
-    begin: (steps: readonly BootStep[]) => Promise<void>,
-  ) => Promise<void>;
-}
-
-export interface LegacyPorts {
-  /** Ports to change, with their current values; empty if they cannot be changed. */
-  readonly look: (move: LegacyMove) => Promise<readonly MovedPort[]>;
-  /** Changes them. A refusal is a warning. */
-  readonly change: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<void>;
-  /** @returns the conflicts */
-  readonly restore: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<readonly string[]>;
-}
 
 export interface LegacyHands {
   readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
@@ -59,7 +37,7 @@ export interface LegacyHands {
   ) => Promise<LegacyPosition | string>;
   /** Null without a tree of the new host. */
   readonly files: LegacyFiles | null;
-  readonly ports: LegacyPorts;
+  readonly ports: Ports;
   readonly came: (move: LegacyMove) => Promise<void>;
 }
 
@@ -100,7 +78,8 @@ export async function serve(
   hands: LegacyHands,
   way: LegacyWay,
   { computes: made }: LegacyMachine,
-  { now, begin }: { readonly now: LegacyNow; readonly begin: Begin },
+  now: LegacyNow,
+  begin: Begin,
 ): Promise<void> {
   const { move, goal } = way;
   const back = isBack(way);

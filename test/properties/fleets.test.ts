@@ -178,9 +178,8 @@ function expected({ field, column, kind, to }: Mutation, was: RawRow): string {
 /** Mutates each field of a row in turn, and puts it back. */
 async function mutateAll(at: Workplace, resource: "node" | "port", uuid: string): Promise<number> {
   const { release } = await targetOf(at.ironic);
-  const { knex } = at.ironic;
   const sql = `SELECT * FROM ${resource}s WHERE uuid = ?`;
-  const [was = {}] = await select(at.ironic, knex, sql, [uuid]);
+  const [was = {}] = await select(at.ironic, sql, [uuid]);
   const columns = release[resource].filter(({ name }) => !MOVING.has(name));
   const mutations = mutationsOf(was, columns);
   for (const mutation of mutations) {

@@ -1,6 +1,4 @@
-import type { Knex } from "knex";
-import type { Database } from "./open.ts";
-import { ask, integer, text, whole } from "./rows.ts";
+import { ask, integer, type Readable, text, whole } from "./rows.ts";
 
 export interface ByText {
   /** Ids of rows with one of these texts, case-insensitive. Hash collisions may add other ids. */
@@ -18,8 +16,7 @@ const HASHES = 2 ** 22;
  * @param live condition for relevant rows
  */
 export async function indexByText(
-  database: Pick<Database, "engine" | "knex" | "run">,
-  on: Knex,
+  database: Readable,
   table: string,
   column: string,
   live: string,
@@ -28,7 +25,7 @@ export async function indexByText(
   let used = 0;
   for (let after = -1; ; ) {
     const sql = `SELECT id, ${whole(database.engine, column)} AS t FROM ${table} WHERE ${live} AND id > ${after} ORDER BY id LIMIT ${PAGE}`;
-    const page = await ask(database, `reading ${table}`, sql, [], on);
+    const page = await ask(database, `reading ${table}`, sql);
     if (used + page.length > keys.length) keys = grown(keys);
     for (const row of page) keys[used++] = keyOf(text(row.t) ?? "") + (integer(row.id) ?? 0);
     if (page.length < PAGE) break;

@@ -1,5 +1,4 @@
 import { statSync } from "node:fs";
-import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import type { ServerIdentity } from "../../model/artefact.ts";
 import type { ServerFacts } from "../../model/check.ts";
@@ -121,24 +120,23 @@ interface SchemaVersion {
   readonly head: string | null;
 }
 
-/** @param repository `nova` or `nova_api`: the row of migrate_version @param on a transaction */
+/** @param repository `nova` or `nova_api`: the row of migrate_version */
 export async function schemaVersion(
   database: Database,
   repository: string,
-  on: Knex = database.knex,
 ): Promise<SchemaVersion> {
-  const tables = await tableNames({ ...database, knex: on });
+  const tables = await tableNames(database);
   const read = async (table: string, sql: string, values: readonly string[] = []) =>
-    tables.has(table) ? ask(database, `reading ${table}`, sql, values, on) : [];
+    tables.has(table) ? ask(database, `reading ${table}`, sql, values) : [];
   const versions = "SELECT version FROM migrate_version WHERE repository_id = ?";
   const [row] = await read("migrate_version", versions, [repository]);
   const [head] = await read("alembic_version", "SELECT version_num FROM alembic_version");
   return { version: integer(row?.version), head: text(head?.version_num) };
 }
 
-export async function alembicHead(database: Database, on: Knex): Promise<string | null> {
+export async function alembicHead(database: Database): Promise<string | null> {
   const sql = "SELECT version_num FROM alembic_version";
-  const [head] = await ask(database, "reading alembic_version", sql, [], on);
+  const [head] = await ask(database, "reading alembic_version", sql);
   return text(head?.version_num);
 }
 

@@ -187,7 +187,7 @@ export async function openDatabase(address: DatabaseAddress, options: Options): 
     try {
       await database.knex.raw("SELECT 1");
       const sql = options.readOnly ? null : FROZEN[address.engine];
-      const rows = sql === null ? [] : await select(database, database.knex, sql);
+      const rows = sql === null ? [] : await select(database, sql);
       if (rows.length > 0 && options.autocommit === true) throw readOnlyServer(address.shown);
       return { ...database, frozen: rows.length > 0 };
     } catch (cause) {
@@ -276,13 +276,15 @@ function connect(
 }
 
 /**
- * A read-only snapshot. knex omits the comma before READ ONLY that MySQL requires, but that session
+ * The database in a read-only snapshot, which `close` ends. knex omits the comma before READ ONLY that MySQL requires, but that session
  * is read-only. SQLite has neither setting.
  */
-export function readTransaction({ engine, knex, run }: Database): Promise<Knex.Transaction> {
+export async function readTransaction(database: Database): Promise<Database> {
+  const { engine, knex, run } = database;
   const config: Knex.TransactionConfig = {
     ...(engine !== "sqlite" && { isolationLevel: "repeatable read" }),
     ...(engine === "postgresql" && { readOnly: true }),
   };
-  return run("opening a transaction", () => knex.transaction(undefined, config));
+  const trx = await run("opening a transaction", () => knex.transaction(undefined, config));
+  return { ...database, knex: trx, close: async () => void (await trx.rollback()) };
 }

@@ -1,15 +1,5 @@
 import type { Engine } from "../../model/database.ts";
-import {
-  ask,
-  askIn,
-  digits,
-  integer,
-  number,
-  type RawRow,
-  type Readable,
-  type Runner,
-  whole,
-} from "./rows.ts";
+import { ask, askIn, digits, integer, number, type RawRow, type Readable, whole } from "./rows.ts";
 
 type Reader = (value: unknown) => unknown;
 
@@ -33,7 +23,6 @@ export type RowOf<F extends Fields> = { readonly [N in keyof F]: Value<F[N]> };
 /**
  * `(...)` in the FROM clause stands for the values.
  *
- * @param on a transaction
  * @throws MigrationError as `run` of a database
  */
 export async function read<F extends Fields>(
@@ -41,12 +30,11 @@ export async function read<F extends Fields>(
   fields: F,
   from: string,
   values: readonly unknown[] = [],
-  on: Runner = database.knex,
 ): Promise<readonly RowOf<F>[]> {
   const doing = `reading ${from.replace(/ .*/s, "")}`;
   const put = from.includes("(...)") ? askIn : ask;
   const question = `SELECT ${listed(database.engine, fields)} FROM ${from}`;
-  return (await put(database, doing, question, values, on)).map(rowReader(fields));
+  return (await put(database, doing, question, values)).map(rowReader(fields));
 }
 
 const PAGE = 2000;

@@ -6,7 +6,7 @@ import { atExit } from "../../lib/files/at-exit.ts";
 import type { Lock } from "../../model/ironic/target.ts";
 import { translate } from "./errors.ts";
 import { type Database, readOnlyServer } from "./open.ts";
-import { ask, askNumber, integer, text } from "./rows.ts";
+import { ask, askNumber, integer, type Readable, text } from "./rows.ts";
 
 /** PostgreSQL's advisory lock. The run's lock has the previous number. */
 const NUMBER = 6_672_154;
@@ -68,13 +68,13 @@ export async function endWriting({ engine }: Database, trx: Knex.Transaction): P
  */
 export async function writing<T>(
   database: Database,
-  work: (trx: Knex.Transaction) => Promise<T>,
+  work: (trx: Knex.Transaction, inside: Database) => Promise<T>,
 ): Promise<T> {
   if (database.frozen) throw readOnlyServer(database.shown);
   const trx = await openWriting(database);
   try {
     await take(database, trx);
-    const result = await work(trx);
+    const result = await work(trx, { ...database, knex: trx });
     await commit(database, trx);
     return result;
   } finally {
@@ -117,7 +117,8 @@ export async function committed(database: Database): Promise<void> {
 async function take(database: Database, trx: Knex.Transaction): Promise<void> {
   const { engine, shown, run, lockWait } = database;
   if (engine === "sqlite") return;
-  const number = (sql: string) => askNumber(database, "asking for the lock", sql, [], trx);
+  const inside = { engine, run, knex: trx };
+  const number = (sql: string) => askNumber(inside, "asking for the lock", sql);
   const isTaken =
     engine === "mysql"
       ? (await number(`SELECT GET_LOCK(${NAME}, ${Math.floor(lockWait / 1000)}) AS got`)) === 1
@@ -179,16 +180,13 @@ function held(shown: string): MigrationError {
 
 /** Names the session with the lock and the statement that ends it, if the user may see sessions. */
 async function heldBy(
-  database: Database,
+  database: Readable,
+  shown: string,
   engine: "mysql" | "postgresql",
-  on: Knex,
 ): Promise<MigrationError> {
-  const { shown } = database;
   const sql = STATEMENTS[engine].holder;
   // Without this information, the lock itself is still reported.
-  const [row = {}] = await ask(database, "looking for the lock's session", sql, [], on).catch(
-    () => [],
-  );
+  const [row = {}] = await ask(database, "looking for the lock's session", sql).catch(() => []);
   const [id, host, since] = [integer(row.id), text(row.host), text(row.since)];
   if (id === null) return held(shown);
   const from = host === null ? "" : ` from ${host}`;
@@ -246,16 +244,17 @@ async function lockConnection(
   const { shown, run } = database;
   const { take, mine, free } = STATEMENTS[engine];
   const trx = await run("taking the lock", () => database.knex.transaction());
+  const inside = { engine, run, knex: trx };
   let last: Promise<unknown> = Promise.resolve();
   // Queries are serialised, because pg accepts one at a time.
   const isSo = async (sql: string): Promise<boolean> => {
-    const ask = () => askNumber(database, "asking for the lock", sql, [], trx);
+    const ask = () => askNumber(inside, "asking for the lock", sql);
     const answer = last.then(ask, ask);
     last = answer;
     return (await answer) === 1;
   };
   try {
-    if (!(await isSo(take))) throw await heldBy(database, engine, trx);
+    if (!(await isSo(take))) throw await heldBy(inside, shown, engine);
     await run("taking the lock", () => trx.raw(STATEMENTS[engine].idle(idle)));
     await committed(database);
   } catch (error) {

@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import type { TargetIdentity } from "../../model/artefact.ts";
 import type { Release } from "../../model/ironic/target.ts";
@@ -7,9 +6,9 @@ import { columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { ask, columnList, string, text } from "../database/rows.ts";
 
-export async function headOf(database: Database, on: Knex = database.knex): Promise<string> {
+export async function headOf(database: Database): Promise<string> {
   const sql = `SELECT ${columnList(database, ["version_num"])} FROM alembic_version`;
-  const rows = await ask(database, "reading alembic_version", sql, [], on);
+  const rows = await ask(database, "reading alembic_version", sql);
   return rows.map(({ version_num }) => text(version_num) ?? "").join("+");
 }
 

@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import { groupedBy } from "../../lib/grouped.ts";
 import { TOGETHER } from "../../lib/streams.ts";
 import type { Release } from "../../model/ironic/target.ts";
@@ -18,13 +17,12 @@ export const TRAITS = "node_traits";
 
 export async function withTraits(
   { database, release }: Where,
-  on: Knex,
   nodes: readonly RawRow[],
 ): Promise<readonly RawRow[]> {
   if (release.doc.versions.trait === undefined || nodes.length === 0) return nodes;
-  const from = `${await keyed(database, TRAITS, "node_id", "", on)} WHERE node_id IN (...)`;
+  const from = `${await keyed(database, TRAITS, "node_id")} WHERE node_id IN (...)`;
   const ids = nodes.map(({ id }) => number(id));
-  const rows = await read(database, { node_id: number, trait: string }, from, ids, on);
+  const rows = await read(database, { node_id: number, trait: string }, from, ids);
   const traits = groupedBy(
     rows,
     ({ node_id }) => node_id,
@@ -42,7 +40,6 @@ export function traitsOf({ traits }: Row | RawRow): readonly string[] {
 
 export async function insertTraits(
   { database, release }: Where,
-  trx: Knex,
   rows: readonly Row[],
   ids: ReadonlyMap<string, number>,
 ): Promise<void> {
@@ -58,6 +55,6 @@ export async function insertTraits(
     const some = cells.slice(at, at + TOGETHER);
     const values = some.map(() => "(?,?,?,?)").join(",");
     const sql = `INSERT INTO ${TRAITS} (node_id, trait, version, created_at) VALUES ${values}`;
-    await database.run(`writing ${TRAITS}`, () => trx.raw(sql, some.flat()));
+    await database.run(`writing ${TRAITS}`, () => database.knex.raw(sql, some.flat()));
   }
 }

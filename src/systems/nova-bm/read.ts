@@ -1,5 +1,4 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Knex } from "knex";
 import { grouped } from "../../lib/grouped.ts";
 import { normaliseMac } from "../../lib/mac.ts";
 import { ahead } from "../../lib/streams.ts";
@@ -22,7 +21,6 @@ export interface MachineBatch {
 
 interface Reading {
   readonly database: Database;
-  readonly trx: Knex;
   readonly schema: NovaBmSchema;
 }
 
@@ -43,13 +41,13 @@ const NONE: readonly number[] = [];
  * @source facts/nova-bm.md 1.3, 1.5, 1.9
  */
 export async function* readMachines(
-  database: Database,
+  opened: Database,
   schema: NovaBmSchema,
   seal: Seal,
 ): AsyncGenerator<MachineBatch> {
-  const trx = await readTransaction(database);
+  const database = await readTransaction(opened);
   try {
-    const shared = await readShared(database, trx, schema.columns.bm_nodes ?? []);
+    const shared = await readShared(database, schema.columns.bm_nodes ?? []);
     const readNode = rowReader("bm_nodes", schema.columns.bm_nodes ?? [], seal, placeOfNode);
     const readInterface = rowReader(
       "bm_interfaces",
@@ -57,7 +55,7 @@ export async function* readMachines(
       seal,
       (raw) => `bm_nodes:${text(raw.bm_node_id)}`,
     );
-    const reading: Reading = { database, trx, schema };
+    const reading: Reading = { database, schema };
     for await (const page of nameless(reading))
       yield { machines: [], orphans: page.map((raw) => interfaceOf(readInterface(raw))) };
     for await (const { nodes, interfaces } of ahead(pages(reading))) {
@@ -65,7 +63,7 @@ export async function* readMachines(
       yield join(nodes.map(readNode), interfaces.map(readInterface), shared, database.engine);
     }
   } finally {
-    await trx.rollback();
+    await database.close();
   }
 }
 
@@ -117,16 +115,16 @@ function bytesOf(row: RawRow): number {
   return bytes;
 }
 
-function nodesAfter({ database, trx, schema }: Reading, after: string | null, limit: number) {
+function nodesAfter({ database, schema }: Reading, after: string | null, limit: number) {
   const columns = quote(database, schema.columns.bm_nodes ?? []);
   const where = after === null ? "" : `WHERE id > ${after}`;
   const sql = `SELECT ${columns} FROM bm_nodes ${where} ORDER BY id LIMIT ${limit}`;
-  return ask(database, "reading bm_nodes", sql, [], trx);
+  return ask(database, "reading bm_nodes", sql);
 }
 
 /** Sorted by bm_node_id first, so that servers use its index instead of a scan by id. */
 async function* interfacesBetween(
-  { database, trx, schema }: Reading,
+  { database, schema }: Reading,
   after: string | null,
   last: string | null,
   pace: Pace,
@@ -137,7 +135,7 @@ async function* interfacesBetween(
   for (;;) {
     const limit = pace.limit();
     const sql = `SELECT ${columns} FROM bm_interfaces WHERE ${from} ${upTo} ORDER BY bm_node_id, id LIMIT ${limit}`;
-    const page = await ask(database, "reading bm_interfaces", sql, [], trx);
+    const page = await ask(database, "reading bm_interfaces", sql);
     yield page;
     if (page.length < limit) return;
     const [node, id] = [digits(page.at(-1)?.bm_node_id), digits(page.at(-1)?.id)];
@@ -190,11 +188,11 @@ async function* cut(
   yield { nodes: rest, interfaces: found };
 }
 
-async function* nameless({ database, trx, schema }: Reading): AsyncGenerator<readonly RawRow[]> {
+async function* nameless({ database, schema }: Reading): AsyncGenerator<readonly RawRow[]> {
   const columns = quote(database, schema.columns.bm_interfaces ?? []);
   for (let onward = ""; ; ) {
     const sql = `SELECT ${columns} FROM bm_interfaces WHERE bm_node_id IS NULL ${onward} ORDER BY id LIMIT ${INTERFACES}`;
-    const page = await ask(database, "reading bm_interfaces", sql, [], trx);
+    const page = await ask(database, "reading bm_interfaces", sql);
     if (page.length > 0) yield page;
     if (page.length < INTERFACES) return;
     onward = `AND id > ${digits(page.at(-1)?.id)}`;

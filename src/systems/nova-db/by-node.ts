@@ -27,7 +27,7 @@ async function openByNode<F extends Fields>(
   fields: F,
 ): Promise<ByNode<RowOf<F>>> {
   const some = `${live} AND ${column} IS NOT NULL`;
-  const placed = await indexByText(database, database.knex, table, column, some);
+  const placed = await indexByText(database, table, column, some);
   const from = again ?? `${await keyed(database, table, "id")} WHERE ${live} AND id`;
   return async (nodes) => {
     const rows = await read(database, fields, `${from} IN (...) ORDER BY 1`, placed.ids(nodes));

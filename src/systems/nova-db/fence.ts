@@ -33,9 +33,9 @@ export async function performFence(
 ): ReturnType<NovaTarget["perform"]> {
   const seen = (await columnNames(database, "services")).includes("last_seen_up");
   const reported = seen ? "COALESCE(last_seen_up, updated_at)" : "updated_at";
-  const fenced = await writing(database, async (trx) => {
+  const fenced = await writing(database, async (trx, inside) => {
     await precondition();
-    const states = (await observe(database, trx, steps, false)).map(rowStateOf);
+    const states = (await observe(inside, steps, false)).map(rowStateOf);
     const found = states.flatMap(({ id, is }) => (is === "after" ? [id] : []));
     const todo = steps.filter(({ id }) => !found.includes(id));
     for (const { id, key, before, after, of } of todo) {

@@ -28,11 +28,10 @@ export interface ObservedRow {
 /** Rows in the order of the steps of each table. */
 export async function observe(
   database: Database,
-  on: Knex,
   steps: readonly NovaStep[],
   lock: boolean,
 ): Promise<readonly ObservedRow[]> {
-  const { engine, run } = database;
+  const { engine, knex, run } = database;
   const observed: ObservedRow[] = [];
   for (const [table, some] of grouped(steps, ({ table }) => table)) {
     const columns = columnsOf(some);
@@ -41,16 +40,16 @@ export async function observe(
       narrow: (query: Knex.QueryBuilder) => Knex.QueryBuilder,
     ) =>
       run(`reading ${table}`, async (): Promise<readonly RawRow[]> => {
-        const query = narrow(on(from).select(...columns));
+        const query = narrow(knex(from).select(...columns));
         return lock && engine !== "sqlite" ? query.forUpdate() : query;
       });
     const ids = some.flatMap(({ key }) => (typeof key.id === "number" ? [key.id] : []));
-    const from = on.raw(await keyed(database, table, "id", "", on));
+    const from = knex.raw(await keyed(database, table, "id"));
     const rows = ids.length === 0 ? [] : await ask(from, (query) => query.whereIn("id", ids));
     const byId = new Map(rows.map((row) => [integer(row.id), row]));
     const bars = new Map([
-      ...(await conflictingSpecs(database, on, some)),
-      ...(await conflictingComputes(database, on, some)),
+      ...(await conflictingSpecs(database, some)),
+      ...(await conflictingComputes(database, some)),
     ]);
     const specs = await specsOf(database, some, (column, flavors) =>
       ask(table, (query) => query.whereIn(column, flavors)),
@@ -158,7 +157,6 @@ const COMPUTES = "compute_nodes";
  */
 async function conflictingComputes(
   database: Database,
-  on: Knex,
   steps: readonly NovaStep[],
 ): Promise<ReadonlyMap<string, string>> {
   const placed = steps.flatMap(({ id, table, after }) => {
@@ -172,9 +170,9 @@ async function conflictingComputes(
   const hosts = [...new Set(placed.map(({ host }) => host))];
   const nodes = placed.map(({ node }) => node);
   const fields = { id: number, host: text, hypervisor_hostname: text };
-  const placedIn = await keyed(database, COMPUTES, "host", "", on);
+  const placedIn = await keyed(database, COMPUTES, "host");
   const from = `${placedIn} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
-  const live = await read(database, fields, from, [...hosts, ...nodes], on);
+  const live = await read(database, fields, from, [...hosts, ...nodes]);
   // Rows of the same steps are checked separately.
   const own = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));
   const others = live.filter((row) => !own.has(row.id));
@@ -195,7 +193,6 @@ async function conflictingComputes(
  */
 async function conflictingSpecs(
   database: Database,
-  on: Knex,
   steps: readonly NovaStep[],
 ): Promise<ReadonlyMap<string, string>> {
   const back = steps.filter(
@@ -207,9 +204,9 @@ async function conflictingSpecs(
   const flavors = [...new Set(back.map(flavorOf))];
   const spec = { id: number, instance_type_id: number, key: text };
   const specs = `${SPECS} WHERE deleted = 0 AND instance_type_id IN (...)`;
-  const live = await read(database, spec, specs, flavors, on);
+  const live = await read(database, spec, specs, flavors);
   const types = "instance_types WHERE deleted <> 0 AND id IN (...)";
-  const gone = await read(database, { id: number, deleted_at: string }, types, flavors, on);
+  const gone = await read(database, { id: number, deleted_at: string }, types, flavors);
   for (const step of back) {
     const twin = live.find(
       (row) =>

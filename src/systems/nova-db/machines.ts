@@ -14,7 +14,7 @@ import { mustReadRequests, waitingRequests } from "./requests.ts";
 
 /** Keeps 16 bytes per live row. @throws MigrationError N2I-E206 if requests are unreadable */
 export async function openMachines(database: Database) {
-  await mustReadRequests(database, database.knex);
+  await mustReadRequests(database);
   const [owners, tenants] = [await openOwners(database), await openTenants(database)];
   const records = (await tableNames(database)).has("migrations");
   const evacuations = async (instances: readonly string[]) =>
@@ -29,7 +29,7 @@ export async function openMachines(database: Database) {
     async of(nodes: readonly string[]): Promise<readonly OwnedMachine[]> {
       const [computes, instances] = [await owners(nodes), await tenants(nodes)];
       const all = [...instances.values()].flat();
-      const queued = await waitingRequests(database, database.knex, all);
+      const queued = await waitingRequests(database, all);
       const left = await evacuations(spellings(all.map(({ uuid }) => uuid)));
       return nodes.map((node) => {
         const own = instances.get(node.toLowerCase()) ?? [];

@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import type { TextSet } from "../../model/rows.ts";
 import type { Database } from "../database/open.ts";
 import { inOrder, quoted, sql } from "../database/read.ts";
@@ -36,15 +35,14 @@ export function toDescribed({ instance_uuid, name, value }: RawRow): Described {
  * Reads instance_system_metadata (about 20 rows per instance) once and keeps the machines' rows.
  */
 export async function readMetadata(
-  { engine, run }: Database,
-  knex: Knex,
+  database: Database,
   claimed: Claimed,
 ): Promise<readonly Described[]> {
   const rows: Described[] = [];
   const is = (value: unknown): unknown => value;
-  const fields = { instance_uuid: is, value: is, name: sql(quoted(engine, "key"), is) };
-  const kept = keptMetadata({ engine });
-  for await (const page of inOrder({ engine, run, knex }, fields, "instance_system_metadata", kept))
+  const fields = { instance_uuid: is, value: is, name: sql(quoted(database.engine, "key"), is) };
+  const kept = keptMetadata(database);
+  for await (const page of inOrder(database, fields, "instance_system_metadata", kept))
     for (const row of page) {
       const described = toDescribed(row);
       if (claimed.has(described.instance)) rows.push(described);

@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import type { Json } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
@@ -17,21 +16,20 @@ import { type ObservedRow, observe, rowStateOf } from "./find.ts";
  */
 export async function performSteps(
   database: Database,
-  trx: Knex,
   steps: readonly NovaStep[],
   owned: (id: string) => boolean,
 ): Promise<Outcome> {
   const found: string[] = [];
   const left: { readonly id: string; readonly why: string }[] = [];
   const todo: ObservedRow[] = [];
-  for (const observed of await observe(database, trx, steps, true)) {
+  for (const observed of await observe(database, steps, true)) {
     const state = rowStateOf(observed);
     if (state.is === "after") found.push(observed.step.id);
     else if (state.is === "before") todo.push(observed);
     else left.push({ id: observed.step.id, why: state.why });
   }
   refuseStrange(left, owned, "rows of nova");
-  for (const change of changesOf(todo.map(({ step }) => step))) await write(database, trx, change);
+  for (const change of changesOf(todo.map(({ step }) => step))) await write(database, change);
   return { done: todo.map(({ step }) => step.id), found, left };
 }
 
@@ -96,26 +94,26 @@ export function onlyChanged(row: Row, other: Row): Row {
 
 async function write(
   database: Database,
-  trx: Knex,
   { table, from, to, own, keys, added }: Change,
 ): Promise<void> {
+  const { knex } = database;
   // DELETE accepts no index hint.
-  const hinted = to === null ? table : trx.raw(await keyed(database, table, "id", "", trx));
+  const hinted = to === null ? table : knex.raw(await keyed(database, table, "id"));
   // Keeps SQLite from using the host's index instead of 500 ids.
   const compared = database.engine === "sqlite" ? "+??" : "??";
   await database.run(`writing ${table}`, async () => {
     if (from === null) {
-      await trx(table).insert(added.map(cells)).catch(orBehind(table));
+      await knex(table).insert(added.map(cells)).catch(orBehind(table));
       return;
     }
     const ids = keys.flatMap(({ id }) => (typeof id === "number" ? [id] : []));
     const query =
-      ids.length > 0 ? trx(hinted).whereIn("id", ids) : trx(table).where(cells(keys[0] ?? {}));
+      ids.length > 0 ? knex(hinted).whereIn("id", ids) : knex(table).where(cells(keys[0] ?? {}));
     for (const [column, value] of Object.entries(cells(from)))
       if (value === null) query.whereRaw(`${compared} IS NULL`, [column]);
       else query.whereRaw(`${compared} = ?`, [column, value]);
-    if (own.from) query.where("deleted", trx.ref("id"));
-    const id = own.to ? { deleted: trx.ref("id") } : {};
+    if (own.from) query.where("deleted", knex.ref("id"));
+    const id = own.to ? { deleted: knex.ref("id") } : {};
     const changed: number = await (to === null
       ? query.delete()
       : query.update({ ...cells(to), ...id }));

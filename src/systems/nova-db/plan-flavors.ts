@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import { groupedBy } from "../../lib/grouped.ts";
 import type { FlavorRows } from "../../model/nova/nova-rows.ts";
 import { deletedNumber } from "../database/deleted.ts";
@@ -11,13 +10,11 @@ import { number, string, text } from "../database/rows.ts";
  *
  * @source facts/nova-bm.md 4.1, 4.3
  */
-export async function readFlavorRows(database: Database, on: Knex): Promise<FlavorRows> {
+export async function readFlavorRows(database: Database): Promise<FlavorRows> {
   const used = await read(
     database,
     { instance_type_id: number, host: string },
     "instances WHERE deleted = 0 AND instance_type_id IS NOT NULL GROUP BY instance_type_id, host ORDER BY host",
-    [],
-    on,
   );
   const flavor = { id: number, name: text, flavorid: text, deleted: deletedNumber };
   const spec = {
@@ -32,15 +29,14 @@ export async function readFlavorRows(database: Database, on: Knex): Promise<Flav
       (row) => row.instance_type_id,
       ({ host }) => host,
     ),
-    flavors: await read(database, flavor, "instance_types ORDER BY id", [], on),
-    specs: await read(database, spec, specs, [], on),
+    flavors: await read(database, flavor, "instance_types ORDER BY id"),
+    specs: await read(database, spec, specs),
   };
 }
 
 /** nova_api removes deleted rows. @param hosts by flavor, from nova @source facts/nova-bm.md 4.3 */
 export async function readApiFlavors(
   database: Database,
-  on: Knex,
   hosts: FlavorRows["hosts"],
 ): Promise<FlavorRows> {
   const none = sql("0", number);
@@ -51,7 +47,7 @@ export async function readApiFlavors(
   };
   return {
     ...{ place: "nova_api", hosts },
-    flavors: await read(database, flavor, "flavors ORDER BY id", [], on),
-    specs: await read(database, spec, "flavor_extra_specs ORDER BY id", [], on),
+    flavors: await read(database, flavor, "flavors ORDER BY id"),
+    specs: await read(database, spec, "flavor_extra_specs ORDER BY id"),
   };
 }

@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import { grouped, groupedBy } from "../../lib/grouped.ts";
 import { isObject, parsedJson } from "../../lib/json.ts";
 import { normaliseMac } from "../../lib/mac.ts";
@@ -42,16 +41,14 @@ export interface NovaReader {
 }
 
 /** Reads one snapshot, in batches. @source facts/nova-bm.md 4.1, 4.3, 5.1 */
-export async function openNova(database: Database, claimed: Claimed): Promise<NovaReader> {
-  const trx = await readTransaction(database);
-  const hosts = await read(database, { host: string }, computeServices(database), [], trx);
+export async function openNova(opened: Database, claimed: Claimed): Promise<NovaReader> {
+  const database = await readTransaction(opened);
+  const hosts = await read(database, { host: string }, computeServices(database));
   const services = new Set(hosts.map(({ host }) => host));
-  const nova = await novaRows(database, trx, claimed);
+  const nova = await novaRows(database, claimed);
   const flavors = new Map<number, Flavor>();
   return {
-    close: async () => {
-      await trx.rollback();
-    },
+    close: database.close,
     async view(machines) {
       const rows = await nova.instances(machines);
       const uuids = [...new Set(rows.map(({ uuid }) => text(uuid) ?? ""))];
@@ -67,7 +64,7 @@ export async function openNova(database: Database, claimed: Claimed): Promise<No
           garbled ? [{ instance, place: "instance_system_metadata.value" }] : [],
         ),
       ]);
-      await readFlavors(database, trx, rows, flavors);
+      await readFlavors(database, rows, flavors);
       const copies = new Map(
         (await nova.copies(uuids)).map(({ instance_uuid, flavor }) => [
           instance_uuid,
@@ -236,23 +233,21 @@ const INSTANCE = [
 /**
  * @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index
  */
-async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
+async function novaRows(database: Database, claimed: Claimed) {
   const { engine } = database;
   const instance = `id, ${columnList(database, INSTANCE)}`;
-  const keyedBy = (table: string, column: string) => keyed(database, table, column, "", trx);
-  const byUuid = await keyedBy("instances", "uuid");
-  const byId = await keyedBy("instances", "id");
-  const inCaches = await keyedBy("instance_info_caches", "instance_uuid");
-  const inCopies = await keyedBy("instance_extra", "instance_uuid");
-  const inMetadata = await keyedBy("instance_system_metadata", "instance_uuid");
-  const textIndex = (table: string, column: string, live: string) =>
-    indexByText(database, trx, table, column, live);
-  const placed = await textIndex("instances", "node", "deleted = 0 AND node IS NOT NULL");
-  const computes = await computeNodes(database, trx);
+  const byUuid = await keyed(database, "instances", "uuid");
+  const byId = await keyed(database, "instances", "id");
+  const inCaches = await keyed(database, "instance_info_caches", "instance_uuid");
+  const inCopies = await keyed(database, "instance_extra", "instance_uuid");
+  const inMetadata = await keyed(database, "instance_system_metadata", "instance_uuid");
+  const onNodes = "deleted = 0 AND node IS NOT NULL";
+  const placed = await indexByText(database, "instances", "node", onNodes);
+  const computes = await computeNodes(database);
   // Only MySQL indexes a foreign key.
   const byKey =
-    engine === "mysql" && (await countRows(database, "instances", trx)) > MOST * claimed.count;
-  const described = byKey ? null : index(await readMetadata(database, trx, claimed), "instance");
+    engine === "mysql" && (await countRows(database, "instances")) > MOST * claimed.count;
+  const described = byKey ? null : index(await readMetadata(database, claimed), "instance");
 
   const carries =
     (await tableNames(database)).has("instance_extra") &&
@@ -260,7 +255,7 @@ async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
 
   const raw = (what: string, from: string, values: readonly unknown[]) => {
     const doing = `reading ${from.replace(/ .*/s, "")}`;
-    return askIn(database, doing, `SELECT ${what} FROM ${from}`, values, trx);
+    return askIn(database, doing, `SELECT ${what} FROM ${from}`, values);
   };
   return {
     /** Instances of bm_nodes, including deleted ones, and live ones on these nodes. */
@@ -282,7 +277,7 @@ async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
     copies(instances: readonly string[]) {
       const from = `${inCopies} WHERE instance_uuid IN (...) AND deleted = 0`;
       const copy = { instance_uuid: lower, flavor: text };
-      return read(database, copy, from, carries ? instances : [], trx);
+      return read(database, copy, from, carries ? instances : []);
     },
     /** Instances outside the cached set are queried by key. */
     async metadata(instances: readonly string[]): Promise<readonly Described[]> {
@@ -305,17 +300,13 @@ interface Compute {
 }
 
 /** Keeps little more than a uuid per row. Queries by id per batch took four times as long. */
-async function computeNodes(database: Database, trx: Knex) {
+async function computeNodes(database: Database) {
   const rows: Compute[] = [];
   const fields = { node: sql("hypervisor_hostname", lower), type: sql("hypervisor_type", string) };
   const live = "deleted = 0 AND hypervisor_hostname IS NOT NULL";
-  for await (const page of inOrder(asSeen(database, trx), fields, "compute_nodes", live))
+  for await (const page of inOrder(database, fields, "compute_nodes", live))
     for (const row of page) rows.push(row);
   return index(rows, "node");
-}
-
-function asSeen({ engine, run }: Database, knex: Knex) {
-  return { engine, run, knex };
 }
 
 function nodesOf(machines: readonly AskedMachine[]): readonly string[] {

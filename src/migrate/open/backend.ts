@@ -164,7 +164,7 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
   };
   return {
     kind: "rest",
-    shown: cloud.endpoint ?? cloud.from,
+    shown: cloud.endpoints.baremetal ?? cloud.from,
     same: sameOver,
     async open(said, seal, { planning = false, unprotected } = {}) {
       const service = await open(said);

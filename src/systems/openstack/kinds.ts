@@ -8,9 +8,6 @@ export interface ServiceKind {
   readonly spoken?: string;
   /** Headers for a microversion. */
   readonly pin: (microversion: string) => { readonly [name: string]: string };
-  /** The cloud's setting with the URL. */
-  readonly said: "endpoint" | "compute" | "placement" | "image" | "network";
-  readonly fix: string;
 }
 
 export const BAREMETAL: ServiceKind = {
@@ -18,8 +15,6 @@ export const BAREMETAL: ServiceKind = {
   types: new Set(["baremetal", "bare-metal"]),
   version: /\/v1$/,
   pin: (microversion) => ({ "X-OpenStack-Ironic-API-Version": microversion }),
-  said: "endpoint",
-  fix: "Pass --ironic-url.",
 };
 
 /** @source Nova's API guide, Microversions: the older header is the only one before 2.27 */
@@ -33,8 +28,6 @@ export const COMPUTE: ServiceKind = {
     "X-OpenStack-Nova-API-Version": microversion,
     "OpenStack-API-Version": `compute ${microversion}`,
   }),
-  said: "compute",
-  fix: "Set compute_endpoint_override in clouds.yaml, or OS_COMPUTE_ENDPOINT_OVERRIDE.",
 };
 
 /** Inventories are the same since the first microversion, which applies without a header. */
@@ -43,8 +36,6 @@ export const PLACEMENT: ServiceKind = {
   types: new Set(["placement"]),
   version: /(?!)/,
   pin: (microversion) => ({ "OpenStack-API-Version": `placement ${microversion}` }),
-  said: "placement",
-  fix: "Set placement_endpoint_override in clouds.yaml, or OS_PLACEMENT_ENDPOINT_OVERRIDE.",
 };
 
 export const IMAGE: ServiceKind = {
@@ -52,8 +43,6 @@ export const IMAGE: ServiceKind = {
   types: new Set(["image"]),
   version: /\/v[12](\.\d)?$/,
   pin: () => ({}),
-  said: "image",
-  fix: "Set image_endpoint_override in clouds.yaml, or OS_IMAGE_ENDPOINT_OVERRIDE.",
 };
 
 export const NETWORK: ServiceKind = {
@@ -61,8 +50,6 @@ export const NETWORK: ServiceKind = {
   types: new Set(["network"]),
   version: /\/v[12](\.\d)?$/,
   pin: () => ({}),
-  said: "network",
-  fix: "Set network_endpoint_override in clouds.yaml, or OS_NETWORK_ENDPOINT_OVERRIDE.",
 };
 
 /** Calls use v3. Its URL may end in the older version. */

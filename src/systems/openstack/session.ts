@@ -45,7 +45,7 @@ export async function openSession(
   const http = openHttp(cloud.tls, limit);
   try {
     const login = await logIn(http, cloud, kind);
-    const found = cloud[kind.said] ?? login.endpoint;
+    const found = cloud.endpoints[kind.name] ?? login.endpoint;
     const { region, interface: face } = cloud.catalog[kind.name];
     if (found === null && kind === BAREMETAL) checkNamed(cloud);
     if (found === null)
@@ -54,7 +54,12 @@ export async function openSession(
         cloud.auth.kind === "keystone"
           ? `${cloud.from}: the catalog has no ${face} ${kind.name} endpoint${region === null ? "" : ` in region ${region}`}`
           : `${cloud.from}: nothing says where the ${kind.name} service is`,
-        { fix: kind.fix },
+        {
+          fix:
+            kind === BAREMETAL
+              ? "Pass --ironic-url."
+              : `Set ${kind.name}_endpoint_override in clouds.yaml, or OS_${kind.name.toUpperCase()}_ENDPOINT_OVERRIDE.`,
+        },
       );
     const whole = found.replace("%(project_id)s", login.project ?? "%(project_id)s");
     const url = serviceUrl(whole, cloud.from, kind);

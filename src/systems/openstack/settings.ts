@@ -3,7 +3,14 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { MigrationError } from "../../lib/error.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { Auth, Cloud, CloudService, Settings, Sought } from "./cloud.ts";
+import {
+  type Auth,
+  type Cloud,
+  type CloudService,
+  SERVICES,
+  type Settings,
+  type Sought,
+} from "./cloud.ts";
 
 const INTERFACES = ["public", "internal", "admin"] as const;
 
@@ -30,6 +37,7 @@ export function pluginOf(name: string): Plugin | undefined {
  */
 export function cloudOf(settings: Settings, from: string, home = homedir()): Cloud {
   const refuse = (why: string): MigrationError => new MigrationError("N2I-E106", `${from}: ${why}`);
+  const override = (service: CloudService) => settings.get(`${service}_endpoint_override`) ?? null;
   const sought = (service: CloudService): Sought => {
     const own = `${service}_interface`;
     const name = settings.has(own) ? own : "interface";
@@ -50,19 +58,15 @@ export function cloudOf(settings: Settings, from: string, home = homedir()): Clo
   return {
     from,
     auth: authOf(settings, refuse),
-    endpoint:
-      settings.get("baremetal_endpoint_override") ??
-      settings.get("endpoint_override") ??
-      settings.get("endpoint") ??
-      null,
-    compute: settings.get("compute_endpoint_override") ?? null,
-    placement: settings.get("placement_endpoint_override") ?? null,
-    image: settings.get("image_endpoint_override") ?? null,
-    network: settings.get("network_endpoint_override") ?? null,
-    catalog: {
-      ...{ baremetal: sought("baremetal"), compute: sought("compute"), image: sought("image") },
-      ...{ placement: sought("placement"), network: sought("network") },
+    endpoints: {
+      ...ofEach(override),
+      baremetal:
+        override("baremetal") ??
+        settings.get("endpoint_override") ??
+        settings.get("endpoint") ??
+        null,
     },
+    catalog: ofEach(sought),
     tls: {
       cacert: path("cacert"),
       cert: path("cert"),
@@ -70,6 +74,11 @@ export function cloudOf(settings: Settings, from: string, home = homedir()): Clo
       insecure: isTrue(settings.get("insecure")) || /^(0|false|no|off)$/i.test(verify ?? ""),
     },
   };
+}
+
+function ofEach<T>(of: (service: CloudService) => T): { readonly [service in CloudService]: T } {
+  // It has a key for each service.
+  return Object.fromEntries(SERVICES.map((service) => [service, of(service)])) as never;
 }
 
 function isTrue(text: string | undefined): boolean {

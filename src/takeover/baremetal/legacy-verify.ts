@@ -2,7 +2,7 @@ import { same } from "../../migrate/hosts/rules/keeps-instance.ts";
 import type { RowVerdict } from "../../model/artefact.ts";
 import type { PortPlace } from "../../model/ironic/port-place.ts";
 import { type LegacyMove, MIGRATING } from "../../model/nova/legacy-move.ts";
-import type { PlacedPort } from "../../systems/openstack/neutron-place.ts";
+import type { PlacedPort } from "../../systems/openstack/neutron-ports.ts";
 import { holderText, type LockState, takenLocks } from "../leases/locks.ts";
 import { isOthers, type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
 import { judgeComputes, verdictsOf } from "../rules/verdicts.ts";

@@ -16,7 +16,7 @@ import { shellWord } from "../lib/text.ts";
 import { openRole } from "../run/databases.ts";
 import { packageRoot, programCommand } from "../run/files/package-root.ts";
 import { surroundings } from "../run/process-context.ts";
-import { digestDatabase } from "../systems/ironic-db/digest.ts";
+import { digestOfRows } from "../systems/database/digest.ts";
 import type { Case } from "./case.ts";
 import { writeCase } from "./write-case.ts";
 
@@ -33,7 +33,7 @@ function readCase(name: string): Case {
 async function digest(path: string): Promise<string> {
   const database = await openRole("ironic-db", `sqlite:///${path}`, { readOnly: true });
   try {
-    return await digestDatabase(database, true);
+    return await digestOfRows(database);
   } finally {
     await database.close();
   }

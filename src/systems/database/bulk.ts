@@ -125,12 +125,8 @@ async function load(trx: Knex, { table, columns }: Sent, chunks: Iterable<Buffer
   const infileStreamFactory = (): Readable => Readable.from(chunks);
   const answer: unknown = await trx.raw(sql).options({ infileStreamFactory });
   // mysql2 returns [header, fields]. Duplicate keys and truncated values are only warnings here.
-  const [{ affectedRows, warningStatus, warningCount }] = answer as [Header];
+  const [{ affectedRows, warningStatus, warningCount }] = answer as [
+    { affectedRows: number; warningStatus?: number; warningCount?: number },
+  ];
   return (warningStatus ?? warningCount ?? 0) > 0 ? null : affectedRows;
-}
-
-interface Header {
-  readonly affectedRows: number;
-  readonly warningStatus?: number;
-  readonly warningCount?: number;
 }

@@ -43,18 +43,14 @@ async function readIndexes(database: Readable, table: string): Promise<Indexes> 
     "SELECT * FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ? AND seq_in_index = 1";
   const rows = await ask(database, `reading the indexes of ${table}`, sql, [table]);
   const found = new Map<string, string[]>();
-  for (const row of rows.map(inCapitals)) {
+  for (const raw of rows) {
+    // Servers differ in the case of these column names.
+    const names = Object.entries(raw).map(([name, value]) => [name.toUpperCase(), value]);
+    const row: RawRow = Object.fromEntries(names);
     const isHidden = row.IS_VISIBLE === "NO" || row.IGNORED === "YES";
     if (isHidden || !/^(BTREE|HASH)$/.test(string(row.INDEX_TYPE))) continue;
     const column = string(row.COLUMN_NAME).toLowerCase();
     found.set(column, [...(found.get(column) ?? []), string(row.INDEX_NAME)]);
   }
   return found;
-}
-
-/** Servers differ in the case of these column names. */
-function inCapitals(row: RawRow): RawRow {
-  return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [name.toUpperCase(), value]),
-  );
 }

@@ -1,3 +1,4 @@
+import { groupedBy } from "../../lib/grouped.ts";
 import type { Engine } from "../../model/database.ts";
 import { ask, askIn, digits, integer, number, type RawRow, type Readable, whole } from "./rows.ts";
 
@@ -72,7 +73,7 @@ function listed(engine: Engine, fields: Fields): string {
   return columns.join(", ");
 }
 
-function rowReader<F extends Fields>(fields: F): (row: RawRow) => RowOf<F> {
+export function rowReader<F extends Fields>(fields: F): (row: RawRow) => RowOf<F> {
   const readers = Object.entries(fields).map(
     ([name, field]) => [name, typeof field === "function" ? field : field[1]] as const,
   );
@@ -82,6 +83,19 @@ function rowReader<F extends Fields>(fields: F): (row: RawRow) => RowOf<F> {
     // Each reader returns the type of its field.
     return made as RowOf<F>;
   };
+}
+
+/** Values of a column by another column, in order. */
+export function valuesBy<T, K extends keyof T, V extends keyof T>(
+  rows: Iterable<T>,
+  key: K,
+  value: V,
+): ReadonlyMap<T[K], readonly T[V][]> {
+  return groupedBy(
+    rows,
+    (row) => row[key],
+    (row) => row[value],
+  );
 }
 
 export function quoted(engine: Engine, name: string): string {

@@ -1,12 +1,13 @@
 import { closeSync, fstatSync, openSync, realpathSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Knex } from "knex";
-import { MigrationError } from "../../lib/error.ts";
+import { MigrationError, systemCode } from "../../lib/error.ts";
 import { atExit } from "../../lib/files/at-exit.ts";
 import type { Lock } from "../../model/ironic/target.ts";
 import { translate } from "./errors.ts";
-import { type Database, readOnlyServer } from "./open.ts";
+import { type Database, mysqlMode, readOnlyServer } from "./open.ts";
 import { ask, askNumber, integer, type Readable, text } from "./rows.ts";
+import { isUnanswered } from "./statement.ts";
 
 /** PostgreSQL's advisory lock. The run's lock has the previous number. */
 const NUMBER = 6_672_154;
@@ -82,10 +83,6 @@ export async function writing<T>(
   }
 }
 
-/** MySQL: the mode of autocommitted statements. */
-const SESSION = (mode: "READ ONLY" | "READ WRITE"): string =>
-  `SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ /*!50605 , ${mode} */`;
-
 /**
  * On MySQL the statement ends the transaction and runs in the session's mode, which is read-only.
  */
@@ -93,11 +90,11 @@ export async function defining(database: Database, doing: string, sql: string): 
   await writing(database, async (trx) => {
     const isMysql = database.engine === "mysql";
     if (isMysql) await database.run(doing, () => trx.raw("COMMIT"));
-    if (isMysql) await database.run(doing, () => trx.raw(SESSION("READ WRITE")));
+    if (isMysql) await database.run(doing, () => trx.raw(mysqlMode("READ WRITE")));
     try {
       await database.run(doing, () => trx.raw(sql));
     } finally {
-      if (isMysql) await trx.raw(SESSION("READ ONLY")).catch(() => null);
+      if (isMysql) await trx.raw(mysqlMode("READ ONLY")).catch(() => null);
     }
   });
 }
@@ -141,12 +138,7 @@ async function queued(trx: Knex.Transaction, wait: number): Promise<boolean> {
     await trx.raw("RELEASE SAVEPOINT waits; SET LOCAL lock_timeout='60s'");
     return true;
   } catch (cause) {
-    if (
-      !(cause instanceof Error) ||
-      !("code" in cause) ||
-      !/^(55P03|57014)$/.test(String(cause.code))
-    )
-      throw cause;
+    if (!/^(55P03|57014)$/.test(systemCode(cause) ?? "")) throw cause;
     await trx.raw("ROLLBACK TO SAVEPOINT waits");
     return false;
   }
@@ -163,7 +155,7 @@ async function commit({ engine, run, shown }: Database, trx: Knex.Transaction): 
       await trx.executionPromise;
     });
   } catch (cause) {
-    if (!(cause instanceof MigrationError) || !UNANSWERED.has(cause.code)) throw cause;
+    if (!isUnanswered(cause)) throw cause;
     throw new MigrationError(
       "N2I-E217",
       `${shown} did not answer the COMMIT, so its outcome is unknown`,
@@ -171,8 +163,6 @@ async function commit({ engine, run, shown }: Database, trx: Knex.Transaction): 
     );
   }
 }
-
-const UNANSWERED: ReadonlySet<string> = new Set(["N2I-E200", "N2I-E216"]);
 
 function held(shown: string): MigrationError {
   return new MigrationError("N2I-E302", `${shown}: another nova2ironic is writing to it`);
@@ -312,9 +302,8 @@ function lockFile({ address, shown }: Database): Lock {
   } catch (error) {
     close();
     if (error instanceof MigrationError) throw error;
-    const busy =
-      error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY");
-    throw busy ? held(shown) : translate(error, "taking the lock", shown);
+    const isBusy = systemCode(error)?.startsWith("SQLITE_BUSY") === true;
+    throw isBusy ? held(shown) : translate(error, "taking the lock", shown);
   }
   const remove = (): void => {
     if (mine()) rmSync(path, { force: true });

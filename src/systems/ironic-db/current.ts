@@ -4,7 +4,8 @@ import type { Resource } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { ask, askIn, columnList, type RawRow, text, whole } from "../database/rows.ts";
+import { read } from "../database/read.ts";
+import { askIn, columnList, lower, type RawRow, text, whole } from "../database/rows.ts";
 import { isAsPlanned } from "./as-planned.ts";
 import { decode } from "./codec.ts";
 import { traitsOf, withTraits } from "./traits.ts";
@@ -104,8 +105,6 @@ export async function readRows(
 }
 
 export async function oldestNodes(database: Database, most: number): Promise<readonly string[]> {
-  const uuid = whole(database.engine, "uuid");
-  const sql = `SELECT ${uuid} AS uuid FROM nodes ORDER BY id LIMIT ${Math.floor(most)}`;
-  const rows = await ask(database, "listing nodes", sql);
-  return rows.map((row) => (text(row.uuid) ?? "").toLowerCase());
+  const from = `nodes ORDER BY id LIMIT ${Math.floor(most)}`;
+  return (await read(database, { uuid: lower }, from)).map(({ uuid }) => uuid);
 }

@@ -92,23 +92,13 @@ async function deleteBy(
   }
 }
 
-interface Parted {
-  readonly going: readonly Step[];
-  readonly gone: readonly string[];
-  readonly left: Outcome["left"];
-  /** Of the skipped ones, those that only a conductor's lock prevents. */
-  readonly locked: ReadonlySet<string>;
-  readonly portIds: readonly number[];
-  readonly nodeIds: readonly number[];
-  readonly withTraits: ReadonlySet<number>;
-}
-
 /**
  * Skips machines that changed since the load, except for Ironic's own changes, and reserved ones.
+ * `locked`: those that only a conductor's lock prevents.
  *
  * @source facts/ironic.md 1.6
  */
-async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]): Promise<Parted> {
+async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]) {
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
     steps.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
   const there = await readRows(ironic, uuidsOf("node"), uuidsOf("port"), reading.locking);

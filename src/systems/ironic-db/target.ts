@@ -7,16 +7,8 @@ import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import { type ByText, indexByText } from "../database/by-text.ts";
 import { keyed } from "../database/keyed.ts";
-import {
-  ask,
-  askIn,
-  askNumber,
-  columnList,
-  countRows,
-  number,
-  type RawRow,
-  string,
-} from "../database/rows.ts";
+import { inOrder } from "../database/read.ts";
+import { askIn, askNumber, countRows, number, type RawRow, string } from "../database/rows.ts";
 import { lockTarget, writing } from "../database/write.ts";
 import { isAsPlanned } from "./as-planned.ts";
 import { bulkOf } from "./bulk.ts";
@@ -138,8 +130,6 @@ async function untilUnlocked(
   return all;
 }
 
-const PAGE = 2000;
-
 /** Reads nodes and ports independently of the loader, its counters and the journal. */
 function createVerifier(ironic: Ironic): Verifier {
   const { database, release, seal } = ironic;
@@ -182,13 +172,8 @@ function createVerifier(ironic: Ironic): Verifier {
       return (await askNumber(database, "counting", sql, [MARK])) ?? 0;
     },
     async *markedUuids() {
-      const sql = `SELECT id, ${columnList(database, ["uuid"])} FROM nodes WHERE id > ? AND extra LIKE ? ORDER BY id LIMIT ${PAGE}`;
-      for (let after = 0; ; ) {
-        const page = await ask(database, "listing nodes", sql, [after, MARK]);
-        if (page.length > 0) yield page.map(({ uuid }) => string(uuid));
-        if (page.length < PAGE) return;
-        after = number(page.at(-1)?.id);
-      }
+      const marked = inOrder(database, { uuid: string }, "nodes", "extra LIKE ?", [MARK]);
+      for await (const page of marked) yield page.map(({ uuid }) => uuid);
     },
   };
 }

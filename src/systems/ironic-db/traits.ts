@@ -1,10 +1,9 @@
-import { groupedBy } from "../../lib/grouped.ts";
 import { TOGETHER } from "../../lib/streams.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { read } from "../database/read.ts";
+import { read, valuesBy } from "../database/read.ts";
 import { number, type RawRow, string } from "../database/rows.ts";
 
 interface Where {
@@ -23,11 +22,7 @@ export async function withTraits(
   const from = `${await keyed(database, TRAITS, "node_id")} WHERE node_id IN (...)`;
   const ids = nodes.map(({ id }) => number(id));
   const rows = await read(database, { node_id: number, trait: string }, from, ids);
-  const traits = groupedBy(
-    rows,
-    ({ node_id }) => node_id,
-    ({ trait }) => trait,
-  );
+  const traits = valuesBy(rows, "node_id", "trait");
   return nodes.map((row) => {
     const own = traits.get(number(row.id));
     return own === undefined ? row : { ...row, traits: own.toSorted() };

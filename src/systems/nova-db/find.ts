@@ -35,31 +35,25 @@ export async function observe(
   const observed: ObservedRow[] = [];
   for (const [table, some] of grouped(steps, ({ table }) => table)) {
     const columns = columnsOf(some);
-    const ask = (
-      from: string | Knex.Raw,
-      narrow: (query: Knex.QueryBuilder) => Knex.QueryBuilder,
-    ) =>
-      run(`reading ${table}`, async (): Promise<readonly RawRow[]> => {
-        const query = narrow(knex(from).select(...columns));
+    const ask: Ask = (from, column, values) =>
+      run(`reading ${table}`, async () => {
+        const query = knex(from)
+          .select(...columns)
+          .whereIn(column, [...values]);
         return lock && engine !== "sqlite" ? query.forUpdate() : query;
       });
     const ids = some.flatMap(({ key }) => (typeof key.id === "number" ? [key.id] : []));
     const from = knex.raw(await keyed(database, table, "id"));
-    const rows = ids.length === 0 ? [] : await ask(from, (query) => query.whereIn("id", ids));
+    const rows = ids.length === 0 ? [] : await ask(from, "id", ids);
     const byId = new Map(rows.map((row) => [integer(row.id), row]));
     const bars = new Map([
       ...(await conflictingSpecs(database, some)),
       ...(await conflictingComputes(database, some)),
     ]);
-    const specs = await specsOf(database, some, (column, flavors) =>
-      ask(table, (query) => query.whereIn(column, flavors)),
-    );
+    const specOf = await specsOf(database, table, some, ask);
     for (const step of some) {
-      const row = await rowOf(
-        step,
-        byId,
-        specs ?? ((key) => ask(table, (query) => query.where(key))),
-      );
+      const { key } = step;
+      const row = (typeof key.id === "number" ? byId.get(key.id) : specOf(key)) ?? null;
       const why = bars.get(step.id);
       observed.push({ step, row, ...(why !== undefined && { conflict: why }) });
     }
@@ -67,35 +61,34 @@ export async function observe(
   return observed;
 }
 
-async function rowOf(
-  { key }: NovaStep,
-  byId: ReadonlyMap<number | null, RawRow>,
-  ask: (key: Row) => Promise<readonly RawRow[]> | readonly RawRow[],
-): Promise<RawRow | null> {
-  if (typeof key.id === "number") return byId.get(key.id) ?? null;
-  return (await ask(key))[0] ?? null;
-}
+type Ask = (
+  from: string | Knex.Raw,
+  column: string,
+  values: readonly number[],
+) => Promise<readonly RawRow[]>;
 
 const FLAVOR: { readonly [table: string]: string } = {
   instance_type_extra_specs: "instance_type_id",
   flavor_extra_specs: "flavor_id",
 };
 
-/** Null if the steps are of another kind. */
+/** Rows without an id in their key, which only extra specs are. */
 async function specsOf(
   database: Database,
+  table: string,
   steps: readonly NovaStep[],
-  ask: (column: string, flavors: readonly number[]) => Promise<readonly RawRow[]>,
-): Promise<((key: Row) => readonly RawRow[]) | null> {
-  const column = FLAVOR[steps[0]?.table ?? ""];
+  ask: Ask,
+): Promise<(key: Row) => RawRow | undefined> {
+  const column = FLAVOR[table];
   const named = steps.filter(({ key }) => typeof key.id !== "number");
-  if (column === undefined || named.length === 0) return null;
+  if (named.length === 0) return () => undefined;
+  if (column === undefined) throw new Error(`a row of ${table} has no id`);
   const flavors = [...new Set(named.map(({ key }) => Number(key[column])))];
-  const byFlavor = grouped(await ask(column, flavors), (row) => integer(row[column]));
+  const byFlavor = grouped(await ask(table, column, flavors), (row) => integer(row[column]));
   const fits = (row: RawRow, key: Row): boolean =>
     same(database, text(row.key), key.key) &&
     (key.deleted === undefined || deletedNumber(row.deleted) === key.deleted);
-  return (key) => (byFlavor.get(Number(key[column])) ?? []).filter((row) => fits(row, key));
+  return (key) => byFlavor.get(Number(key[column]))?.find((row) => fits(row, key));
 }
 
 export function rowStateOf({ step, row, conflict }: ObservedRow): RowState {

@@ -1,4 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
+import { grouped } from "../../lib/grouped.ts";
 import type { Json } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
 import type { Outcome } from "../../model/change.ts";
@@ -44,37 +45,35 @@ interface Change {
   readonly added: readonly Row[];
 }
 
+/** Changes with the same name share a statement. */
 function changesOf(steps: readonly NovaStep[]): readonly Change[] {
-  const changes = new Map<string, Change & { readonly keys: Row[]; readonly added: Row[] }>();
-  const put = (name: string, change: Change): void => {
-    const known = changes.get(name);
-    known?.keys.push(...change.keys);
-    known?.added.push(...change.added);
-    if (known === undefined)
-      changes.set(name, { ...change, keys: [...change.keys], added: [...change.added] });
-  };
-  const alike = { own: { from: false, to: false }, keys: [], added: [] };
-  for (const { table, key, before, after } of steps) {
-    if (before === null && after !== null) {
-      const name = JSON.stringify([table, "insert", ...Object.keys(after)]);
-      put(name, { ...alike, table, from: null, to: after, added: [after] });
-      continue;
-    }
-    if (after === null && typeof before?.id === "number") {
-      // Locked and compared in this transaction.
-      const change = { ...alike, table, from: {}, to: null, keys: [{ id: before.id }] };
-      put(JSON.stringify([table, "delete"]), change);
-      continue;
-    }
-    const many = typeof key.id === "number" && before !== null && after !== null;
-    const [was, is] = many ? [onlyChanged(before, after), onlyChanged(after, before)] : [];
-    const own = { from: isOwn(was, key.id), to: isOwn(is, key.id) };
-    const from = was && own.from ? withoutDeleted(was) : (was ?? before);
-    const to = is && own.to ? withoutDeleted(is) : (is ?? after);
-    const name = JSON.stringify([table, from, to, own, many ? null : key]);
-    put(name, { table, from, to, own, keys: [key], added: [] });
+  return [...grouped(steps.map(changeOf), ({ name }) => name).values()].flatMap((same) =>
+    same.slice(0, 1).map((first) => ({
+      ...first,
+      keys: same.flatMap(({ keys }) => keys),
+      added: same.flatMap(({ added }) => added),
+    })),
+  );
+}
+
+function changeOf({ table, key, before, after }: NovaStep): Change & { readonly name: string } {
+  const alike = { table, own: { from: false, to: false }, keys: [], added: [] };
+  if (before === null && after !== null) {
+    const name = JSON.stringify([table, "insert", ...Object.keys(after)]);
+    return { ...alike, name, from: null, to: after, added: [after] };
   }
-  return [...changes.values()];
+  if (after === null && typeof before?.id === "number") {
+    // Locked and compared in this transaction.
+    const name = JSON.stringify([table, "delete"]);
+    return { ...alike, name, from: {}, to: null, keys: [{ id: before.id }] };
+  }
+  const many = typeof key.id === "number" && before !== null && after !== null;
+  const [was, is] = many ? [onlyChanged(before, after), onlyChanged(after, before)] : [];
+  const own = { from: isOwn(was, key.id), to: isOwn(is, key.id) };
+  const from = was && own.from ? withoutDeleted(was) : (was ?? before);
+  const to = is && own.to ? withoutDeleted(is) : (is ?? after);
+  const name = JSON.stringify([table, from, to, own, many ? null : key]);
+  return { name, table, from, to, own, keys: [key], added: [] };
 }
 
 /** Nova stores the row's own id in `deleted`. Such rows can still share a statement. */

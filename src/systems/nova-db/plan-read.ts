@@ -1,4 +1,4 @@
-import { grouped, groupedBy } from "../../lib/grouped.ts";
+import { grouped } from "../../lib/grouped.ts";
 import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import { hasApiAggregates } from "../../model/nova/nova-release.ts";
 import type { ComputeRow, MachineRows, NovaWorld } from "../../model/nova/nova-rows.ts";
@@ -6,7 +6,7 @@ import { indexByText } from "../database/by-text.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import { keyed } from "../database/keyed.ts";
 import { type Database, readTransaction } from "../database/open.ts";
-import { read, sql } from "../database/read.ts";
+import { read, sql, valuesBy } from "../database/read.ts";
 import { boolean, integer, lower, number, spellings, string, text } from "../database/rows.ts";
 import { computeHosts, useOf } from "./hosts.ts";
 import { openInstances } from "./instances.ts";
@@ -39,20 +39,18 @@ export async function openHosts(nova: Database, identity: NovaIdentity) {
       );
       const live = [...instances.values()].filter(({ deleted }) => deleted === 0);
       const queued = await waitingRequests(database, live);
-      const attached = groupedBy(
-        volumes,
-        ({ instance }) => instance,
-        ({ volume_id }) => volume_id,
-      );
+      const attached = valuesBy(volumes, "instance", "volume_id");
       const offered = await computesOf([
         ...machines.flatMap(({ uuid }) => uuid ?? []),
         ...[...instances.values()].flatMap(({ node }) => node || []),
       ]);
       return machines.map(({ uuid, instance_uuid }) => {
         const instance = instances.get(lower(instance_uuid)) ?? null;
+        const node = lower(instance?.node);
         return {
           instance,
-          elsewhere: isElsewhere(instance?.node, uuid, offered),
+          // The instance's node is another existing compute node.
+          elsewhere: node !== lower(uuid) && offered.has(node),
           volumes: attached.get(lower(instance_uuid)) ?? [],
           computes: offered.get(lower(uuid)) ?? [],
           queued: queued.get(lower(instance_uuid)) ?? [],
@@ -114,26 +112,13 @@ async function readWorld(database: Database, identity: NovaIdentity): Promise<No
   return {
     identity,
     services,
-    aggregates: groupedBy(
-      members,
-      ({ host }) => host,
-      ({ aggregate_id }) => aggregate_id,
-    ),
+    aggregates: valuesBy(members, "host", "aggregate_id"),
     baremetal: drivers.flatMap(({ host, type }) => (type === "baremetal" ? [host] : [])),
-    foreign: groupedBy(
+    foreign: valuesBy(
       drivers.filter(({ type }) => !MACHINES.has(type)),
-      ({ host }) => host,
-      ({ type }) => type,
+      "host",
+      "type",
     ),
     guests: new Map(guests.map(({ host, count }) => [host, count])),
   };
-}
-
-/** Whether the instance's node is another existing compute node. */
-function isElsewhere(
-  node: string | null | undefined,
-  machine: string | null,
-  offered: ReadonlyMap<string, unknown>,
-): boolean {
-  return lower(node) !== lower(machine) && offered.has(lower(node));
 }

@@ -9,7 +9,6 @@ import type {
   NovaStep,
   NovaTable,
   NovaTarget,
-  RowState,
 } from "../../model/nova/nova-plan.ts";
 import { alembicHead, schemaVersion } from "../database/identity.ts";
 import { keyed } from "../database/keyed.ts";
@@ -18,22 +17,13 @@ import { marks } from "../database/rows.ts";
 import { checkSequences } from "../database/sequence.ts";
 import { changedBy } from "../database/statement.ts";
 import { lockTarget, writing } from "../database/write.ts";
-import { type ObservedRow, observe, rowStateOf } from "./find.ts";
+import { observe, rowStateOf } from "./find.ts";
 import { useOf } from "./hosts.ts";
 import { performSteps } from "./perform.ts";
 import { openBeats } from "./services.ts";
 
 /** Called around the commit of every batch. Tests kill the process there. */
 type Failpoint = (point: "nova.commit.before" | "nova.commit.after") => Promise<void>;
-
-/** Tables in which the server assigns ids to new rows. */
-function numbered(seen: readonly ObservedRow[], states: readonly RowState[]): readonly NovaTable[] {
-  return seen.flatMap(({ step: { table, before, after } }, at) =>
-    states[at]?.is === "before" && before === null && after !== null && !("id" in after)
-      ? [table]
-      : [],
-  );
-}
 
 /** @param repository its row of migrate_version, before Xena */
 export function createNovaTarget(
@@ -42,7 +32,7 @@ export function createNovaTarget(
   failpoint: Failpoint = () => Promise.resolve(),
   repository: "nova" | "nova_api" = "nova",
 ): NovaTarget {
-  let asksBeats: ReturnType<typeof openBeats> | undefined;
+  let beats: ReturnType<typeof openBeats> | undefined;
   /** Looks for alembic's table, because an upgrade may have added it. */
   const versionNow = async (inside: Database): Promise<string | number | null> => {
     if (identity.head !== undefined) return alembicHead(inside);
@@ -74,13 +64,19 @@ export function createNovaTarget(
     async inspect(steps) {
       const seen = await observe(database, steps, false);
       const states = seen.map(rowStateOf);
-      await checkSequences(database, numbered(seen, states));
+      // Tables in which the server assigns ids to new rows.
+      const numbered = seen.flatMap(({ step: { table, before, after } }, at) =>
+        states[at]?.is === "before" && before === null && after !== null && !("id" in after)
+          ? [table]
+          : [],
+      );
+      await checkSequences(database, numbered);
       return states;
     },
     use: (hosts) => useOf(database, hosts),
     async beats(hosts) {
-      asksBeats ??= openBeats(database);
-      return (await asksBeats)(hosts);
+      beats ??= openBeats(database);
+      return (await beats)(hosts);
     },
     perform: (steps, hooks) =>
       inTransaction(async (inside) => {
@@ -178,13 +174,8 @@ function cellsOf(before: Row, after: Row): Pick<Swap, "cells" | "names"> | null 
   return isWhole && cells.some(({ was, is }) => was !== is) ? { cells, names } : null;
 }
 
-interface Said {
-  readonly sql: string;
-  readonly values: readonly Json[];
-}
-
 /** MySQL compares text by collation and would choose slower indexes, hence the casts. */
-function asBefore(engine: Engine, { cells, names, rows }: Swap): Said {
+function asBefore(engine: Engine, { cells, names, rows }: Swap) {
   const isMysql = engine === "mysql";
   const ids = rows.map(({ id }) => id);
   const text = (column: string) => (isMysql ? `CAST(${column} AS BINARY)` : column);

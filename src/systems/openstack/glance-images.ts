@@ -13,12 +13,10 @@ const FORMATS = {
   "deploy ramdisk": ["ari", "raw"],
 } as const satisfies { readonly [use: string]: readonly string[] };
 
-export type ImageUse = keyof typeof FORMATS;
-
 export interface AskedImage {
   readonly by: "name" | "id";
   readonly text: string;
-  readonly use: ImageUse;
+  readonly use: keyof typeof FORMATS;
 }
 
 interface Image extends ServerImage {

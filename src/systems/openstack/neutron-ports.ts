@@ -210,13 +210,10 @@ async function readPorts<T extends { readonly id: string }>(
     const page = (body.ports as readonly Json[]).map(parse);
     for (const port of page) if (port !== null && ids.has(port.id)) found.set(port.id, port);
     const last = objectOf(body.ports.at(-1)).id;
-    if (last === undefined || !hasNext(body.ports_links)) return found;
+    const links = Array.isArray(body.ports_links) ? body.ports_links : [];
+    if (last === undefined || !links.some((link) => objectOf(link).rel === "next")) return found;
     marker = `&marker=${encodeURIComponent(String(last))}`;
   }
-}
-
-function hasNext(links: unknown): boolean {
-  return Array.isArray(links) && links.some((link) => isObject(link) && link.rel === "next");
 }
 
 function deviceOf(port: JsonObject): PortDevice {

@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
 import { MigrationError } from "../../lib/error.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import {
@@ -48,13 +46,7 @@ export function cloudOf(settings: Settings, from: string, home = homedir()): Clo
     return { interface: chosen, region };
   };
   const verify = settings.get("verify");
-  const path = (name: string): string | null => {
-    const text = settings.get(name);
-    if (text === undefined) return null;
-    const whole = expandUser(text, home);
-    if (whole === null) throw refuse(`${name} is ${text}, and /etc/passwd has no such user`);
-    return whole;
-  };
+  const path = (name: string) => settings.get(name)?.replace(/^~(?=\/|$)/, () => home) ?? null;
   return {
     from,
     auth: authOf(settings, refuse),
@@ -185,29 +177,4 @@ function scopeOf(settings: Settings, refuse: Refuse): JsonObject | null {
   if (project !== null) return { project };
   const inside = partOf(settings, "domain");
   return inside === null ? null : { domain: inside };
-}
-
-/** Index in name, password, ids, comment, home, shell. @source passwd(5) */
-const HOME = 5;
-
-/**
- * Replaces `~` or `~user` with users of /etc/passwd only. Null for an unknown user.
- *
- * @source python, os.path.expanduser, which keeps an unknown user's path
- */
-export function expandUser(path: string, home: string, passwd = "/etc/passwd"): string | null {
-  const [tilde, user] = /^~([^/]*)/.exec(path) ?? [];
-  if (tilde === undefined || user === undefined) return path;
-  const place = user === "" ? home : homeOf(user, passwd);
-  return place === null ? null : join("/", place.replace(/\/+$/, ""), path.slice(tilde.length));
-}
-
-function homeOf(user: string, passwd: string): string | null {
-  try {
-    const lines = readFileSync(passwd, "utf8").split("\n");
-    const own = lines.map((line) => line.split(":")).find(([name]) => name === user);
-    return own?.[HOME] || null;
-  } catch {
-    return null;
-  }
 }

@@ -57,8 +57,6 @@ const LONG: Readonly<Record<string, number>> = {
   "src/lib/ipmi/policy.ts": 382,
   "src/lib/ipmi/session.ts": 381,
   "src/systems/database/write.ts": 335,
-  "src/systems/nova-api/servers.ts": 317,
-  "src/systems/nova-db/read.ts": 323,
   "src/systems/openstack/session.ts": 310,
   "src/window/runner/runner.ts": 377,
 };

@@ -16,8 +16,8 @@ import { shellWord } from "../lib/text.ts";
 import { openRole } from "../run/databases.ts";
 import { programCommand } from "../run/files/package-root.ts";
 import { surroundings } from "../run/process-context.ts";
-import { digestDatabase } from "../systems/ironic-db/digest.ts";
 import { writeSample } from "./sample.ts";
+import { digestOfRows } from "../systems/database/digest.ts";
 
 type Say = (text: string) => void;
 
@@ -25,7 +25,7 @@ type Say = (text: string) => void;
 async function digest(path: string): Promise<string> {
   const database = await openRole("ironic-db", `sqlite:///${path}`, { readOnly: true });
   try {
-    return await digestDatabase(database, true);
+    return await digestOfRows(database);
   } finally {
     await database.close();
   }

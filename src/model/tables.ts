@@ -22,11 +22,6 @@ export interface Column {
   readonly auto?: true;
 }
 
-/** A column of an existing database. */
-export interface StoredColumn extends Omit<Column, "type"> {
-  readonly type: ColumnType | "bytes" | "numeric" | "double";
-}
-
 export interface Key {
   /** Name in upgrade migrations. Absent: the engine's default name. */
   readonly name?: string;
@@ -46,11 +41,6 @@ export interface Table {
   readonly unique: readonly Key[];
   readonly foreign: readonly ForeignKey[];
   readonly index: readonly Key[];
-}
-
-/** A new table with columns of an existing database. */
-export interface MadeTable extends Omit<Table, "columns"> {
-  readonly columns: readonly StoredColumn[];
 }
 
 export interface Tables {

@@ -1,7 +1,7 @@
 import type { Images } from "../model/nova/nova-plan.ts";
 import { type Cloud, ENVIRONMENT, SERVICES, type Settings } from "../systems/openstack/cloud.ts";
 import { cloudSettings, environmentSettings } from "../systems/openstack/clouds.ts";
-import { type AskedImage, findImages, type ImageUse } from "../systems/openstack/glance-images.ts";
+import { type AskedImage, findImages } from "../systems/openstack/glance-images.ts";
 import { cloudOf } from "../systems/openstack/settings.ts";
 import { surroundings } from "./process-context.ts";
 import { waitingFor } from "./wait-message.ts";
@@ -78,7 +78,10 @@ export async function identified(images: Images, options: RestOptions): Promise<
   ] as const;
   const named = asked.some(({ by }) => by === "name");
   const cloud = named || isSaid(options) ? cloudFor(options) : null;
-  if (cloud === null || (!named && cloud.auth.kind !== "keystone" && cloud.image === null))
+  if (
+    cloud === null ||
+    (!named && cloud.auth.kind !== "keystone" && cloud.endpoints.image === null)
+  )
     return images;
   const limit = (options.apiTimeout ?? LIMIT) * 1000;
   const [kernel = images.kernel, ramdisk = images.ramdisk] = await waitingFor(
@@ -88,7 +91,7 @@ export async function identified(images: Images, options: RestOptions): Promise<
   return { do: "point", kernel, ramdisk };
 }
 
-function askedOf(use: ImageUse, given: string): AskedImage {
+function askedOf(use: AskedImage["use"], given: string): AskedImage {
   return given.startsWith(BY_NAME)
     ? { use, by: "name", text: given.slice(BY_NAME.length) }
     : { use, by: "id", text: given };

@@ -160,7 +160,7 @@ export function withAgent<T>(
         : now.fenced_by !== null || (lease !== null && lease.epoch !== now.epoch);
     };
     async function beat(): Promise<Beat> {
-      const all = await services(taker === null ? host : undefined);
+      const all = await services(taker === null ? [host] : undefined);
       const count = all.find((one) => one.host === host)?.report_count ?? null;
       const first = seen === null;
       if (first && count === null)

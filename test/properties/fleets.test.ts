@@ -5,9 +5,9 @@ import fc from "fast-check";
 import { novaPlanOf } from "../../src/migrate/hosts/nova-files.ts";
 import { type RawRow, select } from "../../src/systems/database/rows.ts";
 import { openWriting } from "../../src/systems/database/write.ts";
-import { digestDatabase } from "../../src/systems/ironic-db/digest.ts";
 import type { CaseRow } from "../cases/case.ts";
 import { fleets } from "../support/arbitrary.ts";
+import { digestDatabase } from "../support/digest.ts";
 import { type Mutation, mutationsOf } from "../support/mutations.ts";
 import { planned, planOf, targetOf, type Workplace, withCase } from "../support/planned-case.ts";
 import { disturb, loaded, NODES, PORTS, rich, told } from "../support/rich.ts";
@@ -178,9 +178,8 @@ function expected({ field, column, kind, to }: Mutation, was: RawRow): string {
 /** Mutates each field of a row in turn, and puts it back. */
 async function mutateAll(at: Workplace, resource: "node" | "port", uuid: string): Promise<number> {
   const { release } = await targetOf(at.ironic);
-  const { knex } = at.ironic;
   const sql = `SELECT * FROM ${resource}s WHERE uuid = ?`;
-  const [was = {}] = await select(at.ironic, knex, sql, [uuid]);
+  const [was = {}] = await select(at.ironic, sql, [uuid]);
   const columns = release[resource].filter(({ name }) => !MOVING.has(name));
   const mutations = mutationsOf(was, columns);
   for (const mutation of mutations) {

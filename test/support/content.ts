@@ -7,8 +7,7 @@ import { select } from "../../src/systems/database/rows.ts";
  * uuid, booleans as booleans. Text, JSON and times must be the same to the letter.
  */
 export async function contentOf(database: Database, release: Release): Promise<string> {
-  const read = (sql: string) =>
-    database.run("reading for a test", () => select(database, database.knex, sql));
+  const read = (sql: string) => database.run("reading for a test", () => select(database, sql));
   const nodes = await read("SELECT * FROM nodes");
   const uuids = new Map(nodes.map(({ id, uuid }) => [String(id), String(uuid)]));
   const booleans = new Set(

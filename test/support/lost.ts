@@ -13,7 +13,7 @@ interface Source {
 /** The source's rows by queries of the test's own. */
 async function sourceOf({ written }: Workplace): Promise<Source> {
   const bm = await open(after(written.extract, "--nova-bm-db")[0] ?? "", true);
-  const read = (table: string) => select(bm, bm.knex, `SELECT * FROM ${table} ORDER BY id`);
+  const read = (table: string) => select(bm, `SELECT * FROM ${table} ORDER BY id`);
   try {
     return { nodes: await read("bm_nodes"), interfaces: await read("bm_interfaces") };
   } finally {

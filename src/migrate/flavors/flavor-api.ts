@@ -69,11 +69,11 @@ export async function openFlavorApi(spec: string, readOnly: boolean): Promise<Fl
       shown: database.shown,
       target: createNovaTarget(database, identity, failpoint, "nova_api"),
       async rows(hosts) {
-        const on = await readTransaction(database);
+        const reading = await readTransaction(database);
         try {
-          return await readApiFlavors(database, on, hosts);
+          return await readApiFlavors(reading, hosts);
         } finally {
-          await on.rollback();
+          await reading.close();
         }
       },
       committed: () => committed(database),

@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import type { ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
 import { otherServer } from "../../model/database.ts";
@@ -100,7 +99,7 @@ export async function planNova(
       const { write, find } = writer();
       const selected = selection.end();
       const moved = hosts.end(await reader.use(hosts.left()));
-      const flavors = await flavorSteps({ database, api }, reader.on, facts, how, at);
+      const flavors = await flavorSteps({ database: reader.database, api }, facts, how, at);
       await write([...moved.steps, ...flavors.steps]);
       const schema = judgeSchema(
         target.schema_version,
@@ -140,15 +139,14 @@ function headerOf(
   };
 }
 
-/** Steps on flavors, first those in nova. @param on a transaction on nova */
+/** Steps on flavors, first those in nova. @param places with nova in a transaction */
 async function flavorSteps(
   { database, api }: NovaPlaces,
-  on: Knex,
   facts: ReturnType<typeof gather>,
   how: FlavorsAsked,
   at: string,
 ): Promise<{ readonly steps: readonly NovaStep[]; readonly findings: readonly Finding[] }> {
-  const flavors = await readFlavorRows(database, on);
+  const flavors = await readFlavorRows(database);
   const others = (await api?.rows(flavors.hosts)) ?? null;
   refuseUnknown(how.named, others === null ? [flavors] : [flavors, others]);
   const own = others === null ? flavors : withoutThose(flavors, others);

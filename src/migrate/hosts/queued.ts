@@ -27,7 +27,7 @@ export async function readQueued(
   const queued: NovaFacts["queued"][number][] = [];
   for (const some of inPortions(instances)) {
     const live = some.filter(({ deleted }) => !deleted);
-    const waiting = await waitingRequests(database, database.knex, live);
+    const waiting = await waitingRequests(database, live);
     for (const { uuid, host } of live)
       for (const request of waiting.get(uuid.toLowerCase()) ?? [])
         queued.push({ instance: uuid, text: requestText(request, host ?? "") });
@@ -57,7 +57,7 @@ export async function checkQueued(
   instances: readonly Asked[],
   { queued = false, tell }: Pick<Watching, "queued" | "tell">,
 ): Promise<void> {
-  await mustReadRequests(database, database.knex);
+  await mustReadRequests(database);
   const found = await readQueued(database, instances);
   if (found.length === 0) return;
   const named = found.slice(0, NAMED).map(({ instance, text }) => `instance ${instance}: ${text}`);

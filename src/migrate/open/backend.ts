@@ -160,7 +160,7 @@ function restBackend(
   };
   return {
     kind: "rest",
-    shown: cloud.endpoint ?? cloud.from,
+    shown: cloud.endpoints.baremetal ?? cloud.from,
     same: sameOver,
     async open(said, seal, { planning = false, unprotected } = {}) {
       const service = await open(said);

@@ -57,10 +57,9 @@ async function machineFlavors(
   database: Database,
   place: "nova" | "nova_api",
 ): Promise<ReadonlyMap<number, MachineFlavor>> {
-  const { knex } = database;
   const { flavors, specs } = await (place === "nova"
-    ? readFlavorRows(database, knex)
-    : readApiFlavors(database, knex, new Map()));
+    ? readFlavorRows(database)
+    : readApiFlavors(database, new Map()));
   const asking = specs.filter(({ key }) => key.startsWith("resources:CUSTOM_"));
   const ids = new Set(asking.map(({ instance_type_id }) => instance_type_id));
   const sizes = await readFlavorSizes(database, [...ids], place);

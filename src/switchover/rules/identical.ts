@@ -62,7 +62,8 @@ function readingsOf(
   return new Map(
     fields.flatMap((field) => {
       const found = at(all, field.field.split("."));
-      return readAs(found, field).map(([name, value]) => [name, { value, when: field.when }]);
+      const when = field.when === undefined ? {} : { when: field.when };
+      return readAs(found, field).map(([name, value]) => [name, { value, ...when }] as const);
     }),
   );
 }

@@ -3,16 +3,13 @@ import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Knex } from "knex";
 import type { Through } from "./limit.ts";
+import type { Database } from "./open.ts";
 
 const require = createRequire(import.meta.url);
-
-/** Engines that load rows from text faster than from INSERT statements. */
-type BulkEngine = "mysql" | "postgresql";
 
 export type ColumnValue = string | number | boolean | null;
 
 interface Sent {
-  readonly engine: BulkEngine;
   readonly table: string;
   readonly columns: readonly string[];
 }
@@ -72,14 +69,14 @@ function* chunksOf(lines: Iterable<string>): Generator<Buffer> {
  * @throws the driver's error, unless the server refuses bulk loads
  */
 export async function sendRows(
-  trx: Knex,
+  { engine, knex }: Pick<Database, "engine" | "knex">,
   to: Sent,
   lines: Iterable<string>,
   count: number,
 ): Promise<Became> {
   const chunks = chunksOf(lines);
   try {
-    const kept = await (to.engine === "postgresql" ? copy(trx, to, chunks) : load(trx, to, chunks));
+    const kept = await (engine === "postgresql" ? copy : load)(knex, to, chunks);
     return kept === count ? "written" : "doubtful";
   } catch (error) {
     if (isRefused(error)) return "refused";
@@ -128,12 +125,8 @@ async function load(trx: Knex, { table, columns }: Sent, chunks: Iterable<Buffer
   const infileStreamFactory = (): Readable => Readable.from(chunks);
   const answer: unknown = await trx.raw(sql).options({ infileStreamFactory });
   // mysql2 returns [header, fields]. Duplicate keys and truncated values are only warnings here.
-  const [{ affectedRows, warningStatus, warningCount }] = answer as [Header];
+  const [{ affectedRows, warningStatus, warningCount }] = answer as [
+    { affectedRows: number; warningStatus?: number; warningCount?: number },
+  ];
   return (warningStatus ?? warningCount ?? 0) > 0 ? null : affectedRows;
-}
-
-interface Header {
-  readonly affectedRows: number;
-  readonly warningStatus?: number;
-  readonly warningCount?: number;
 }

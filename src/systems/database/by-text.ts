@@ -1,13 +1,11 @@
-import type { Knex } from "knex";
-import type { Database } from "./open.ts";
-import { ask, integer, text, whole } from "./rows.ts";
+import { inOrder, sql } from "./read.ts";
+import { number, type Readable, string } from "./rows.ts";
 
 export interface ByText {
   /** Ids of rows with one of these texts, case-insensitive. Hash collisions may add other ids. */
   readonly ids: (texts: readonly string[]) => readonly number[];
 }
 
-const PAGE = 2_000;
 /** A key is a 22-bit hash and a 31-bit id, an integer that a double holds exactly. */
 const ID_SPAN = 2 ** 31;
 const HASHES = 2 ** 22;
@@ -18,30 +16,18 @@ const HASHES = 2 ** 22;
  * @param live condition for relevant rows
  */
 export async function indexByText(
-  database: Pick<Database, "engine" | "knex" | "run">,
-  on: Knex,
+  database: Readable,
   table: string,
   column: string,
   live: string,
 ): Promise<ByText> {
-  let keys = new Float64Array(PAGE);
-  let used = 0;
-  for (let after = -1; ; ) {
-    const sql = `SELECT id, ${whole(database.engine, column)} AS t FROM ${table} WHERE ${live} AND id > ${after} ORDER BY id LIMIT ${PAGE}`;
-    const page = await ask(database, `reading ${table}`, sql, [], on);
-    if (used + page.length > keys.length) keys = grown(keys);
-    for (const row of page) keys[used++] = keyOf(text(row.t) ?? "") + (integer(row.id) ?? 0);
-    if (page.length < PAGE) break;
-    after = integer(page.at(-1)?.id) ?? 0;
-  }
-  const sorted = keys.slice(0, used).sort();
+  // The engine stores these numbers in 8 bytes each.
+  const keys: number[] = [];
+  const fields = { id: number, name: sql(column, string) };
+  for await (const page of inOrder(database, fields, table, live))
+    for (const { id, name } of page) keys.push(keyOf(name) + id);
+  const sorted = Float64Array.from(keys).sort();
   return { ids: (texts) => [...new Set(texts.flatMap((name) => idsAt(sorted, keyOf(name))))] };
-}
-
-function grown(keys: Float64Array<ArrayBuffer>): Float64Array<ArrayBuffer> {
-  const more = new Float64Array(keys.length * 2);
-  more.set(keys);
-  return more;
 }
 
 /** FNV-1a, folded to 22 bits. */

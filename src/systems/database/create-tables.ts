@@ -1,6 +1,6 @@
 import type { Knex } from "knex";
 import type { Engine } from "../../model/database.ts";
-import type { Key, MadeTable, StoredColumn, Tables } from "../../model/tables.ts";
+import type { Column, Key, Table, Tables } from "../../model/tables.ts";
 
 /**
  * Creates the tables as the project's migrations do, with the same nullability, defaults and keys,
@@ -21,13 +21,13 @@ export async function createTables(
 /** A question mark in a statement is not a binding. */
 export function tableStatements(
   db: Knex,
-  tables: { readonly [name: string]: MadeTable },
+  tables: { readonly [name: string]: Table },
   { engine, charset }: { readonly engine: Engine; readonly charset?: string | undefined },
 ): readonly string[] {
   const made: string[] = [];
   const added: string[] = [];
   for (const [name, table] of Object.entries(tables)) {
-    const [create = "", ...more] = knownStatements(db, name, table, engine, charset);
+    const [create = "", ...more] = statementsOf(db, name, table, engine, charset);
     made.push(create);
     added.push(...(engine === "mysql" ? inOne(more) : more));
   }
@@ -38,7 +38,7 @@ export function tableStatements(
 export function columnStatements(
   db: Knex,
   table: string,
-  columns: readonly StoredColumn[],
+  columns: readonly Column[],
   engine: Engine,
 ): readonly string[] {
   return texts(
@@ -48,24 +48,11 @@ export function columnStatements(
   );
 }
 
-/** Cached, because a process creates the same tables repeatedly. */
-const known = new WeakMap<MadeTable, Map<string, readonly string[]>>();
-
-function knownStatements(...of: Parameters<typeof statementsOf>): readonly string[] {
-  const [, name, table, engine, charset = ""] = of;
-  const made = known.get(table) ?? new Map<string, readonly string[]>();
-  known.set(table, made);
-  const key = `${name} ${engine} ${charset}`;
-  const statements = made.get(key) ?? statementsOf(...of);
-  made.set(key, statements);
-  return statements;
-}
-
 /** The first statement creates the table. */
 function statementsOf(
   db: Knex,
   name: string,
-  table: MadeTable,
+  table: Table,
   engine: Engine,
   charset: string | undefined,
 ): readonly string[] {
@@ -121,25 +108,20 @@ export function escaped(sql: string): string {
   return sql.replaceAll("?", "\\?");
 }
 
-function addForeignKeys(builder: Knex.TableBuilder, { foreign }: MadeTable): void {
+function addForeignKeys(builder: Knex.TableBuilder, { foreign }: Table): void {
   for (const { column, references } of foreign) {
     const [table = "", other = ""] = references.split(".");
     builder.foreign([column]).references([other]).inTable(table);
   }
 }
 
-function addColumn(
-  db: Knex,
-  builder: Knex.TableBuilder,
-  column: StoredColumn,
-  engine: Engine,
-): void {
+function addColumn(db: Knex, builder: Knex.TableBuilder, column: Column, engine: Engine): void {
   const made = builder.specificType(column.name, columnType(column, engine));
   if (!column.null) made.notNullable();
   if (column.default !== undefined) made.defaultTo(db.raw(literal(column.default, engine)));
 }
 
-function columnType({ type, length = 255, auto }: StoredColumn, engine: Engine): string {
+function columnType({ type, length = 255, auto }: Column, engine: Engine): string {
   if (auto) {
     return { mysql: "int(11) auto_increment", postgresql: "serial", sqlite: "integer" }[engine];
   }
@@ -157,12 +139,6 @@ function columnType({ type, length = 255, auto }: StoredColumn, engine: Engine):
       return engine === "mysql" ? type : "text";
     case "float":
       return engine === "postgresql" ? "double precision" : "float";
-    case "bytes":
-      return { mysql: "longblob", postgresql: "bytea", sqlite: "blob" }[engine];
-    case "double":
-      return engine === "postgresql" ? "double precision" : "double";
-    case "numeric":
-      return engine === "mysql" ? "decimal(65,10)" : "numeric";
     case "bigint":
     case "text":
       return type;

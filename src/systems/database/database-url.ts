@@ -3,12 +3,6 @@ import { inspect } from "node:util";
 import type { DatabaseAddress, Engine } from "../../model/database.ts";
 import { type Fault, mysqlTls, postgresqlTls } from "./database-tls.ts";
 
-interface Parsed {
-  /** Omits the password when printed or converted to JSON. */
-  readonly address: DatabaseAddress;
-  readonly secret: boolean;
-}
-
 type Parts = Omit<DatabaseAddress, "password">;
 
 const ENGINES: ReadonlyMap<string, Engine> = new Map([
@@ -19,8 +13,12 @@ const ENGINES: ReadonlyMap<string, Engine> = new Map([
   ["sqlite", "sqlite"],
 ]);
 
-/** @throws the error of `fault`, which never contains a possible secret */
-export function toAddress(text: string, fault: Fault): Parsed {
+/**
+ * The address omits the password when printed or converted to JSON.
+ *
+ * @throws the error of `fault`, which never contains a possible secret
+ */
+export function toAddress(text: string, fault: Fault) {
   const url = parseDatabaseUrl(text, fault);
   const engine = ENGINES.get(url.dialect);
   if (engine === undefined)
@@ -102,20 +100,11 @@ function guarded(parts: Parts, password: string | null): DatabaseAddress {
   );
 }
 
-interface DatabaseUrl {
-  /** Lower case, without the driver: `mysql` of `mysql+pymysql`. */
-  readonly dialect: string;
-  /** Percent-decoded. */
-  readonly user: string | null;
-  /** Percent-decoded. A secret. */
-  readonly password: string | null;
-  readonly host: string | null;
-  readonly port: number | null;
-  /** The text after the slash, not decoded, as in SQLAlchemy. Null without a slash. */
-  readonly database: string | null;
-  /** Driver options. The last of repeated ones counts. */
-  readonly query: ReadonlyMap<string, string>;
-}
+/**
+ * User and password are percent-decoded. `database` is the text after the slash, not decoded, as in
+ * SQLAlchemy, and null without a slash. Of repeated options the last one counts.
+ */
+type DatabaseUrl = ReturnType<typeof parseDatabaseUrl>;
 
 /** In characters. Limits the quadratic search for the separating `@`. */
 const LENGTH = 4096;
@@ -131,7 +120,7 @@ const PLACE =
  * @throws the error of `fault`, which contains at most the scheme of the address
  * @source sqlalchemy/engine/url.py
  */
-function parseDatabaseUrl(url: string, fault: Fault): DatabaseUrl {
+function parseDatabaseUrl(url: string, fault: Fault) {
   if (url.length > LENGTH) throw fault(`the address is longer than ${LENGTH} characters`);
   if (/[\p{Cc}\p{Surrogate}]/u.test(url))
     throw fault("the address contains a line break or another control character");
@@ -156,12 +145,12 @@ function parseDatabaseUrl(url: string, fault: Fault): DatabaseUrl {
 }
 
 /** A path may contain any character except a question mark, so it has no user or host. */
-function fileUrl(rest: string, fault: Fault): DatabaseUrl {
+function fileUrl(rest: string, fault: Fault) {
   if (rest !== "" && !rest.startsWith("/"))
     throw fault("a SQLite address has no host: write sqlite:////absolute/path");
   const [path = ""] = rest.split("?");
   const none = { user: null, password: null, host: null, port: null };
-  return { dialect: "sqlite", ...none, database: path.slice(1), query: new Map() };
+  return { dialect: "sqlite", ...none, database: path.slice(1), query: new Map<string, string>() };
 }
 
 interface Apart {

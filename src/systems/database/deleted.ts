@@ -19,8 +19,8 @@ export function softDeleted(value: unknown): Deleted {
   // The most frequent values.
   if (value === 0 || value === 0n) return false;
   if (value === 1 || value === 1n) return true;
-  const bytes = bytesOf(value);
-  if (bytes !== null && (!isUtf8(bytes) || bytes.some((byte) => byte < 0x09)))
+  const bytes = value instanceof ArrayBuffer ? new Uint8Array(value) : value;
+  if (bytes instanceof Uint8Array && (!isUtf8(bytes) || bytes.some((byte) => byte < 0x09)))
     return bytes.some((byte) => byte !== 0);
   const got = plain(value);
   if (got === null || typeof got === "boolean") return got;
@@ -71,9 +71,4 @@ export async function needNumbers(database: Database, option: string): Promise<v
   throw new MigrationError("N2I-E203", `${option} ${shown}: ${odd.join(", ")}`, {
     fix: "Nova asks its tables for deleted = 0, so these are not of its making: give nova's own database, or a copy with the types it has.",
   });
-}
-
-function bytesOf(value: unknown): Uint8Array | null {
-  if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  return value instanceof Uint8Array ? value : null;
 }

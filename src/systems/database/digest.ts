@@ -36,7 +36,7 @@ async function digestInSqlite(database: Database, table: string): Promise<string
   try {
     for (let after = "0"; ; ) {
       const statement = `SELECT rowid AS at, ${row} AS cells FROM ${from} WHERE rowid > ? ORDER BY rowid LIMIT ${PAGE}`;
-      const page = await ask(database, `reading ${table}`, statement, [after], reading);
+      const page = await ask(reading, `reading ${table}`, statement, [after]);
       for (const { cells } of page) {
         const digest = createHash("sha256").update(text(cells) ?? "");
         sum += BigInt(`0x${digest.digest("hex")}`);
@@ -46,6 +46,6 @@ async function digestInSqlite(database: Database, table: string): Promise<string
       after = text(page.at(-1)?.at) ?? "";
     }
   } finally {
-    await reading.rollback().catch(() => null);
+    await reading.close().catch(() => null);
   }
 }

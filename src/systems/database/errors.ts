@@ -69,28 +69,24 @@ function codeOf(error: unknown): string {
   return isBug(error) ? "" : "ECONNRESET";
 }
 
-/** Whether the server refused because TLS is missing or unsupported. */
-export function isOfEncryption(error: unknown): boolean {
-  return /^(HANDSHAKE_.*|ERR_SSL_.*|EPROTO|28000|ER_SECURE_TRANSPORT_REQUIRED)$/.test(
-    codeOf(error),
-  );
+function coded(pattern: RegExp): (error: unknown) => boolean {
+  return (error) => pattern.test(codeOf(error));
 }
 
-export function isUnknownName(error: unknown): boolean {
-  return codeOf(error) === "ER_UNKNOWN_SYSTEM_VARIABLE";
-}
+/** Whether the server refused because TLS is missing or unsupported. */
+export const isOfEncryption = coded(
+  /^(HANDSHAKE_.*|ERR_SSL_.*|EPROTO|28000|ER_SECURE_TRANSPORT_REQUIRED)$/,
+);
+
+export const isUnknownName = coded(/^ER_UNKNOWN_SYSTEM_VARIABLE$/);
 
 /** Whether a conflict with another session caused it, so that a retry may succeed. */
-export function isContended(error: unknown): boolean {
-  return /^(ER_LOCK_DEADLOCK|ER_LOCK_WAIT_TIMEOUT|ER_CHECKREAD|40001|40P01|SQLITE_BUSY.*)$/.test(
-    codeOf(error),
-  );
-}
+export const isContended = coded(
+  /^(ER_LOCK_DEADLOCK|ER_LOCK_WAIT_TIMEOUT|ER_CHECKREAD|40001|40P01|SQLITE_BUSY.*)$/,
+);
 
 /** Whether a query that waits for no row failed as on a Galera node without its cluster. */
-export function isOfCluster(error: unknown): boolean {
-  return error instanceof Error && /^ER_(LOCK_WAIT_TIMEOUT|UNKNOWN_COM_ERROR)$/.test(codeOf(error));
-}
+export const isOfCluster = coded(/^ER_(LOCK_WAIT_TIMEOUT|UNKNOWN_COM_ERROR)$/);
 
 /** Drops the driver's text, because it may quote secrets. @param doing `reading bm_nodes` */
 export function translate(error: unknown, doing: string, shown: string): MigrationError {

@@ -1,9 +1,9 @@
 import { statSync } from "node:fs";
-import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import type { ServerIdentity } from "../../model/artefact.ts";
 import type { ServerFacts } from "../../model/check.ts";
 import type { Database } from "./open.ts";
+import { read } from "./read.ts";
 import { ask, integer, text } from "./rows.ts";
 import { clockOf } from "./statement.ts";
 
@@ -114,32 +114,24 @@ export async function columnNames(database: Database, table: string): Promise<re
   return rows.map(({ name }) => text(name) ?? "").sort();
 }
 
-interface SchemaVersion {
-  /** Of sqlalchemy-migrate, or null. */
-  readonly version: number | null;
-  /** Of alembic, its successor. */
-  readonly head: string | null;
+/**
+ * The version of sqlalchemy-migrate and the head of alembic, its successor. Null without it.
+ *
+ * @param repository `nova` or `nova_api`: the row of migrate_version
+ */
+export async function schemaVersion(database: Database, repository: string) {
+  const tables = await tableNames(database);
+  const versions = "migrate_version WHERE repository_id = ?";
+  const [row] = tables.has("migrate_version")
+    ? await read(database, { version: integer }, versions, [repository])
+    : [];
+  const head = tables.has("alembic_version") ? await alembicHead(database) : null;
+  return { version: row?.version ?? null, head };
 }
 
-/** @param repository `nova` or `nova_api`: the row of migrate_version @param on a transaction */
-export async function schemaVersion(
-  database: Database,
-  repository: string,
-  on: Knex = database.knex,
-): Promise<SchemaVersion> {
-  const tables = await tableNames({ ...database, knex: on });
-  const read = async (table: string, sql: string, values: readonly string[] = []) =>
-    tables.has(table) ? ask(database, `reading ${table}`, sql, values, on) : [];
-  const versions = "SELECT version FROM migrate_version WHERE repository_id = ?";
-  const [row] = await read("migrate_version", versions, [repository]);
-  const [head] = await read("alembic_version", "SELECT version_num FROM alembic_version");
-  return { version: integer(row?.version), head: text(head?.version_num) };
-}
-
-export async function alembicHead(database: Database, on: Knex): Promise<string | null> {
-  const sql = "SELECT version_num FROM alembic_version";
-  const [head] = await ask(database, "reading alembic_version", sql, [], on);
-  return text(head?.version_num);
+export async function alembicHead(database: Database): Promise<string | null> {
+  const [head] = await read(database, { version_num: text }, "alembic_version");
+  return head?.version_num ?? null;
 }
 
 /**

@@ -1,10 +1,11 @@
 import { quoted } from "./read.ts";
-import { ask, type RawRow, type Readable, type Runner, string } from "./rows.ts";
+import { ask, type RawRow, type Readable, string } from "./rows.ts";
 
 /** Indexes of a table by their first column. */
 type Indexes = ReadonlyMap<string, readonly string[]>;
 
-const KNOWN = new WeakMap<Runner, Map<string, Promise<Indexes>>>();
+/** By `run`, which a database and its transactions share. */
+const KNOWN = new WeakMap<Readable["run"], Map<string, Promise<Indexes>>>();
 
 /**
  * Forces an index, because with outdated statistics MySQL and MariaDB scan the whole table, and
@@ -12,7 +13,6 @@ const KNOWN = new WeakMap<Runner, Map<string, Promise<Indexes>>>();
  * `innodb_stats_auto_recalc`.
  *
  * @param alias of the table, or empty
- * @param on a transaction
  * @source MariaDB, "Index Hints"; 10.11:storage/innobase/dict/dict0stats_bg.cc, MIN_RECALC_INTERVAL
  */
 export async function keyed(
@@ -20,42 +20,37 @@ export async function keyed(
   table: string,
   column: string,
   alias = "",
-  on: Runner = database.knex,
 ): Promise<string> {
   const named = alias === "" ? table : `${table} ${alias}`;
   if (database.engine !== "mysql") return named;
-  const indexes = (await indexesOf(database, table, on)).get(column) ?? [];
+  const indexes = (await indexesOf(database, table)).get(column) ?? [];
   if (indexes.length === 0) return named;
   return `${named} FORCE INDEX (${indexes.map((name) => quoted("mysql", name)).join(",")})`;
 }
 
-function indexesOf(database: Readable, table: string, on: Runner): Promise<Indexes> {
-  const tables = KNOWN.get(database.knex) ?? new Map<string, Promise<Indexes>>();
-  KNOWN.set(database.knex, tables);
-  const known = tables.get(table) ?? readIndexes(database, table, on);
+function indexesOf(database: Readable, table: string): Promise<Indexes> {
+  const tables = KNOWN.get(database.run) ?? new Map<string, Promise<Indexes>>();
+  KNOWN.set(database.run, tables);
+  const known = tables.get(table) ?? readIndexes(database, table);
   tables.set(table, known);
   known.catch(() => tables.delete(table));
   return known;
 }
 
 /** Without ignored and invisible indexes. A view has none. */
-async function readIndexes(database: Readable, table: string, on: Runner): Promise<Indexes> {
+async function readIndexes(database: Readable, table: string): Promise<Indexes> {
   const sql =
     "SELECT * FROM information_schema.statistics WHERE table_schema = DATABASE() AND table_name = ? AND seq_in_index = 1";
-  const rows = await ask(database, `reading the indexes of ${table}`, sql, [table], on);
+  const rows = await ask(database, `reading the indexes of ${table}`, sql, [table]);
   const found = new Map<string, string[]>();
-  for (const row of rows.map(inCapitals)) {
+  for (const raw of rows) {
+    // Servers differ in the case of these column names.
+    const names = Object.entries(raw).map(([name, value]) => [name.toUpperCase(), value]);
+    const row: RawRow = Object.fromEntries(names);
     const isHidden = row.IS_VISIBLE === "NO" || row.IGNORED === "YES";
     if (isHidden || !/^(BTREE|HASH)$/.test(string(row.INDEX_TYPE))) continue;
     const column = string(row.COLUMN_NAME).toLowerCase();
     found.set(column, [...(found.get(column) ?? []), string(row.INDEX_NAME)]);
   }
   return found;
-}
-
-/** Servers differ in the case of these column names. */
-function inCapitals(row: RawRow): RawRow {
-  return Object.fromEntries(
-    Object.entries(row).map(([name, value]) => [name.toUpperCase(), value]),
-  );
 }

@@ -1,10 +1,10 @@
 import { stat } from "node:fs/promises";
 import { MigrationError } from "../../lib/error.ts";
 import { type OsloConfig, readOsloFiles } from "../../lib/files/oslo.ts";
-import { groupedBy } from "../../lib/grouped.ts";
 import { hostSpec } from "../../lib/text.ts";
 import type { HostConfig } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
+import { valuesBy } from "./read.ts";
 
 const SECTION = "baremetal";
 
@@ -31,11 +31,7 @@ export async function readHostConfigs(
 }
 
 export function filesByHost(specs: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  return groupedBy(
-    specs.map(hostSpec),
-    ({ host }) => host,
-    ({ path }) => path,
-  );
+  return valuesBy(specs.map(hostSpec), "host", "path");
 }
 
 /** Whether users other than the owner may read the file. False for a missing file. */

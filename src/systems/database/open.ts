@@ -13,7 +13,7 @@ import {
   translate,
 } from "./errors.ts";
 import { hangUp, limitedClient, PATIENCE, type Patience } from "./limit.ts";
-import { proveOwn } from "./own-session.ts";
+import { onConnection, proveOwn } from "./own-session.ts";
 import { select } from "./rows.ts";
 
 const require = createRequire(import.meta.url);
@@ -41,8 +41,9 @@ export interface Database {
  * MySQL and MariaDB 5.5 have no read-only transactions and skip the version comment. There only the
  * user's privileges protect the source.
  */
-const MYSQL_READS =
-  "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ /*!50605 , READ ONLY */";
+export function mysqlMode(mode: "READ ONLY" | "READ WRITE"): string {
+  return `SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ /*!50605 , ${mode} */`;
+}
 
 /** Settings that end idle PostgreSQL sessions. Older servers lack some of them. */
 const IDLE = "'idle_in_transaction_session_timeout','idle_session_timeout','transaction_timeout'";
@@ -71,7 +72,7 @@ const SESSION: { readonly [engine in Engine]: readonly string[] } = {
     "SET SESSION sql_mode='TRADITIONAL', time_zone='+00:00', SESSION lock_wait_timeout=60, innodb_lock_wait_timeout=60",
     "SET SESSION completion_type=0, unique_checks=1, foreign_key_checks=1, sql_safe_updates=0, sql_select_limit=18446744073709551615",
     "SET SESSION wait_timeout=28800 /*M!100300 , SESSION idle_transaction_timeout=0 */",
-    MYSQL_READS,
+    mysqlMode("READ ONLY"),
   ],
   postgresql: [
     "SET TIME ZONE 'UTC'",
@@ -89,24 +90,9 @@ const SESSION: { readonly [engine in Engine]: readonly string[] } = {
 /** A Galera node applies earlier commits first, so a row still on its way does not seem deleted. */
 const SYNCED = "SET SESSION wsrep_sync_wait=15";
 
-async function onConnection(engine: Engine, connection: unknown, sql: string): Promise<void> {
-  // Types of the three drivers. The engine determines the driver.
-  if (engine === "sqlite") (connection as { exec: (text: string) => void }).exec(sql);
-  else if (engine === "postgresql")
-    await (connection as { query: (text: string) => Promise<unknown> }).query(sql);
-  else {
-    await new Promise<void>((resolve, reject) => {
-      (connection as { query: (text: string, done: (error: Error | null) => void) => void }).query(
-        sql,
-        (error) => (error === null ? resolve() : reject(error)),
-      );
-    });
-  }
-}
-
 /** Last setting of a connection whose statements are autocommitted writes. */
 const AUTOCOMMIT: { readonly [engine in Engine]: string } = {
-  mysql: "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ /*!50605 , READ WRITE */",
+  mysql: mysqlMode("READ WRITE"),
   postgresql: "SET default_transaction_read_only=off",
   sqlite: "PRAGMA query_only=OFF",
 };
@@ -187,7 +173,7 @@ export async function openDatabase(address: DatabaseAddress, options: Options): 
     try {
       await database.knex.raw("SELECT 1");
       const sql = options.readOnly ? null : FROZEN[address.engine];
-      const rows = sql === null ? [] : await select(database, database.knex, sql);
+      const rows = sql === null ? [] : await select(database, sql);
       if (rows.length > 0 && options.autocommit === true) throw readOnlyServer(address.shown);
       return { ...database, frozen: rows.length > 0 };
     } catch (cause) {
@@ -207,10 +193,6 @@ export function readOnlyServer(shown: string): MigrationError {
   );
 }
 
-function isLocal({ socket, host }: DatabaseAddress): boolean {
-  return socket !== null || /^(localhost|127\.[\d.]+|::1)$/i.test(host ?? "");
-}
-
 interface Options {
   readonly readOnly: boolean;
   /** Autocommitted writes without `writing`, only for leases and locks. */
@@ -223,7 +205,8 @@ function connect(
   { readOnly, autocommit = false, patience = PATIENCE }: Options,
   encrypted: boolean,
 ): Database {
-  const { engine, shown } = address;
+  const { engine, shown, socket, host } = address;
+  const isLocal = socket !== null || /^(localhost|127\.[\d.]+|::1)$/i.test(host ?? "");
   const quiet = (): void => {};
   const made = new Set<unknown>();
   // Loaded on demand, because knex takes half of the start time of a command.
@@ -250,7 +233,7 @@ function connect(
     shown,
     address,
     knex,
-    clear: !encrypted && engine !== "sqlite" && !isLocal(address),
+    clear: !encrypted && engine !== "sqlite" && !isLocal,
     readOnly,
     frozen: false,
     lockWait: Math.min(3000, Math.floor(patience.limit / 2)),
@@ -276,13 +259,15 @@ function connect(
 }
 
 /**
- * A read-only snapshot. knex omits the comma before READ ONLY that MySQL requires, but that session
+ * The database in a read-only snapshot, which `close` ends. knex omits the comma before READ ONLY that MySQL requires, but that session
  * is read-only. SQLite has neither setting.
  */
-export function readTransaction({ engine, knex, run }: Database): Promise<Knex.Transaction> {
+export async function readTransaction(database: Database): Promise<Database> {
+  const { engine, knex, run } = database;
   const config: Knex.TransactionConfig = {
     ...(engine !== "sqlite" && { isolationLevel: "repeatable read" }),
     ...(engine === "postgresql" && { readOnly: true }),
   };
-  return run("opening a transaction", () => knex.transaction(undefined, config));
+  const trx = await run("opening a transaction", () => knex.transaction(undefined, config));
+  return { ...database, knex: trx, close: async () => void (await trx.rollback()) };
 }

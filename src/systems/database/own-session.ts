@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { MigrationError } from "../../lib/error.ts";
+import { MigrationError, systemCode } from "../../lib/error.ts";
 import type { Engine } from "../../model/database.ts";
+import type { RawRow } from "./rows.ts";
 
 /** Per process, to detect a session that another process left in a pooler. */
 const MARK = randomBytes(8).toString("hex");
@@ -24,6 +25,33 @@ export async function proveOwn(engine: Engine, connection: unknown, shown: strin
   if (!isOwn) throw shared(shown);
 }
 
+/** The drivers' connections. The engine determines the driver. */
+interface Connection {
+  readonly exec: (sql: string) => void;
+  readonly query: (
+    sql: string,
+    done?: (error: Error | null, rows: readonly RawRow[]) => void,
+  ) => Promise<{ readonly rows: readonly RawRow[] }>;
+  /** mysql2's session id in the server's greeting, 32 bits. */
+  readonly threadId: number;
+}
+
+/** For a statement before the settings of a session. SQLite returns no rows. */
+export async function onConnection(
+  engine: Engine,
+  connection: unknown,
+  sql: string,
+): Promise<readonly RawRow[]> {
+  const driver = connection as Connection; // as above
+  if (engine === "postgresql") return (await driver.query(sql)).rows;
+  if (engine === "mysql")
+    return new Promise((resolve, reject) => {
+      void driver.query(sql, (error, rows) => (error === null ? resolve(rows) : reject(error)));
+    });
+  driver.exec(sql);
+  return [];
+}
+
 /** Errors of poolers without support for login options. They have no code. */
 const REFUSED = /unsupported startup parameter|command.line options/i;
 
@@ -38,15 +66,6 @@ export function shared(shown: string): MigrationError {
   );
 }
 
-interface Pg {
-  readonly query: (text: string) => Promise<{ readonly rows: readonly Answer[] }>;
-}
-
-interface Answer {
-  readonly mark: unknown;
-  readonly source: unknown;
-}
-
 /**
  * @source PostgreSQL, "pg_settings", column source: `client` is from the start-up packet, `session` from SET
  */
@@ -54,32 +73,18 @@ async function isOwnOfPostgresql(connection: unknown): Promise<boolean> {
   const sql =
     "SELECT current_setting('nova2ironic.session') AS mark, source FROM pg_settings WHERE name = 'array_nulls'";
   try {
-    // The engine determines the driver.
-    const { rows } = await (connection as Pg).query(sql);
-    return rows[0]?.mark === MARK && rows[0].source === "client";
+    const [row] = await onConnection("postgresql", connection, sql);
+    return row?.mark === MARK && row.source === "client";
   } catch (error) {
     // 42704: the session does not know the marker.
-    if (error instanceof Error && "code" in error && error.code === "42704") return false;
+    if (systemCode(error) === "42704") return false;
     throw error;
   }
 }
 
-interface Mysql {
-  /** The session id in the server's greeting, 32 bits. */
-  readonly threadId: number;
-  readonly query: (
-    text: string,
-    done: (error: Error | null, rows: readonly { readonly id: unknown }[]) => void,
-  ) => void;
-}
-
 /** A proxy greets with its own id but forwards this statement. */
 async function isOwnOfMysql(connection: unknown): Promise<boolean> {
-  const raw = connection as Mysql; // as above
-  const rows = await new Promise<readonly { readonly id: unknown }[]>((resolve, reject) => {
-    raw.query("SELECT CONNECTION_ID() AS id", (error, found) =>
-      error === null ? resolve(found) : reject(error),
-    );
-  });
-  return Number(rows[0]?.id) % 2 ** 32 === raw.threadId;
+  const { threadId } = connection as Connection; // as above
+  const [row] = await onConnection("mysql", connection, "SELECT CONNECTION_ID() AS id");
+  return Number(row?.id) % 2 ** 32 === threadId;
 }

@@ -1,15 +1,6 @@
+import { groupedBy } from "../../lib/grouped.ts";
 import type { Engine } from "../../model/database.ts";
-import {
-  ask,
-  askIn,
-  digits,
-  integer,
-  number,
-  type RawRow,
-  type Readable,
-  type Runner,
-  whole,
-} from "./rows.ts";
+import { ask, askIn, digits, integer, number, type RawRow, type Readable, whole } from "./rows.ts";
 
 type Reader = (value: unknown) => unknown;
 
@@ -33,7 +24,6 @@ export type RowOf<F extends Fields> = { readonly [N in keyof F]: Value<F[N]> };
 /**
  * `(...)` in the FROM clause stands for the values.
  *
- * @param on a transaction
  * @throws MigrationError as `run` of a database
  */
 export async function read<F extends Fields>(
@@ -41,12 +31,11 @@ export async function read<F extends Fields>(
   fields: F,
   from: string,
   values: readonly unknown[] = [],
-  on: Runner = database.knex,
 ): Promise<readonly RowOf<F>[]> {
   const doing = `reading ${from.replace(/ .*/s, "")}`;
   const put = from.includes("(...)") ? askIn : ask;
   const question = `SELECT ${listed(database.engine, fields)} FROM ${from}`;
-  return (await put(database, doing, question, values, on)).map(rowReader(fields));
+  return (await put(database, doing, question, values)).map(rowReader(fields));
 }
 
 const PAGE = 2000;
@@ -84,7 +73,7 @@ function listed(engine: Engine, fields: Fields): string {
   return columns.join(", ");
 }
 
-function rowReader<F extends Fields>(fields: F): (row: RawRow) => RowOf<F> {
+export function rowReader<F extends Fields>(fields: F): (row: RawRow) => RowOf<F> {
   const readers = Object.entries(fields).map(
     ([name, field]) => [name, typeof field === "function" ? field : field[1]] as const,
   );
@@ -94,6 +83,19 @@ function rowReader<F extends Fields>(fields: F): (row: RawRow) => RowOf<F> {
     // Each reader returns the type of its field.
     return made as RowOf<F>;
   };
+}
+
+/** Values of a column by another column, in order. */
+export function valuesBy<T, K extends keyof T, V extends keyof T>(
+  rows: Iterable<T>,
+  key: K,
+  value: V,
+): ReadonlyMap<T[K], readonly T[V][]> {
+  return groupedBy(
+    rows,
+    (row) => row[key],
+    (row) => row[value],
+  );
 }
 
 export function quoted(engine: Engine, name: string): string {

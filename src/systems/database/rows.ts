@@ -5,24 +5,24 @@ export type RawRow = { readonly [column: string]: unknown };
 
 /** A connection or a transaction. */
 export interface Runner {
-  readonly raw: (sql: string, bindings: readonly never[]) => PromiseLike<unknown>;
+  readonly engine: Engine;
+  readonly knex: {
+    readonly raw: (sql: string, bindings: readonly never[]) => PromiseLike<unknown>;
+  };
 }
 
-export interface Readable {
-  readonly engine: Engine;
-  readonly knex: Runner;
+export interface Readable extends Runner {
   readonly run: <T>(doing: string, work: () => PromiseLike<T>) => Promise<T>;
 }
 
-/** @param on a transaction @throws MigrationError as `run` of a database */
+/** @throws MigrationError as `run` of a database */
 export function ask(
   database: Readable,
   doing: string,
   sql: string,
   values: readonly unknown[] = [],
-  on: Runner = database.knex,
 ): Promise<readonly RawRow[]> {
-  return database.run(doing, () => select(database, on, sql, values));
+  return database.run(doing, () => select(database, sql, values));
 }
 
 /** The first value of the first row, or null if it is not an integer. */
@@ -31,13 +31,9 @@ export async function askNumber(...question: Parameters<typeof ask>): Promise<nu
   return integer(Object.values(row ?? {})[0]);
 }
 
-export async function countRows(
-  database: Readable,
-  table: string,
-  on: Runner = database.knex,
-): Promise<number> {
+export async function countRows(database: Readable, table: string): Promise<number> {
   const sql = `SELECT count(*) AS n FROM ${table}`;
-  return (await askNumber(database, `counting ${table}`, sql, [], on)) ?? 0;
+  return (await askNumber(database, `counting ${table}`, sql)) ?? 0;
 }
 
 /** `ask` for any number of values, which replace `IN (...)`. Without values nothing is queried. */
@@ -46,28 +42,26 @@ export async function askIn(
   doing: string,
   sql: string,
   values: readonly unknown[],
-  on: Runner = database.knex,
 ): Promise<readonly RawRow[]> {
   if (values.length === 0) return [];
   const found: (readonly RawRow[])[] = [];
   for (const some of portions(values)) {
     const among = amongOf(database.engine, some);
-    found.push(await ask(database, doing, sql.replace("IN (...)", among.sql), among.values, on));
+    found.push(await ask(database, doing, sql.replace("IN (...)", among.sql), among.values));
   }
   return found.flat();
 }
 
 /** Extracts the rows from knex.raw's result, which differs by driver. */
 export async function select(
-  database: { readonly engine: Engine },
-  on: Runner,
+  { engine, knex }: Runner,
   sql: string,
   bindings: readonly unknown[] = [],
 ): Promise<readonly RawRow[]> {
   // knex's binding type is narrower than the drivers'.
-  const answer = await on.raw(sql, bindings as readonly never[]);
-  if (database.engine === "mysql") return (answer as [RawRow[]])[0];
-  if (database.engine === "postgresql") return (answer as { rows: RawRow[] }).rows;
+  const answer = await knex.raw(sql, bindings as readonly never[]);
+  if (engine === "mysql") return (answer as [RawRow[]])[0];
+  if (engine === "postgresql") return (answer as { rows: RawRow[] }).rows;
   return answer as RawRow[];
 }
 

@@ -1,6 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import type { Database } from "./open.ts";
-import { ask, integer, type Runner, text } from "./rows.ts";
+import { ask, integer, type Readable, text } from "./rows.ts";
 
 /**
  * Refuses to insert if a PostgreSQL sequence is below the highest id, as after copying rows with
@@ -8,23 +7,19 @@ import { ask, integer, type Runner, text } from "./rows.ts";
  *
  * @throws MigrationError N2I-E219
  */
-export async function checkSequences(
-  database: Database,
-  on: Runner,
-  tables: readonly string[],
-): Promise<void> {
+export async function checkSequences(database: Readable, tables: readonly string[]): Promise<void> {
   if (database.engine !== "postgresql") return;
   for (const table of new Set(tables)) {
     const doing = `reading the sequence of ${table}`;
     const view = "SELECT to_regclass('pg_catalog.pg_sequences') IS NOT NULL AS known";
-    const [{ known } = {}] = await ask(database, doing, view, [], on);
+    const [{ known } = {}] = await ask(database, doing, view);
     if (known !== true) continue;
     // NULL without a privilege on the sequence, as before its first use.
     const sql =
       "SELECT pg_get_serial_sequence(?, 'id') AS name, s.last_value AS last, m.id AS taken " +
       `FROM pg_sequences s, (SELECT max(id) AS id FROM ${table}) m WHERE s.last_value IS NOT NULL ` +
       "AND format('%I.%I', s.schemaname, s.sequencename) = pg_get_serial_sequence(?, 'id')";
-    const rows = await ask(database, doing, sql, [table, table], on);
+    const rows = await ask(database, doing, sql, [table, table]);
     for (const { name, last, taken } of rows)
       if ((integer(last) ?? 0) < (integer(taken) ?? 0))
         throw behind(

@@ -53,7 +53,7 @@ export function stated(
   sql: string,
   values: readonly unknown[] = [],
 ): Promise<number> {
-  return contending(database, doing, () => changedBy(database.engine, database.knex, sql, values));
+  return contending(database, doing, () => changedBy(database, sql, values));
 }
 
 type Changing = (sql: string, values?: readonly unknown[]) => Promise<number>;
@@ -68,7 +68,7 @@ export function together(
   return contending(database, doing, async () => {
     const trx = await knex.transaction();
     try {
-      const done = await work((sql, values = []) => changedBy(engine, trx, sql, values));
+      const done = await work((sql, values = []) => changedBy({ engine, knex: trx }, sql, values));
       if (!done) return false;
       // knex's commit() hides a failed COMMIT.
       if (engine === "mysql") await trx.raw("COMMIT");
@@ -110,13 +110,12 @@ interface Said {
 
 /** @returns matched rows, changed or not */
 export async function changedBy(
-  engine: Engine,
-  on: Runner,
+  { engine, knex }: Runner,
   sql: string,
   values: readonly unknown[],
 ): Promise<number> {
   // knex's binding type is narrower than the drivers', and the result differs by driver.
-  const answer = await on.raw(sql, values as readonly never[]);
+  const answer = await knex.raw(sql, values as readonly never[]);
   const said = (engine === "mysql" ? (answer as [Said])[0] : answer) as Said;
   return Number(said.affectedRows ?? said.rowCount ?? said.changes ?? 0);
 }

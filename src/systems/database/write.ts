@@ -1,12 +1,13 @@
 import { closeSync, fstatSync, openSync, realpathSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Knex } from "knex";
-import { MigrationError } from "../../lib/error.ts";
+import { MigrationError, systemCode } from "../../lib/error.ts";
 import { atExit } from "../../lib/files/at-exit.ts";
 import type { Lock } from "../../model/ironic/target.ts";
 import { translate } from "./errors.ts";
-import { type Database, readOnlyServer } from "./open.ts";
-import { ask, askNumber, integer, text } from "./rows.ts";
+import { type Database, mysqlMode, readOnlyServer } from "./open.ts";
+import { ask, askNumber, integer, type Readable, text } from "./rows.ts";
+import { isUnanswered } from "./statement.ts";
 
 /** PostgreSQL's advisory lock. The run's lock has the previous number. */
 const NUMBER = 6_672_154;
@@ -68,23 +69,19 @@ export async function endWriting({ engine }: Database, trx: Knex.Transaction): P
  */
 export async function writing<T>(
   database: Database,
-  work: (trx: Knex.Transaction) => Promise<T>,
+  work: (trx: Knex.Transaction, inside: Database) => Promise<T>,
 ): Promise<T> {
   if (database.frozen) throw readOnlyServer(database.shown);
   const trx = await openWriting(database);
   try {
     await take(database, trx);
-    const result = await work(trx);
+    const result = await work(trx, { ...database, knex: trx });
     await commit(database, trx);
     return result;
   } finally {
     await endWriting(database, trx);
   }
 }
-
-/** MySQL: the mode of autocommitted statements. */
-const SESSION = (mode: "READ ONLY" | "READ WRITE"): string =>
-  `SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ /*!50605 , ${mode} */`;
 
 /**
  * On MySQL the statement ends the transaction and runs in the session's mode, which is read-only.
@@ -93,11 +90,11 @@ export async function defining(database: Database, doing: string, sql: string): 
   await writing(database, async (trx) => {
     const isMysql = database.engine === "mysql";
     if (isMysql) await database.run(doing, () => trx.raw("COMMIT"));
-    if (isMysql) await database.run(doing, () => trx.raw(SESSION("READ WRITE")));
+    if (isMysql) await database.run(doing, () => trx.raw(mysqlMode("READ WRITE")));
     try {
       await database.run(doing, () => trx.raw(sql));
     } finally {
-      if (isMysql) await trx.raw(SESSION("READ ONLY")).catch(() => null);
+      if (isMysql) await trx.raw(mysqlMode("READ ONLY")).catch(() => null);
     }
   });
 }
@@ -117,7 +114,8 @@ export async function committed(database: Database): Promise<void> {
 async function take(database: Database, trx: Knex.Transaction): Promise<void> {
   const { engine, shown, run, lockWait } = database;
   if (engine === "sqlite") return;
-  const number = (sql: string) => askNumber(database, "asking for the lock", sql, [], trx);
+  const inside = { engine, run, knex: trx };
+  const number = (sql: string) => askNumber(inside, "asking for the lock", sql);
   const isTaken =
     engine === "mysql"
       ? (await number(`SELECT GET_LOCK(${NAME}, ${Math.floor(lockWait / 1000)}) AS got`)) === 1
@@ -140,12 +138,7 @@ async function queued(trx: Knex.Transaction, wait: number): Promise<boolean> {
     await trx.raw("RELEASE SAVEPOINT waits; SET LOCAL lock_timeout='60s'");
     return true;
   } catch (cause) {
-    if (
-      !(cause instanceof Error) ||
-      !("code" in cause) ||
-      !/^(55P03|57014)$/.test(String(cause.code))
-    )
-      throw cause;
+    if (!/^(55P03|57014)$/.test(systemCode(cause) ?? "")) throw cause;
     await trx.raw("ROLLBACK TO SAVEPOINT waits");
     return false;
   }
@@ -162,7 +155,7 @@ async function commit({ engine, run, shown }: Database, trx: Knex.Transaction): 
       await trx.executionPromise;
     });
   } catch (cause) {
-    if (!(cause instanceof MigrationError) || !UNANSWERED.has(cause.code)) throw cause;
+    if (!isUnanswered(cause)) throw cause;
     throw new MigrationError(
       "N2I-E217",
       `${shown} did not answer the COMMIT, so its outcome is unknown`,
@@ -171,24 +164,19 @@ async function commit({ engine, run, shown }: Database, trx: Knex.Transaction): 
   }
 }
 
-const UNANSWERED: ReadonlySet<string> = new Set(["N2I-E200", "N2I-E216"]);
-
 function held(shown: string): MigrationError {
   return new MigrationError("N2I-E302", `${shown}: another nova2ironic is writing to it`);
 }
 
 /** Names the session with the lock and the statement that ends it, if the user may see sessions. */
 async function heldBy(
-  database: Database,
+  database: Readable,
+  shown: string,
   engine: "mysql" | "postgresql",
-  on: Knex,
 ): Promise<MigrationError> {
-  const { shown } = database;
   const sql = STATEMENTS[engine].holder;
   // Without this information, the lock itself is still reported.
-  const [row = {}] = await ask(database, "looking for the lock's session", sql, [], on).catch(
-    () => [],
-  );
+  const [row = {}] = await ask(database, "looking for the lock's session", sql).catch(() => []);
   const [id, host, since] = [integer(row.id), text(row.host), text(row.since)];
   if (id === null) return held(shown);
   const from = host === null ? "" : ` from ${host}`;
@@ -246,16 +234,17 @@ async function lockConnection(
   const { shown, run } = database;
   const { take, mine, free } = STATEMENTS[engine];
   const trx = await run("taking the lock", () => database.knex.transaction());
+  const inside = { engine, run, knex: trx };
   let last: Promise<unknown> = Promise.resolve();
   // Queries are serialised, because pg accepts one at a time.
   const isSo = async (sql: string): Promise<boolean> => {
-    const ask = () => askNumber(database, "asking for the lock", sql, [], trx);
+    const ask = () => askNumber(inside, "asking for the lock", sql);
     const answer = last.then(ask, ask);
     last = answer;
     return (await answer) === 1;
   };
   try {
-    if (!(await isSo(take))) throw await heldBy(database, engine, trx);
+    if (!(await isSo(take))) throw await heldBy(inside, shown, engine);
     await run("taking the lock", () => trx.raw(STATEMENTS[engine].idle(idle)));
     await committed(database);
   } catch (error) {
@@ -313,9 +302,8 @@ function lockFile({ address, shown }: Database): Lock {
   } catch (error) {
     close();
     if (error instanceof MigrationError) throw error;
-    const busy =
-      error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY");
-    throw busy ? held(shown) : translate(error, "taking the lock", shown);
+    const isBusy = systemCode(error)?.startsWith("SQLITE_BUSY") === true;
+    throw isBusy ? held(shown) : translate(error, "taking the lock", shown);
   }
   const remove = (): void => {
     if (mine()) rmSync(path, { force: true });

@@ -21,7 +21,13 @@ interface KnownRows extends Pick<Hooks, "owned" | "ended" | "observed"> {
   readonly unprotected?: ReadonlySet<string>;
 }
 
-type Fail = (why: string) => void;
+/** One machine. */
+interface Adoption {
+  readonly link: Link;
+  readonly journal: KnownRows;
+  readonly outcome: AdoptionOutcome;
+  readonly fail: (why: string) => void;
+}
 
 /** Continues after an earlier attempt, and reports objects that another user created or changed. */
 export function adopt(
@@ -31,27 +37,22 @@ export function adopt(
 ): Promise<AdoptionOutcome> {
   const outcome = noOutcome();
   const { link, hide } = hiding(shared, machine.node);
-  const fail: Fail = (why) => {
+  const fail = (why: string): void => {
     outcome.failed = withStand(hide(why), outcome);
   };
-  return toItsEnd(outcome, () => takeOn(link, machine, journal, outcome, fail), fail);
+  return toItsEnd(outcome, () => takeOn({ link, journal, outcome, fail }, machine), fail);
 }
 
-async function takeOn(
-  link: Link,
-  machine: AdoptedMachine,
-  journal: KnownRows,
-  outcome: AdoptionOutcome,
-  fail: Fail,
-): Promise<void> {
+async function takeOn(at: Adoption, machine: AdoptedMachine): Promise<void> {
+  const { link, journal, outcome, fail } = at;
   const { node, ports } = machine;
   if (node === null) {
     outcome.stands = "its node existed before";
-    await makePorts(link, ports, journal, outcome, fail);
+    await makePorts(at, ports);
     return;
   }
-  const from = await makeNode(link, { ...machine, node }, journal, outcome, fail);
-  if (from === null || !(await makePorts(link, ports, journal, outcome, fail))) return;
+  const from = await makeNode(at, { ...machine, node });
+  if (from === null || !(await makePorts(at, ports))) return;
   const stopped = await drive(link, goalOf(node, from, journal), from, (row) => {
     outcome.stands = nodeIs(row);
   });
@@ -70,11 +71,8 @@ function goalOf(node: Row, found: Row, { unprotected }: KnownRows): Row {
 }
 
 async function makeNode(
-  link: Link,
+  { link, journal, outcome, fail }: Adoption,
   { uuid, node, ports }: AdoptedMachine & { readonly node: Row },
-  journal: KnownRows,
-  outcome: AdoptionOutcome,
-  fail: Fail,
 ): Promise<Row | null> {
   const { owned, observed } = journal;
   const ended = journal.ended(uuid);
@@ -126,11 +124,8 @@ async function makeNode(
 }
 
 async function makePorts(
-  link: Link,
+  { link, journal: { owned, observed }, outcome, fail }: Adoption,
   ports: readonly Row[],
-  { owned, observed }: KnownRows,
-  outcome: AdoptionOutcome,
-  fail: Fail,
 ): Promise<boolean> {
   const [first] = ports;
   if (first === undefined) return true;

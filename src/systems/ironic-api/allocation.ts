@@ -8,16 +8,9 @@ import type {
   Written,
 } from "../../model/ironic/manage.ts";
 import type { NodeChange } from "../../model/ironic/rest.ts";
-import type { Answer } from "../openstack/session.ts";
 import { type Stand, shown } from "../openstack/settled.ts";
 import { wordOf } from "./look.ts";
-import {
-  createNodeClient,
-  type Failpoint,
-  type NodeClient,
-  type NodeWrite,
-  nodeCalls,
-} from "./node.ts";
+import { createNodeClient, type Failpoint, type NodeClient, nodeCalls } from "./node.ts";
 import { readRunning } from "./running.ts";
 import type { RestService } from "./service.ts";
 
@@ -38,29 +31,29 @@ export function createAllocations(
 
 type Client = NodeClient<RunningNode | null>;
 
-function marks({ prepare, make, changeChecked }: Client, mark: string) {
+function marks({ changeChecked }: Client, mark: string) {
   return {
     async hold(node: string, server: string): Promise<Written<RunningNode>> {
       let taken = false;
       let held: RunningNode | null = null;
-      const must = (now: RunningNode | null): string | null => {
-        held = now;
-        return now === null ? "it is gone" : null;
-      };
-      const is = (now: RunningNode | null): boolean => now?.extra[mark] === server;
-      const may = (now: RunningNode | null): string | null => {
-        const other = now?.extra[mark];
-        if (other === undefined) return null;
-        taken = true;
-        return `it is already managed: extra.${mark} is ${String(other)}`;
-      };
-      const call = () => nodeCalls.patch(node, [{ path: ["extra", mark], after: server }]);
-      const answered = ({ status }: Answer): void => {
-        taken = status === 409;
-      };
       // Another mark may have been written in between. The last one counts.
-      const change = { ...prepare(node, "PATCH", { must, is, may }, call), answered };
-      const why = await make(change, shown);
+      const why = await changeChecked(node, "PATCH", {
+        must(now) {
+          held = now;
+          return now === null ? "it is gone" : null;
+        },
+        is: (now) => now?.extra[mark] === server,
+        may(now) {
+          const other = now?.extra[mark];
+          if (other === undefined) return null;
+          taken = true;
+          return `it is already managed: extra.${mark} is ${String(other)}`;
+        },
+        call: () => nodeCalls.patch(node, [{ path: ["extra", mark], after: server }]),
+        answered({ status }) {
+          taken = status === 409;
+        },
+      });
       return why === null && held !== null ? { now: held } : { why: why ?? "it is gone", taken };
     },
     release(node: string, server: string, traits: Json | undefined) {
@@ -69,20 +62,21 @@ function marks({ prepare, make, changeChecked }: Client, mark: string) {
         ...(now?.extra[mark] === server ? [unmarked] : []),
         ...(now === null ? [] : traitsChange(now, server, traits)),
       ];
-      const is = (now: RunningNode | null): boolean => open(now).length === 0;
-      const call = (now: RunningNode | null) => nodeCalls.patch(node, open(now));
-      return changeChecked(node, "PATCH", { is }, call);
+      return changeChecked(node, "PATCH", {
+        is: (now) => open(now).length === 0,
+        call: (now) => nodeCalls.patch(node, open(now)),
+      });
     },
   };
 }
 
 function records(service: RestService, client: Client) {
   /** Ends only the maintenance set by this tool. */
-  const endMaintenance: Allocations["endMaintenance"] = (node, server) => {
-    const is = (now: RunningNode | null): boolean => now?.maintenance_reason !== reasonOf(server);
-    const call = () => nodeCalls.endMaintenance(node);
-    return client.changeChecked(node, "the end of maintenance", { is }, call);
-  };
+  const endMaintenance = (node: string, server: string) =>
+    client.changeChecked(node, "the end of maintenance", {
+      is: (now) => now?.maintenance_reason !== reasonOf(server),
+      call: () => nodeCalls.endMaintenance(node),
+    });
   return {
     endMaintenance,
     record: (asked: RecordAsked, isNew: boolean) => record(service, client, asked, isNew),
@@ -156,17 +150,17 @@ async function deleted(
   const record = await readAllocation(service, server);
   if (record === null) return null;
   if (record.node_uuid === node) {
-    const is = (now: RunningNode | null): boolean =>
-      now === null || now.maintenance || now.provision_state !== "active";
-    const call = () => nodeCalls.maintenance(node, reasonOf(server));
-    const held = await client.changeChecked(node, "the maintenance", { is }, call);
+    const held = await client.changeChecked(node, "the maintenance", {
+      is: (now) => now === null || now.maintenance || now.provision_state !== "active",
+      call: () => nodeCalls.maintenance(node, reasonOf(server)),
+    });
     if (held !== null) return held;
   }
-  const end: NodeWrite = {
+  const end = {
     ...{ what: `the end of allocation ${server}`, on: [node] },
     look: async () => ((await readAllocation(service, server)) === null ? "made" : "open"),
     call: () => nodeCalls.deallocate(server),
-  };
+  } as const;
   return client.make(end, shown);
 }
 

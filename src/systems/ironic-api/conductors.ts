@@ -13,11 +13,10 @@ export async function readBehind(service: RestService): Promise<Service> {
   const types = service.minor >= INTERFACES;
   const told = await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`);
   const drivers = listed(told, "drivers").filter(isObject);
-  const reported =
+  const hosts = drivers.flatMap((driver) => (Array.isArray(driver.hosts) ? driver.hosts : []));
+  const reported: readonly JsonObject[] =
     service.minor < CONDUCTORS
-      ? hostsOf(drivers).map(
-          (hostname): JsonObject => ({ hostname, conductor_group: null, alive: true }),
-        )
+      ? [...new Set(hosts.map(String))].map((hostname) => ({ hostname, alive: true }))
       : listed(await service.ask("/v1/conductors?detail=True"), "conductors").filter(isObject);
   const reserved: { uuid: string; by: string }[] = [];
   for await (const page of pages(service, "nodes", "&fields=uuid,reservation"))
@@ -50,9 +49,4 @@ function enabledOf(driver: JsonObject): readonly EnabledInterface[] {
       ...{ type, name: String(name) },
     }));
   });
-}
-
-function hostsOf(drivers: readonly JsonObject[]): readonly string[] {
-  const hosts = drivers.flatMap((driver) => (Array.isArray(driver.hosts) ? driver.hosts : []));
-  return [...new Set(hosts.map(String))];
 }

@@ -5,7 +5,7 @@ import type { Resource } from "../../model/plan.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
 import { asMade } from "./found-state.ts";
-import { type Link, lookAt, portsByAddress, type SeenRow, seenOf, tellsOf } from "./look.ts";
+import { type Link, listed, lookAt, type SeenRow, seenOf, tellsOf } from "./look.ts";
 
 /** `now`: this call created the row. */
 type Made =
@@ -43,13 +43,14 @@ export async function create(link: Link, resource: Resource, row: Row): Promise<
  * The reason not to retry. A duplicate name or instance is final, but a port's node may be locked.
  */
 async function refusalOf(
-  link: Link,
+  { service }: Link,
   resource: Resource,
   { address }: Row,
   { status, fault }: Answer,
 ): Promise<string | null> {
   if (resource === "node") return status === 409 ? fault : null;
-  const [holder] = await portsByAddress(link, String(address));
+  const found = await service.ask(`/v1/ports?address=${String(address)}`);
+  const [holder] = listed(found, "ports");
   return isObject(holder) ? `${String(address)} is on port ${String(holder.uuid)} already` : null;
 }
 

@@ -13,13 +13,7 @@ import { minorOf } from "../../model/ironic/rest.ts";
 import { pause } from "../openstack/passing.ts";
 import { ask } from "../openstack/session.ts";
 import { listed, tellsOf } from "./look.ts";
-import {
-  createNodeClient,
-  type Failpoint,
-  type NodeClient,
-  type NodeGuard,
-  nodeCalls,
-} from "./node.ts";
+import { createNodeClient, type Failpoint, type NodeClient, nodeCalls } from "./node.ts";
 import type { RestService } from "./service.ts";
 
 /** First minor with child nodes. @source facts/ironic.md 4.1 */
@@ -45,8 +39,9 @@ export function createFakeHardware(service: RestService, failpoint: Failpoint) {
   const client: Client = createNodeClient(service, failpoint, (node) => readNode(service, node));
   return {
     read: client.read,
-    hasVolumes: (node: string) => hasVolumes(service, node, ["connectors", "targets"]),
-    hasTargets: (node: string) => hasVolumes(service, node, ["targets"]),
+    hasVolumes: async (node: string) =>
+      (await has(service, node, "connectors")) || (await has(service, node, "targets")),
+    hasTargets: (node: string) => has(service, node, "targets"),
     newest: (known: JsonObject) => newest(service, known),
     children: (node: string) => children(service, node),
     ...maintenance(client),
@@ -56,7 +51,7 @@ export function createFakeHardware(service: RestService, failpoint: Failpoint) {
 }
 
 type Client = NodeClient<JsonObject>;
-type May = NodeGuard<JsonObject>;
+type May = (now: JsonObject) => string | null | Promise<string | null>;
 
 const WAIT = Symbol("it is under way");
 /** Reads while a conductor works, about 15 minutes in all. */
@@ -85,24 +80,15 @@ function pathOf(node: string): string {
   return `/v1/nodes/${node}`;
 }
 
-async function hasVolumes(
-  service: RestService,
-  node: string,
-  kinds: readonly string[],
-): Promise<boolean> {
-  for (const kind of kinds)
-    if (listed(await service.ask(`/v1/volume/${kind}?node=${node}`), kind).length > 0) return true;
-  return false;
+async function has(service: RestService, node: string, kind: string): Promise<boolean> {
+  return listed(await service.ask(`/v1/volume/${kind}?node=${node}`), kind).length > 0;
 }
 
-interface Newest {
-  readonly node: JsonObject;
-  /** Interfaces that only the newest microversion shows. */
-  readonly unseen: readonly string[];
-}
-
-/** The node in the service's newest microversion, if that is newer than the pinned one. */
-async function newest(service: RestService, known: JsonObject): Promise<Newest> {
+/**
+ * The node in the service's newest microversion, if that is newer than the pinned one, and the
+ * interfaces that only the newest microversion shows.
+ */
+async function newest(service: RestService, known: JsonObject) {
   const { identity, minor, session } = service;
   if (minorOf(identity.version) <= minor) return { node: known, unseen: [] };
   const whole = objectOf(await ask(session.at(identity.version), pathOf(String(known.uuid))));
@@ -123,21 +109,22 @@ async function children(service: RestService, node: string): Promise<readonly st
 
 function maintenance({ change, changeChecked }: Client) {
   return {
-    hold(node: string, reason: string, more: May = () => null) {
-      const is = (now: JsonObject): boolean => isHeld(now, reason);
-      const may: May = (now) =>
-        now.maintenance === true
-          ? `it is in maintenance: ${String(now.maintenance_reason)}`
-          : more(now);
-      const call = () => nodeCalls.maintenance(node, reason);
-      return change(node, "the maintenance", { is, may }, call);
-    },
+    hold: (node: string, reason: string, more: May = () => null) =>
+      change(node, "the maintenance", {
+        is: (now) => isHeld(now, reason),
+        may: (now) =>
+          now.maintenance === true
+            ? `it is in maintenance: ${String(now.maintenance_reason)}`
+            : more(now),
+        call: () => nodeCalls.maintenance(node, reason),
+      }),
     /** Ends only the maintenance of this run. */
-    release(node: string, reason: string, may: May) {
-      const is = (now: JsonObject): boolean => !isHeld(now, reason);
-      const call = () => nodeCalls.endMaintenance(node);
-      return changeChecked(node, "the end of maintenance", { is, may }, call);
-    },
+    release: (node: string, reason: string, may: May) =>
+      changeChecked(node, "the end of maintenance", {
+        is: (now) => !isHeld(now, reason),
+        may,
+        call: () => nodeCalls.endMaintenance(node),
+      }),
   };
 }
 
@@ -151,20 +138,22 @@ function exchange({ read, change }: Client) {
      * @source ironic 21.4: conductor/manager.py, change_node_power_state
      */
     async fake(node: string, reason: string, before: JsonObject) {
-      const is = (now: JsonObject): boolean => unsafe(now).length === 0;
-      const may: May = (now) =>
-        heldBy(now, reason) ??
-        (now.driver === FAKE ? null : (protectedSince(before, now) ?? turned(before, now)));
-      const call = (now: JsonObject) => nodeCalls.reset(node, fakeChanges(now));
-      const why = await change(node, "the change to fake hardware", { is, may }, call);
+      const why = await change(node, "the change to fake hardware", {
+        is: (now) => unsafe(now).length === 0,
+        may: (now) =>
+          heldBy(now, reason) ??
+          (now.driver === FAKE ? null : (protectedSince(before, now) ?? turned(before, now))),
+        call: (now) => nodeCalls.reset(node, fakeChanges(now)),
+      });
       return why ?? harmless(await read(node));
     },
     /** Restores driver, interfaces and other fields in one call and reads them back. */
-    async swap(node: string, before: JsonObject, { reason, exact, may: more }: Swap) {
-      const is = (now: JsonObject): boolean => swapped(before, now, exact).length === 0;
-      const may: May = (now) => heldBy(now, reason) ?? more(now);
-      const call = (now: JsonObject) => nodeCalls.patch(node, swapChanges(before, now, exact));
-      const why = await change(node, "the change back", { is, may }, call);
+    async swap(node: string, before: JsonObject, { reason, exact, may }: Swap) {
+      const why = await change(node, "the change back", {
+        is: (now) => swapped(before, now, exact).length === 0,
+        may: (now) => heldBy(now, reason) ?? may(now),
+        call: (now) => nodeCalls.patch(node, swapChanges(before, now, exact)),
+      });
       if (why !== null) return why;
       const other = swapped(before, await read(node), exact);
       return other.length === 0 ? null : other.join(", ");
@@ -189,13 +178,15 @@ function onFakeHardware({ read, change }: Client) {
     async bring(node: string, verb: keyof typeof VERBS, more: May = () => null) {
       const { from, to } = VERBS[verb];
       const isOn = (state: unknown): boolean => MOVING.has(String(state));
-      const is = ({ provision_state: state }: JsonObject): boolean => state === to || isOn(state);
-      const may: May = (now) => {
-        const state = String(now.provision_state);
-        return from.test(state) ? more(now) : `it is ${state}`;
-      };
-      const call = () => nodeCalls.provision(node, verb);
-      const why = await change(node, verb, { must: harmless, is, may }, call);
+      const why = await change(node, verb, {
+        must: harmless,
+        is: ({ provision_state: state }) => state === to || isOn(state),
+        may(now) {
+          const state = String(now.provision_state);
+          return from.test(state) ? more(now) : `it is ${state}`;
+        },
+        call: () => nodeCalls.provision(node, verb),
+      });
       if (why !== null) return why;
       return reached(node, ({ provision_state, last_error: error, reservation }) => {
         const state = String(provision_state);
@@ -205,21 +196,23 @@ function onFakeHardware({ read, change }: Client) {
       });
     },
     async power(node: string, to: string) {
-      const is = ({ power_state: is, target_power_state: goal }: JsonObject): boolean =>
-        is === to || goal === to;
-      const call = () => nodeCalls.power(node, { target: to });
-      const why = await change(node, "the power state", { must: harmless, is }, call);
+      const why = await change(node, "the power state", {
+        must: harmless,
+        is: ({ power_state: is, target_power_state: goal }) => is === to || goal === to,
+        call: () => nodeCalls.power(node, { target: to }),
+      });
       if (why !== null) return why;
       return reached(node, ({ power_state: is, target_power_state: goal = null }) =>
         is === to && goal === null ? null : WAIT,
       );
     },
     /** Restores `instance_info` before the adoption. */
-    inform(node: string, { instance_info: after = {} }: JsonObject) {
-      const is = (now: JsonObject): boolean => isDeepStrictEqual(now.instance_info, after);
-      const call = () => nodeCalls.patch(node, [{ path: ["instance_info"], after }]);
-      return change(node, "instance_info", { must: harmless, is }, call);
-    },
+    inform: (node: string, { instance_info: after = {} }: JsonObject) =>
+      change(node, "instance_info", {
+        must: harmless,
+        is: (now) => isDeepStrictEqual(now.instance_info, after),
+        call: () => nodeCalls.patch(node, [{ path: ["instance_info"], after }]),
+      }),
   };
 }
 

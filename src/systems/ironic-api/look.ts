@@ -65,10 +65,6 @@ export async function readPorts({ service, rows }: Link, node: string): Promise<
   );
 }
 
-export async function portsByAddress({ service }: Link, address: string): Promise<readonly Json[]> {
-  return listed(await service.ask(`/v1/ports?address=${address}`), "ports");
-}
-
 export function wordOf(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }

@@ -47,13 +47,15 @@ function pathOf(node: string): string {
   return `/v1/nodes/${node}`;
 }
 
-export type NodeGuard<N> = (now: N) => string | null | Promise<string | null>;
-
 interface Check<N> {
   readonly is: (now: N) => boolean;
   /** A reason that applies even if the change exists. */
-  readonly must?: NodeGuard<N>;
-  readonly may?: NodeGuard<N>;
+  readonly must?: (now: N) => string | null;
+  readonly may?: (now: N) => string | null | Promise<string | null>;
+}
+
+interface Change<N> extends Check<N>, Pick<NodeWrite, "answered"> {
+  readonly call: (now: N) => NodeCall;
 }
 
 /** A change by one call. The node is read before each try. */
@@ -79,24 +81,27 @@ export function createNodeClient<N>(
   failpoint: Failpoint,
   read: (node: string) => Promise<N>,
 ) {
-  type Change = [node: string, what: string, check: Check<N>, call: (now: N) => NodeCall];
   const tell = async ({ method, path, body }: NodeCall): Promise<Answer> => {
     await failpoint("rest.before");
     const answer = await service.tell(method, path, body);
     await failpoint("rest.after");
     return answer;
   };
-  const prepare = (...[node, what, check, call]: Change): NodeWrite => {
-    const { is, must = () => null, may = () => null } = check;
+  const prepare = (
+    node: string,
+    what: string,
+    { is, must, may }: Check<N>,
+    call: Change<N>["call"],
+  ): NodeWrite => {
     let now: N;
     return {
       ...{ what: `${what} of node ${node}`, on: [node] },
       async look() {
         now = await read(node);
-        const never = await must(now);
+        const never = must?.(now) ?? null;
         if (never !== null) return { why: never };
         if (is(now)) return "made";
-        const why = await may(now);
+        const why = (await may?.(now)) ?? null;
         return why === null ? "open" : { why };
       },
       call: () => call(now),
@@ -111,11 +116,15 @@ export function createNodeClient<N>(
     };
     return how(service.session, what, look, once, isFinal);
   };
+  const changeBy =
+    (how: typeof settled) =>
+    (node: string, what: string, { call, answered, ...check }: Change<N>) =>
+      make({ ...prepare(node, what, check, call), ...(answered && { answered }) }, how);
   return {
     ...{ read, tell, prepare, make },
-    change: (...change: Change) => make(prepare(...change)),
+    change: changeBy(settled),
     /** For callers that do not read the effect themselves. */
-    changeChecked: (...change: Change) => make(prepare(...change), shown),
+    changeChecked: changeBy(shown),
   };
 }
 

@@ -75,7 +75,7 @@ export function runningNodes(
   async function* nodesOf(
     listed: AsyncIterable<readonly Json[]>,
   ): AsyncGenerator<readonly RunningNode[]> {
-    for await (const page of listed) yield page.map((body) => nodeOf(service, body, []));
+    for await (const page of listed) yield page.map((body) => nodeOf(nodeIn(service, body), []));
   }
   return nodes();
 }
@@ -105,17 +105,22 @@ export async function readRunning(
   ident: string,
   nics: readonly Nic[] | null = null,
 ): Promise<RunningNode | null> {
+  const node = await readNode(service, ident);
+  return node && nodeOf(node, nics ?? (await nicsOf(service, node.uuid)));
+}
+
+async function readNode(service: RestService, ident: string): Promise<NodeIn | null> {
   checkMinor(service, "resource classes");
   const asked = isUuid(ident) ? ident.toLowerCase() : ident;
   const body = await service.ask(`/v1/nodes/${encodeURIComponent(asked)}`);
   if (body === null) return null;
-  const node = nodeOf(service, body as Json, nics ?? []); // parsed JSON
+  const node = nodeIn(service, body as Json); // parsed JSON
   // A node with a uuid as its name is not meant.
   const is = isUuid(ident) ? node.uuid === ident.toLowerCase() : node.name === ident;
   // The database may compare names case-insensitively.
   if (!is && !isUuid(ident) && node.name?.toLowerCase() === ident.toLowerCase()) return null;
   if (!is) throw notThat(service, `/v1/nodes/${ident}`);
-  return nics === null ? { ...node, nics: await nicsOf(service, node.uuid) } : node;
+  return node;
 }
 
 /** From this number on, nodes are searched in the list. */
@@ -137,13 +142,8 @@ export function readSeveral(
   most: number,
   cards: KnownNics["of"],
 ): Promise<readonly (RunningNode | null)[]> {
-  const of = (body: Json, uuid: string) => nodeOf(service, body, cards(uuid));
-  return several(service, idents, most, {
-    query: "&detail=true",
-    of,
-    whole: (node) => node,
-    cards,
-  });
+  const of = (node: NodeIn) => nodeOf(node, cards(node.uuid));
+  return several(service, idents, most, "&detail=true", of);
 }
 
 export function readUuids(
@@ -151,10 +151,7 @@ export function readUuids(
   idents: readonly string[],
   most: number,
 ): Promise<readonly (string | null)[]> {
-  const query = "&fields=uuid,name";
-  return several(service, idents, most, {
-    ...{ query, of: (_body, uuid) => uuid, whole: ({ uuid }) => uuid },
-  });
+  return several(service, idents, most, "&fields=uuid,name", ({ uuid }) => uuid);
 }
 
 /** A detailed list queries the allocation of each node, which takes eight times as long. */
@@ -165,38 +162,31 @@ export function readCompared(
 ): Promise<readonly (ComparedNode | null)[]> {
   const fields =
     "uuid,name,instance_uuid,resource_class,instance_info,extra,maintenance,maintenance_reason";
-  const query = `&fields=${fields}`;
-  const of = (body: Json) => nodeOf(service, body, []);
-  return several<ComparedNode>(service, uuids, most, { query, of, whole: (node) => node });
-}
-
-interface Reading<T> {
-  readonly query: string;
-  readonly of: (body: Json, uuid: string) => T;
-  readonly whole: (node: RunningNode) => T;
-  readonly cards?: KnownNics["of"];
+  return several(service, uuids, most, `&fields=${fields}`, (node) => nodeOf(node, []));
 }
 
 async function several<T>(
   service: RestService,
   idents: readonly string[],
   most: number,
-  reading: Reading<T>,
+  query: string,
+  of: (node: NodeIn) => T,
 ): Promise<readonly (T | null)[]> {
   const found =
-    idents.length < SEVERAL ? new Map<string, T>() : await inList(service, idents, reading);
+    idents.length < SEVERAL ? new Map<string, T>() : await inList(service, idents, query, of);
   return inFlight(idents, most, async (ident) => {
     const known = found.get(isUuid(ident) ? ident.toLowerCase() : ident);
     if (known !== undefined) return known;
-    const node = await readRunning(service, ident, []);
-    return node && reading.whole({ ...node, nics: reading.cards?.(node.uuid) ?? [] });
+    const node = await readNode(service, ident);
+    return node && of(node);
   });
 }
 
 async function inList<T>(
   service: RestService,
   idents: readonly string[],
-  { query, of }: Reading<T>,
+  query: string,
+  of: (node: NodeIn) => T,
 ): Promise<ReadonlyMap<string, T>> {
   checkMinor(service, "resource classes");
   const found = new Map<string, T>();
@@ -204,9 +194,9 @@ async function inList<T>(
   let passed = 0;
   for await (const page of pages(service, "nodes", `${query}${ACTIVE}`, NODES_A_PAGE)) {
     for (const body of page) {
-      const { uuid, name } = nodeIn(service, body);
-      const ident = wanted.has(uuid) ? uuid : name;
-      if (ident !== null && wanted.has(ident)) found.set(ident, of(body, uuid));
+      const node = nodeIn(service, body);
+      const ident = wanted.has(node.uuid) ? node.uuid : node.name;
+      if (ident !== null && wanted.has(ident)) found.set(ident, of(node));
     }
     passed += page.length;
     if (found.size === wanted.size || passed >= idents.length * CHEAPER) break;
@@ -224,18 +214,20 @@ async function nicsOf(service: RestService, node: string): Promise<readonly Nic[
   return found;
 }
 
+interface NodeIn {
+  readonly uuid: string;
+  readonly name: string | null;
+  readonly told: JsonObject;
+}
+
 /** @throws MigrationError N2I-E212 */
-export function nodeIn(
-  { session }: RestService,
-  told: Json,
-): { readonly uuid: string; readonly name: string | null; readonly told: JsonObject } {
+export function nodeIn({ session }: RestService, told: Json): NodeIn {
   if (!isObject(told) || typeof told.uuid !== "string")
     throw new MigrationError("N2I-E212", `${session.url} lists an object that is not a node`);
   return { uuid: told.uuid, name: wordOf(told.name), told };
 }
 
-function nodeOf(service: RestService, body: Json, nics: readonly Nic[]): RunningNode {
-  const { uuid, name, told } = nodeIn(service, body);
+function nodeOf({ uuid, name, told }: NodeIn, nics: readonly Nic[]): RunningNode {
   const word = (field: string): string | null => wordOf(told[field]);
   return {
     ...{ uuid, name, nics },

@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
+import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { bodyOf, notThat } from "./look.ts";
 import { createNodeClient, type Failpoint, type NodeWrite, nodeCalls } from "./node.ts";
 import type { RestService } from "./service.ts";
@@ -48,12 +48,12 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
     },
     async volumesOf(kind: VolumeKind, node: string): Promise<readonly string[]> {
       const path = `/v1/volume/${kind}?node=${node}&fields=uuid`;
-      return (await whole(path, kind)).map((body) => wordIn(body, "uuid"));
+      return (await whole(path, kind)).map((body) => String(objectOf(body).uuid));
     },
     /** Ids of attached Neutron ports in order. */
     async vifs(node: string): Promise<readonly string[]> {
       const all = await whole(`/v1/nodes/${node}/vifs`, "vifs");
-      return all.map((body) => wordIn(body, "id"));
+      return all.map((body) => String(objectOf(body).id));
     },
     allocation: (uuid: string) => bodyOf(service, `/v1/allocations/${uuid}`, uuid),
     /** Failed validations that a boot from volume needs. */
@@ -62,13 +62,9 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
       const body = await service.ask(path);
       if (!isObject(body)) throw notThat(service, path);
       return NEEDED.flatMap((name) => {
-        const { result, reason } = isObject(body[name]) ? body[name] : {};
+        const { result, reason } = objectOf(body[name]);
         return result === false ? [`${name}: ${String(reason)}`] : [];
       });
     },
   };
-}
-
-function wordIn(body: Json, field: string): string {
-  return isObject(body) ? String(body[field]) : "";
 }

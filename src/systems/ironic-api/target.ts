@@ -35,9 +35,11 @@ export function createRestTarget(
 ): Target & { readonly verifier: Verifier } {
   /** Whether the current batch may have changed anything. */
   let touched = false;
+  // Most machines wait for a conductor or BMC. More calls only slow the service (bench adopt).
+  const calls = Math.max(2, Math.ceil(most / 2));
   const link: Link = {
     rows: rowsOf(doc, service.minor, seal),
-    service: watched(service, failpoint, gate(callsOf(most)), (answer) => {
+    service: watched(service, failpoint, gate(calls), (answer) => {
       touched ||= answer.status < 400 || answer.status >= 500;
     }),
   };
@@ -97,11 +99,6 @@ export function createRestTarget(
       return performed(worked, touched);
     },
   };
-}
-
-/** Most machines wait for a conductor or BMC. More calls only slow the service (bench adopt). */
-function callsOf(machines: number): number {
-  return Math.max(2, Math.ceil(machines / 2));
 }
 
 function watched(
@@ -207,16 +204,16 @@ async function strangers(service: RestService): Promise<Map<string, string>> {
  * Reads all nodes and ports once into memory, because the API cannot select the rows of a batch.
  */
 function createVerifier(link: Link): Verifier {
-  let listing: Promise<Listed> | undefined;
   let uncompared = 0;
-  const list = async (): Promise<Listed> => {
+  const list = async () => {
     const { nodes, ports } = await listAll(link);
     return {
       nodes: new Map(nodes.map((row) => [String(row.uuid), row])),
       ports: grouped(ports, ({ node_uuid }) => String(node_uuid)),
     };
   };
-  const there = (): Promise<Listed> => {
+  let listing: ReturnType<typeof list> | undefined;
+  const there = () => {
     listing ??= list();
     return listing;
   };
@@ -245,9 +242,4 @@ function createVerifier(link: Link): Verifier {
       yield await marked();
     },
   };
-}
-
-interface Listed {
-  readonly nodes: ReadonlyMap<string, Row>;
-  readonly ports: ReadonlyMap<string, readonly Row[]>;
 }

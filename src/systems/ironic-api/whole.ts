@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
-import type { VolumeConnector, VolumeTarget, WholeNode } from "../../model/switchover.ts";
+import type { WholeNode } from "../../model/switchover.ts";
 import { pages, wordOf } from "./look.ts";
 import { nodeIn, readRunning } from "./running.ts";
 import { checkMinor, type RestService } from "./service.ts";
@@ -87,18 +87,12 @@ function wholeOf(
   return {
     ...{ uuid, name, told, portgroups },
     ports: ports.map((port) => ({ ...port, in_portgroup: wordOf(port.portgroup_uuid) !== null })),
-    connectors: connectors.map(connectorOf),
-    targets: targets.map(targetOf),
-  };
-}
-
-function connectorOf({ uuid, type, connector_id }: JsonObject): VolumeConnector {
-  return { uuid: String(uuid), type: String(type), connector_id: String(connector_id) };
-}
-
-function targetOf({ uuid, volume_type, boot_index, volume_id }: JsonObject): VolumeTarget {
-  return {
-    ...{ uuid: String(uuid), volume_type: String(volume_type), volume_id: String(volume_id) },
-    boot_index: typeof boot_index === "number" ? boot_index : null,
+    connectors: connectors.map(({ uuid, type, connector_id }) => ({
+      ...{ uuid: String(uuid), type: String(type), connector_id: String(connector_id) },
+    })),
+    targets: targets.map(({ uuid, volume_type, boot_index, volume_id }) => ({
+      ...{ uuid: String(uuid), volume_type: String(volume_type), volume_id: String(volume_id) },
+      boot_index: typeof boot_index === "number" ? boot_index : null,
+    })),
   };
 }

@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import type { Row } from "../../model/machine.ts";
 import { type Became, sendRows } from "../database/bulk.ts";
 import type { Database } from "../database/open.ts";
@@ -21,45 +20,45 @@ export function bulkOf({ engine }: Pick<Database, "engine">): Bulk | null {
   let drawing: Promise<Draw | null> | null = null;
   return {
     works: () => works,
-    async write(ironic, trx, table, rows, owners) {
+    async write(ironic, table, rows, owners) {
       if (rows.length === 0) return new Map();
-      drawing ??= engine === "postgresql" ? drawOf(ironic, trx) : Promise.resolve(null);
+      drawing ??= engine === "postgresql" ? drawOf(ironic) : Promise.resolve(null);
       const draw = await drawing;
       works &&= engine === "mysql" || draw !== null;
       const ids = owners === null ? new Map<string, number>() : await owners;
       if (!works || ids === null) return null;
-      const drawn = owners === null && draw !== null ? await draw(trx, rows) : null;
+      const drawn = owners === null && draw !== null ? await draw(ironic, rows) : null;
       const { columns, lines } = textOf(ironic, table, rows, drawn ?? (owners && ids));
       const became: Became = await ironic.database.run(`writing ${table}`, () =>
-        sendRows(trx, { engine, table, columns }, lines, rows.length).catch(orBehind(table)),
+        sendRows(ironic.database, { table, columns }, lines, rows.length).catch(orBehind(table)),
       );
       works &&= became !== "refused";
       if (became !== "written") return null;
-      return drawn ?? (table === "nodes" ? await idsGiven(ironic, trx) : new Map());
+      return drawn ?? (table === "nodes" ? await idsGiven(ironic) : new Map());
     },
   };
 }
 
 /** Ids of the last statement's nodes, three times faster than by uuid. */
-async function idsGiven({ database }: Ironic, trx: Knex): Promise<NodeIds> {
+async function idsGiven({ database }: Ironic): Promise<NodeIds> {
   const sql = "SELECT id, uuid FROM nodes WHERE id >= LAST_INSERT_ID() AND LAST_INSERT_ID() > 0";
-  const rows = await ask(database, "reading ids of nodes", sql, [], trx);
+  const rows = await ask(database, "reading ids of nodes", sql);
   return new Map(rows.map(({ id, uuid }) => [string(uuid), number(id)]));
 }
 
 /** Assigns ids to node rows, because COPY returns none. */
-type Draw = (trx: Knex, rows: readonly Row[]) => Promise<NodeIds>;
+type Draw = (ironic: Ironic, rows: readonly Row[]) => Promise<NodeIds>;
 
 /** Null without a usable sequence. An INSERT reports a better error. */
-async function drawOf({ database }: Ironic, trx: Knex): Promise<Draw | null> {
+async function drawOf({ database }: Ironic): Promise<Draw | null> {
   const own = "SELECT pg_get_serial_sequence('nodes', 'id') AS name";
   const sql = `SELECT name, has_sequence_privilege(name, 'USAGE') AS usable FROM (${own}) s WHERE name IS NOT NULL`;
-  const [{ name, usable } = {}] = await ask(database, "reading sequences", sql, [], trx);
+  const [{ name, usable } = {}] = await ask(database, "reading sequences", sql);
   if (usable !== true) return null;
   const next = "SELECT nextval(?::regclass) AS id FROM generate_series(1, ?)";
-  return async (on, rows) => {
+  return async (ironic, rows) => {
     const given = [text(name), rows.length];
-    const ids = await ask(database, "taking ids of nodes", next, given, on);
+    const ids = await ask(ironic.database, "taking ids of nodes", next, given);
     return new Map(rows.map(({ uuid }, at) => [String(uuid), number(ids[at]?.id)]));
   };
 }

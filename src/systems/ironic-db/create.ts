@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
@@ -15,13 +14,9 @@ import { type Ironic, isWritten, readRows, toNode, toPort } from "./current.ts";
 import { insertRows, type NodeIds, type WriteRows } from "./insert.ts";
 import { insertTraits, traitsOf } from "./traits.ts";
 
-async function nodeIds(
-  { database }: Ironic,
-  trx: Knex,
-  uuids: readonly string[],
-): Promise<NodeIds> {
-  const from = `${await keyed(database, "nodes", "uuid", "", trx)} WHERE uuid IN (...)`;
-  const rows = await read(database, { id: number, uuid: string }, from, uuids, trx);
+async function nodeIds({ database }: Ironic, uuids: readonly string[]): Promise<NodeIds> {
+  const from = `${await keyed(database, "nodes", "uuid")} WHERE uuid IN (...)`;
+  const rows = await read(database, { id: number, uuid: string }, from, uuids);
   return new Map(rows.map(({ id, uuid }) => [uuid, id]));
 }
 
@@ -33,8 +28,8 @@ function rowsOf(steps: readonly Step[], resource: Step["resource"]): readonly Ro
 }
 
 interface Writing {
+  /** In a transaction. */
   readonly ironic: Ironic;
-  readonly trx: Knex;
   /** Sets maintenance, as a staged load does. */
   readonly inMaintenance: boolean;
   /** Tried before INSERT statements. */
@@ -45,7 +40,7 @@ interface Writing {
 
 /** @returns false if this method could not write all rows */
 async function writeAll(
-  { ironic, trx, inMaintenance }: Writing,
+  { ironic, inMaintenance }: Writing,
   steps: readonly Step[],
   write: WriteRows,
 ): Promise<boolean> {
@@ -53,23 +48,23 @@ async function writeAll(
   const ports = rowsOf(steps, "port");
   const nodes = async (): Promise<NodeIds | null> => {
     const written = inMaintenance ? rows.map(staged) : rows;
-    const made = await write(ironic, trx, "nodes", written, null);
+    const made = await write(ironic, "nodes", written, null);
     if (made === null) return null;
     const others = new Set(ports.map((row) => String(row.node_uuid)));
     for (const row of rows) if (traitsOf(row).length > 0) others.add(String(row.uuid));
     for (const uuid of made.keys()) others.delete(uuid);
-    return new Map([...made, ...(await nodeIds(ironic, trx, [...others]))]);
+    return new Map([...made, ...(await nodeIds(ironic, [...others]))]);
   };
   const owners = nodes();
   let written: NodeIds | null;
   try {
-    written = await write(ironic, trx, "ports", ports, owners);
+    written = await write(ironic, "ports", ports, owners);
   } finally {
     await owners.catch(() => undefined); // ends before the transaction
   }
   const ids = await owners;
   if (ids === null || written === null) return false;
-  await insertTraits(ironic, trx, rows, ids);
+  await insertTraits(ironic, rows, ids);
   return true;
 }
 
@@ -94,11 +89,12 @@ export async function createRows(
   steps: readonly Step[],
   owned: (id: string) => boolean,
 ): Promise<Outcome> {
-  const { ironic, trx, bulk, making } = writing;
+  const { ironic, bulk, making } = writing;
+  const { run, knex } = ironic.database;
   if (!steps.some(({ id }) => owned(id))) {
     await making?.();
     // Usually no row exists, and the unique indexes detect it faster than a query.
-    const savepoint = (sql: string) => ironic.database.run("a savepoint", () => trx.raw(sql));
+    const savepoint = (sql: string) => run("a savepoint", () => knex.raw(sql));
     await savepoint("SAVEPOINT before_rows");
     try {
       const write = bulk?.works() ? bulk.write : insertRows;
@@ -119,12 +115,12 @@ async function createMissing(
   steps: readonly Step[],
   owned: (id: string) => boolean,
 ): Promise<Outcome> {
-  const { ironic, trx, making } = writing;
+  const { ironic, making } = writing;
   const same = sameSecret(ironic.seal);
   const planned = new Map(steps.map((step) => [step.id, step]));
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
     rowsOf(steps, resource).map(({ uuid }) => String(uuid));
-  const there = await readRows(ironic, trx, uuidsOf("node"), uuidsOf("port"), true);
+  const there = await readRows(ironic, uuidsOf("node"), uuidsOf("port"), true);
   const rows = [
     ...there.nodes.map((raw) => ["node", raw] as const),
     ...there.ports.map((raw) => ["port", raw] as const),

@@ -1,11 +1,11 @@
-import type { Knex } from "knex";
 import type { Claims, Current, Release } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { ask, askIn, columnList, type RawRow, text, whole } from "../database/rows.ts";
+import { read } from "../database/read.ts";
+import { askIn, columnList, lower, type RawRow, text, whole } from "../database/rows.ts";
 import { isAsPlanned } from "./as-planned.ts";
 import { decode } from "./codec.ts";
 import { traitsOf, withTraits } from "./traits.ts";
@@ -23,7 +23,6 @@ export function columnsOf({ database, release }: Ironic, table: Resource, prefix
 
 async function rowsBy(
   ironic: Ironic,
-  on: Knex,
   [table, column]: readonly [Resource, string],
   values: readonly string[],
   lock = "",
@@ -31,13 +30,13 @@ async function rowsBy(
   const { database } = ironic;
   const prefix = table === "node" ? "n" : "p";
   const owner = table === "node" ? "" : `, ${whole(database.engine, "n.uuid")} AS node_uuid`;
-  const wanted = await keyed(database, `${table}s`, column, prefix, on);
+  const wanted = await keyed(database, `${table}s`, column, prefix);
   const joined =
     table === "node"
       ? ""
-      : `LEFT JOIN ${await keyed(database, "nodes", "id", "n", on)} ON n.id = p.node_id`;
+      : `LEFT JOIN ${await keyed(database, "nodes", "id", "n")} ON n.id = p.node_id`;
   const sql = `SELECT ${columnsOf(ironic, table, prefix)}${owner} FROM ${wanted} ${joined} WHERE ${prefix}.${column} IN (...) ${lock}`;
-  return askIn(database, `reading ${table}s`, sql, values, on);
+  return askIn(database, `reading ${table}s`, sql, values);
 }
 
 export function toNode({ release, seal }: Ironic, raw: RawRow): Row {
@@ -70,18 +69,18 @@ function unique(rows: readonly RawRow[]): readonly RawRow[] {
   return [...new Map(rows.map((row) => [text(row.uuid), row])).values()];
 }
 
-export async function readCurrent(ironic: Ironic, on: Knex, wanted: Claims): Promise<Current> {
+export async function readCurrent(ironic: Ironic, wanted: Claims): Promise<Current> {
   const hasName = ironic.release.node.some(({ name }) => name === "name");
   const nodes = [
-    ...(await rowsBy(ironic, on, ["node", "uuid"], wanted.uuids)),
-    ...(await rowsBy(ironic, on, ["node", "instance_uuid"], wanted.instance_uuids)),
-    ...(hasName ? await rowsBy(ironic, on, ["node", "name"], wanted.names) : []),
+    ...(await rowsBy(ironic, ["node", "uuid"], wanted.uuids)),
+    ...(await rowsBy(ironic, ["node", "instance_uuid"], wanted.instance_uuids)),
+    ...(hasName ? await rowsBy(ironic, ["node", "name"], wanted.names) : []),
   ];
   const ports = [
-    ...(await rowsBy(ironic, on, ["port", "uuid"], wanted.port_uuids)),
-    ...(await rowsBy(ironic, on, ["port", "address"], wanted.addresses)),
+    ...(await rowsBy(ironic, ["port", "uuid"], wanted.port_uuids)),
+    ...(await rowsBy(ironic, ["port", "address"], wanted.addresses)),
   ];
-  const known = await withTraits(ironic, on, unique(nodes));
+  const known = await withTraits(ironic, unique(nodes));
   return {
     nodes: known.map((raw) => toNode(ironic, raw)),
     ports: unique(ports).map((raw) => toPort(ironic, raw)),
@@ -94,21 +93,18 @@ export async function readCurrent(ironic: Ironic, on: Knex, wanted: Claims): Pro
  */
 export async function readRows(
   ironic: Ironic,
-  trx: Knex,
   nodeUuids: readonly string[],
   portUuids: readonly string[],
   locking: boolean,
 ): Promise<{ readonly nodes: readonly RawRow[]; readonly ports: readonly RawRow[] }> {
   const lock = !locking || ironic.database.engine === "sqlite" ? "" : "FOR UPDATE";
   const lockPorts = locking && ironic.database.engine === "postgresql" ? "FOR UPDATE OF p" : lock;
-  const nodes = await rowsBy(ironic, trx, ["node", "uuid"], nodeUuids, lock);
-  const ports = await rowsBy(ironic, trx, ["port", "uuid"], portUuids, lockPorts);
-  return { nodes: await withTraits(ironic, trx, nodes), ports };
+  const nodes = await rowsBy(ironic, ["node", "uuid"], nodeUuids, lock);
+  const ports = await rowsBy(ironic, ["port", "uuid"], portUuids, lockPorts);
+  return { nodes: await withTraits(ironic, nodes), ports };
 }
 
 export async function oldestNodes(database: Database, most: number): Promise<readonly string[]> {
-  const uuid = whole(database.engine, "uuid");
-  const sql = `SELECT ${uuid} AS uuid FROM nodes ORDER BY id LIMIT ${Math.floor(most)}`;
-  const rows = await ask(database, "listing nodes", sql);
-  return rows.map((row) => (text(row.uuid) ?? "").toLowerCase());
+  const from = `nodes ORDER BY id LIMIT ${Math.floor(most)}`;
+  return (await read(database, { uuid: lower }, from)).map(({ uuid }) => uuid);
 }

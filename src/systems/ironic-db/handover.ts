@@ -41,7 +41,7 @@ export function createHandover(database: Database, release: Release): Handover {
       const rows = await read(database, fields, from, uuids);
       return new Map(
         rows.map(({ uuid, conductor_affinity, hostname, online, age, ...node }) => {
-          const taker = { hostname, alive: isAlive({ online, age }) };
+          const taker = { hostname, alive: isAlive(online, age) };
           return [uuid, { ...node, taker: conductor_affinity === null ? null : taker }];
         }),
       );

@@ -26,12 +26,8 @@ const KEYS = {
     ORDER BY 1, 2`,
 } as const;
 
-interface Found extends Omit<ScannedKey, "rows"> {
-  /** An estimate, if the rows cannot be counted. */
-  readonly about: number | null;
-}
-
-async function keysOf(database: Database): Promise<readonly Found[]> {
+/** `about`: an estimate, if the rows cannot be counted. */
+async function keysOf(database: Database) {
   const { engine } = database;
   if (engine === "mysql") return [];
   const found = await ask(database, "looking for indexes", KEYS[engine]);

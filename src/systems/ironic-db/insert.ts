@@ -1,5 +1,4 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import { counted } from "../../lib/text.ts";
 import type { Row } from "../../model/machine.ts";
@@ -20,7 +19,6 @@ export type NodeIds = ReadonlyMap<string, number>;
  */
 export type WriteRows = (
   ironic: Ironic,
-  trx: Knex,
   table: "nodes" | "ports",
   rows: readonly Row[],
   owners: Promise<NodeIds | null> | null,
@@ -50,18 +48,17 @@ function arrayType({ type }: Column): string {
 }
 
 async function insertChunk(
-  database: Database,
-  trx: Knex,
+  { engine, knex }: Database,
   table: string,
   columns: readonly Column[],
   cells: readonly (readonly ColumnValue[])[],
 ): Promise<readonly RawRow[]> {
   const names = columns.map(({ name }) => name).join(",");
-  if (database.engine === "postgresql") {
+  if (engine === "postgresql") {
     // One array per column keeps the statement's length constant. knex has no type for it.
     const arrays = columns.map((_, at) => cells.map((row) => row[at] ?? null)) as never[];
     const unnest = columns.map((column) => `?::${arrayType(column)}`).join(",");
-    const answer: unknown = await trx
+    const answer: unknown = await knex
       .raw(
         `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${unnest}) RETURNING id, uuid`,
         arrays,
@@ -69,15 +66,15 @@ async function insertChunk(
       .catch(orBehind(table));
     return (answer as { rows: RawRow[] }).rows;
   }
-  if (database.engine === "mysql") {
+  if (engine === "mysql") {
     // The driver formats nested lists as (..), (..), which knex's binding type lacks.
     const sql = `INSERT INTO ${table} (${names}) VALUES ?`;
-    refuseWarnings(await trx.raw(sql, [cells] as never), table);
+    refuseWarnings(await knex.raw(sql, [cells] as never), table);
     return [];
   }
   const row = `(${columns.map(() => "?").join(",")})`;
   const sql = `INSERT INTO ${table} (${names}) VALUES ${cells.map(() => row).join(",")}`;
-  await trx.raw(sql, cells.flat());
+  await knex.raw(sql, cells.flat());
   return [];
 }
 
@@ -109,7 +106,6 @@ export function nodeIdOf({ uuid, node_uuid }: Row, ids: NodeIds): number {
  */
 export async function insertRows(
   { database, release, seal }: Ironic,
-  trx: Knex,
   table: "nodes" | "ports",
   rows: readonly Row[],
   owners: Promise<NodeIds | null> | null,
@@ -136,9 +132,7 @@ export async function insertRows(
         ? cells
         : cells.map((known, nth) => [...known, nodeIdOf(rows[first + nth] ?? row, ids)]);
     await settled();
-    working = database.run(`writing ${table}`, () =>
-      insertChunk(database, trx, table, sent, chunk),
-    );
+    working = database.run(`writing ${table}`, () => insertChunk(database, table, sent, chunk));
     working.catch(() => undefined); // thrown when it is awaited
     await turn(); // sends the statement
     [cells, bytes] = [[], 0];

@@ -1,16 +1,15 @@
-import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import type { TargetIdentity } from "../../model/artefact.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import type { Heads } from "../../model/mapping.ts";
 import { columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { ask, columnList, string, text } from "../database/rows.ts";
+import { read } from "../database/read.ts";
+import { ask, string } from "../database/rows.ts";
 
-export async function headOf(database: Database, on: Knex = database.knex): Promise<string> {
-  const sql = `SELECT ${columnList(database, ["version_num"])} FROM alembic_version`;
-  const rows = await ask(database, "reading alembic_version", sql, [], on);
-  return rows.map(({ version_num }) => text(version_num) ?? "").join("+");
+export async function headOf(database: Database): Promise<string> {
+  const rows = await read(database, { version_num: string }, "alembic_version");
+  return rows.map(({ version_num }) => version_num).join("+");
 }
 
 /** The narrowest charset of the written columns. PostgreSQL and SQLite store all characters. */

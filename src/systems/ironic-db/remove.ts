@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import { grouped } from "../../lib/grouped.ts";
 import type { Outcome } from "../../model/change.ts";
 import { compareRow, sameSecret } from "../../model/compare.ts";
@@ -21,7 +20,6 @@ import { scannedByNode } from "./indexes.ts";
 import { TRAITS, traitsOf } from "./traits.ts";
 
 interface Reading {
-  readonly on: Knex;
   readonly locking: boolean;
   readonly byNode: ByNode;
 }
@@ -43,8 +41,7 @@ function readOnce({ database }: Ironic): ByNode {
     scanned ??= scannedByNode(database);
     if (!(await scanned).has(table)) return byKey(table, nodeIds);
     const live = "node_id IS NOT NULL";
-    const index =
-      indexes.get(table) ?? indexByText(database, database.knex, table, "node_id", live);
+    const index = indexes.get(table) ?? indexByText(database, table, "node_id", live);
     indexes.set(table, index);
     return { column: "id", values: (await index).ids(nodeIds.map(String)) };
   };
@@ -52,7 +49,7 @@ function readOnce({ database }: Ironic): ByNode {
 
 async function strangers(
   ironic: Ironic,
-  { on, byNode }: Reading,
+  { byNode }: Reading,
   nodeIds: readonly number[],
   ours: ReadonlySet<string>,
   withTraits: ReadonlySet<number>,
@@ -61,9 +58,9 @@ async function strangers(
   const found = new Map<number, string>();
   const rowsOf = async (table: string, names: readonly string[]): Promise<readonly RawRow[]> => {
     const { column, values } = await byNode(table, nodeIds);
-    const from = await keyed(database, table, column, "", on);
+    const from = await keyed(database, table, column);
     const sql = `SELECT ${columnList(database, names)} FROM ${from} WHERE ${column} IN (...)`;
-    return askIn(database, `reading ${table}`, sql, values, on);
+    return askIn(database, `reading ${table}`, sql, values);
   };
   const ports = await rowsOf("ports", ["node_id", "uuid"]);
   for (const { node_id, uuid } of ports)
@@ -81,7 +78,6 @@ async function strangers(
 
 async function deleteBy(
   { database }: Ironic,
-  trx: Knex,
   table: string,
   column: string,
   values: readonly number[],
@@ -91,32 +87,21 @@ async function deleteBy(
     // knex's binding type is narrower than the drivers'.
     const bindings = among.values as readonly never[];
     await database.run(`deleting from ${table}`, () =>
-      trx.raw(`DELETE FROM ${table} WHERE ${column} ${among.sql}`, bindings),
+      database.knex.raw(`DELETE FROM ${table} WHERE ${column} ${among.sql}`, bindings),
     );
   }
 }
 
-interface Parted {
-  readonly going: readonly Step[];
-  readonly gone: readonly string[];
-  readonly left: Outcome["left"];
-  /** Of the skipped ones, those that only a conductor's lock prevents. */
-  readonly locked: ReadonlySet<string>;
-  readonly portIds: readonly number[];
-  readonly nodeIds: readonly number[];
-  readonly withTraits: ReadonlySet<number>;
-}
-
 /**
  * Skips machines that changed since the load, except for Ironic's own changes, and reserved ones.
+ * `locked`: those that only a conductor's lock prevents.
  *
  * @source facts/ironic.md 1.6
  */
-async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]): Promise<Parted> {
-  const { on, locking } = reading;
+async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]) {
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
     steps.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
-  const there = await readRows(ironic, on, uuidsOf("node"), uuidsOf("port"), locking);
+  const there = await readRows(ironic, uuidsOf("node"), uuidsOf("port"), reading.locking);
   const nodes = new Map(there.nodes.map((raw) => [`node:${text(raw.uuid)}`, raw]));
   const ports = new Map(there.ports.map((raw) => [`port:${text(raw.uuid)}`, raw]));
   const ids = there.nodes.map(({ id }) => integer(id) ?? 0);
@@ -166,7 +151,7 @@ function idOf({ id }: RawRow): number {
 
 /** Predicts `removeRows` without locks. Tables without an index are read at the first batch. */
 export function createJudge(ironic: Ironic): (steps: readonly Step[]) => Promise<RemovalForecast> {
-  const reading = { on: ironic.database.knex, locking: false, byNode: readOnce(ironic) };
+  const reading = { locking: false, byNode: readOnce(ironic) };
   return async (steps) => {
     const { gone, left, locked } = await part(ironic, reading, steps);
     return {
@@ -177,19 +162,16 @@ export function createJudge(ironic: Ironic): (steps: readonly Step[]) => Promise
   };
 }
 
-export async function removeRows(
-  ironic: Ironic,
-  trx: Knex,
-  steps: readonly Step[],
-): Promise<Removed> {
-  const parted = await part(ironic, { on: trx, locking: true, byNode: byKey }, steps);
+/** @param ironic in a transaction */
+export async function removeRows(ironic: Ironic, steps: readonly Step[]): Promise<Removed> {
+  const parted = await part(ironic, { locking: true, byNode: byKey }, steps);
   const { going, gone, left, locked, portIds, nodeIds, withTraits } = parted;
-  await deleteBy(ironic, trx, "ports", "id", portIds);
+  await deleteBy(ironic, "ports", "id", portIds);
   const traits = nodeIds.filter((id) => withTraits.has(id));
-  await deleteBy(ironic, trx, TRAITS, "node_id", traits);
+  await deleteBy(ironic, TRAITS, "node_id", traits);
   for (const table of ironic.release.doc.children.conductor)
-    await deleteBy(ironic, trx, table, "node_id", nodeIds);
-  await deleteBy(ironic, trx, "nodes", "id", nodeIds);
+    await deleteBy(ironic, table, "node_id", nodeIds);
+  await deleteBy(ironic, "nodes", "id", nodeIds);
   return { done: going.map(({ id }) => id), found: gone, left, locked };
 }
 

@@ -12,16 +12,8 @@ import type { Database } from "../database/open.ts";
 import { inOrder, type RowOf, sql } from "../database/read.ts";
 import { isTrue, string, text } from "../database/rows.ts";
 
-interface RunningRows {
-  readonly nics: () => Promise<KnownNics>;
-  readonly nodes: (
-    nics: KnownNics["of"],
-    which: { readonly all: boolean },
-  ) => AsyncGenerator<readonly RunningNode[]>;
-}
-
 /** @throws MigrationError N2I-E202 for another database, N2I-E204 if it is too old */
-export async function openRunning(database: Database): Promise<RunningRows> {
+export async function openRunning(database: Database) {
   const tables = await tableNames(database);
   const missing = ["nodes", "ports"].filter((table) => !tables.has(table));
   if (missing.length > 0)
@@ -38,13 +30,14 @@ export async function openRunning(database: Database): Promise<RunningRows> {
       `--ironic-db ${database.shown} has no resource classes, which came with Newton`,
     );
   return {
-    async nics() {
+    async nics(): Promise<KnownNics> {
       const known = gatherNics();
       await readNics(database, { is: "port", columns: ports }, known);
       if (groups.size > 0) await readNics(database, { is: "portgroup", columns: groups }, known);
       return known;
     },
-    nodes: (nics, { all }) => readNodes(database, nodes, nics, all ? "1 = 1" : CHOSEN),
+    nodes: (nics: KnownNics["of"], { all }: { readonly all: boolean }) =>
+      readNodes(database, nodes, nics, all ? "1 = 1" : CHOSEN),
   };
 }
 

@@ -29,7 +29,7 @@ export async function readService(database: Database, { node }: Release): Promis
     conductors: conductors.map((row) => ({
       hostname: string(row.hostname),
       group: lower(row.conductor_group),
-      alive: isAlive({ online: isTrue(row.online), age: integer(row.age) }),
+      alive: isAlive(isTrue(row.online), integer(row.age)),
       drivers: driversOf(text(row.drivers)),
     })),
     interfaces:
@@ -45,15 +45,9 @@ export async function readService(database: Database, { node }: Release): Promis
   };
 }
 
-/** Ironic's own rule. */
-export function isAlive({ online, age }: Beat): boolean {
+/** Ironic's own rule. @param age seconds since the last heartbeat */
+export function isAlive(online: boolean, age: number | null): boolean {
   return online && (age ?? HEARTBEAT) < HEARTBEAT;
-}
-
-interface Beat {
-  readonly online: boolean;
-  /** Seconds. */
-  readonly age: number | null;
 }
 
 function driversOf(json: string | null): readonly string[] {

@@ -7,16 +7,8 @@ import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import { type ByText, indexByText } from "../database/by-text.ts";
 import { keyed } from "../database/keyed.ts";
-import {
-  ask,
-  askIn,
-  askNumber,
-  columnList,
-  countRows,
-  number,
-  type RawRow,
-  string,
-} from "../database/rows.ts";
+import { inOrder } from "../database/read.ts";
+import { askIn, askNumber, countRows, number, type RawRow, string } from "../database/rows.ts";
 import { lockTarget, writing } from "../database/write.ts";
 import { isAsPlanned } from "./as-planned.ts";
 import { bulkOf } from "./bulk.ts";
@@ -49,16 +41,15 @@ export function createTarget(
   load: Load = { staged: false, lockWait: 0 },
 ): Target & { readonly verifier: Verifier } {
   const { database, release } = ironic;
-  const { knex } = database;
   const bulk = bulkOf(database);
   // One limit for all batches, because a dead conductor's locks never end.
   const patience = { ms: load.lockWait, rest: load.rest ?? sleep };
   type Batch = (...given: Parameters<Target["perform"]>) => Promise<Removed>;
   const transact: Batch = async (steps, { owned, precondition, making, observed }) => {
-    const performed = await writing(database, async (trx) => {
+    const performed = await writing(database, async (_, inside) => {
       // MySQL's snapshot starts at the first unlocked read, which must follow the row locks.
       // Otherwise rows that others add during the wait are not seen.
-      const head = await headOf(database, database.engine === "mysql" ? knex : trx);
+      const head = await headOf(database.engine === "mysql" ? database : inside);
       if (head !== identity.alembic_head)
         throw new MigrationError(
           "N2I-E300",
@@ -67,9 +58,13 @@ export function createTarget(
       await precondition();
       const creating = steps.filter(({ before }) => before === null);
       const removing = steps.filter(({ after }) => after === null);
-      const where = { ironic, trx, inMaintenance: load.staged, bulk, ...(making && { making }) };
+      const within: Ironic = { ...ironic, database: inside };
+      const where = {
+        ...{ ironic: within, inMaintenance: load.staged, bulk },
+        ...(making && { making }),
+      };
       const made = creating.length === 0 ? NONE : await createRows(where, creating, owned);
-      const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing);
+      const gone = removing.length === 0 ? null : await removeRows(within, removing);
       await observed(made);
       await failpoint("commit.before");
       return gone ?? { ...made, locked: new Set<string>() };
@@ -85,7 +80,7 @@ export function createTarget(
       ports: await countRows(database, "ports"),
     }),
     service: () => readService(database, release),
-    current: (wanted) => readCurrent(ironic, knex, wanted),
+    current: (wanted) => readCurrent(ironic, wanted),
     judge: createJudge(ironic),
     lock: () => lockTarget(database),
     async perform(steps, hooks) {
@@ -135,8 +130,6 @@ async function untilUnlocked(
   return all;
 }
 
-const PAGE = 2000;
-
 /** Reads nodes and ports independently of the loader, its counters and the journal. */
 function createVerifier(ironic: Ironic): Verifier {
   const { database, release, seal } = ironic;
@@ -158,7 +151,7 @@ function createVerifier(ironic: Ironic): Verifier {
       const from = await keyed(database, "nodes", "uuid", "n");
       const sql = `SELECT ${everything(ironic, "node", "n")} FROM ${from} WHERE uuid IN (...)`;
       const found = await askIn(database, "verifying nodes", sql, nodeUuids);
-      const rows = await withTraits(ironic, database.knex, found);
+      const rows = await withTraits(ironic, found);
       const owners = new Map(rows.map(({ id, uuid }) => [number(id), string(uuid)]));
       const nodes = new Map(
         rows.map((raw) => [string(raw.uuid), look("node", raw, null)] as const),
@@ -179,13 +172,8 @@ function createVerifier(ironic: Ironic): Verifier {
       return (await askNumber(database, "counting", sql, [MARK])) ?? 0;
     },
     async *markedUuids() {
-      const sql = `SELECT id, ${columnList(database, ["uuid"])} FROM nodes WHERE id > ? AND extra LIKE ? ORDER BY id LIMIT ${PAGE}`;
-      for (let after = 0; ; ) {
-        const page = await ask(database, "listing nodes", sql, [after, MARK]);
-        if (page.length > 0) yield page.map(({ uuid }) => string(uuid));
-        if (page.length < PAGE) return;
-        after = number(page.at(-1)?.id);
-      }
+      const marked = inOrder(database, { uuid: string }, "nodes", "extra LIKE ?", [MARK]);
+      for await (const page of marked) yield page.map(({ uuid }) => uuid);
     },
   };
 }
@@ -198,12 +186,12 @@ function everything(ironic: Ironic, table: "node" | "port", prefix: string): str
 /** Only MySQL indexes the foreign key. Elsewhere each batch would scan all ports. */
 function portsReader(ironic: Ironic): (nodes: readonly number[]) => Promise<readonly RawRow[]> {
   const { database } = ironic;
-  const { engine, knex } = database;
+  const { engine } = database;
   let index: Promise<ByText> | undefined;
   return async (nodes) => {
     if (nodes.length === 0) return [];
     if (engine !== "mysql")
-      index ??= indexByText(database, knex, "ports", "node_id", "node_id IS NOT NULL");
+      index ??= indexByText(database, "ports", "node_id", "node_id IS NOT NULL");
     const ids = (await index)?.ids(nodes.map(String)) ?? nodes;
     const column = index === undefined ? "node_id" : "id";
     const from = await keyed(database, "ports", column, "p");

@@ -1,11 +1,9 @@
-import type { Knex } from "knex";
-import { groupedBy } from "../../lib/grouped.ts";
 import { TOGETHER } from "../../lib/streams.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { read } from "../database/read.ts";
+import { read, valuesBy } from "../database/read.ts";
 import { number, type RawRow, string } from "../database/rows.ts";
 
 interface Where {
@@ -18,18 +16,13 @@ export const TRAITS = "node_traits";
 
 export async function withTraits(
   { database, release }: Where,
-  on: Knex,
   nodes: readonly RawRow[],
 ): Promise<readonly RawRow[]> {
   if (release.doc.versions.trait === undefined || nodes.length === 0) return nodes;
-  const from = `${await keyed(database, TRAITS, "node_id", "", on)} WHERE node_id IN (...)`;
+  const from = `${await keyed(database, TRAITS, "node_id")} WHERE node_id IN (...)`;
   const ids = nodes.map(({ id }) => number(id));
-  const rows = await read(database, { node_id: number, trait: string }, from, ids, on);
-  const traits = groupedBy(
-    rows,
-    ({ node_id }) => node_id,
-    ({ trait }) => trait,
-  );
+  const rows = await read(database, { node_id: number, trait: string }, from, ids);
+  const traits = valuesBy(rows, "node_id", "trait");
   return nodes.map((row) => {
     const own = traits.get(number(row.id));
     return own === undefined ? row : { ...row, traits: own.toSorted() };
@@ -42,7 +35,6 @@ export function traitsOf({ traits }: Row | RawRow): readonly string[] {
 
 export async function insertTraits(
   { database, release }: Where,
-  trx: Knex,
   rows: readonly Row[],
   ids: ReadonlyMap<string, number>,
 ): Promise<void> {
@@ -58,6 +50,6 @@ export async function insertTraits(
     const some = cells.slice(at, at + TOGETHER);
     const values = some.map(() => "(?,?,?,?)").join(",");
     const sql = `INSERT INTO ${TRAITS} (node_id, trait, version, created_at) VALUES ${values}`;
-    await database.run(`writing ${TRAITS}`, () => trx.raw(sql, some.flat()));
+    await database.run(`writing ${TRAITS}`, () => database.knex.raw(sql, some.flat()));
   }
 }

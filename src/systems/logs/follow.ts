@@ -1,11 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { logFault, openLog } from "./scan.ts";
 
-export interface Followed {
-  /** Complete new lines, oldest first. Does not wait. */
-  readonly read: () => Promise<readonly string[]>;
-  readonly close: () => Promise<void>;
-}
+export type Followed = Awaited<ReturnType<typeof follow>>;
 
 /** Bytes per read at most. Of a larger gain only the end is read. */
 const MOST = 4 * 1024 * 1024;
@@ -26,7 +22,7 @@ interface Place {
  *
  * @throws MigrationError N2I-E105 if the path is not a readable regular file
  */
-export async function follow(path: string): Promise<Followed> {
+export async function follow(path: string) {
   const found = await opened(path);
   let here: Place = { ...found, offset: found.size };
   const read = async (): Promise<readonly string[]> => {
@@ -49,7 +45,10 @@ export async function follow(path: string): Promise<Followed> {
     return [...rest, ...(await gained(here))];
   };
   return {
-    // A temporarily unreadable log must not stop a release.
+    /**
+     * Complete new lines, oldest first. Does not wait. A temporarily unreadable log must not stop a
+     * release.
+     */
     read: () => read().catch(() => []),
     close: () => here.handle.close(),
   };

@@ -4,19 +4,13 @@ import { MigrationError, systemCode } from "../../lib/error.ts";
 
 type Purpose = "read" | "follow";
 
-interface LogLine {
-  /** Counted from 1. */
-  readonly line: number;
-  readonly text: string;
-}
-
 /** @throws MigrationError N2I-E105 if the path is not a readable regular file */
 export async function checkLog(path: string): Promise<void> {
   await (await openLog(path, "read")).close();
 }
 
-/** @throws MigrationError N2I-E105 if the path is not a readable regular file */
-export async function* linesOf(path: string, from = 1): AsyncGenerator<LogLine> {
+/** Lines, counted from 1. @throws MigrationError N2I-E105 if it is not a readable regular file */
+export async function* linesOf(path: string, from = 1) {
   const handle = await openLog(path, "read");
   try {
     const lines = createInterface({

@@ -4,12 +4,11 @@ import { PLACEMENT } from "../openstack/kinds.ts";
 import { type Answer, ask, openSession } from "../openstack/session.ts";
 import { type Stand, shown } from "../openstack/settled.ts";
 
-export interface ServerAllocations {
-  /** Whether the server's only node is one of these. @throws MigrationError N2I-E210 to N2I-E212 */
-  readonly stand: (server: string, from: string, to: string) => Promise<Stand>;
-  /** @returns null, or the reason of the refusal @throws MigrationError N2I-E210 to N2I-E212 */
-  readonly move: (server: string, from: string, to: string) => Promise<string | null>;
-}
+/** Its calls throw MigrationError N2I-E210 to N2I-E212. */
+export type ServerAllocations = Pick<
+  Awaited<ReturnType<typeof openServerAllocations>>,
+  "stand" | "move"
+>;
 
 /** First with consumer_generation (Rocky). @source placement: rest_api_version_history.rst */
 const VERSION = "1.28";
@@ -38,9 +37,12 @@ export async function openServerAllocations(cloud: Cloud, limit: number) {
     }
     return null;
   }
-  const allocations: ServerAllocations = {
+  return {
+    close: session.close,
+    /** Whether the server's only node is one of these. */
     stand,
-    move: (server, from, to) =>
+    /** @returns null, or the reason of the refusal */
+    move: (server: string, from: string, to: string) =>
       shown(
         session,
         `PUT of the allocations of ${server}`,
@@ -58,5 +60,4 @@ export async function openServerAllocations(cloud: Cloud, limit: number) {
         },
       ),
   };
-  return { ...allocations, close: session.close };
 }

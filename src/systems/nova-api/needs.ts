@@ -1,5 +1,6 @@
-import { type JsonObject, objectOf } from "../../lib/json.ts";
+import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { FlavorNeeds } from "../../model/ironic/manage.ts";
+import { ask, type ServiceSession } from "../openstack/session.ts";
 
 /** Nova's Ironic driver copies it to `instance_info`. @source nova 26: virt/ironic/patcher.py */
 const CAPABILITY = /^capabilities:(.+)$/;
@@ -39,4 +40,29 @@ export function needsOf(flavor: JsonObject): FlavorNeeds {
     ...{ resources: new Map([...resources].filter(([, amount]) => amount > 0)), traits },
     ...{ capabilities, ram, root },
   };
+}
+
+export async function readFlavor(session: ServiceSession, id: string): Promise<FlavorNeeds | null> {
+  const body = await ask(session, `/flavors/${encodeURIComponent(id)}`);
+  return body === null ? null : needsOf(objectOf(objectOf(body).flavor));
+}
+
+/** Finds a flavor by id or name, like Nova's client. Null if it does not exist. */
+export async function findFlavor(session: ServiceSession, asked: string): Promise<string | null> {
+  const { id } = objectOf(
+    objectOf(await ask(session, `/flavors/${encodeURIComponent(asked)}`)).flavor,
+  );
+  if (typeof id === "string") return id;
+  const markers = new Set([""]);
+  for (let marker = ""; ; ) {
+    const body = await ask(session, `/flavors/detail?is_public=None${marker}`);
+    const { flavors } = objectOf(body);
+    const page = (Array.isArray(flavors) ? (flavors as readonly Json[]) : []).map(objectOf);
+    const named = page.find(({ name }) => name === asked)?.id;
+    if (typeof named === "string") return named;
+    marker = page.length === 0 ? "" : `&marker=${encodeURIComponent(String(page.at(-1)?.id))}`;
+    // A service without paging returns the same page again.
+    if (markers.has(marker)) return null;
+    markers.add(marker);
+  }
 }

@@ -1,13 +1,11 @@
 import { MigrationError } from "../../lib/error.ts";
 import { type JsonObject, objectOf } from "../../lib/json.ts";
-import type { FlavorNeeds } from "../../model/ironic/manage.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { COMPUTE } from "../openstack/kinds.ts";
 import { pause } from "../openstack/passing.ts";
-import { ask, openSession, refusedCall, type ServiceSession } from "../openstack/session.ts";
+import { openSession, refusedCall, type ServiceSession } from "../openstack/session.ts";
 import { type Stand, settled } from "../openstack/settled.ts";
-import { listFlavors } from "./flavors.ts";
-import { needsOf } from "./needs.ts";
+import { findFlavor, readFlavor } from "./needs.ts";
 import {
   findAll,
   isUntouched,
@@ -85,8 +83,8 @@ export async function openServers(
     still: (id: string) => still(at, id),
     /** Nova's power sync may already have stopped the server. */
     built: ({ id }: MadeServer) => reached(at, id, ["ACTIVE", "SHUTOFF"]),
-    flavor: (id: string) => flavor(at, id),
-    flavorId: (asked: string) => flavorId(at, asked),
+    flavor: (id: string) => readFlavor(session, id),
+    flavorId: (asked: string) => findFlavor(session, asked),
     zones: () => readZones(session),
     create: (asked: ServerAsked, how: Creating) => create(at, asked, how),
     turn: (id: string, to: Turned, may: May) => turn(at, id, to, may),
@@ -156,21 +154,6 @@ async function reached(at: At, id: string, to: readonly Turned[]): Promise<Reach
 
 /** Statuses that Nova leaves by itself or after a call. */
 const PASSING = new Set(["BUILD", "ACTIVE", "SHUTOFF"]);
-
-async function flavor({ session }: At, id: string): Promise<FlavorNeeds | null> {
-  const body = await ask(session, `/flavors/${encodeURIComponent(id)}`);
-  return body === null ? null : needsOf(objectOf(objectOf(body).flavor));
-}
-
-/** Finds a flavor by id or name, like Nova's client. Null if it does not exist. */
-async function flavorId({ session }: At, asked: string): Promise<string | null> {
-  const { id } = objectOf(
-    objectOf(await ask(session, `/flavors/${encodeURIComponent(asked)}`)).flavor,
-  );
-  if (typeof id === "string") return id;
-  const all = await listFlavors((path) => ask(session, path));
-  return all.find(({ name }) => name === asked)?.flavorid ?? null;
-}
 
 /** Creates the server unless one with this mark exists. */
 async function create(

@@ -16,12 +16,9 @@ export async function checkNovaBm(database: Database): Promise<BmFacts> {
   };
   const nodes: BmNodeFacts[] = [];
   for await (const rows of inOrder(database, node, "bm_nodes", mayBeLive()))
-    for (const row of rows) if (row.deleted !== true) nodes.push(factsOf(row));
+    for (const { deleted, instance_uuid: uuid, ...row } of rows)
+      if (deleted !== true) nodes.push({ ...row, instance_uuid: uuid?.trim() || null });
   return { version, nodes };
-}
-
-function factsOf({ id, uuid, service_host, instance_uuid, task_state }: BmNodeFacts): BmNodeFacts {
-  return { id, uuid, service_host, instance_uuid: instance_uuid?.trim() || null, task_state };
 }
 
 /** Read separately, so machines may have changed. @source facts/nova-bm.md 1.3 */

@@ -1,12 +1,5 @@
-import type { Engine } from "../../model/database.ts";
-import type { StoredColumn } from "../../model/tables.ts";
 import type { Database } from "../database/open.ts";
 import { ask, string } from "../database/rows.ts";
-
-interface StoredTable {
-  readonly name: string;
-  readonly columns: readonly Pick<StoredColumn, "name" | "type">[];
-}
 
 /** Without views and system tables. */
 const TABLES = {
@@ -27,44 +20,27 @@ const COLUMNS = {
   sqlite: "SELECT name, type AS native FROM pragma_table_info(?) ORDER BY cid",
 } as const;
 
-/** Includes tables that a fork or operator added. */
-export async function describeTables(database: Database): Promise<readonly StoredTable[]> {
-  const names = (await ask(database, "listing tables", TABLES[database.engine])).map(({ name }) =>
-    string(name),
-  );
-  const tables: StoredTable[] = [];
-  for (const name of names) {
-    const rows = await ask(database, `reading the columns of ${name}`, COLUMNS[database.engine], [
-      name,
-    ]);
-    tables.push({
-      name,
-      columns: rows.map((row) => ({
-        name: string(row.name),
-        type: typeOf(database.engine, string(row.native).toLowerCase()),
-      })),
-    });
-  }
+/** Includes tables that a fork or operator added. The type of other columns is null. */
+export async function describeTables(database: Database) {
+  const tables: Awaited<ReturnType<typeof describe>>[] = [];
+  for (const { name } of await ask(database, "listing tables", TABLES[database.engine]))
+    tables.push(await describe(database, string(name)));
   return tables;
 }
 
-const WORDS: readonly (readonly [RegExp, StoredColumn["type"]])[] = [
-  [/^(tinyint\(1\)|bool)/, "boolean"],
-  [/^(big|\w*int\b.* unsigned)/, "bigint"],
-  [/^((tiny|small|medium)?int(eger)?\b|serial)/, "integer"],
-  [/^double/, "double"],
-  [/^(float|real)/, "float"],
-  [/^(datetime|timestamp)/, "datetime"],
-  [/blob|binary|bytea/, "bytes"],
-  [/^(var)?char.*\(\d+\)|^character.*\(\d+\)/, "string"],
-];
-
-/** Other types become text. SQLite's untyped columns can store anything. */
-function typeOf(engine: Engine, native: string): StoredColumn["type"] {
-  const known = WORDS.find(([form]) => form.test(native))?.[1];
-  if (known !== undefined) return known;
-  // MySQL's BIT is an integer, PostgreSQL's is text.
-  if (engine === "mysql" && native.startsWith("bit")) return "bigint";
-  if (engine !== "sqlite" || /char|clob|text/.test(native)) return "longtext";
-  return native === "" ? "bytes" : "numeric";
+async function describe(database: Database, name: string) {
+  const sql = COLUMNS[database.engine];
+  const rows = await ask(database, `reading the columns of ${name}`, sql, [name]);
+  const typeOf = (native: string) => TYPES.find(([form]) => form.test(native))?.[1] ?? null;
+  const columns = rows.map((row) => ({
+    ...{ name: string(row.name), type: typeOf(string(row.native).toLowerCase()) },
+  }));
+  return { name, columns };
 }
+
+/** Types of lease columns. */
+const TYPES = [
+  [/^(big|int\b.* unsigned)/, "bigint"],
+  [/^(datetime|timestamp)/, "datetime"],
+  [/^(var)?char.*\(\d+\)|^character.*\(\d+\)/, "string"],
+] as const;

@@ -1,7 +1,7 @@
 import { groupedBy } from "../../lib/grouped.ts";
 import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { ask, near, type RawRow, type Runner, text, whole } from "../database/rows.ts";
+import { ask, near, type RawRow, text, whole } from "../database/rows.ts";
 
 /** Values of several live rows, with up to five bm_nodes ids each. */
 type Shared = ReadonlyMap<string, readonly number[]>;
@@ -92,11 +92,9 @@ const MACS = {
  */
 export async function readShared(
   database: Database,
-  on: Runner,
   columns: readonly string[],
 ): Promise<SharedValues> {
-  const read = (what: string, sql: string) =>
-    ask(database, `looking for shared ${what}`, sql, [], on);
+  const read = (what: string, sql: string) => ask(database, `looking for shared ${what}`, sql);
   const shared = async (
     what: string,
     from: string,

@@ -5,30 +5,20 @@ import type { Database } from "../database/open.ts";
 import { askNumber, countRows } from "../database/rows.ts";
 import { ALWAYS, unknownColumns } from "./columns.ts";
 
-export interface NovaBmSchema {
-  readonly version: number;
-  readonly columns: { readonly [table: string]: readonly string[] };
-  readonly unknown: { readonly [table: string]: readonly string[] };
-  /** Rows of tables that are not migrated. */
-  readonly ignored: { readonly [table: string]: number };
-}
-
-const SIGNS: readonly (readonly [string, string])[] = [
-  ["conductors", "an Ironic database"],
-  ["instances", "a nova database"],
-  ["bm_nodes", "a nova_bm database"],
-];
+/** `ignored`: rows of tables that are not migrated. */
+export type NovaBmSchema = Awaited<ReturnType<typeof readSchema>>;
 
 function whatItIs(tables: ReadonlySet<string>): string {
   if (tables.size === 0) return "empty";
-  return SIGNS.find(([table]) => tables.has(table))?.[1] ?? "something else";
+  if (tables.has("conductors")) return "an Ironic database";
+  return tables.has("instances") ? "a nova database" : "something else";
 }
 
 /**
  * @throws MigrationError N2I-E202 for another database, N2I-E203 for an unknown version
  * @source facts/nova-bm.md 1.1, 1.2
  */
-export async function readSchema(database: Database): Promise<NovaBmSchema> {
+export async function readSchema(database: Database) {
   const tables = await tableNames(database);
   const missing = ["bm_nodes", "bm_interfaces", "migrate_version"].filter(
     (table) => !tables.has(table),

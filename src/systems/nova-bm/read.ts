@@ -1,5 +1,4 @@
 import { setImmediate as turn } from "node:timers/promises";
-import type { Knex } from "knex";
 import { grouped } from "../../lib/grouped.ts";
 import { normaliseMac } from "../../lib/mac.ts";
 import { ahead } from "../../lib/streams.ts";
@@ -8,7 +7,7 @@ import { type Finding, together } from "../../model/finding.ts";
 import type { BmInterface, BmNode, Duplicates, Machine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import { type Database, readTransaction } from "../database/open.ts";
-import { quoted } from "../database/read.ts";
+import { inOrder, quoted } from "../database/read.ts";
 import { ask, digits, type RawRow, text, whole } from "../database/rows.ts";
 import { type ReadRow, rowReader } from "./columns.ts";
 import { readShared, type SharedValues } from "./duplicates.ts";
@@ -22,7 +21,6 @@ export interface MachineBatch {
 
 interface Reading {
   readonly database: Database;
-  readonly trx: Knex;
   readonly schema: NovaBmSchema;
 }
 
@@ -43,13 +41,13 @@ const NONE: readonly number[] = [];
  * @source facts/nova-bm.md 1.3, 1.5, 1.9
  */
 export async function* readMachines(
-  database: Database,
+  opened: Database,
   schema: NovaBmSchema,
   seal: Seal,
 ): AsyncGenerator<MachineBatch> {
-  const trx = await readTransaction(database);
+  const database = await readTransaction(opened);
   try {
-    const shared = await readShared(database, trx, schema.columns.bm_nodes ?? []);
+    const shared = await readShared(database, schema.columns.bm_nodes ?? []);
     const readNode = rowReader("bm_nodes", schema.columns.bm_nodes ?? [], seal, placeOfNode);
     const readInterface = rowReader(
       "bm_interfaces",
@@ -57,15 +55,20 @@ export async function* readMachines(
       seal,
       (raw) => `bm_nodes:${text(raw.bm_node_id)}`,
     );
-    const reading: Reading = { database, trx, schema };
-    for await (const page of nameless(reading))
-      yield { machines: [], orphans: page.map((raw) => interfaceOf(readInterface(raw))) };
+    const reading: Reading = { database, schema };
+    const raw = (value: unknown): unknown => value;
+    const names = schema.columns.bm_interfaces ?? [];
+    const fields = Object.fromEntries(names.map((name) => [name, raw]));
+    const nameless = "bm_node_id IS NULL";
+    for await (const page of inOrder(database, fields, "bm_interfaces", nameless))
+      if (page.length > 0)
+        yield { machines: [], orphans: page.map((row) => interfaceOf(readInterface(row))) };
     for await (const { nodes, interfaces } of ahead(pages(reading))) {
       await turn(); // sends the next query before this page is processed
       yield join(nodes.map(readNode), interfaces.map(readInterface), shared, database.engine);
     }
   } finally {
-    await trx.rollback();
+    await database.close();
   }
 }
 
@@ -117,16 +120,9 @@ function bytesOf(row: RawRow): number {
   return bytes;
 }
 
-function nodesAfter({ database, trx, schema }: Reading, after: string | null, limit: number) {
-  const columns = quote(database, schema.columns.bm_nodes ?? []);
-  const where = after === null ? "" : `WHERE id > ${after}`;
-  const sql = `SELECT ${columns} FROM bm_nodes ${where} ORDER BY id LIMIT ${limit}`;
-  return ask(database, "reading bm_nodes", sql, [], trx);
-}
-
 /** Sorted by bm_node_id first, so that servers use its index instead of a scan by id. */
 async function* interfacesBetween(
-  { database, trx, schema }: Reading,
+  { database, schema }: Reading,
   after: string | null,
   last: string | null,
   pace: Pace,
@@ -137,7 +133,7 @@ async function* interfacesBetween(
   for (;;) {
     const limit = pace.limit();
     const sql = `SELECT ${columns} FROM bm_interfaces WHERE ${from} ${upTo} ORDER BY bm_node_id, id LIMIT ${limit}`;
-    const page = await ask(database, "reading bm_interfaces", sql, [], trx);
+    const page = await ask(database, "reading bm_interfaces", sql);
     yield page;
     if (page.length < limit) return;
     const [node, id] = [digits(page.at(-1)?.bm_node_id), digits(page.at(-1)?.id)];
@@ -151,11 +147,15 @@ interface Page {
 }
 
 async function* pages(reading: Reading): AsyncGenerator<Page> {
+  const { database, schema } = reading;
+  const columns = quote(database, schema.columns.bm_nodes ?? []);
   const pace = createPace(NODES, FIRST.nodes);
   const paceOfInterfaces = createPace(INTERFACES, FIRST.interfaces);
   for (let after: string | null = null; ; ) {
     const limit = pace.limit();
-    const nodes: readonly RawRow[] = await nodesAfter(reading, after, limit);
+    const where: string = after === null ? "" : `WHERE id > ${after}`;
+    const sql = `SELECT ${columns} FROM bm_nodes ${where} ORDER BY id LIMIT ${limit}`;
+    const nodes: readonly RawRow[] = await ask(database, "reading bm_nodes", sql);
     pace.took(nodes);
     const last = nodes.length < limit ? null : digits(nodes.at(-1)?.id);
     yield* cut(nodes, interfacesBetween(reading, after, last, paceOfInterfaces), paceOfInterfaces);
@@ -188,17 +188,6 @@ async function* cut(
     bytes = found.reduce((sum, row) => sum + bytesOf(row), 0);
   }
   yield { nodes: rest, interfaces: found };
-}
-
-async function* nameless({ database, trx, schema }: Reading): AsyncGenerator<readonly RawRow[]> {
-  const columns = quote(database, schema.columns.bm_interfaces ?? []);
-  for (let onward = ""; ; ) {
-    const sql = `SELECT ${columns} FROM bm_interfaces WHERE bm_node_id IS NULL ${onward} ORDER BY id LIMIT ${INTERFACES}`;
-    const page = await ask(database, "reading bm_interfaces", sql, [], trx);
-    if (page.length > 0) yield page;
-    if (page.length < INTERFACES) return;
-    onward = `AND id > ${digits(page.at(-1)?.id)}`;
-  }
 }
 
 function join(

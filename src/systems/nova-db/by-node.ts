@@ -1,4 +1,4 @@
-import { groupedBy } from "../../lib/grouped.ts";
+import { grouped } from "../../lib/grouped.ts";
 import type { OwnedCompute, Tenant } from "../../model/nova/host-move.ts";
 import type { ComputePlace, ComputeSize, InstanceRow } from "../../model/nova/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
@@ -6,7 +6,7 @@ import { deletedNumber } from "../database/deleted.ts";
 import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { type Fields, type RowOf, read, sql } from "../database/read.ts";
-import { integer, number, string, text } from "../database/rows.ts";
+import { integer, lower, number, string, text } from "../database/rows.ts";
 import { computeHosts } from "./hosts.ts";
 
 type ByNode<T> = (nodes: readonly string[]) => Promise<ReadonlyMap<string, readonly T[]>>;
@@ -27,22 +27,16 @@ async function openByNode<F extends Fields>(
   fields: F,
 ): Promise<ByNode<RowOf<F>>> {
   const some = `${live} AND ${column} IS NOT NULL`;
-  const placed = await indexByText(database, database.knex, table, column, some);
+  const placed = await indexByText(database, table, column, some);
   const from = again ?? `${await keyed(database, table, "id")} WHERE ${live} AND id`;
   return async (nodes) => {
     const rows = await read(database, fields, `${from} IN (...) ORDER BY 1`, placed.ids(nodes));
-    return groupedBy(
-      rows,
-      (row) => string(row[column]).toLowerCase(),
-      (row) => row,
-    );
+    return grouped(rows, (row) => lower(row[column]));
   };
 }
 
 const COMPUTES: Naming = {
-  table: "compute_nodes",
-  column: "hypervisor_hostname",
-  live: "deleted = 0",
+  ...{ table: "compute_nodes", column: "hypervisor_hostname", live: "deleted = 0" },
 };
 const COMPUTE = { id: number, hypervisor_hostname: string, hypervisor_type: text };
 
@@ -73,15 +67,20 @@ export async function openPlaces(database: Database): Promise<ByNode<ComputePlac
 }
 
 export async function openOwners(database: Database): Promise<ByNode<OwnedCompute>> {
-  const { host, from, byHost } = await computeHosts(database, "id");
-  const again = `${from} WHERE c.deleted = 0 AND c.id`;
+  const { from, fields } = await ownedComputes(database, "id");
+  return openByNode(database, { ...COMPUTES, again: `${from} AND c.id` }, fields);
+}
+
+/** Live rows with their hosts. @param column to select by */
+export async function ownedComputes(database: Database, column?: "id") {
+  const { host, from, byHost } = await computeHosts(database, column);
   const fields = {
     ...{ ...COMPUTE, id: sql("c.id", number), service_id: sql("c.service_id", integer) },
     ...(byHost && { host: sql("c.host", text) }),
     owner: sql(host, text),
     ...{ deleted: sql("c.deleted", deletedNumber), deleted_at: sql("c.deleted_at", text) },
   };
-  return openByNode(database, { ...COMPUTES, again }, fields);
+  return { from: `${from} WHERE c.deleted = 0`, fields };
 }
 
 const ON_NODES: Naming = { ...{ table: "instances", column: "node", live: "deleted = 0" } };

@@ -32,13 +32,12 @@ export async function checkNova(
   }
   for (const row of await unnamed(database, nodes, instances)) instances.push(row);
   const tables = await tableNames(database);
+  const uuids = instances.map(({ uuid }) => uuid);
   return {
     version,
     instances,
-    volumes: tables.has("block_device_mapping") ? await readVolumes(database, instances) : null,
-    evacuations: tables.has("migrations")
-      ? await readEvacuations(database, uuidsOf(instances))
-      : null,
+    volumes: tables.has("block_device_mapping") ? await readVolumes(database, uuids) : null,
+    evacuations: tables.has("migrations") ? await readEvacuations(database, uuids) : null,
     flavors: await readDeployImages(database),
     aggregates: await readAggregates(database),
     beats: await readBeats(database),
@@ -84,18 +83,14 @@ function compareText(one: string | null, other: string | null): number {
   return left < right ? -1 : Number(left > right);
 }
 
-function* uuidsOf(instances: NovaFacts["instances"]): Generator<string> {
-  for (const { uuid } of instances) yield uuid;
-}
-
 async function readVolumes(
   database: Database,
-  instances: NovaFacts["instances"],
+  instances: readonly string[],
 ): Promise<readonly string[]> {
   const mapped = await keyed(database, "block_device_mapping", "instance_uuid");
   const from = `${mapped} WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY instance_uuid`;
   const found = new Set<string>();
-  for (const some of inPortions(uuidsOf(instances)))
+  for (const some of inPortions(instances))
     for (const row of await read(database, { instance_uuid: string }, from, some))
       found.add(row.instance_uuid);
   return [...found];

@@ -1,12 +1,12 @@
 import { MigrationError } from "../../lib/error.ts";
 import { HEARTBEAT } from "../../model/ironic/service.ts";
 import type { NovaStep, NovaTarget } from "../../model/nova/nova-plan.ts";
-import { columnNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { ageOf } from "../database/rows.ts";
 import { writing } from "../database/write.ts";
 import { observe, rowStateOf } from "./find.ts";
 import { onlyChanged } from "./perform.ts";
+import { lastReport } from "./services.ts";
 
 /** The last heartbeat of a host to fence. */
 interface DeadHost {
@@ -31,11 +31,10 @@ export async function performFence(
   failpoint: (point: "fence.commit.before" | "fence.commit.after") => Promise<void> = () =>
     Promise.resolve(),
 ): ReturnType<NovaTarget["perform"]> {
-  const seen = (await columnNames(database, "services")).includes("last_seen_up");
-  const reported = seen ? "COALESCE(last_seen_up, updated_at)" : "updated_at";
-  const fenced = await writing(database, async (trx) => {
+  const reported = await lastReport(database);
+  const fenced = await writing(database, async (trx, inside) => {
     await precondition();
-    const states = (await observe(database, trx, steps, false)).map(rowStateOf);
+    const states = (await observe(inside, steps, false)).map(rowStateOf);
     const found = states.flatMap(({ id, is }) => (is === "after" ? [id] : []));
     const todo = steps.filter(({ id }) => !found.includes(id));
     for (const { id, key, before, after, of } of todo) {

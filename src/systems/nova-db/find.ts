@@ -28,39 +28,32 @@ export interface ObservedRow {
 /** Rows in the order of the steps of each table. */
 export async function observe(
   database: Database,
-  on: Knex,
   steps: readonly NovaStep[],
   lock: boolean,
 ): Promise<readonly ObservedRow[]> {
-  const { engine, run } = database;
+  const { engine, knex, run } = database;
   const observed: ObservedRow[] = [];
   for (const [table, some] of grouped(steps, ({ table }) => table)) {
     const columns = columnsOf(some);
-    const ask = (
-      from: string | Knex.Raw,
-      narrow: (query: Knex.QueryBuilder) => Knex.QueryBuilder,
-    ) =>
-      run(`reading ${table}`, async (): Promise<readonly RawRow[]> => {
-        const query = narrow(on(from).select(...columns));
+    const ask: Ask = (from, column, values) =>
+      run(`reading ${table}`, async () => {
+        const query = knex(from)
+          .select(...columns)
+          .whereIn(column, [...values]);
         return lock && engine !== "sqlite" ? query.forUpdate() : query;
       });
     const ids = some.flatMap(({ key }) => (typeof key.id === "number" ? [key.id] : []));
-    const from = on.raw(await keyed(database, table, "id", "", on));
-    const rows = ids.length === 0 ? [] : await ask(from, (query) => query.whereIn("id", ids));
+    const from = knex.raw(await keyed(database, table, "id"));
+    const rows = ids.length === 0 ? [] : await ask(from, "id", ids);
     const byId = new Map(rows.map((row) => [integer(row.id), row]));
     const bars = new Map([
-      ...(await conflictingSpecs(database, on, some)),
-      ...(await conflictingComputes(database, on, some)),
+      ...(await conflictingSpecs(database, some)),
+      ...(await conflictingComputes(database, some)),
     ]);
-    const specs = await specsOf(database, some, (column, flavors) =>
-      ask(table, (query) => query.whereIn(column, flavors)),
-    );
+    const specOf = await specsOf(database, table, some, ask);
     for (const step of some) {
-      const row = await rowOf(
-        step,
-        byId,
-        specs ?? ((key) => ask(table, (query) => query.where(key))),
-      );
+      const { key } = step;
+      const row = (typeof key.id === "number" ? byId.get(key.id) : specOf(key)) ?? null;
       const why = bars.get(step.id);
       observed.push({ step, row, ...(why !== undefined && { conflict: why }) });
     }
@@ -68,35 +61,34 @@ export async function observe(
   return observed;
 }
 
-async function rowOf(
-  { key }: NovaStep,
-  byId: ReadonlyMap<number | null, RawRow>,
-  ask: (key: Row) => Promise<readonly RawRow[]> | readonly RawRow[],
-): Promise<RawRow | null> {
-  if (typeof key.id === "number") return byId.get(key.id) ?? null;
-  return (await ask(key))[0] ?? null;
-}
+type Ask = (
+  from: string | Knex.Raw,
+  column: string,
+  values: readonly number[],
+) => Promise<readonly RawRow[]>;
 
 const FLAVOR: { readonly [table: string]: string } = {
   instance_type_extra_specs: "instance_type_id",
   flavor_extra_specs: "flavor_id",
 };
 
-/** Null if the steps are of another kind. */
+/** Rows without an id in their key, which only extra specs are. */
 async function specsOf(
   database: Database,
+  table: string,
   steps: readonly NovaStep[],
-  ask: (column: string, flavors: readonly number[]) => Promise<readonly RawRow[]>,
-): Promise<((key: Row) => readonly RawRow[]) | null> {
-  const column = FLAVOR[steps[0]?.table ?? ""];
+  ask: Ask,
+): Promise<(key: Row) => RawRow | undefined> {
+  const column = FLAVOR[table];
   const named = steps.filter(({ key }) => typeof key.id !== "number");
-  if (column === undefined || named.length === 0) return null;
+  if (named.length === 0) return () => undefined;
+  if (column === undefined) throw new Error(`a row of ${table} has no id`);
   const flavors = [...new Set(named.map(({ key }) => Number(key[column])))];
-  const byFlavor = grouped(await ask(column, flavors), (row) => integer(row[column]));
+  const byFlavor = grouped(await ask(table, column, flavors), (row) => integer(row[column]));
   const fits = (row: RawRow, key: Row): boolean =>
     same(database, text(row.key), key.key) &&
     (key.deleted === undefined || deletedNumber(row.deleted) === key.deleted);
-  return (key) => (byFlavor.get(Number(key[column])) ?? []).filter((row) => fits(row, key));
+  return (key) => byFlavor.get(Number(key[column]))?.find((row) => fits(row, key));
 }
 
 export function rowStateOf({ step, row, conflict }: ObservedRow): RowState {
@@ -158,7 +150,6 @@ const COMPUTES = "compute_nodes";
  */
 async function conflictingComputes(
   database: Database,
-  on: Knex,
   steps: readonly NovaStep[],
 ): Promise<ReadonlyMap<string, string>> {
   const placed = steps.flatMap(({ id, table, after }) => {
@@ -172,9 +163,9 @@ async function conflictingComputes(
   const hosts = [...new Set(placed.map(({ host }) => host))];
   const nodes = placed.map(({ node }) => node);
   const fields = { id: number, host: text, hypervisor_hostname: text };
-  const placedIn = await keyed(database, COMPUTES, "host", "", on);
+  const placedIn = await keyed(database, COMPUTES, "host");
   const from = `${placedIn} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
-  const live = await read(database, fields, from, [...hosts, ...nodes], on);
+  const live = await read(database, fields, from, [...hosts, ...nodes]);
   // Rows of the same steps are checked separately.
   const own = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));
   const others = live.filter((row) => !own.has(row.id));
@@ -195,7 +186,6 @@ async function conflictingComputes(
  */
 async function conflictingSpecs(
   database: Database,
-  on: Knex,
   steps: readonly NovaStep[],
 ): Promise<ReadonlyMap<string, string>> {
   const back = steps.filter(
@@ -207,9 +197,9 @@ async function conflictingSpecs(
   const flavors = [...new Set(back.map(flavorOf))];
   const spec = { id: number, instance_type_id: number, key: text };
   const specs = `${SPECS} WHERE deleted = 0 AND instance_type_id IN (...)`;
-  const live = await read(database, spec, specs, flavors, on);
+  const live = await read(database, spec, specs, flavors);
   const types = "instance_types WHERE deleted <> 0 AND id IN (...)";
-  const gone = await read(database, { id: number, deleted_at: string }, types, flavors, on);
+  const gone = await read(database, { id: number, deleted_at: string }, types, flavors);
   for (const step of back) {
     const twin = live.find(
       (row) =>

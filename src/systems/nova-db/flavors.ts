@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import type { DeployImage } from "../../model/check.ts";
 import type { Flavor } from "../../model/machine.ts";
 import type { FlavorSize } from "../../model/settings.ts";
@@ -10,7 +9,6 @@ import { integer, marks, number, type RawRow, string, text } from "../database/r
 /** Includes deleted flavors. A deployment has few. @source facts/nova-bm.md 4.1, 4.3 */
 export async function readFlavors(
   database: Database,
-  trx: Knex,
   instances: readonly RawRow[],
   known: Map<number, Flavor>,
 ): Promise<void> {
@@ -22,14 +20,12 @@ export async function readFlavors(
     { id: number, swap: integer, name: text, flavorid: text, deleted: softDeleted },
     "instance_types WHERE id IN (...)",
     wanted,
-    trx,
   );
   const specs = await read(
     database,
     { instance_type_id: number, key: string, value: text },
     "instance_type_extra_specs WHERE deleted = 0 AND instance_type_id IN (...) ORDER BY id",
     wanted,
-    trx,
   );
   for (const { id, name, flavorid, swap, deleted } of flavors)
     known.set(id, {

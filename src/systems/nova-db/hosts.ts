@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import type { HostUse } from "../../model/nova/nova-rows.ts";
 import { columnNames } from "../database/identity.ts";
 import { keyed } from "../database/keyed.ts";
@@ -29,14 +28,13 @@ export async function baremetalHosts(database: Database): Promise<readonly strin
 
 export async function useOf(
   database: Database,
-  on: Knex,
   hosts: readonly string[],
 ): Promise<ReadonlyMap<string, HostUse>> {
   const { host, from } = await computeHosts(database);
   const count = async (owner: string, rows: string): Promise<ReadonlyMap<string, number>> => {
     const fields = { owner: sql(owner, string), rows: sql("count(*)", number) };
     const asked = `${rows} AND ${owner} IN (...) GROUP BY ${owner}`;
-    const found = await read(database, fields, asked, hosts, on);
+    const found = await read(database, fields, asked, hosts);
     return new Map(found.map((row) => [row.owner, row.rows]));
   };
   const instances = await count("host", "instances WHERE deleted = 0");

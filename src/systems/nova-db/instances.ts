@@ -4,7 +4,7 @@ import { columnNames } from "../database/identity.ts";
 import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
 import { read } from "../database/read.ts";
-import { integer, number, type Runner, spellings, string, text } from "../database/rows.ts";
+import { integer, number, spellings, string, text } from "../database/rows.ts";
 
 /** By lower-case uuid, including deleted instances. */
 type InstancesOf = (uuids: readonly (string | null)[]) => Promise<ReadonlyMap<string, InstanceRow>>;
@@ -14,10 +14,10 @@ const INSTANCE = {
   deleted: deletedNumber,
 };
 
-export function openInstances(database: Database, on: Runner = database.knex): InstancesOf {
+export function openInstances(database: Database): InstancesOf {
   return async (uuids) => {
-    const from = `${await keyed(database, "instances", "uuid", "", on)} WHERE uuid IN (...)`;
-    const rows = await read(database, INSTANCE, from, spellings(uuids), on);
+    const from = `${await keyed(database, "instances", "uuid")} WHERE uuid IN (...)`;
+    const rows = await read(database, INSTANCE, from, spellings(uuids));
     return new Map(rows.map((row) => [row.uuid.toLowerCase(), row]));
   };
 }

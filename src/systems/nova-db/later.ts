@@ -1,12 +1,12 @@
-import { grouped, groupedBy } from "../../lib/grouped.ts";
-import type { ApiFacts, Provider } from "../../model/check.ts";
+import { grouped } from "../../lib/grouped.ts";
+import type { ApiFacts } from "../../model/check.ts";
 import { embeddedFlavor } from "../../model/nova/embedded.ts";
 import { createTextSet } from "../../model/rows.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, needTables, tableNames } from "../database/identity.ts";
 import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { read, sql } from "../database/read.ts";
+import { read, sql, valuesBy } from "../database/read.ts";
 import { inPortions, integer, lower, number, spellings, string, text } from "../database/rows.ts";
 import { readAggregates } from "./check.ts";
 import { readDeployImages } from "./flavors.ts";
@@ -45,17 +45,12 @@ export async function readApi(
   };
 }
 
-interface Providers {
-  readonly allocated: ReadonlyMap<string, readonly (Provider & { readonly consumer: string })[]>;
-  readonly providers: readonly Provider[];
-}
-
 /** @throws MigrationError N2I-E202, N2I-E206 @source facts/rehearsal.md 4 */
 export async function readPlacement(
   database: Database,
   instances: readonly string[],
   machines: readonly string[],
-): Promise<Providers> {
+) {
   await needTables(database, PLACEMENT, ["allocations", "resource_providers"]);
   const rows = await read(
     database,
@@ -79,13 +74,8 @@ export async function readClasses(database: Database): Promise<ReadonlyMap<strin
     { provider: sql("p.name", lower), custom: sql("c.name", string) },
     "inventories i JOIN resource_providers p ON p.id = i.resource_provider_id JOIN resource_classes c ON c.id = i.resource_class_id WHERE c.name LIKE 'CUSTOM%' ORDER BY p.name, c.name",
   );
-  const named = groupedBy(
-    rows,
-    ({ provider }) => provider,
-    ({ custom }) => custom,
-  );
   return new Map(
-    [...named].flatMap(([provider, [only = "", ...others]]) =>
+    [...valuesBy(rows, "provider", "custom")].flatMap(([provider, [only = "", ...others]]) =>
       others.length === 0 ? [[provider, only] as const] : [],
     ),
   );

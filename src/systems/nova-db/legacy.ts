@@ -1,14 +1,13 @@
 import { MigrationError } from "../../lib/error.ts";
-import { groupedBy } from "../../lib/grouped.ts";
+import { grouped } from "../../lib/grouped.ts";
 import type { OwnedCompute } from "../../model/nova/host-move.ts";
 import type { LegacyTenant } from "../../model/nova/legacy-move.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, needColumns, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { read, sql } from "../database/read.ts";
-import { boolean, integer, number, spellings, string, text } from "../database/rows.ts";
-import { openOwners } from "./by-node.ts";
-import { computeHosts } from "./hosts.ts";
+import { read, sql, valuesBy } from "../database/read.ts";
+import { boolean, integer, lower, number, spellings, string, text } from "../database/rows.ts";
+import { openOwners, ownedComputes } from "./by-node.ts";
 
 /** @throws MigrationError N2I-E203 */
 export async function needLegacyColumns(database: Database): Promise<void> {
@@ -60,28 +59,17 @@ export async function openFreshComputes(
   const newest = { id: sql("COALESCE(MAX(id), 0)", number) };
   const [{ id: last } = { id: 0 }] = await read(database, newest, "compute_nodes");
   const known = some === undefined ? await openOwners(database) : null;
-  const ids = some === undefined ? [] : await computesEver(database, some);
-  const { host, from, byHost } = await computeHosts(database);
-  const fields = {
-    ...{
-      id: sql("c.id", number),
-      service_id: sql("c.service_id", integer),
-      deleted: sql("0", number),
-    },
-    ...(byHost && { host: sql("c.host", text) }),
-    ...{ owner: sql(host, text), deleted_at: sql("c.deleted_at", text) },
-    ...{ hypervisor_hostname: string, hypervisor_type: text },
-  };
+  // One scan, because the column has no index.
+  const named = "compute_nodes WHERE hypervisor_hostname IN (...)";
+  const ever = await read(database, { id: number }, named, spellings(some ?? []));
+  const { from, fields } = await ownedComputes(database);
   return async (nodes) => {
     const old = (await known?.(nodes)) ?? new Map<string, readonly OwnedCompute[]>();
     const names = spellings(nodes);
-    const which = ids.length === 0 ? "" : ` OR c.id IN (${ids.join()})`;
-    const since = `${from} WHERE c.deleted = 0 AND (c.id > ${last}${which}) AND c.hypervisor_hostname IN (...) ORDER BY c.id`;
-    const fresh = groupedBy(
-      await read(database, fields, since, names),
-      (row) => row.hypervisor_hostname.toLowerCase(),
-      (row) => row,
-    );
+    const which = ever.length === 0 ? "" : ` OR c.id IN (${ever.map(({ id }) => id).join()})`;
+    const since = `${from} AND (c.id > ${last}${which}) AND c.hypervisor_hostname IN (...) ORDER BY c.id`;
+    const rows = await read(database, fields, since, names);
+    const fresh = grouped(rows, (row) => row.hypervisor_hostname.toLowerCase());
     return new Map(
       nodes.map((node) => {
         const key = node.toLowerCase();
@@ -91,69 +79,42 @@ export async function openFreshComputes(
   };
 }
 
-/** All rows of these machines in one scan, because the column has no index. */
-async function computesEver(
-  database: Database,
-  nodes: readonly string[],
-): Promise<readonly number[]> {
-  const named = "compute_nodes WHERE hypervisor_hostname IN (...)";
-  return (await read(database, { id: number }, named, spellings(nodes))).map(({ id }) => id);
-}
-
-/** Reasons to keep an instance on its host, by lower-case uuid. */
-interface LegacyTies {
-  /** Attached volumes, which the old host exports. @source systems.md A2 H6 */
-  readonly volumes: ReadonlyMap<string, readonly string[]>;
-  readonly architectures: ReadonlyMap<string, string>;
-}
-
-export async function legacyTies(
-  database: Database,
-  uuids: readonly string[],
-): Promise<LegacyTies> {
+/**
+ * Reasons to keep an instance on its host, by lower-case uuid: attached volumes, which the old host
+ * exports, and the architecture.
+ *
+ * @source systems.md A2 H6
+ */
+export async function legacyTies(database: Database, uuids: readonly string[]) {
   const names = spellings(uuids);
   const attached = (await tableNames(database)).has("block_device_mapping")
     ? await read(
         database,
-        { instance_uuid: string, volume_id: string },
+        { instance_uuid: lower, volume_id: string },
         "block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...)",
         names,
       )
     : [];
   const built = await read(
     database,
-    { uuid: string, architecture: string },
+    { uuid: lower, architecture: string },
     "instances WHERE architecture IS NOT NULL AND uuid IN (...)",
     names,
   );
   return {
-    volumes: groupedBy(
-      attached,
-      ({ instance_uuid }) => instance_uuid.toLowerCase(),
-      ({ volume_id }) => volume_id,
-    ),
-    architectures: new Map(built.map((row) => [row.uuid.toLowerCase(), row.architecture])),
+    volumes: valuesBy(attached, "instance_uuid", "volume_id"),
+    architectures: new Map(built.map((row) => [row.uuid, row.architecture])),
   };
-}
-
-interface LegacyImageIds {
-  readonly kernel: string | null;
-  readonly ramdisk: string | null;
-  readonly deploy_kernel: string | null;
-  readonly deploy_ramdisk: string | null;
 }
 
 /** Extra specs of flavors through Juno. */
 export const SPECS = "instance_type_extra_specs";
 
 /** @source nova@2014.2:nova/virt/baremetal/pxe.py get_tftp_image_info */
-export async function legacyImageIds(
-  database: Database,
-  uuids: readonly string[],
-): Promise<ReadonlyMap<string, LegacyImageIds>> {
+export async function legacyImageIds(database: Database, uuids: readonly string[]) {
   const rows = await read(
     database,
-    { uuid: string, kernel_id: text, ramdisk_id: text, instance_type_id: integer },
+    { uuid: lower, kernel_id: text, ramdisk_id: text, instance_type_id: integer },
     "instances WHERE uuid IN (...)",
     spellings(uuids),
   );
@@ -169,7 +130,7 @@ export async function legacyImageIds(
   const specOf = new Map(specs.map((row) => [`${row.instance_type_id} ${row.key}`, row.value]));
   return new Map(
     rows.map(({ uuid, kernel_id, ramdisk_id, instance_type_id: flavor }) => [
-      uuid.toLowerCase(),
+      uuid,
       {
         ...{ kernel: kernel_id || null, ramdisk: ramdisk_id || null },
         deploy_kernel: specOf.get(`${flavor} baremetal:deploy_kernel_id`) || null,

@@ -5,7 +5,7 @@ import type { OwnedMachine } from "../../model/nova/host-move.ts";
 import { createTextSet } from "../../model/rows.ts";
 import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { read, sql } from "../database/read.ts";
+import { read, sql, valuesBy } from "../database/read.ts";
 import { integer, number, spellings, string } from "../database/rows.ts";
 import { openOwners, openTenants } from "./by-node.ts";
 import { readEvacuations } from "./check.ts";
@@ -14,7 +14,7 @@ import { mustReadRequests, waitingRequests } from "./requests.ts";
 
 /** Keeps 16 bytes per live row. @throws MigrationError N2I-E206 if requests are unreadable */
 export async function openMachines(database: Database) {
-  await mustReadRequests(database, database.knex);
+  await mustReadRequests(database);
   const [owners, tenants] = [await openOwners(database), await openTenants(database)];
   const records = (await tableNames(database)).has("migrations");
   const evacuations = async (instances: readonly string[]) =>
@@ -29,7 +29,7 @@ export async function openMachines(database: Database) {
     async of(nodes: readonly string[]): Promise<readonly OwnedMachine[]> {
       const [computes, instances] = [await owners(nodes), await tenants(nodes)];
       const all = [...instances.values()].flat();
-      const queued = await waitingRequests(database, database.knex, all);
+      const queued = await waitingRequests(database, all);
       const left = await evacuations(spellings(all.map(({ uuid }) => uuid)));
       return nodes.map((node) => {
         const own = instances.get(node.toLowerCase()) ?? [];
@@ -48,29 +48,12 @@ export async function openMachines(database: Database) {
 async function* ownedBy(database: Database, host: string): AsyncGenerator<readonly string[]> {
   const met = createTextSet();
   const { host: owner, from } = await computeHosts(database);
-  const offered = { ...{ id: sql("c.id", number), node: sql("c.hypervisor_hostname", string) } };
-  const mine = `c.deleted = 0 AND c.hypervisor_type = 'ironic' AND ${owner} = ?`;
   const once = (node: string): boolean => met.add(node);
-  const offers = pages((after) =>
-    read(
-      database,
-      offered,
-      `${from} WHERE ${mine} AND c.id > ${after} ORDER BY c.id LIMIT ${TOGETHER}`,
-      [host],
-    ),
-  );
-  for await (const nodes of offers) yield nodes.filter(once);
-  const named = { id: sql("i.id", number), node: sql("i.node", string) };
-  const elsewhere = `i.deleted = 0 AND i.host = ? AND i.node <> ''`;
-  const names = pages((after) =>
-    read(
-      database,
-      named,
-      `instances i WHERE ${elsewhere} AND i.id > ${after} ORDER BY i.id LIMIT ${TOGETHER}`,
-      [host],
-    ),
-  );
-  for await (const nodes of names) {
+  const mine = `${from} WHERE c.deleted = 0 AND c.hypervisor_type = 'ironic' AND ${owner} = ?`;
+  const name = "c.hypervisor_hostname";
+  for await (const nodes of pages(database, "c.id", name, mine, [host])) yield nodes.filter(once);
+  const used = "instances WHERE deleted = 0 AND host = ? AND node <> ''";
+  for await (const nodes of pages(database, "id", "node", used, [host])) {
     const rest = nodes.filter(once);
     if (rest.length > 0) yield rest;
   }
@@ -100,23 +83,27 @@ export async function servedElsewhere(
  */
 export async function* everyNode(database: Database): AsyncGenerator<readonly string[]> {
   const met = createTextSet();
-  const paged = (node: string, live: string) =>
-    pages((after) => {
-      const fields = { id: number, node: sql(node, string) };
-      return read(database, fields, `${live} AND id > ${after} ORDER BY id LIMIT ${TOGETHER}`);
-    });
   const offered = "compute_nodes WHERE deleted = 0 AND hypervisor_type = 'ironic'";
-  for await (const nodes of paged("hypervisor_hostname", offered)) yield nodes.filter(met.add);
-  for await (const nodes of paged("node", "instances WHERE deleted = 0 AND node <> ''"))
+  for await (const nodes of pages(database, "id", "hypervisor_hostname", offered))
+    yield nodes.filter(met.add);
+  const used = "instances WHERE deleted = 0 AND node <> ''";
+  for await (const nodes of pages(database, "id", "node", used))
     yield nodes.filter((node) => isUuid(node) && met.add(node));
 }
 
+/** @param from with a condition for relevant rows */
 async function* pages(
-  ask: (after: number) => Promise<readonly { readonly id: number; readonly node: string }[]>,
+  database: Database,
+  id: string,
+  node: string,
+  from: string,
+  values: readonly unknown[] = [],
 ): AsyncGenerator<readonly string[]> {
+  const fields = { id: sql(id, number), node: sql(node, string) };
   for (let after = 0; ; ) {
-    const page = await ask(after);
-    if (page.length > 0) yield page.map(({ node }) => node);
+    const next = `${from} AND ${id} > ${after} ORDER BY ${id} LIMIT ${TOGETHER}`;
+    const page = await read(database, fields, next, values);
+    if (page.length > 0) yield page.map((row) => row.node);
     if (page.length < TOGETHER) return;
     after = page.at(-1)?.id ?? after;
   }
@@ -131,11 +118,7 @@ export async function hypervisorTypes(
     { host: sql(owner, string), type: sql("c.hypervisor_type", string) },
     `${from} WHERE c.deleted = 0 AND c.hypervisor_type <> '' AND ${owner} IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2`,
   );
-  return groupedBy(
-    rows,
-    ({ host }) => host,
-    ({ type }) => type,
-  );
+  return valuesBy(rows, "host", "type");
 }
 
 /** Cell by host, from nova_api. */

@@ -1,8 +1,7 @@
-import type { Knex } from "knex";
 import type { TextSet } from "../../model/rows.ts";
 import type { Database } from "../database/open.ts";
-import { inOrder, quoted, sql } from "../database/read.ts";
-import { garbled, lower, type RawRow, string, text } from "../database/rows.ts";
+import { inOrder, quoted, type RowOf, sql } from "../database/read.ts";
+import { garbled, lower, string, text } from "../database/rows.ts";
 
 /** From bm_nodes.instance_uuid. */
 export interface Claimed extends TextSet {
@@ -17,18 +16,13 @@ export function keptMetadata({ engine }: Pick<Database, "engine">): string {
   return `${quoted(engine, "key")} IN ${METADATA} AND deleted = 0`;
 }
 
-export interface Described {
-  /** Lower case. */
-  readonly instance: string;
-  readonly name: string;
-  readonly value: string | null;
-  readonly garbled: boolean;
-}
+export type Described = RowOf<ReturnType<typeof describedBy>>;
 
-export function toDescribed({ instance_uuid, name, value }: RawRow): Described {
+export function describedBy({ engine }: Pick<Database, "engine">) {
   return {
-    ...{ instance: lower(instance_uuid), name: string(name) },
-    ...{ value: text(value), garbled: garbled(value) },
+    ...{ instance: sql("instance_uuid", lower), name: sql(quoted(engine, "key"), string) },
+    // Only SQLite returns text that is not UTF-8.
+    ...{ value: text, garbled: sql(engine === "sqlite" ? "value" : "NULL", garbled) },
   };
 }
 
@@ -36,18 +30,12 @@ export function toDescribed({ instance_uuid, name, value }: RawRow): Described {
  * Reads instance_system_metadata (about 20 rows per instance) once and keeps the machines' rows.
  */
 export async function readMetadata(
-  { engine, run }: Database,
-  knex: Knex,
+  database: Database,
   claimed: Claimed,
 ): Promise<readonly Described[]> {
   const rows: Described[] = [];
-  const is = (value: unknown): unknown => value;
-  const fields = { instance_uuid: is, value: is, name: sql(quoted(engine, "key"), is) };
-  const kept = keptMetadata({ engine });
-  for await (const page of inOrder({ engine, run, knex }, fields, "instance_system_metadata", kept))
-    for (const row of page) {
-      const described = toDescribed(row);
-      if (claimed.has(described.instance)) rows.push(described);
-    }
+  const [fields, kept] = [describedBy(database), keptMetadata(database)];
+  for await (const page of inOrder(database, fields, "instance_system_metadata", kept))
+    for (const row of page) if (claimed.has(row.instance)) rows.push(row);
   return rows;
 }

@@ -1,5 +1,5 @@
-import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
+import { grouped } from "../../lib/grouped.ts";
 import type { Json } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
 import type { Outcome } from "../../model/change.ts";
@@ -17,21 +17,20 @@ import { type ObservedRow, observe, rowStateOf } from "./find.ts";
  */
 export async function performSteps(
   database: Database,
-  trx: Knex,
   steps: readonly NovaStep[],
   owned: (id: string) => boolean,
 ): Promise<Outcome> {
   const found: string[] = [];
   const left: { readonly id: string; readonly why: string }[] = [];
   const todo: ObservedRow[] = [];
-  for (const observed of await observe(database, trx, steps, true)) {
+  for (const observed of await observe(database, steps, true)) {
     const state = rowStateOf(observed);
     if (state.is === "after") found.push(observed.step.id);
     else if (state.is === "before") todo.push(observed);
     else left.push({ id: observed.step.id, why: state.why });
   }
   refuseStrange(left, owned, "rows of nova");
-  for (const change of changesOf(todo.map(({ step }) => step))) await write(database, trx, change);
+  for (const change of changesOf(todo.map(({ step }) => step))) await write(database, change);
   return { done: todo.map(({ step }) => step.id), found, left };
 }
 
@@ -46,37 +45,35 @@ interface Change {
   readonly added: readonly Row[];
 }
 
+/** Changes with the same name share a statement. */
 function changesOf(steps: readonly NovaStep[]): readonly Change[] {
-  const changes = new Map<string, Change & { readonly keys: Row[]; readonly added: Row[] }>();
-  const put = (name: string, change: Change): void => {
-    const known = changes.get(name);
-    known?.keys.push(...change.keys);
-    known?.added.push(...change.added);
-    if (known === undefined)
-      changes.set(name, { ...change, keys: [...change.keys], added: [...change.added] });
-  };
-  const alike = { own: { from: false, to: false }, keys: [], added: [] };
-  for (const { table, key, before, after } of steps) {
-    if (before === null && after !== null) {
-      const name = JSON.stringify([table, "insert", ...Object.keys(after)]);
-      put(name, { ...alike, table, from: null, to: after, added: [after] });
-      continue;
-    }
-    if (after === null && typeof before?.id === "number") {
-      // Locked and compared in this transaction.
-      const change = { ...alike, table, from: {}, to: null, keys: [{ id: before.id }] };
-      put(JSON.stringify([table, "delete"]), change);
-      continue;
-    }
-    const many = typeof key.id === "number" && before !== null && after !== null;
-    const [was, is] = many ? [onlyChanged(before, after), onlyChanged(after, before)] : [];
-    const own = { from: isOwn(was, key.id), to: isOwn(is, key.id) };
-    const from = was && own.from ? withoutDeleted(was) : (was ?? before);
-    const to = is && own.to ? withoutDeleted(is) : (is ?? after);
-    const name = JSON.stringify([table, from, to, own, many ? null : key]);
-    put(name, { table, from, to, own, keys: [key], added: [] });
+  return [...grouped(steps.map(changeOf), ({ name }) => name).values()].flatMap((same) =>
+    same.slice(0, 1).map((first) => ({
+      ...first,
+      keys: same.flatMap(({ keys }) => keys),
+      added: same.flatMap(({ added }) => added),
+    })),
+  );
+}
+
+function changeOf({ table, key, before, after }: NovaStep): Change & { readonly name: string } {
+  const alike = { table, own: { from: false, to: false }, keys: [], added: [] };
+  if (before === null && after !== null) {
+    const name = JSON.stringify([table, "insert", ...Object.keys(after)]);
+    return { ...alike, name, from: null, to: after, added: [after] };
   }
-  return [...changes.values()];
+  if (after === null && typeof before?.id === "number") {
+    // Locked and compared in this transaction.
+    const name = JSON.stringify([table, "delete"]);
+    return { ...alike, name, from: {}, to: null, keys: [{ id: before.id }] };
+  }
+  const many = typeof key.id === "number" && before !== null && after !== null;
+  const [was, is] = many ? [onlyChanged(before, after), onlyChanged(after, before)] : [];
+  const own = { from: isOwn(was, key.id), to: isOwn(is, key.id) };
+  const from = was && own.from ? withoutDeleted(was) : (was ?? before);
+  const to = is && own.to ? withoutDeleted(is) : (is ?? after);
+  const name = JSON.stringify([table, from, to, own, many ? null : key]);
+  return { name, table, from, to, own, keys: [key], added: [] };
 }
 
 /** Nova stores the row's own id in `deleted`. Such rows can still share a statement. */
@@ -96,26 +93,26 @@ export function onlyChanged(row: Row, other: Row): Row {
 
 async function write(
   database: Database,
-  trx: Knex,
   { table, from, to, own, keys, added }: Change,
 ): Promise<void> {
+  const { knex } = database;
   // DELETE accepts no index hint.
-  const hinted = to === null ? table : trx.raw(await keyed(database, table, "id", "", trx));
+  const hinted = to === null ? table : knex.raw(await keyed(database, table, "id"));
   // Keeps SQLite from using the host's index instead of 500 ids.
   const compared = database.engine === "sqlite" ? "+??" : "??";
   await database.run(`writing ${table}`, async () => {
     if (from === null) {
-      await trx(table).insert(added.map(cells)).catch(orBehind(table));
+      await knex(table).insert(added.map(cells)).catch(orBehind(table));
       return;
     }
     const ids = keys.flatMap(({ id }) => (typeof id === "number" ? [id] : []));
     const query =
-      ids.length > 0 ? trx(hinted).whereIn("id", ids) : trx(table).where(cells(keys[0] ?? {}));
+      ids.length > 0 ? knex(hinted).whereIn("id", ids) : knex(table).where(cells(keys[0] ?? {}));
     for (const [column, value] of Object.entries(cells(from)))
       if (value === null) query.whereRaw(`${compared} IS NULL`, [column]);
       else query.whereRaw(`${compared} = ?`, [column, value]);
-    if (own.from) query.where("deleted", trx.ref("id"));
-    const id = own.to ? { deleted: trx.ref("id") } : {};
+    if (own.from) query.where("deleted", knex.ref("id"));
+    const id = own.to ? { deleted: knex.ref("id") } : {};
     const changed: number = await (to === null
       ? query.delete()
       : query.update({ ...cells(to), ...id }));

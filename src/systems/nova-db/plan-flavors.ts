@@ -1,9 +1,7 @@
-import type { Knex } from "knex";
-import { groupedBy } from "../../lib/grouped.ts";
 import type { FlavorRows } from "../../model/nova/nova-rows.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { read, sql } from "../database/read.ts";
+import { read, sql, valuesBy } from "../database/read.ts";
 import { number, string, text } from "../database/rows.ts";
 
 /**
@@ -11,47 +9,41 @@ import { number, string, text } from "../database/rows.ts";
  *
  * @source facts/nova-bm.md 4.1, 4.3
  */
-export async function readFlavorRows(database: Database, on: Knex): Promise<FlavorRows> {
+export async function readFlavorRows(database: Database): Promise<FlavorRows> {
   const used = await read(
     database,
     { instance_type_id: number, host: string },
     "instances WHERE deleted = 0 AND instance_type_id IS NOT NULL GROUP BY instance_type_id, host ORDER BY host",
-    [],
-    on,
   );
-  const flavor = { id: number, name: text, flavorid: text, deleted: deletedNumber };
-  const spec = {
-    ...{ id: number, instance_type_id: number, key: string, value: text },
-    ...{ deleted: deletedNumber, deleted_at: text },
-  };
+  const spec = { ...SPEC, instance_type_id: number, deleted: deletedNumber, deleted_at: text };
   const specs = "instance_type_extra_specs WHERE deleted = 0 ORDER BY id";
   return {
-    place: "nova",
-    hosts: groupedBy(
-      used,
-      (row) => row.instance_type_id,
-      ({ host }) => host,
+    ...{ place: "nova", hosts: valuesBy(used, "instance_type_id", "host") },
+    flavors: await read(
+      database,
+      { ...FLAVOR, deleted: deletedNumber },
+      "instance_types ORDER BY id",
     ),
-    flavors: await read(database, flavor, "instance_types ORDER BY id", [], on),
-    specs: await read(database, spec, specs, [], on),
+    specs: await read(database, spec, specs),
   };
 }
+
+const FLAVOR = { id: number, name: text, flavorid: text };
+const SPEC = { id: number, key: string, value: text };
+const NONE = sql("0", number);
 
 /** nova_api removes deleted rows. @param hosts by flavor, from nova @source facts/nova-bm.md 4.3 */
 export async function readApiFlavors(
   database: Database,
-  on: Knex,
   hosts: FlavorRows["hosts"],
 ): Promise<FlavorRows> {
-  const none = sql("0", number);
-  const flavor = { id: number, name: text, flavorid: text, deleted: none };
   const spec = {
-    ...{ id: number, instance_type_id: sql("flavor_id", number), key: string, value: text },
-    ...{ deleted: none, deleted_at: sql("NULL", text), created_at: text, updated_at: text },
+    ...{ ...SPEC, instance_type_id: sql("flavor_id", number), deleted: NONE },
+    ...{ deleted_at: sql("NULL", text), created_at: text, updated_at: text },
   };
   return {
     ...{ place: "nova_api", hosts },
-    flavors: await read(database, flavor, "flavors ORDER BY id", [], on),
-    specs: await read(database, spec, "flavor_extra_specs ORDER BY id", [], on),
+    flavors: await read(database, { ...FLAVOR, deleted: NONE }, "flavors ORDER BY id"),
+    specs: await read(database, spec, "flavor_extra_specs ORDER BY id"),
   };
 }

@@ -1,5 +1,4 @@
-import type { Knex } from "knex";
-import { grouped, groupedBy } from "../../lib/grouped.ts";
+import { grouped } from "../../lib/grouped.ts";
 import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import { hasApiAggregates } from "../../model/nova/nova-release.ts";
 import type { ComputeRow, MachineRows, NovaWorld } from "../../model/nova/nova-rows.ts";
@@ -7,7 +6,7 @@ import { indexByText } from "../database/by-text.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import { keyed } from "../database/keyed.ts";
 import { type Database, readTransaction } from "../database/open.ts";
-import { read, sql } from "../database/read.ts";
+import { read, sql, valuesBy } from "../database/read.ts";
 import { boolean, integer, lower, number, spellings, string, text } from "../database/rows.ts";
 import { computeHosts, useOf } from "./hosts.ts";
 import { openInstances } from "./instances.ts";
@@ -20,19 +19,15 @@ interface AskedMachine {
 }
 
 /** Opens a snapshot of the rows that a change of hosts depends on. @source facts/nova-bm.md 5.1 */
-export async function openHosts(database: Database, identity: NovaIdentity) {
-  const on = await readTransaction(database);
-  await mustReadRequests(database, on);
-  const world = await readWorld(database, on, identity);
-  const instancesOf = openInstances(database, on);
-  const computesOf = await openOffering(database, on);
-  const mapped = await keyed(database, "block_device_mapping", "instance_uuid", "", on);
+export async function openHosts(nova: Database, identity: NovaIdentity) {
+  const database = await readTransaction(nova);
+  await mustReadRequests(database);
+  const world = await readWorld(database, identity);
+  const instancesOf = openInstances(database);
+  const computesOf = await openOffering(database);
+  const mapped = await keyed(database, "block_device_mapping", "instance_uuid");
   return {
-    world,
-    on,
-    close: async (): Promise<void> => {
-      await on.rollback();
-    },
+    ...{ world, database, close: database.close },
     async rows(machines: readonly AskedMachine[]): Promise<readonly MachineRows[]> {
       const uuids = machines.map(({ instance_uuid }) => instance_uuid);
       const instances = await instancesOf(uuids);
@@ -41,24 +36,21 @@ export async function openHosts(database: Database, identity: NovaIdentity) {
         { instance: sql("instance_uuid", lower), volume_id: string },
         `${mapped} WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY id`,
         spellings(uuids),
-        on,
       );
       const live = [...instances.values()].filter(({ deleted }) => deleted === 0);
-      const queued = await waitingRequests(database, on, live);
-      const attached = groupedBy(
-        volumes,
-        ({ instance }) => instance,
-        ({ volume_id }) => volume_id,
-      );
+      const queued = await waitingRequests(database, live);
+      const attached = valuesBy(volumes, "instance", "volume_id");
       const offered = await computesOf([
         ...machines.flatMap(({ uuid }) => uuid ?? []),
         ...[...instances.values()].flatMap(({ node }) => node || []),
       ]);
       return machines.map(({ uuid, instance_uuid }) => {
         const instance = instances.get(lower(instance_uuid)) ?? null;
+        const node = lower(instance?.node);
         return {
           instance,
-          elsewhere: isElsewhere(instance?.node, uuid, offered),
+          // The instance's node is another existing compute node.
+          elsewhere: node !== lower(uuid) && offered.has(node),
           volumes: attached.get(lower(instance_uuid)) ?? [],
           computes: offered.get(lower(uuid)) ?? [],
           queued: queued.get(lower(instance_uuid)) ?? [],
@@ -66,23 +58,23 @@ export async function openHosts(database: Database, identity: NovaIdentity) {
       });
     },
     /** Including our own. */
-    use: (hosts: readonly string[]) => useOf(database, on, hosts),
+    use: (hosts: readonly string[]) => useOf(database, hosts),
   };
 }
 
 /** Live compute nodes by lower-case node. */
-async function openOffering(database: Database, on: Knex) {
+async function openOffering(database: Database) {
   const { byHost } = await computeHosts(database);
   const live = "deleted = 0 AND hypervisor_hostname IS NOT NULL";
-  const placed = await indexByText(database, on, "compute_nodes", "hypervisor_hostname", live);
+  const placed = await indexByText(database, "compute_nodes", "hypervisor_hostname", live);
   const compute = {
     ...{ id: number, service_id: integer },
     ...(byHost && { host: text }),
     ...{ hypervisor_hostname: text, deleted: deletedNumber, deleted_at: text },
   };
-  const from = `${await keyed(database, "compute_nodes", "id", "", on)} WHERE id IN (...) ORDER BY id`;
+  const from = `${await keyed(database, "compute_nodes", "id")} WHERE id IN (...) ORDER BY id`;
   return async (nodes: readonly string[]): Promise<ReadonlyMap<string, readonly ComputeRow[]>> => {
-    const rows = await read(database, compute, from, placed.ids(nodes), on);
+    const rows = await read(database, compute, from, placed.ids(nodes));
     const named = rows.filter(({ hypervisor_hostname }) => hypervisor_hostname !== "");
     return grouped(named, ({ hypervisor_hostname }) => lower(hypervisor_hostname));
   };
@@ -91,14 +83,12 @@ async function openOffering(database: Database, on: Knex) {
 /** Hypervisor types of drivers for machines. @source facts/nova-bm.md 5.1 */
 const MACHINES: ReadonlySet<string> = new Set(["baremetal", "ironic"]);
 
-async function readWorld(database: Database, on: Knex, identity: NovaIdentity): Promise<NovaWorld> {
+async function readWorld(database: Database, identity: NovaIdentity): Promise<NovaWorld> {
   const { host: owner, from: owned } = await computeHosts(database);
   const services = await read(
     database,
     { id: number, host: string, disabled: boolean, disabled_reason: text },
     `${computeServices(database)} AND host IS NOT NULL ORDER BY id`,
-    [],
-    on,
   );
   // Later releases have aggregates in nova_api, and nova's rows are unused (N2I-D241).
   const members = hasApiAggregates(identity.schema_version)
@@ -107,47 +97,28 @@ async function readWorld(database: Database, on: Knex, identity: NovaIdentity): 
         database,
         { host: string, aggregate_id: number },
         "aggregate_hosts WHERE deleted = 0 ORDER BY aggregate_id",
-        [],
-        on,
       );
   const drivers = await read(
     database,
     { host: sql(owner, string), type: sql("c.hypervisor_type", string) },
     `${owned} WHERE c.deleted = 0 AND c.hypervisor_type <> '' AND ${owner} IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2`,
-    [],
-    on,
   );
   const machines = [...MACHINES].map((name) => `'${name}'`).join(", ");
   const guests = await read(
     database,
     { host: sql("i.host", string), count: sql("count(DISTINCT i.id)", number) },
     `${owned} JOIN instances i ON i.deleted = 0 AND i.host = ${owner} AND i.node = c.hypervisor_hostname WHERE c.deleted = 0 AND c.hypervisor_type NOT IN ('', ${machines}) GROUP BY i.host`,
-    [],
-    on,
   );
   return {
     identity,
     services,
-    aggregates: groupedBy(
-      members,
-      ({ host }) => host,
-      ({ aggregate_id }) => aggregate_id,
-    ),
+    aggregates: valuesBy(members, "host", "aggregate_id"),
     baremetal: drivers.flatMap(({ host, type }) => (type === "baremetal" ? [host] : [])),
-    foreign: groupedBy(
+    foreign: valuesBy(
       drivers.filter(({ type }) => !MACHINES.has(type)),
-      ({ host }) => host,
-      ({ type }) => type,
+      "host",
+      "type",
     ),
     guests: new Map(guests.map(({ host, count }) => [host, count])),
   };
-}
-
-/** Whether the instance's node is another existing compute node. */
-function isElsewhere(
-  node: string | null | undefined,
-  machine: string | null,
-  offered: ReadonlyMap<string, unknown>,
-): boolean {
-  return lower(node) !== lower(machine) && offered.has(lower(node));
 }

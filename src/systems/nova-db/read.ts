@@ -1,5 +1,4 @@
-import type { Knex } from "knex";
-import { grouped, groupedBy } from "../../lib/grouped.ts";
+import { grouped } from "../../lib/grouped.ts";
 import { isObject, parsedJson } from "../../lib/json.ts";
 import { normaliseMac } from "../../lib/mac.ts";
 import { show } from "../../lib/text.ts";
@@ -11,7 +10,7 @@ import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import { keyed } from "../database/keyed.ts";
 import { type Database, readTransaction } from "../database/open.ts";
-import { inOrder, quoted, read, sql } from "../database/read.ts";
+import { inOrder, type RowOf, read, rowReader, sql, valuesBy } from "../database/read.ts";
 import {
   askIn,
   columnList,
@@ -29,30 +28,25 @@ import { readFlavors } from "./flavors.ts";
 import {
   type Claimed,
   type Described,
+  describedBy,
   keptMetadata,
   readMetadata,
-  toDescribed,
 } from "./metadata.ts";
 import { computeServices } from "./services.ts";
 
-export interface NovaReader {
-  /** One result per machine, in order. */
-  readonly view: (machines: readonly AskedMachine[]) => Promise<readonly NovaView[]>;
-  readonly close: () => Promise<void>;
-}
+export type NovaReader = Awaited<ReturnType<typeof openNova>>;
 
 /** Reads one snapshot, in batches. @source facts/nova-bm.md 4.1, 4.3, 5.1 */
-export async function openNova(database: Database, claimed: Claimed): Promise<NovaReader> {
-  const trx = await readTransaction(database);
-  const hosts = await read(database, { host: string }, computeServices(database), [], trx);
+export async function openNova(opened: Database, claimed: Claimed) {
+  const database = await readTransaction(opened);
+  const hosts = await read(database, { host: string }, computeServices(database));
   const services = new Set(hosts.map(({ host }) => host));
-  const nova = await novaRows(database, trx, claimed);
+  const nova = await novaRows(database, claimed);
   const flavors = new Map<number, Flavor>();
   return {
-    close: async () => {
-      await trx.rollback();
-    },
-    async view(machines) {
+    close: database.close,
+    /** One result per machine, in order. */
+    async view(machines: readonly AskedMachine[]): Promise<readonly NovaView[]> {
       const rows = await nova.instances(machines);
       const uuids = [...new Set(rows.map(({ uuid }) => text(uuid) ?? ""))];
       const byInstance = ({ instance_uuid }: RawRow) => lower(instance_uuid);
@@ -67,7 +61,7 @@ export async function openNova(database: Database, claimed: Claimed): Promise<No
           garbled ? [{ instance, place: "instance_system_metadata.value" }] : [],
         ),
       ]);
-      await readFlavors(database, trx, rows, flavors);
+      await readFlavors(database, rows, flavors);
       const copies = new Map(
         (await nova.copies(uuids)).map(({ instance_uuid, flavor }) => [
           instance_uuid,
@@ -144,11 +138,7 @@ function placesIn(
 }
 
 function spoiltIn(places: readonly Place[]): (instance: string | null) => Spoilt {
-  const found = groupedBy(
-    places,
-    ({ instance }) => instance,
-    ({ place }) => place,
-  );
+  const found = valuesBy(places, "instance", "place");
   return (instance) => {
     const garbled = found.get(instance?.toLowerCase() ?? "");
     return garbled === undefined ? {} : { garbled };
@@ -164,30 +154,14 @@ interface Beside {
 }
 
 function toInstance(row: RawRow, { caches, metadata, copies, flavors }: Beside): Instance {
-  const uuid = string(row.uuid);
-  const key = uuid.toLowerCase();
+  const own = readInstance(row);
+  const key = own.uuid.toLowerCase();
   const copy = copies.get(key) ?? null;
   const images = Object.entries(copy?.extra_specs ?? {}).flatMap(([name, value]) =>
     name.startsWith("baremetal:deploy_") ? [value || "(empty)"] : [],
   );
   return {
-    uuid,
-    host: text(row.host),
-    node: text(row.node),
-    vm_state: text(row.vm_state),
-    task_state: text(row.task_state),
-    power_state: integer(row.power_state),
-    deleted: softDeleted(row.deleted) === true,
-    launched_at: time(row.launched_at),
-    image_ref: text(row.image_ref),
-    kernel_id: text(row.kernel_id),
-    ramdisk_id: text(row.ramdisk_id),
-    root_gb: integer(row.root_gb),
-    ephemeral_gb: integer(row.ephemeral_gb),
-    memory_mb: integer(row.memory_mb),
-    vcpus: integer(row.vcpus),
-    display_name: text(row.display_name),
-    project_id: text(row.project_id),
+    ...own,
     flavor: copy ?? flavors.get(integer(row.instance_type_id) ?? -1) ?? null,
     ...(images.length > 0 && { copied_images: images }),
     system_metadata: Object.fromEntries(
@@ -227,32 +201,34 @@ interface AskedMachine {
   readonly service_host: string | null;
 }
 
-const INSTANCE = [
-  ...["uuid", "host", "node", "vm_state", "task_state", "power_state", "deleted", "launched_at"],
-  ...["image_ref", "kernel_id", "ramdisk_id", "root_gb", "ephemeral_gb", "memory_mb", "vcpus"],
-  ...["display_name", "project_id", "instance_type_id"],
-];
+const INSTANCE = {
+  ...{ uuid: string, host: text, node: text, vm_state: text, task_state: text },
+  ...{ power_state: integer, deleted: (value: unknown) => softDeleted(value) === true },
+  ...{ launched_at: time, image_ref: text, kernel_id: text, ramdisk_id: text, root_gb: integer },
+  ...{ ephemeral_gb: integer, memory_mb: integer, vcpus: integer, display_name: text },
+  project_id: text,
+};
+const readInstance = rowReader(INSTANCE);
 
 /**
  * @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index
  */
-async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
+async function novaRows(database: Database, claimed: Claimed) {
   const { engine } = database;
-  const instance = `id, ${columnList(database, INSTANCE)}`;
-  const keyedBy = (table: string, column: string) => keyed(database, table, column, "", trx);
-  const byUuid = await keyedBy("instances", "uuid");
-  const byId = await keyedBy("instances", "id");
-  const inCaches = await keyedBy("instance_info_caches", "instance_uuid");
-  const inCopies = await keyedBy("instance_extra", "instance_uuid");
-  const inMetadata = await keyedBy("instance_system_metadata", "instance_uuid");
-  const textIndex = (table: string, column: string, live: string) =>
-    indexByText(database, trx, table, column, live);
-  const placed = await textIndex("instances", "node", "deleted = 0 AND node IS NOT NULL");
-  const computes = await computeNodes(database, trx);
+  const columns = [...Object.keys(INSTANCE), "instance_type_id"];
+  const instance = `id, ${columnList(database, columns)}`;
+  const byUuid = await keyed(database, "instances", "uuid");
+  const byId = await keyed(database, "instances", "id");
+  const inCaches = await keyed(database, "instance_info_caches", "instance_uuid");
+  const inCopies = await keyed(database, "instance_extra", "instance_uuid");
+  const inMetadata = await keyed(database, "instance_system_metadata", "instance_uuid");
+  const onNodes = "deleted = 0 AND node IS NOT NULL";
+  const placed = await indexByText(database, "instances", "node", onNodes);
+  const computes = await computeNodes(database);
   // Only MySQL indexes a foreign key.
   const byKey =
-    engine === "mysql" && (await countRows(database, "instances", trx)) > MOST * claimed.count;
-  const described = byKey ? null : index(await readMetadata(database, trx, claimed), "instance");
+    engine === "mysql" && (await countRows(database, "instances")) > MOST * claimed.count;
+  const described = byKey ? null : index(await readMetadata(database, claimed), "instance");
 
   const carries =
     (await tableNames(database)).has("instance_extra") &&
@@ -260,7 +236,7 @@ async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
 
   const raw = (what: string, from: string, values: readonly unknown[]) => {
     const doing = `reading ${from.replace(/ .*/s, "")}`;
-    return askIn(database, doing, `SELECT ${what} FROM ${from}`, values, trx);
+    return askIn(database, doing, `SELECT ${what} FROM ${from}`, values);
   };
   return {
     /** Instances of bm_nodes, including deleted ones, and live ones on these nodes. */
@@ -268,7 +244,9 @@ async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
       const named = spellings(machines.map(({ instance_uuid }) => instance_uuid));
       const direct = await raw(instance, `${byUuid} WHERE uuid IN (...) ORDER BY uuid`, named);
       const known = new Set(direct.map(({ id }) => integer(id)));
-      const others = placed.ids(nodesOf(machines)).filter((id) => !known.has(id));
+      const others = placed
+        .ids(machines.flatMap(({ uuid }) => uuid || []))
+        .filter((id) => !known.has(id));
       const more = await raw(instance, `${byId} WHERE id IN (...) ORDER BY uuid`, others);
       return [...direct, ...more];
     },
@@ -282,42 +260,27 @@ async function novaRows(database: Database, trx: Knex, claimed: Claimed) {
     copies(instances: readonly string[]) {
       const from = `${inCopies} WHERE instance_uuid IN (...) AND deleted = 0`;
       const copy = { instance_uuid: lower, flavor: text };
-      return read(database, copy, from, carries ? instances : [], trx);
+      return read(database, copy, from, carries ? instances : []);
     },
     /** Instances outside the cached set are queried by key. */
     async metadata(instances: readonly string[]): Promise<readonly Described[]> {
       const held = (uuid: string): boolean => described !== null && claimed.has(uuid);
-      const what = `${columnList(database, ["instance_uuid", "value"])}, ${quoted(engine, "key")} AS name`;
       const from = `${inMetadata} WHERE instance_uuid IN (...) AND ${keptMetadata(database)} ORDER BY id`;
       const others = instances.filter((uuid) => !held(uuid));
-      const asked = await raw(what, from, others);
       return [
         ...instances.flatMap((uuid) => (held(uuid) ? (described?.(uuid) ?? []) : [])),
-        ...asked.map(toDescribed),
+        ...(await read(database, describedBy(database), from, others)),
       ];
     },
   };
 }
 
-interface Compute {
-  readonly node: string;
-  readonly type: string;
-}
-
 /** Keeps little more than a uuid per row. Queries by id per batch took four times as long. */
-async function computeNodes(database: Database, trx: Knex) {
-  const rows: Compute[] = [];
+async function computeNodes(database: Database) {
   const fields = { node: sql("hypervisor_hostname", lower), type: sql("hypervisor_type", string) };
+  const rows: RowOf<typeof fields>[] = [];
   const live = "deleted = 0 AND hypervisor_hostname IS NOT NULL";
-  for await (const page of inOrder(asSeen(database, trx), fields, "compute_nodes", live))
+  for await (const page of inOrder(database, fields, "compute_nodes", live))
     for (const row of page) rows.push(row);
   return index(rows, "node");
-}
-
-function asSeen({ engine, run }: Database, knex: Knex) {
-  return { engine, run, knex };
-}
-
-function nodesOf(machines: readonly AskedMachine[]): readonly string[] {
-  return machines.flatMap(({ uuid }) => uuid || []);
 }

@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import { isWaiting, type OpenRequest } from "../../model/nova/requests.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
@@ -29,12 +28,12 @@ interface Addressed {
  *
  * @throws MigrationError N2I-E206 naming the table
  */
-export async function mustReadRequests(database: Database, on: Knex): Promise<void> {
+export async function mustReadRequests(database: Database): Promise<void> {
   const there = database.engine === "mysql" ? null : await tableNames(database);
   for (const table of REQUEST_TABLES) {
     if (there?.has(table) === false) continue;
     const sql = `SELECT 1 FROM ${table} WHERE 1 = 0`;
-    await ask(database, `reading ${table}`, sql, [], on).catch((error: unknown) => {
+    await ask(database, `reading ${table}`, sql).catch((error: unknown) => {
       if (!(error instanceof MigrationError && error.code === "N2I-E202")) throw error;
     });
   }
@@ -46,7 +45,6 @@ export async function mustReadRequests(database: Database, on: Knex): Promise<vo
  */
 export async function waitingRequests(
   database: Database,
-  on: Knex,
   instances: readonly Addressed[],
 ): Promise<ReadonlyMap<string, readonly OpenRequest[]>> {
   const waiting = new Map<string, readonly OpenRequest[]>();
@@ -54,8 +52,8 @@ export async function waitingRequests(
   const readable = REQUEST_TABLES.every((table) => tables.has(table));
   if (!readable || instances.length === 0) return waiting;
   const uuids = spellings(instances.map(({ uuid }) => uuid));
-  const actions = await keyed(database, "instance_actions", "instance_uuid", "a", on);
-  const events = await keyed(database, "instance_actions_events", "action_id", "e", on);
+  const actions = await keyed(database, "instance_actions", "instance_uuid", "a");
+  const events = await keyed(database, "instance_actions_events", "action_id", "e");
   const open = await read(
     database,
     {
@@ -64,7 +62,6 @@ export async function waitingRequests(
     },
     `${actions} LEFT JOIN ${events} ON e.action_id = a.id AND ${BEGUN} WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN (...) ORDER BY a.id`,
     uuids,
-    on,
   );
   if (open.length === 0) return waiting;
   const begun = await read(
@@ -72,10 +69,9 @@ export async function waitingRequests(
     { instance: sql("a.instance_uuid", lower), id: sql("max(a.id)", number) },
     `${events} JOIN ${actions} ON e.action_id = a.id WHERE ${BEGUN} AND a.instance_uuid IN (...) GROUP BY a.instance_uuid`,
     uuids,
-    on,
   );
   const last = new Map(begun.map((row) => [row.instance, row.id]));
-  const seen = await lastSeen(database, on, instances);
+  const seen = await lastSeen(database, instances);
   for (const { uuid, host } of instances) {
     const key = uuid.toLowerCase();
     const own = open
@@ -93,12 +89,11 @@ export async function waitingRequests(
 /** The last heartbeat by host. Unknown before Liberty. */
 async function lastSeen(
   database: Database,
-  on: Knex,
   instances: readonly Addressed[],
 ): Promise<ReadonlyMap<string, string | null>> {
   if (!(await columnNames(database, "services")).includes("last_seen_up")) return new Map();
   const hosts = [...new Set(instances.flatMap(({ host }) => host ?? []))];
   const services = `${computeServices(database)} AND host IN (...)`;
-  const rows = await read(database, { host: string, last_seen_up: time }, services, hosts, on);
+  const rows = await read(database, { host: string, last_seen_up: time }, services, hosts);
   return new Map(rows.map((row) => [row.host, row.last_seen_up]));
 }

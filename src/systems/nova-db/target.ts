@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import { MigrationError, orNull } from "../../lib/error.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Outcome } from "../../model/change.ts";
@@ -10,7 +9,6 @@ import type {
   NovaStep,
   NovaTable,
   NovaTarget,
-  RowState,
 } from "../../model/nova/nova-plan.ts";
 import { alembicHead, schemaVersion } from "../database/identity.ts";
 import { keyed } from "../database/keyed.ts";
@@ -19,22 +17,13 @@ import { marks } from "../database/rows.ts";
 import { checkSequences } from "../database/sequence.ts";
 import { changedBy } from "../database/statement.ts";
 import { lockTarget, writing } from "../database/write.ts";
-import { type ObservedRow, observe, rowStateOf } from "./find.ts";
+import { observe, rowStateOf } from "./find.ts";
 import { useOf } from "./hosts.ts";
 import { performSteps } from "./perform.ts";
 import { openBeats } from "./services.ts";
 
 /** Called around the commit of every batch. Tests kill the process there. */
 type Failpoint = (point: "nova.commit.before" | "nova.commit.after") => Promise<void>;
-
-/** Tables in which the server assigns ids to new rows. */
-function numbered(seen: readonly ObservedRow[], states: readonly RowState[]): readonly NovaTable[] {
-  return seen.flatMap(({ step: { table, before, after } }, at) =>
-    states[at]?.is === "before" && before === null && after !== null && !("id" in after)
-      ? [table]
-      : [],
-  );
-}
 
 /** @param repository its row of migrate_version, before Xena */
 export function createNovaTarget(
@@ -43,26 +32,25 @@ export function createNovaTarget(
   failpoint: Failpoint = () => Promise.resolve(),
   repository: "nova" | "nova_api" = "nova",
 ): NovaTarget {
-  const { knex } = database;
-  let asksBeats: ReturnType<typeof openBeats> | undefined;
+  let beats: ReturnType<typeof openBeats> | undefined;
   /** Looks for alembic's table, because an upgrade may have added it. */
-  const versionNow = async (trx: Knex): Promise<string | number | null> => {
-    if (identity.head !== undefined) return alembicHead(database, trx);
-    const { version, head } = await schemaVersion(database, repository, trx);
+  const versionNow = async (inside: Database): Promise<string | number | null> => {
+    if (identity.head !== undefined) return alembicHead(inside);
+    const { version, head } = await schemaVersion(inside, repository);
     return head ?? version;
   };
   const inTransaction = async (
-    work: (trx: Knex.Transaction) => Promise<readonly [Outcome, Hooked]>,
+    work: (inside: Database) => Promise<readonly [Outcome, Hooked]>,
   ): Promise<Outcome> => {
-    const performed = await writing(database, async (trx) => {
-      const now = await versionNow(trx);
+    const performed = await writing(database, async (_, inside) => {
+      const now = await versionNow(inside);
       const planned = identity.head ?? identity.schema_version;
       if (now !== planned)
         throw new MigrationError(
           "N2I-E300",
           `${repository}'s schema version is ${now}, the plan was made for ${planned}`,
         );
-      const [performed, { observed }] = await work(trx);
+      const [performed, { observed }] = await work(inside);
       await observed(performed);
       await failpoint("nova.commit.before");
       return performed;
@@ -74,25 +62,31 @@ export function createNovaTarget(
     identity,
     lock: () => lockTarget(database),
     async inspect(steps) {
-      const seen = await observe(database, knex, steps, false);
+      const seen = await observe(database, steps, false);
       const states = seen.map(rowStateOf);
-      await checkSequences(database, knex, numbered(seen, states));
+      // Tables in which the server assigns ids to new rows.
+      const numbered = seen.flatMap(({ step: { table, before, after } }, at) =>
+        states[at]?.is === "before" && before === null && after !== null && !("id" in after)
+          ? [table]
+          : [],
+      );
+      await checkSequences(database, numbered);
       return states;
     },
-    use: (hosts) => useOf(database, knex, hosts),
+    use: (hosts) => useOf(database, hosts),
     async beats(hosts) {
-      asksBeats ??= openBeats(database);
-      return (await asksBeats)(hosts);
+      beats ??= openBeats(database);
+      return (await beats)(hosts);
     },
     perform: (steps, hooks) =>
-      inTransaction(async (trx) => {
+      inTransaction(async (inside) => {
         await hooks.precondition();
-        return [await performSteps(database, trx, steps, hooks.owned), hooks];
+        return [await performSteps(inside, steps, hooks.owned), hooks];
       }),
     hold: (steps) =>
       new Promise((resolve, reject) => {
-        const kept = inTransaction(async (trx) => {
-          if (!(await swap(database, trx, steps))) throw new Dropped();
+        const kept = inTransaction(async (inside) => {
+          if (!(await swap(inside, steps))) throw new Dropped();
           const hooks = await new Promise<Hooked | null>((decide) => {
             const keep: HeldSteps["keep"] = (hooks) => {
               decide(hooks);
@@ -180,13 +174,8 @@ function cellsOf(before: Row, after: Row): Pick<Swap, "cells" | "names"> | null 
   return isWhole && cells.some(({ was, is }) => was !== is) ? { cells, names } : null;
 }
 
-interface Said {
-  readonly sql: string;
-  readonly values: readonly Json[];
-}
-
 /** MySQL compares text by collation and would choose slower indexes, hence the casts. */
-function asBefore(engine: Engine, { cells, names, rows }: Swap): Said {
+function asBefore(engine: Engine, { cells, names, rows }: Swap) {
   const isMysql = engine === "mysql";
   const ids = rows.map(({ id }) => id);
   const text = (column: string) => (isMysql ? `CAST(${column} AS BINARY)` : column);
@@ -221,12 +210,8 @@ function amongst(ids: readonly number[]): string {
   return isWhole ? `id BETWEEN ${first} AND ${last}` : `id IN (${ids.join()})`;
 }
 
-/** @param trx roll it back unless the result is true */
-async function swap(
-  database: Pick<Database, "engine" | "run" | "knex">,
-  trx: Knex,
-  steps: readonly NovaStep[],
-): Promise<boolean> {
+/** @param database in a transaction; roll it back unless the result is true */
+async function swap(database: Database, steps: readonly NovaStep[]): Promise<boolean> {
   const { engine, run } = database;
   for (const one of swapsOf(steps) ?? [null]) {
     if (one === null) return false;
@@ -234,9 +219,9 @@ async function swap(
     const to = cells.filter(({ was, is }) => was !== is);
     const { sql, values } = asBefore(engine, one);
     const set = to.map(({ column }) => `${column} = ?`).join();
-    const from = await keyed(database, table, "id", "", trx);
+    const from = await keyed(database, table, "id");
     const changing = run(`writing ${table}`, () =>
-      changedBy(engine, trx, `UPDATE ${from} SET ${set} WHERE ${sql}`, [
+      changedBy(database, `UPDATE ${from} SET ${set} WHERE ${sql}`, [
         ...to.map(({ is }) => is),
         ...values,
       ]),

@@ -14,13 +14,8 @@ export interface Cloud {
   /** For messages: `cloud "lab" of /etc/openstack/clouds.yaml`, `OS_*`. */
   readonly from: string;
   readonly auth: Auth;
-  /** URL of the bare metal service, or null to use the catalog. */
-  readonly endpoint: string | null;
-  /** The same for Nova, Placement, Glance and Neutron. */
-  readonly compute: string | null;
-  readonly placement: string | null;
-  readonly image: string | null;
-  readonly network: string | null;
+  /** URLs of services. Null: from the catalog. */
+  readonly endpoints: { readonly [service in CloudService]: string | null };
   readonly catalog: { readonly [service in CloudService]: Sought };
   readonly tls: Tls;
 }

@@ -27,9 +27,11 @@ export function cloudSettings(
 ): { readonly settings: Settings; readonly from: string } {
   const path = find("clouds", environment.OS_CLIENT_CONFIG_FILE, environment, here);
   if (path === null)
-    throw new MigrationError("N2I-E106", `cloud ${JSON.stringify(name)}: there is no clouds.yaml`, {
-      fix: `Put it into ${folders(environment, here).join(", ")}, or name it in OS_CLIENT_CONFIG_FILE.`,
-    });
+    throw refuse(
+      `cloud ${JSON.stringify(name)}`,
+      "there is no clouds.yaml",
+      `Put it into ${folders(environment, here).join(", ")}, or name it in OS_CLIENT_CONFIG_FILE.`,
+    );
   const secure = find("secure", environment.OS_CLIENT_SECURE_FILE, environment, here);
   const all = [path, ...(secure === null ? [] : [secure])].map((file) => {
     const { clouds } = document(file);
@@ -51,10 +53,10 @@ export function cloudSettings(
     from,
   );
   if (cloud.profile !== undefined || cloud.cloud !== undefined)
-    throw new MigrationError(
-      "N2I-E106",
-      `${path}: cloud ${JSON.stringify(name)} uses a vendor profile, which is not supported`,
-      { fix: "Write auth_url and the rest into the cloud itself." },
+    throw refuse(
+      path,
+      `cloud ${JSON.stringify(name)} uses a vendor profile, which is not supported`,
+      "Write auth_url and the rest into the cloud itself.",
     );
   return { settings: settingsOf(cloud, from), from };
 }
@@ -137,10 +139,10 @@ function inRegion(
   );
   const region = all.find(({ name }) => wanted === null || name === wanted);
   if (region === undefined && all.length > 0)
-    throw new MigrationError(
-      "N2I-E106",
-      `${from}: it has no region ${wanted}; it has ${all.map(({ name }) => name).join(", ")}`,
-      { fix: "Set OS_REGION_NAME to one of them, or unset it." },
+    throw refuse(
+      from,
+      `it has no region ${wanted}; it has ${all.map(({ name }) => name).join(", ")}`,
+      "Set OS_REGION_NAME to one of them, or unset it.",
     );
   if (region === undefined) return cloud;
   const { name = null, values } = region;

@@ -13,12 +13,10 @@ const FORMATS = {
   "deploy ramdisk": ["ari", "raw"],
 } as const satisfies { readonly [use: string]: readonly string[] };
 
-export type ImageUse = keyof typeof FORMATS;
-
 export interface AskedImage {
   readonly by: "name" | "id";
   readonly text: string;
-  readonly use: ImageUse;
+  readonly use: keyof typeof FORMATS;
 }
 
 interface Image extends ServerImage {
@@ -76,42 +74,24 @@ export async function imageStatuses(
   });
 }
 
-export interface ImageService {
-  /**
-   * Accepts an id, the name of exactly one active image, or `glance://` and an id.
-   *
-   * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
-   */
-  readonly find: (source: string) => Promise<string | null>;
-  /** An image of any status, or null. @throws MigrationError N2I-E202, N2I-E210 to N2I-E212 */
-  readonly image: (id: string) => Promise<ServerImage | null>;
-  /**
-   * The reason why an image is not available, instead of the image.
-   *
-   * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
-   */
-  readonly whole: (ids: ReadonlySet<string>) => Promise<ReadonlyMap<string, GlanceImage | string>>;
-  /**
-   * @param begin called before each try, which starts at the first byte
-   * @throws MigrationError N2I-E210 to N2I-E212, and what `into` throws
-   */
-  readonly bytes: (
-    id: string,
-    begin: () => Promise<void>,
-    into: (portion: Buffer) => Promise<void>,
-  ) => Promise<void>;
-  readonly close: () => void;
-}
+/** Its calls throw MigrationError N2I-E202, N2I-E210 to N2I-E212. */
+export type ImageService = Awaited<ReturnType<typeof openImages>>;
 
 /** @param limit milliseconds per call @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
-export async function openImages(cloud: Cloud, limit: number): Promise<ImageService> {
+export async function openImages(cloud: Cloud, limit: number) {
   const session = await openSession(cloud, limit, IMAGE);
   return {
-    find: (source) => found(session, source),
-    image: async (id) => (ID.test(id) ? await withId(session, id) : [])[0] ?? null,
-    whole: (ids) => whole(session, ids),
-    bytes: (id, begin, into) => bytesOf(session, id, begin, into),
     close: session.close,
+    /** Accepts an id, the name of exactly one active image, or `glance://` and an id. */
+    find: (source: string) => found(session, source),
+    /** An image of any status, or null. */
+    image: async (id: string): Promise<ServerImage | null> =>
+      (await withId(session, id))[0] ?? null,
+    /** The reason why an image is not available, instead of the image. */
+    whole: (ids: ReadonlySet<string>) => whole(session, ids),
+    /** @param begin called before each try, which starts at the first byte */
+    bytes: (id: string, begin: () => Promise<void>, into: (portion: Buffer) => Promise<void>) =>
+      bytesOf(session, id, begin, into),
   };
 }
 
@@ -121,7 +101,7 @@ async function whole(
 ): Promise<ReadonlyMap<string, GlanceImage | string>> {
   const found = new Map<string, GlanceImage | string>();
   for (const id of ids) {
-    const [one] = ID.test(id) ? await withId(session, id) : [];
+    const [one] = await withId(session, id);
     if (one === undefined) found.set(id, "Glance has no such image");
     else if (one.status !== "active" || one.size === null)
       found.set(id, `its status in Glance is ${one.status}`);
@@ -153,7 +133,7 @@ async function bytesOf(
 async function found(session: ServiceSession, source: string): Promise<string | null> {
   const text = source.replace(/^glance:\/\//, "");
   if (/^(?:[a-z][a-z0-9+.-]*:\/\/|\/)/i.test(text) || text.length > 255) return null;
-  const [own] = ID.test(text) ? await withId(session, text) : [];
+  const [own] = await withId(session, text);
   if (own !== undefined) return own.id;
   const active = (await named(session, text)).filter(({ status }) => status === "active");
   return active.length === 1 ? (active[0]?.id ?? null) : null;
@@ -214,7 +194,9 @@ async function named(session: ServiceSession, name: string): Promise<readonly Im
   }
 }
 
+/** Empty for a missing image, a path or an address. */
 async function withId(session: ServiceSession, id: string): Promise<readonly Image[]> {
+  if (!ID.test(id)) return [];
   const body = await ask(session, `/v2/images/${encodeURIComponent(id)}`);
   if (body === null) return [];
   if (!isObject(body) || typeof body.status !== "string")

@@ -154,7 +154,11 @@ async function send(
         continue;
       }
       size += chunk.length;
-      if (size > MOST) throw tooLong(at);
+      if (size > MOST)
+        throw new MigrationError(
+          "N2I-E220",
+          `${at.origin}${at.pathname} answered with more than ${MOST / 2 ** 20} MiB`,
+        );
       chunks.push(chunk);
     }
     return { status: statusCode, headers: received, text: Buffer.concat(chunks).toString("utf8") };
@@ -166,7 +170,8 @@ async function send(
     if (fault !== null) throw fault;
     // Only codes, because messages may quote the request.
     const cut = response !== undefined && systemCode(error) === "ECONNRESET";
-    return { status: 0, why: cut ? "the answer was cut off" : codeOf(error) };
+    const why = systemCode(error) ?? "the connection broke";
+    return { status: 0, why: cut ? "the answer was cut off" : why };
   } finally {
     clearTimeout(timer);
   }
@@ -181,23 +186,8 @@ function responseTo(request: ClientRequest, body: Buffer | null): Promise<Incomi
   });
 }
 
-function codeOf(error: Error): string {
-  return systemCode(error) ?? "the connection broke";
-}
-
-function tooLong({ origin, pathname }: URL): MigrationError {
-  const most = `${MOST / 1024 / 1024} MiB`;
-  return new MigrationError("N2I-E220", `${origin}${pathname} answered with more than ${most}`);
-}
-
-interface Fault {
-  readonly known: RegExp;
-  readonly why: string;
-  readonly fix: string;
-}
-
 /** @source Node's tls module and OpenSSL: X509_V_ERR_*, reasons of SSL routines */
-const FAULTS: readonly Fault[] = [
+const FAULTS: readonly { readonly known: RegExp; readonly why: string; readonly fix: string }[] = [
   {
     known:
       /^(UNABLE_TO_(GET_ISSUER|VERIFY_LEAF)|(DEPTH_ZERO_)?SELF_SIGNED|(INVALID_CA|CERT_UNTRUSTED|CERT_CHAIN_TOO_LONG|PATH_LENGTH_EXCEEDED) )/,

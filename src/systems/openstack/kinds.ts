@@ -8,62 +8,50 @@ export interface ServiceKind {
   readonly spoken?: string;
   /** Headers for a microversion. */
   readonly pin: (microversion: string) => { readonly [name: string]: string };
-  /** The cloud's setting with the URL. */
-  readonly said: "endpoint" | "compute" | "placement" | "image" | "network";
-  readonly fix: string;
 }
 
-export const BAREMETAL: ServiceKind = {
-  name: "baremetal",
-  types: new Set(["baremetal", "bare-metal"]),
-  version: /\/v1$/,
-  pin: (microversion) => ({ "X-OpenStack-Ironic-API-Version": microversion }),
-  said: "endpoint",
-  fix: "Pass --ironic-url.",
-};
+function kind(
+  name: CloudService,
+  version: RegExp,
+  more: Partial<Pick<ServiceKind, "types" | "spoken" | "pin">> = {},
+): ServiceKind {
+  return { name, types: new Set([name]), version, pin: () => ({}), ...more };
+}
 
-/** @source Nova's API guide, Microversions: the older header is the only one before 2.27 */
-export const COMPUTE: ServiceKind = {
-  name: "compute",
-  types: new Set(["compute"]),
-  // /v2 has no microversions. A project may follow.
-  version: /(?:\/v2(?:\.[01])?(\/[^/]+)?)?$/,
+export const BAREMETAL = kind("baremetal", /\/v1$/, {
+  types: new Set(["baremetal", "bare-metal"]),
+  pin: (microversion) => ({ "X-OpenStack-Ironic-API-Version": microversion }),
+});
+
+/**
+ * /v2 has no microversions. A project may follow.
+ *
+ * @source Nova's API guide, Microversions: the older header is the only one before 2.27
+ */
+export const COMPUTE = kind("compute", /(?:\/v2(?:\.[01])?(\/[^/]+)?)?$/, {
   spoken: "/v2.1$1",
   pin: (microversion) => ({
     "X-OpenStack-Nova-API-Version": microversion,
     "OpenStack-API-Version": `compute ${microversion}`,
   }),
-  said: "compute",
-  fix: "Set compute_endpoint_override in clouds.yaml, or OS_COMPUTE_ENDPOINT_OVERRIDE.",
-};
+});
 
 /** Inventories are the same since the first microversion, which applies without a header. */
-export const PLACEMENT: ServiceKind = {
-  name: "placement",
-  types: new Set(["placement"]),
-  version: /(?!)/,
+export const PLACEMENT = kind("placement", /(?!)/, {
   pin: (microversion) => ({ "OpenStack-API-Version": `placement ${microversion}` }),
-  said: "placement",
-  fix: "Set placement_endpoint_override in clouds.yaml, or OS_PLACEMENT_ENDPOINT_OVERRIDE.",
-};
+});
 
-export const IMAGE: ServiceKind = {
-  name: "image",
-  types: new Set(["image"]),
-  version: /\/v[12](\.\d)?$/,
-  pin: () => ({}),
-  said: "image",
-  fix: "Set image_endpoint_override in clouds.yaml, or OS_IMAGE_ENDPOINT_OVERRIDE.",
-};
+export const IMAGE = kind("image", /\/v[12](\.\d)?$/);
 
-export const NETWORK: ServiceKind = {
-  name: "network",
-  types: new Set(["network"]),
-  version: /\/v[12](\.\d)?$/,
-  pin: () => ({}),
-  said: "network",
-  fix: "Set network_endpoint_override in clouds.yaml, or OS_NETWORK_ENDPOINT_OVERRIDE.",
-};
+export const NETWORK = kind("network", /\/v[12](\.\d)?$/);
 
 /** Calls use v3. Its URL may end in the older version. */
 export const KEYSTONE: Pick<ServiceKind, "version"> = { version: /\/v(3|2\.0)$/ };
+
+/** How to give the URL of a service. */
+export function endpointFix({ name }: ServiceKind): string {
+  const variable = `OS_${name.toUpperCase()}_ENDPOINT_OVERRIDE`;
+  return name === "baremetal"
+    ? "Pass --ironic-url."
+    : `Set ${name}_endpoint_override in clouds.yaml, or ${variable}.`;
+}

@@ -1,71 +1,40 @@
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
-import type { NetworkPort, NetworkPorts, PortIds } from "../../model/ironic/adoptable.ts";
+import type { NetworkPort, PortIds } from "../../model/ironic/adoptable.ts";
 import type { NotWritten, PortDevice } from "../../model/ironic/manage.ts";
-import type { PortPlace } from "../../model/ironic/port-place.ts";
+import { BOOT_OPTIONS, type PortPlace, samePlace } from "../../model/ironic/port-place.ts";
 import type { Cloud } from "./cloud.ts";
 import { NETWORK } from "./kinds.ts";
-import { type PlacedPort, placed, placedOf } from "./neutron-place.ts";
-import { put, whole } from "./neutron-port.ts";
 import { type Answer, ask, openSession, type ServiceSession } from "./session.ts";
 import { type Stand, shown } from "./settled.ts";
 
-export interface NetworkService {
-  readonly url: string;
-  /** Existing ports by id. @throws MigrationError N2I-E202, N2I-E210 to N2I-E212 */
-  readonly ports: (ids: PortIds) => Promise<NetworkPorts>;
-  /**
-   * Only if the device is one of `from`. Null, or the reason of the refusal.
-   *
-   * @throws MigrationError N2I-E210, N2I-E211
-   */
-  readonly bind: (
-    port: string,
-    from: readonly PortDevice[],
-    to: PortDevice,
-  ) => Promise<NotWritten | null>;
-  /** All fields of a port, or null. @throws MigrationError N2I-E210 to N2I-E212 */
-  readonly whole: (port: string) => Promise<JsonObject | null>;
-  /** Only if the device is one of these. Null, or the reason of the refusal. */
-  readonly restore: (
-    port: string,
-    fields: JsonObject,
-    devices: readonly string[],
-  ) => Promise<string | null>;
-  /** The hosts that boot the machines. @throws MigrationError N2I-E202, N2I-E210 to N2I-E212 */
-  readonly placed: (ids: ReadonlySet<string>) => Promise<ReadonlyMap<string, PlacedPort>>;
-  /**
-   * Only if the device is unchanged. Null, or the reason of the refusal.
-   *
-   * @throws MigrationError N2I-E210, N2I-E211
-   */
-  readonly place: (port: string, to: PortPlace, device: string) => Promise<string | null>;
-  readonly close: () => void;
-}
+/**
+ * Each changing call resolves to null or the reason of the refusal.
+ *
+ * @throws MigrationError N2I-E202, N2I-E210 to N2I-E212
+ */
+export type NetworkService = Awaited<ReturnType<typeof openNetwork>>;
 
 /** @param limit milliseconds per call @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
-export async function openNetwork(cloud: Cloud, limit: number): Promise<NetworkService> {
+export async function openNetwork(cloud: Cloud, limit: number) {
   const session = await openSession(cloud, limit, NETWORK);
   const rights = rightsToPorts();
   return {
-    url: session.url,
-    async ports(ids) {
-      const found = new Map<string, NetworkPort>();
-      const put = (port: NetworkPort): void => void found.set(port.id, port);
-      await readPorts(session, ids, FIELDS, portOf, put);
-      return found;
-    },
-    bind: (port, from, to) => bind(session, rights, port, from, to),
-    whole: (port) => whole(session, port),
-    restore: (port, fields, devices) => restore(session, rights, port, fields, devices),
-    async placed(ids) {
-      const found = new Map<string, PlacedPort>();
-      const put = (port: PlacedPort): void => void found.set(port.id, port);
-      await readPorts(session, ids, PLACE_FIELDS, placedOf, put);
-      return found;
-    },
-    place: (port, to, device) => placed(session, port, to, device),
     close: session.close,
+    /** Existing ports by id. */
+    ports: (ids: PortIds) => readPorts(session, ids, FIELDS, portOf),
+    /** The hosts that boot the machines. */
+    placed: (ids: ReadonlySet<string>) => readPorts(session, ids, PLACE_FIELDS, placedOf),
+    /** All fields of a port, or null. */
+    whole: (port: string) => whole(session, port),
+    /** Only if the device is one of `from`. */
+    bind: (port: string, from: readonly PortDevice[], to: PortDevice) =>
+      bind(session, rights, port, from, to),
+    /** Only if the device is one of these. */
+    restore: (port: string, fields: JsonObject, devices: readonly string[]) =>
+      restore(session, rights, port, fields, devices),
+    /** Only if the device is unchanged. */
+    place: (port: string, to: PortPlace, device: string) => place(session, port, to, device),
   };
 }
 
@@ -78,10 +47,9 @@ function rightsToPorts() {
   let some = false;
   const denied = new Set<string>();
   return {
-    heard(id: string, answer: Answer): Answer {
+    heard(id: string, answer: Answer): void {
       if (answer.status < 300 && answer.status >= 200) some = true;
       if (answer.status === 403) denied.add(id);
-      return answer;
     },
     isPorts: ({ status }: Answer): boolean => status === 403 && (some || denied.size < FEW),
   };
@@ -90,31 +58,122 @@ function rightsToPorts() {
 /** Refused ports, without a success, that indicate the login. */
 const FEW = 10;
 
-async function restore(
+async function whole(session: ServiceSession, id: string): Promise<JsonObject | null> {
+  const body = await ask(session, pathOf(id));
+  if (body === null) return null;
+  const { port } = objectOf(body);
+  if (isObject(port)) return port;
+  throw new MigrationError(
+    "N2I-E212",
+    `${session.url} answered GET /v2.0/ports/${id} without the port; is a proxy in between?`,
+  );
+}
+
+function pathOf(id: string): string {
+  return `/v2.0/ports/${encodeURIComponent(id)}`;
+}
+
+interface PortChange {
+  readonly fields: JsonObject;
+  readonly stand: (now: JsonObject) => Stand;
+  readonly answered?: (answer: Answer) => void;
+  readonly isFinal?: (answer: Answer) => boolean;
+}
+
+/** Neutron refuses the PUT if the port changed since it was read. */
+function change(
+  session: ServiceSession,
+  id: string,
+  { fields: port, stand, answered, isFinal }: PortChange,
+): Promise<string | null> {
+  let revision: unknown;
+  const look = async (): Promise<Stand> => {
+    const now = await whole(session, id);
+    if (now === null) return { why: `port ${id} is not in Neutron` };
+    revision = now.revision_number;
+    return stand(now);
+  };
+  const put = async (): Promise<Answer> => {
+    const isKnown = typeof revision === "number";
+    const fields = isKnown ? { "If-Match": `revision_number=${revision}` } : {};
+    const answer = await session.call({ method: "PUT", path: pathOf(id), body: { port }, fields });
+    answered?.(answer);
+    return answer.status === 412 ? { ...answer, status: 409 } : answer;
+  };
+  return shown(session, `PUT of port ${id}`, look, put, isFinal);
+}
+
+function restore(
   session: ServiceSession,
   rights: Rights,
   id: string,
   fields: JsonObject,
   devices: readonly string[],
 ): Promise<string | null> {
-  let revision: unknown;
-  return shown(
-    session,
-    `PUT of port ${id}`,
-    async () => {
-      const now = await whole(session, id);
-      if (now === null) return { why: `port ${id} is not in Neutron` };
+  return change(session, id, {
+    ...{ fields, isFinal: rights.isPorts, answered: (answer) => rights.heard(id, answer) },
+    stand(now) {
+      const { device_id, device_owner } = deviceOf(now);
+      if (!devices.includes(device_id))
+        return { why: `port ${id} belongs to ${holder(device_owner, device_id)} now` };
       const isAs = ([name, value]: readonly [string, Json]): boolean =>
         JSON.stringify(now[name] ?? null) === JSON.stringify(value);
-      const device = String(now.device_id ?? "");
-      if (!devices.includes(device))
-        return { why: `port ${id} belongs to ${holder(now.device_owner, device)} now` };
-      revision = now.revision_number;
       return Object.entries(fields).every(isAs) ? "made" : "open";
     },
-    async () => rights.heard(id, await put(session, id, fields, revision)),
-    rights.isPorts,
-  );
+  });
+}
+
+async function bind(
+  session: ServiceSession,
+  rights: Rights,
+  id: string,
+  from: readonly PortDevice[],
+  { device_id, device_owner }: PortDevice,
+): Promise<NotWritten | null> {
+  let [taken, denied] = [false, false];
+  const why = await change(session, id, {
+    ...{ fields: { device_id, device_owner }, isFinal: rights.isPorts },
+    stand(port) {
+      const now = deviceOf(port);
+      const is = (one: PortDevice): boolean =>
+        one.device_id === now.device_id && one.device_owner === now.device_owner;
+      if (is({ device_id, device_owner })) return "made";
+      if (from.some(is)) return "open";
+      taken = true;
+      return { why: `port ${id} belongs to ${holder(now.device_owner, now.device_id)}` };
+    },
+    answered(answer) {
+      denied = answer.status === 403;
+      rights.heard(id, answer);
+    },
+  });
+  return why === null ? null : { why, taken, denied };
+}
+
+function holder(owner: string, device: string): string {
+  return device === "" ? "no device" : `${owner || "device"} ${device}`;
+}
+
+/** @source Neutron's API: a null value removes an option, unnamed options stay */
+function place(
+  session: ServiceSession,
+  id: string,
+  to: PortPlace,
+  device: string,
+): Promise<string | null> {
+  const options = BOOT_OPTIONS.map((opt_name) => ({
+    ...{ opt_name, opt_value: to.options[opt_name] ?? null },
+  }));
+  return change(session, id, {
+    fields: { "binding:host_id": to.host, extra_dhcp_opts: options },
+    stand(port) {
+      const now = placedOf(port);
+      if (now === null) return { why: `this login does not see binding:host_id of port ${id}` };
+      if (now.device_id !== device)
+        return { why: `port ${id} now belongs to ${now.device_id || "no device"}` };
+      return samePlace(now, to) ? "made" : "open";
+    },
+  });
 }
 
 const FIELDS = fieldsOf("id", "mac_address", "device_id", "device_owner");
@@ -133,9 +192,9 @@ async function readPorts<T extends { readonly id: string }>(
   ids: PortIds,
   fields: string,
   parse: (body: Json) => T | null,
-  put: (port: T) => void,
-): Promise<void> {
-  if (ids.size === 0) return;
+): Promise<ReadonlyMap<string, T>> {
+  const found = new Map<string, T>();
+  if (ids.size === 0) return found;
   const chosen =
     ids.size > MOST_IDS
       ? ""
@@ -149,62 +208,46 @@ async function readPorts<T extends { readonly id: string }>(
         { fix: "Compare the network endpoint of the catalog." },
       );
     const page = (body.ports as readonly Json[]).map(parse);
-    for (const port of page) if (port !== null && ids.has(port.id)) put(port);
+    for (const port of page) if (port !== null && ids.has(port.id)) found.set(port.id, port);
     const last = objectOf(body.ports.at(-1)).id;
-    if (body.ports_links === undefined || last === undefined || !hasNext(body.ports_links)) return;
+    const links = Array.isArray(body.ports_links) ? body.ports_links : [];
+    if (last === undefined || !links.some((link) => objectOf(link).rel === "next")) return found;
     marker = `&marker=${encodeURIComponent(String(last))}`;
   }
 }
 
-async function bind(
-  session: ServiceSession,
-  rights: Rights,
-  id: string,
-  from: readonly PortDevice[],
-  { device_id, device_owner }: PortDevice,
-): Promise<NotWritten | null> {
-  let taken = false;
-  const path = `/v2.0/ports/${encodeURIComponent(id)}`;
-  let revision: unknown;
-  const look = async (): Promise<Stand> => {
-    const { port } = objectOf(await ask(session, path));
-    const now = portOf(port ?? null);
-    if (now === null) return { why: `port ${id} is not in Neutron` };
-    revision = objectOf(port).revision_number;
-    const is = (one: PortDevice): boolean =>
-      one.device_id === now.device_id && one.device_owner === now.device_owner;
-    if (is({ device_id, device_owner })) return "made";
-    if (from.some(is)) return "open";
-    taken = true;
-    return { why: `port ${id} belongs to ${holder(now.device_owner, now.device_id)}` };
-  };
-  let denied = false;
-  const call = async (): Promise<Answer> => {
-    const answer = await put(session, id, { device_id, device_owner }, revision);
-    denied = answer.status === 403;
-    return rights.heard(id, answer);
-  };
-  const why = await shown(session, `PUT of port ${id}`, look, call, rights.isPorts);
-  return why === null ? null : { why, taken, denied };
-}
-
-function holder(owner: unknown, device: string): string {
-  return device === "" ? "no device" : `${String(owner ?? "") || "device"} ${device}`;
-}
-
-function hasNext(links: unknown): boolean {
-  return Array.isArray(links) && links.some((link) => isObject(link) && link.rel === "next");
+function deviceOf(port: JsonObject): PortDevice {
+  const text = (field: string): string => String(port[field] ?? "");
+  return { device_id: text("device_id"), device_owner: text("device_owner") };
 }
 
 function portOf(body: Json): NetworkPort | null {
   if (!isObject(body) || typeof body.id !== "string") return null;
-  const text = (field: string): string => {
-    const value = body[field];
-    return typeof value === "string" ? value : "";
-  };
+  const mac_address = String(body.mac_address ?? "").toLowerCase();
+  return { id: body.id, mac_address, ...deviceOf(body) };
+}
+
+export interface PlacedPort extends PortPlace {
+  readonly id: string;
+  readonly device_id: string;
+}
+
+/** @returns null without a port, or if this login may not see its host */
+function placedOf(port: Json): PlacedPort | null {
+  if (!isObject(port) || typeof port.id !== "string") return null;
+  if (typeof port["binding:host_id"] !== "string") return null;
+  const said = new Map(
+    (Array.isArray(port.extra_dhcp_opts) ? port.extra_dhcp_opts : [])
+      .filter(isObject)
+      .map((one) => [
+        String(one.opt_name),
+        // IPv6 options, which nova-baremetal never sets, are skipped.
+        String(one.ip_version ?? 4) === "4" ? String(one.opt_value) : null,
+      ]),
+  );
   return {
-    id: body.id,
-    mac_address: text("mac_address").toLowerCase(),
-    ...{ device_id: text("device_id"), device_owner: text("device_owner") },
+    ...{ id: port.id, device_id: String(port.device_id ?? "") },
+    host: port["binding:host_id"],
+    options: Object.fromEntries(BOOT_OPTIONS.map((name) => [name, said.get(name) ?? null])),
   };
 }

@@ -3,7 +3,7 @@ import { isObject, objectOf, parsedJson } from "../../lib/json.ts";
 import { type Auth, type Cloud, ENVIRONMENT, type Sought } from "./cloud.ts";
 import { faultIn } from "./fault.ts";
 import { type Answered, type Http, type HttpCall, openHttp, type Unanswered } from "./http.ts";
-import { BAREMETAL, KEYSTONE, type ServiceKind } from "./kinds.ts";
+import { BAREMETAL, endpointFix, KEYSTONE, type ServiceKind } from "./kinds.ts";
 import { askUntilAnswered, isPassing } from "./passing.ts";
 
 export interface Answer {
@@ -45,7 +45,7 @@ export async function openSession(
   const http = openHttp(cloud.tls, limit);
   try {
     const login = await logIn(http, cloud, kind);
-    const found = cloud[kind.said] ?? login.endpoint;
+    const found = cloud.endpoints[kind.name] ?? login.endpoint;
     const { region, interface: face } = cloud.catalog[kind.name];
     if (found === null && kind === BAREMETAL) checkNamed(cloud);
     if (found === null)
@@ -54,7 +54,7 @@ export async function openSession(
         cloud.auth.kind === "keystone"
           ? `${cloud.from}: the catalog has no ${face} ${kind.name} endpoint${region === null ? "" : ` in region ${region}`}`
           : `${cloud.from}: nothing says where the ${kind.name} service is`,
-        { fix: kind.fix },
+        { fix: endpointFix(kind) },
       );
     const whole = found.replace("%(project_id)s", login.project ?? "%(project_id)s");
     const url = serviceUrl(whole, cloud.from, kind);
@@ -121,7 +121,7 @@ async function logIn(http: Http, cloud: Cloud, kind: ServiceKind): Promise<Logge
     return { ...never, headers: () => ({ Authorization: `Basic ${text}` }), secrets };
   }
   let token = await newToken(http, auth, cloud, kind);
-  let renewing: Promise<Token> | null = null;
+  let renewing: ReturnType<typeof newToken> | null = null;
   return {
     ...{ endpoint: token.endpoint, project: token.project },
     headers: () => ({ "X-Auth-Token": token.text() }),
@@ -202,7 +202,12 @@ const OTHER_SCOPE = /requires a scope of \[/;
  * @throws MigrationError N2I-E210 without a response, N2I-E211, N2I-E212 for a refusal
  */
 export async function ask(session: ServiceSession, path: string): Promise<unknown> {
-  const answer = await answerTo(session, path, asJson);
+  const answer = await answerTo(session, path, (got) =>
+    // A response without JSON is a proxy's page.
+    got.status === 200 && got.body === null
+      ? { ...got, status: 0, fault: "the answer is not JSON" }
+      : got,
+  );
   return answer.status === 200 ? answer.body : null;
 }
 
@@ -224,12 +229,6 @@ export async function answerTo(
   throw refusedCall(session, `GET ${path.replace(/\?.*/, "")}`, answer);
 }
 
-/** A response without JSON is a proxy's page. */
-function asJson(answer: Answer): Answer {
-  if (answer.status !== 200 || answer.body !== null) return answer;
-  return { ...answer, status: 0, fault: "the answer is not JSON" };
-}
-
 export function refusedCall(
   session: Pick<ServiceSession, "url">,
   what: string,
@@ -241,19 +240,13 @@ export function refusedCall(
   );
 }
 
-interface Token {
-  readonly endpoint: string | null;
-  readonly project: string | null;
-  readonly text: () => string;
-}
-
 /** @throws MigrationError N2I-E210 without a response, N2I-E211 for a refusal */
 async function newToken(
   http: Http,
   { url, question, secret }: Extract<Auth, { readonly kind: "keystone" }>,
   { from, catalog }: Cloud,
   { name, types }: ServiceKind,
-): Promise<Token> {
+) {
   const base = serviceUrl(url, from, KEYSTONE);
   const answer = await askUntilAnswered(() =>
     http.send({

@@ -1,9 +1,14 @@
-import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
 import { MigrationError } from "../../lib/error.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { Auth, Cloud, CloudService, Settings, Sought } from "./cloud.ts";
+import {
+  type Auth,
+  type Cloud,
+  type CloudService,
+  SERVICES,
+  type Settings,
+  type Sought,
+} from "./cloud.ts";
 
 const INTERFACES = ["public", "internal", "admin"] as const;
 
@@ -30,6 +35,7 @@ export function pluginOf(name: string): Plugin | undefined {
  */
 export function cloudOf(settings: Settings, from: string, home = homedir()): Cloud {
   const refuse = (why: string): MigrationError => new MigrationError("N2I-E106", `${from}: ${why}`);
+  const override = (service: CloudService) => settings.get(`${service}_endpoint_override`) ?? null;
   const sought = (service: CloudService): Sought => {
     const own = `${service}_interface`;
     const name = settings.has(own) ? own : "interface";
@@ -40,29 +46,19 @@ export function cloudOf(settings: Settings, from: string, home = homedir()): Clo
     return { interface: chosen, region };
   };
   const verify = settings.get("verify");
-  const path = (name: string): string | null => {
-    const text = settings.get(name);
-    if (text === undefined) return null;
-    const whole = expandUser(text, home);
-    if (whole === null) throw refuse(`${name} is ${text}, and /etc/passwd has no such user`);
-    return whole;
-  };
+  const path = (name: string) => settings.get(name)?.replace(/^~(?=\/|$)/, () => home) ?? null;
   return {
     from,
     auth: authOf(settings, refuse),
-    endpoint:
-      settings.get("baremetal_endpoint_override") ??
-      settings.get("endpoint_override") ??
-      settings.get("endpoint") ??
-      null,
-    compute: settings.get("compute_endpoint_override") ?? null,
-    placement: settings.get("placement_endpoint_override") ?? null,
-    image: settings.get("image_endpoint_override") ?? null,
-    network: settings.get("network_endpoint_override") ?? null,
-    catalog: {
-      ...{ baremetal: sought("baremetal"), compute: sought("compute"), image: sought("image") },
-      ...{ placement: sought("placement"), network: sought("network") },
+    endpoints: {
+      ...ofEach(override),
+      baremetal:
+        override("baremetal") ??
+        settings.get("endpoint_override") ??
+        settings.get("endpoint") ??
+        null,
     },
+    catalog: ofEach(sought),
     tls: {
       cacert: path("cacert"),
       cert: path("cert"),
@@ -70,6 +66,11 @@ export function cloudOf(settings: Settings, from: string, home = homedir()): Clo
       insecure: isTrue(settings.get("insecure")) || /^(0|false|no|off)$/i.test(verify ?? ""),
     },
   };
+}
+
+function ofEach<T>(of: (service: CloudService) => T): { readonly [service in CloudService]: T } {
+  // It has a key for each service.
+  return Object.fromEntries(SERVICES.map((service) => [service, of(service)])) as never;
 }
 
 function isTrue(text: string | undefined): boolean {
@@ -176,29 +177,4 @@ function scopeOf(settings: Settings, refuse: Refuse): JsonObject | null {
   if (project !== null) return { project };
   const inside = partOf(settings, "domain");
   return inside === null ? null : { domain: inside };
-}
-
-/** Index in name, password, ids, comment, home, shell. @source passwd(5) */
-const HOME = 5;
-
-/**
- * Replaces `~` or `~user` with users of /etc/passwd only. Null for an unknown user.
- *
- * @source python, os.path.expanduser, which keeps an unknown user's path
- */
-export function expandUser(path: string, home: string, passwd = "/etc/passwd"): string | null {
-  const [tilde, user] = /^~([^/]*)/.exec(path) ?? [];
-  if (tilde === undefined || user === undefined) return path;
-  const place = user === "" ? home : homeOf(user, passwd);
-  return place === null ? null : join("/", place.replace(/\/+$/, ""), path.slice(tilde.length));
-}
-
-function homeOf(user: string, passwd: string): string | null {
-  try {
-    const lines = readFileSync(passwd, "utf8").split("\n");
-    const own = lines.map((line) => line.split(":")).find(([name]) => name === user);
-    return own?.[HOME] || null;
-  } catch {
-    return null;
-  }
 }

@@ -10,8 +10,11 @@ import type { LegacyMove } from "../../model/nova/legacy-move.ts";
 import type { RestOptions } from "../../run/cloud.ts";
 import { read } from "../../systems/database/read.ts";
 import { string, text } from "../../systems/database/rows.ts";
-import type { PlacedPort } from "../../systems/openstack/neutron-place.ts";
-import { type NetworkService, openNetwork } from "../../systems/openstack/neutron-ports.ts";
+import {
+  type NetworkService,
+  openNetwork,
+  type PlacedPort,
+} from "../../systems/openstack/neutron-ports.ts";
 import { readBootFacts } from "../leases/boot.ts";
 import { type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
 import { beside, type Opening } from "./beside.ts";

@@ -70,7 +70,7 @@ export function takeOverLegacy(
         if (plan.manifest.counts.machines === 0 && taken > 0) {
           if (!before.asked) await askDown(words, { machines: 0, to }, place, sink);
           const found = taken - before.moved - half.length;
-          const all = { made: before.moved, found, left: half, locked: 0, stopped: false };
+          const all = { made: before.moved, found, left: [...half], locked: 0, stopped: false };
           return legacyMoved(plan, 0, all);
         }
         await checkMovable(plan);

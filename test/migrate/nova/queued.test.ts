@@ -27,11 +27,9 @@ async function novaOf(engine: Engine, t: TestContext, version: number) {
   const database = await open("env:NOVA", true, { NOVA: made.url });
   t.after(() => database.close());
   const waiting = async () =>
-    (
-      (await waitingRequests(database, database.knex, [{ uuid: UUID, host: "compute-1" }])).get(
-        UUID,
-      ) ?? []
-    ).map(({ action }) => action);
+    ((await waitingRequests(database, [{ uuid: UUID, host: "compute-1" }])).get(UUID) ?? []).map(
+      ({ action }) => action,
+    );
   return { db: made.db, waiting };
 }
 

@@ -36,7 +36,7 @@ const ENCRYPTED = {
 async function line(url: string): Promise<string> {
   const database = await openDatabase(await addressAt(url), { readOnly: true });
   try {
-    const [row] = await select(database, database.knex, ENCRYPTED[database.engine]);
+    const [row] = await select(database, ENCRYPTED[database.engine]);
     return String(row?.ssl ?? row?.Value);
   } finally {
     await database.close();
@@ -157,7 +157,7 @@ for (const engine of ["mysql", "postgresql"] as const)
   });
 
 async function one(database: Database, sql: string, values: readonly unknown[] = []) {
-  const [row] = await select(database, database.knex, sql, values);
+  const [row] = await select(database, sql, values);
   return row ?? ({} as RawRow);
 }
 
@@ -207,7 +207,7 @@ test("on mysql, what a server sets for its sessions changes nothing read or writ
   ])
     await db.raw(`SET GLOBAL ${setting}`);
   const database = await openedAt(account.url, t);
-  const words = await select(database, database.knex, "SELECT word FROM words");
+  const words = await select(database, "SELECT word FROM words");
   assert.deepEqual(
     words.map(({ word }) => word),
     ["€", "€"],

@@ -31,8 +31,7 @@ test("a row reads as planned until any column of it, a secret, its owner or its 
     const ironic = { database: at.ironic, release, seal };
     const uuids = (resource: Step["resource"]) =>
       steps.filter((step) => step.resource === resource).map(({ after }) => String(after?.uuid));
-    const { knex } = at.ironic;
-    const rows = await readRows(ironic, knex, uuids("node"), uuids("port"), false);
+    const rows = await readRows(ironic, uuids("node"), uuids("port"), false);
     const wanted = new Map(steps.map(({ id, after }) => [id, after]));
     let looks = 0;
     let secrets = 0;

@@ -116,6 +116,10 @@ const rowsIn = ({ release }: Ironic) =>
       ),
     }));
 
+function within({ database, ...more }: Ironic, trx: Knex): Ironic {
+  return { ...more, database: { ...database, knex: trx } };
+}
+
 type Rows = { readonly nodes: readonly Row[]; readonly ports: readonly Row[] };
 
 /** What the database holds once rows were written some way: nodes and ports by uuid, ports with their owner's. */
@@ -123,7 +127,8 @@ function held(ironic: Ironic, { nodes, ports }: Rows, write: WriteRows) {
   return tried(ironic, async (trx) => {
     // Nodes of others have lower ids.
     await trx("nodes").insert({ uuid: uuidOf(9, 9), driver: "fake" });
-    const given = await write(ironic, trx, "nodes", nodes, null);
+    const inside = within(ironic, trx);
+    const given = await write(inside, "nodes", nodes, null);
     await trx("nodes")
       .where({ uuid: uuidOf(9, 9) })
       .del();
@@ -132,7 +137,7 @@ function held(ironic: Ironic, { nodes, ports }: Rows, write: WriteRows) {
     assert.equal(owners.size, nodes.length);
     // Statements of MariaDB tell none.
     if (write !== insertRows) assert.deepEqual(given, owners);
-    const told = await write(ironic, trx, "ports", ports, Promise.resolve(owners));
+    const told = await write(inside, "ports", ports, Promise.resolve(owners));
     assert.ok(told !== null);
     const back = new Map(ids.map(({ id, uuid }) => [Number(id), uuid]));
     const rows = async (table: string): Promise<readonly object[]> =>
@@ -179,7 +184,7 @@ function steps(): readonly Step[] {
 async function created({ ironic }: { readonly ironic: Ironic }, given = steps()) {
   const bulk = bulkOf(ironic.database);
   const rows = await tried(ironic, async (trx) => {
-    const writing = { ironic, trx, inMaintenance: false, bulk };
+    const writing = { ironic: within(ironic, trx), inMaintenance: false, bulk };
     const { done, found } = await createRows(writing, given, () => false);
     const ports = await trx("ports").join("nodes", "nodes.id", "ports.node_id");
     return { done: done.length, found: found.length, ports: ports.length };
@@ -195,7 +200,11 @@ for (const engine of ENGINES) {
     assert.ok(first);
     const trx = await openWriting(at.ironic.database);
     await createRows(
-      { ironic: at.ironic, trx, inMaintenance: false, bulk: null },
+      {
+        ironic: within(at.ironic, trx),
+        inMaintenance: false,
+        bulk: null,
+      },
       [first],
       () => false,
     );

@@ -41,7 +41,7 @@ for (const engine of engines())
     const database = await openedAt(place.url, t, { readOnly: true });
     const own = [0, 1, 1050, 1999, 2000, 2099];
     const of = claimed(own.map(uuidOf));
-    const rows = await readMetadata(database, database.knex, of);
+    const rows = await readMetadata(database, of);
     assert.equal(rows.length, own.length * 2);
     for (const n of own)
       assert.deepEqual(

@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { packageRoot } from "../../../src/run/files/package-root.ts";
 import { cloudSettings, environmentSettings } from "../../../src/systems/openstack/clouds.ts";
 import { faultOf } from "../../../src/systems/openstack/fault.ts";
-import { cloudOf, expandUser } from "../../../src/systems/openstack/settings.ts";
+import { cloudOf } from "../../../src/systems/openstack/settings.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 
 test("clouds.yaml here wins over the user's, and secure.yaml adds what it lacks", (t) => {
@@ -93,21 +92,6 @@ test("certificate files under ~ are in the user's folder, whatever they are for"
   const { tls } = cloudOf(new Map(Object.entries(paths)), "OS_*", "/home/op");
   const { insecure: _, ...files } = tls;
   assert.deepEqual(files, { cacert: "/home/op/ca.pem", cert: "/home/op", key: "/etc/~/key" });
-});
-
-test("~user is a user's own folder, and a user there is not is refused with the path", () => {
-  const passwd = join(packageRoot(), "test", "systems", "openstack", "passwd");
-  const at = (path: string): string | null => expandUser(path, "/home/op", passwd);
-  assert.equal(at("~carl/ca.pem"), "/srv/carl/ca.pem");
-  assert.equal(at("~carl"), "/srv/carl");
-  for (const path of ["~nobody/ca.pem", "~car/x", "~carl:x/y", "~homeless/x"])
-    assert.equal(at(path), null, path);
-  assert.equal(at("/etc/~carl"), "/etc/~carl");
-  assert.equal(expandUser("~root/x", "/home/op"), "/root/x");
-  assert.throws(
-    () => cloudOf(new Map([["cert", "~n0b0dy/x.pem"]]), "OS_*"),
-    /^MigrationError: OS_\*: cert is ~n0b0dy\/x\.pem, and \/etc\/passwd has no such user$/,
-  );
 });
 
 test("a fault is read through JSON in JSON, plain text and HTML, without its secrets", () => {

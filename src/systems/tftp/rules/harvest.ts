@@ -5,20 +5,6 @@ import type { FindingCode } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
 import { uuidOf } from "./pxe-config.ts";
 
-function uuidsIn(path: string | null | undefined): readonly string[] {
-  return (path ?? "").toLowerCase().split("/").filter(isUuid);
-}
-
-function strangers(
-  boot: BootFile & { readonly kind: "read" },
-  instance: string,
-): readonly string[] {
-  const { boot: label } = boot.config;
-  return [boot.path, label?.kernel, label?.ramdisk]
-    .flatMap(uuidsIn)
-    .filter((uuid) => uuid !== instance.toLowerCase());
-}
-
 type Fault = readonly [FindingCode, string];
 
 /** The reason not to use the file's root filesystem. */
@@ -32,7 +18,9 @@ function fault(boot: BootFile, instance: string): Fault | null {
       return ["N2I-D703", `${boot.path} ${boot.why}`];
     case "read": {
       const { default: chosen, boot: label } = boot.config;
-      const [other] = strangers(boot, instance);
+      const other = [boot.path, label?.kernel, label?.ramdisk]
+        .flatMap((path) => (path ?? "").toLowerCase().split("/").filter(isUuid))
+        .find((uuid) => uuid !== instance.toLowerCase());
       if (other !== undefined) return ["N2I-D704", `${boot.path} refers to instance ${other}`];
       if (chosen !== "boot")
         return ["N2I-D701", `${boot.path} has default ${JSON.stringify(chosen)}`];

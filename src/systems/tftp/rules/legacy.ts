@@ -1,6 +1,6 @@
-import type { Found } from "../../../model/boot.ts";
-import { linkOf, linkTarget } from "./paths.ts";
+import { linkOf, linkTarget, pathsIn } from "./paths.ts";
 import { factsOf, parsePxe, uuidOf } from "./pxe-config.ts";
+import { type Part, type Seen, staged, type TreeChange } from "./stage.ts";
 
 /** Images in a machine's folder, in the order of their creation. */
 export const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"] as const;
@@ -14,32 +14,16 @@ export interface LegacyBoot {
   readonly text: string;
 }
 
-type Seen = Found & { readonly text?: string };
-
 export interface KnownImage {
   readonly lack: string | null;
   /** The size in Glance, or null if unknown. */
   readonly bytes: number | null;
 }
 
-/** A change before digests are known. */
-export type LegacyChange =
-  | { readonly path: string; readonly do: "folder" }
-  | { readonly path: string; readonly do: "copy"; readonly image: ImageName }
-  | { readonly path: string; readonly do: "write"; readonly text: string }
-  | { readonly path: string; readonly do: "link"; readonly target: string };
+export type LegacyChange = TreeChange<ImageName>;
 
-/** All paths of a machine to inspect. */
-export function legacyPaths({
-  instance,
-  macs,
-}: Pick<LegacyBoot, "instance" | "macs">): readonly string[] {
-  return [
-    instance,
-    ...[...IMAGES, "config"].map((name) => `${instance}/${name}`),
-    "pxelinux.cfg",
-    ...macs.map(linkOf),
-  ];
+export function legacyPaths({ instance, macs }: Pick<LegacyBoot, "instance" | "macs">) {
+  return pathsIn(instance, [...IMAGES, "config"], macs);
 }
 
 /**
@@ -51,7 +35,7 @@ export function legacyStage(
   boot: LegacyBoot,
   at: ReadonlyMap<string, Seen>,
   images: ReadonlyMap<ImageName, KnownImage>,
-): { readonly changes: readonly LegacyChange[]; readonly why: string | null } {
+) {
   const { instance, macs } = boot;
   const found = (path: string): Seen => at.get(path) ?? { kind: "absent" };
   const parts = [
@@ -63,15 +47,10 @@ export function legacyStage(
     folder("pxelinux.cfg", found("pxelinux.cfg")),
     ...macs.map((mac) => link(boot, linkOf(mac), found(linkOf(mac)))),
   ];
-  const why = parts.flatMap((part) => (typeof part === "string" ? [part] : []));
-  if (macs.length === 0) why.push("bm_interfaces has no MAC of it");
-  const changes = parts.flatMap((part) => (part === null || typeof part === "string" ? [] : part));
-  return why.length > 0 ? { changes: [], why: why.join("; ") } : { changes, why: null };
+  return staged(parts, macs.length === 0 ? ["bm_interfaces has no MAC of it"] : []);
 }
 
-type Part = LegacyChange | null | string;
-
-function folder(path: string, found: Seen): Part {
+function folder(path: string, found: Seen): Part<ImageName> {
   if (found.kind === "absent") return { path, do: "folder" };
   return found.kind === "folder" ? null : `${path} is no folder`;
 }
@@ -81,17 +60,17 @@ function file(
   image: ImageName,
   found: Seen,
   images: ReadonlyMap<ImageName, KnownImage>,
-): Part {
+): Part<ImageName> {
   const { lack = "no specified tree has it", bytes = null } = images.get(image) ?? {};
   if (found.kind === "file" && found.bytes > 0)
     return bytes === null || found.bytes === bytes
       ? null
       : `${path} is there with ${found.bytes} bytes, and Glance's image has ${bytes}`;
   if (found.kind !== "absent") return `${path} exists, but is not an image`;
-  return lack === null ? { path, do: "copy", image } : `${path} is not there: ${lack}`;
+  return lack === null ? { path, do: "copy", file: image } : `${path} is not there: ${lack}`;
 }
 
-function config({ instance, text }: LegacyBoot, found: Seen): Part {
+function config({ instance, text }: LegacyBoot, found: Seen): Part<ImageName> {
   const path = `${instance}/config`;
   if (found.kind === "absent") return { path, do: "write", text };
   if (found.kind !== "file" || found.text === undefined) return `${path} is not a boot file`;
@@ -100,7 +79,7 @@ function config({ instance, text }: LegacyBoot, found: Seen): Part {
   return now !== null && now === wanted ? null : `${path} exists, but boots something else`;
 }
 
-function link({ instance, served }: LegacyBoot, path: string, found: Seen): Part {
+function link({ instance, served }: LegacyBoot, path: string, found: Seen): Part<ImageName> {
   if (found.kind === "absent")
     return { path, do: "link", target: `${served.replace(/\/+$/, "")}/${instance}/config` };
   if (found.kind !== "link") return `${path} is no link`;

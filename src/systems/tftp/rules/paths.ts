@@ -31,6 +31,12 @@ export function linkOf(mac: string): string {
   return `pxelinux.cfg/01-${mac.replaceAll(":", "-")}`;
 }
 
+/** All paths of a machine to inspect. */
+export function pathsIn(folder: string, names: readonly string[], macs: readonly string[]) {
+  const files = names.map((name) => `${folder}/${name}`);
+  return [folder, ...files, "pxelinux.cfg", ...macs.map(linkOf)];
+}
+
 /** A link's target below the root. Relative targets start in pxelinux.cfg. */
 export function linkTarget(target: string, root: string, folder: string): string | null {
   if (target.startsWith("/")) return inFolder(target, root, folder);

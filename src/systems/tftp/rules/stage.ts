@@ -1,5 +1,5 @@
 import type { BootPlan, Found } from "../../../model/boot.ts";
-import { below, inFolder, linkOf, linkTarget } from "./paths.ts";
+import { below, inFolder, linkOf, linkTarget, pathsIn } from "./paths.ts";
 import { labelOf, PLACEHOLDERS, parsePxe } from "./pxe-config.ts";
 
 export interface BootWanted {
@@ -19,26 +19,26 @@ interface TreeState {
 }
 
 /** A change before digests are known. */
-export type TreeChange =
+export type TreeChange<File = "kernel" | "ramdisk"> =
   | { readonly path: string; readonly do: "folder" }
-  | { readonly path: string; readonly do: "copy"; readonly file: "kernel" | "ramdisk" }
+  | { readonly path: string; readonly do: "copy"; readonly file: File }
   | { readonly path: string; readonly do: "write"; readonly text: string }
   | { readonly path: string; readonly do: "link"; readonly target: string };
 
-interface Staged {
-  readonly changes: readonly TreeChange[];
-  readonly why: string | null;
+/** A change, null if none is needed, or the reason why there can be none. */
+export type Part<File = "kernel" | "ramdisk"> = TreeChange<File> | null | string;
+
+/** All changes, or the reasons why there are none. */
+export function staged<File>(parts: readonly Part<File>[], more: readonly string[]) {
+  const why = [...parts.flatMap((part) => (typeof part === "string" ? [part] : [])), ...more];
+  const changes = parts.flatMap((part) => (part === null || typeof part === "string" ? [] : part));
+  return why.length > 0 ? { changes: [], why: why.join("; ") } : { changes, why: null };
 }
 
 const ABSENT: Found = { kind: "absent" };
 
 export function pathsOf({ node, macs }: BootWanted): readonly string[] {
-  return [
-    node,
-    ...["config", "kernel", "ramdisk"].map((name) => `${node}/${name}`),
-    "pxelinux.cfg",
-    ...macs.map(linkOf),
-  ];
+  return pathsIn(node, ["config", "kernel", "ramdisk"], macs);
 }
 
 /**
@@ -48,7 +48,7 @@ export function pathsOf({ node, macs }: BootWanted): readonly string[] {
  * @param served the TFTP server's root
  * @source facts/systems.md D4; facts/ironic.md 2.3-2.5; facts/nova-bm.md 3.5, 5.5
  */
-export function stage(wanted: BootWanted, tree: TreeState, served: string): Staged {
+export function stage(wanted: BootWanted, tree: TreeState, served: string) {
   const { node, macs } = wanted;
   const found = (path: string): Seen => tree.at.get(path) ?? ABSENT;
   const parts = [
@@ -58,13 +58,8 @@ export function stage(wanted: BootWanted, tree: TreeState, served: string): Stag
     config(wanted, found(`${node}/config`), served),
     ...macs.map((mac) => link(wanted, linkOf(mac), found(linkOf(mac)), tree.roots)),
   ];
-  const why = parts.flatMap((part) => (typeof part === "string" ? [part] : []));
-  if (macs.length === 0) why.push("it has no MAC to boot from");
-  const changes = parts.flatMap((part) => (part === null || typeof part === "string" ? [] : part));
-  return why.length > 0 ? { changes: [], why: why.join("; ") } : { changes, why: null };
+  return staged(parts, macs.length === 0 ? ["it has no MAC to boot from"] : []);
 }
-
-type Part = TreeChange | null | string;
 
 function folder(path: string, found: Seen): Part {
   if (found.kind === "absent") return { path, do: "folder" };

@@ -141,7 +141,7 @@ export async function bringImages(
 ): Promise<string | null> {
   for (const change of changes) {
     if (change.do !== "copy") continue;
-    const source = sources.get(change.image);
+    const source = sources.get(change.file);
     if (source === undefined) throw new Error(`${change.path} is to be copied from nowhere`);
     if (source.file === null) await fetch(source.image);
     else if (source.image !== null) {
@@ -195,7 +195,7 @@ async function readyOf(
       return [step({ kind: "file", sha256 }), { text: change.text }];
     }
     case "copy": {
-      const source = sources.get(change.image);
+      const source = sources.get(change.file);
       if (source === undefined) throw new Error(`${path} is to be copied from nowhere`);
       if (source.file === null) {
         const { file, sha256 } = await fetch(source.image);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import { tableNames } from "../database/identity.ts";
-import type { Database } from "../database/open.ts";
-import { ask, plain } from "../database/rows.ts";
+import { tableNames } from "../../src/systems/database/identity.ts";
+import type { Database } from "../../src/systems/database/open.ts";
+import { ask, plain } from "../../src/systems/database/rows.ts";
 
 /** Without generated ids it is equal before a load and after its rollback. */
 export async function digestDatabase(database: Database, ids = false): Promise<string> {

@@ -2,20 +2,20 @@ import { keyOf, type Ownership, ownershipOf } from "../../engine/ownership.ts";
 import { isThrough } from "../../migrate/hosts/nova-rows-left.ts";
 import { IRONIC } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
-import { awayOf, type RunFiles } from "../../run/files/run-files.ts";
+import { available, awayOf, type RunFiles } from "../../run/files/run-files.ts";
 import type { NextCommand } from "../../run/next.ts";
 import type { Standing } from "../report/rules/verdict.ts";
-import { loadOf } from "./pipeline.ts";
+import { endOf, loadOf } from "./pipeline.ts";
 
 /** The progress of a run with its plan, from its files alone. */
 export function standingOf(files: RunFiles): Standing {
-  const { handover, verified, finish } = files;
-  const ended =
-    verified?.final === true ||
-    (finish !== undefined && !("missing" in finish) && finish.end !== null);
-  const staged =
-    handover === null || "missing" in handover ? 0 : handover.staged - handover.released;
-  return { load: loadedOf(files, ended), staged, verified: verifiedOf(verified), ended };
+  const { handover, verified } = files;
+  const { staged = 0, released = 0 } = available(handover) ?? {};
+  const ended = verified?.final === true || endOf(files) !== null;
+  return {
+    ...{ load: loadedOf(files, ended), staged: staged - released },
+    ...{ verified: verifiedOf(verified), ended },
+  };
 }
 
 /** A command to undo before a rollback. For boot, one for each tree. */
@@ -25,22 +25,22 @@ export interface BackFirst {
 }
 
 /** Commands to undo before a rollback, which refuses after finish and skips released machines. */
-export function backFirst({ finish, handover, boot }: RunFiles): readonly BackFirst[] {
-  const back: BackFirst[] = [];
-  if (finish !== undefined && !("missing" in finish) && finish.end !== null)
-    back.push({ command: "finish" });
-  if (handover !== null && !("missing" in handover) && handover.released > 0)
-    back.push({ command: "handover" });
-  const trees = boot instanceof Map ? [...boot.keys()] : [];
-  return [...back, ...trees.map((tftpRoot) => ({ command: "boot" as const, tftpRoot }))];
+export function backFirst(files: RunFiles): readonly BackFirst[] {
+  const { released = 0 } = available(files.handover) ?? {};
+  const trees = available(files.boot)?.keys() ?? [];
+  return [
+    ...(endOf(files) === null ? [] : [{ command: "finish" as const }]),
+    ...(released > 0 ? [{ command: "handover" as const }] : []),
+    ...Array.from(trees, (tftpRoot) => ({ command: "boot" as const, tftpRoot })),
+  ];
 }
 
 /** Also checks Nova's rows, and rows that a rollback left. */
 function loadedOf(files: RunFiles, ended: boolean): Standing["load"] {
-  const { journal, plan, nova, verified } = files;
+  const { journal, plan, verified } = files;
   const load = loadOf(files);
   if ("missing" in journal || "missing" in plan || load === "part") return load;
-  const planned = nova === undefined || "missing" in nova ? null : nova.plan;
+  const planned = available(files.nova)?.plan ?? null;
   if (load === "none") {
     const isThere = [IRONIC, ...NOVA_NAMES].some((name) =>
       isHeld(ownershipOf(journal.entries, name, plan.sha256)),

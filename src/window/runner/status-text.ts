@@ -4,7 +4,14 @@ import { heldText } from "../../migrate/rollback/way-back.ts";
 import type { FinishState } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
-import type { Missing, NovaState, RunFiles, Still } from "../../run/files/run-files.ts";
+import {
+  available,
+  type HandedCounts,
+  type Missing,
+  type NovaState,
+  type RunFiles,
+  type Still,
+} from "../../run/files/run-files.ts";
 import { rehearsedText } from "../rehearse/rehearsal-file.ts";
 import type { Standing } from "../report/rules/verdict.ts";
 import { leftBehind, loadOf, nextOf } from "./pipeline.ts";
@@ -22,50 +29,47 @@ export interface RunState {
 
 /** The facts of a run from its files alone, and the next step. */
 export function statusOf(files: RunFiles): RunState {
-  const { snapshot, plan, journal, handover, nova, boot, finish, held } = files;
-  const extracted =
-    "missing" in snapshot
-      ? snapshot.missing
-      : `${counted(snapshot.counts.machines, "machine")}, taken ${snapshot.taken_at}, sha256 ${snapshot.sha256.slice(0, 12)}`;
-  const fresh =
-    !("missing" in plan) && !("missing" in snapshot) && plan.madeFrom === snapshot.sha256;
-  const planned =
-    "missing" in plan
-      ? plan.missing
-      : `${counted(plan.counts.nodes, "node")} and ${counted(plan.counts.ports, "port")} to add to ${plan.release}, ${counted(plan.counts.verdicts.blocked + plan.counts.verdicts.conflict, "machine")} blocked, sha256 ${plan.sha256.slice(0, 12)}${fresh ? "" : "; made from another snapshot"}`;
+  const { snapshot, plan, rehearsal, journal, handover, nova, boot, finish, held } = files;
+  const taken = available(snapshot);
+  const planned = available(plan)?.sha256 ?? null;
   return {
     fields: {
-      extract: extracted,
-      plan: planned,
-      ...rehearseField(files),
-      apply: "missing" in journal ? journal.missing : appliedText(journal.entries, held),
-      ...(handover !== null && { handover: handoverText(handover) }),
-      ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
-      ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
-      ...(finish !== undefined && loadOf(files) === "whole" && { finish: finishText(finish) }),
+      extract: textOf(
+        snapshot,
+        ({ counts, taken_at, sha256 }) =>
+          `${counted(counts.machines, "machine")}, taken ${taken_at}, sha256 ${sha256.slice(0, 12)}`,
+      ),
+      plan: textOf(plan, ({ counts: { nodes, ports, verdicts }, release, sha256, madeFrom }) => {
+        const blocked = counted(verdicts.blocked + verdicts.conflict, "machine");
+        const other = madeFrom === taken?.sha256 ? "" : "; made from another snapshot";
+        return `${counted(nodes, "node")} and ${counted(ports, "port")} to add to ${release}, ${blocked} blocked, sha256 ${sha256.slice(0, 12)}${other}`;
+      }),
+      ...(rehearsal !== undefined && { rehearse: rehearsedText(rehearsal, planned) }),
+      apply: textOf(journal, ({ entries }) => appliedText(entries, held)),
+      ...(handover !== null && { handover: textOf(handover, handoverText) }),
+      ...(nova !== undefined && { nova: textOf(nova, novaText) }),
+      ...(boot !== undefined && { boot: textOf(boot, bootText) }),
+      ...(finish !== undefined &&
+        loadOf(files) === "whole" && { finish: textOf(finish, finishText) }),
     },
     ...{ next: nextOf(files), left: leftBehind(files) },
     ...{ standing: standingOf(files), back: backFirst(files) },
   };
 }
 
-function rehearseField({ rehearsal, plan }: RunFiles): { readonly rehearse?: string } {
-  if (rehearsal === undefined) return {};
-  return { rehearse: rehearsedText(rehearsal, "missing" in plan ? null : plan.sha256) };
+function textOf<T extends object>(part: T | Missing, text: (part: T) => string): string {
+  return "missing" in part ? part.missing : text(part);
 }
 
-function finishText(finish: FinishState | Missing): string {
-  if ("missing" in finish) return finish.missing;
-  if (finish.end !== null) return `done, ended ${finish.end.at} by ${finish.end.by}`;
-  return finish.guards
+function finishText({ end, guards }: FinishState): string {
+  if (end !== null) return `done, ended ${end.at} by ${end.by}`;
+  return guards
     ? "not yet: until then deleting or rebuilding a tenant's server ends in ERROR"
     : "not yet";
 }
 
-function handoverText(handover: NonNullable<RunFiles["handover"]>): string {
-  return "missing" in handover
-    ? handover.missing
-    : `${handover.released} of ${counted(handover.staged, "staged machine")} released`;
+function handoverText({ released, staged }: HandedCounts): string {
+  return `${released} of ${counted(staged, "staged machine")} released`;
 }
 
 function novaText({ plan, entries, still }: NovaState): string {
@@ -76,11 +80,10 @@ function novaText({ plan, entries, still }: NovaState): string {
   const done = plansOf(entries, ...NOVA_NAMES).map((sha256) =>
     doneText(entries, NOVA_NAMES, sha256, "changed"),
   );
-  return [planned, ...done, ...(still === undefined ? [] : [stillText(still)])].join("; ");
+  return [planned, ...done, ...(still === undefined ? [] : [textOf(still, stillText)])].join("; ");
 }
 
-function stillText(still: Still | Missing): string {
-  if ("missing" in still) return still.missing;
+function stillText(still: Still): string {
   return `of the machines that were removed from Ironic, ${counted(still.rows, "row is", "rows are")} not restored`;
 }
 

@@ -48,30 +48,25 @@ export const goingBack = needing(["ironic"], ({ ironic, plan }) => {
 const LONG = 30 * 60;
 
 /** The hand-over time with the conductors' ironic.conf, and with the recommended settings. */
-export function handOver({ bm, plan, takeOver }: CheckView): CheckResult {
+export function handOver({ bm, plan, pace }: CheckView): CheckResult {
   if (plan === null && isRefused(bm)) return unseen("--nova-bm-db");
   const machines =
     plan?.takeOvers ??
     (isRefused(bm) ? 0 : countOf(bm.nodes, ({ instance_uuid }) => instance_uuid));
-  const { pace, inFlight } = takeOver;
-  const { conductors } = pace ?? USUAL_PACE;
+  const usual = pace ?? USUAL_PACE;
   const told = (by: TakeOverPace): string => {
-    const { seconds, source } = forecast(machines, by, inFlight);
+    const { seconds, source } = forecast(machines, by);
     return seconds === null ? source : `${duration(seconds)}, ${source}`;
   };
-  const { seconds } = forecast(machines, pace ?? USUAL_PACE, inFlight);
+  const { seconds } = forecast(machines, usual);
   const long = seconds === null || seconds > LONG;
-  const most = forecast(machines, { ...WINDOW_PACE, conductors });
-  const tuned = `with the settings for the window: ${told({ ...WINDOW_PACE, conductors })}`;
-  const text = `Take-over of ${counted(machines, "machine")} in use: ${told(pace ?? USUAL_PACE)}`;
-  const said = `${text}${pace === null || long ? `; ${tuned}` : ""}.`;
-  const more = inFlight !== undefined && inFlight < most.each;
+  const tuned = told({ ...WINDOW_PACE, conductors: usual.conductors });
+  const text = `Take-over of ${counted(machines, "machine")} in use: ${told(usual)}`;
+  const said = `${text}${pace === null || long ? `; with the settings for the window: ${tuned}` : ""}.`;
   return long
     ? warning(
         said,
-        `nova2ironic config --ironic-conf FILE, a file for each conductor; apply its patch and restart ironic-conductor${
-          more ? `; then handover --in-flight ${most.each}` : ""
-        }`,
+        "nova2ironic config --ironic-conf FILE, a file for each conductor; apply its patch and restart ironic-conductor",
       )
     : fine(said);
 }

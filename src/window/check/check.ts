@@ -201,8 +201,7 @@ async function laterNova(
       }))),
     placement:
       placement && (await orWhy("placement-db", placement, () => placed(placement, nodes))),
-    computes: both ? await computesOf(cloud, nodes) : new Map(),
-    classless: both ? await classlessOf(cloud, nodes) : new Set<string>(),
+    ...(await ofCloud(both ? cloud : null, nodes)),
   };
 }
 
@@ -234,19 +233,19 @@ async function placed(placement: Database, nodes: Nodes): Promise<PlacementFacts
   return { providers, allocated };
 }
 
-async function computesOf(cloud: Database, nodes: Nodes): Promise<CheckView["computes"]> {
-  const found = new Map<string, string>();
-  for (const { machines } of inParts(nodes)) {
-    const computes = await readComputeUuids(cloud, machines);
-    if (computes === null) return null;
-    for (const [machine, uuid] of computes) found.set(machine, uuid);
+/** Without a database, and without machines, there is nothing to compare. */
+async function ofCloud(
+  cloud: Database | null,
+  nodes: Nodes,
+): Promise<Pick<CheckView, "computes" | "classless">> {
+  let computes: Map<string, string> | null = new Map();
+  const classless = new Set<string>();
+  if (cloud === null) return { computes, classless };
+  for (const { machines, tenants } of inParts(nodes)) {
+    const found = await readComputeUuids(cloud, machines);
+    if (found === null) computes = null;
+    for (const [machine, uuid] of found ?? []) computes?.set(machine, uuid);
+    for (const instance of await readClassless(cloud, tenants)) classless.add(instance);
   }
-  return found;
-}
-
-async function classlessOf(cloud: Database, nodes: Nodes): Promise<ReadonlySet<string>> {
-  const found = new Set<string>();
-  for (const { tenants } of inParts(nodes))
-    for (const instance of await readClassless(cloud, tenants)) found.add(instance);
-  return found;
+  return { computes, classless };
 }

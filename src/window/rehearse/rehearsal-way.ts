@@ -112,14 +112,12 @@ async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null
   const asked = { ...words, run: inner.path, afterFinish: false };
   const from = (await entriesOf(job)).length;
   const rows = createSeveral();
-  const tried = async (): ReturnType<typeof apply> => {
-    try {
-      return await apply({ ...asked, ...rehearsed.allowed }, NOBODY, within(job, machines, rows));
-    } catch (cause) {
+  const sink = within(job, machines, rows);
+  const tried = (): ReturnType<typeof apply> =>
+    apply({ ...asked, ...rehearsed.allowed }, NOBODY, sink).catch((cause: unknown) => {
       if (!goesOn(cause, rehearsed)) throw cause;
       return tried();
-    }
-  };
+    });
   const applied = await tried();
   if (applied === null) return null;
   const { failed, equal } = applied;

@@ -141,12 +141,12 @@ function isFirst({ command, options }: NextStep): boolean {
  * The work before the run can end. Null if the plan is loaded. Excludes machines rolled back by
  * name.
  */
-export function unfinished(files: RunFiles): Unfinished | null {
+export function unfinished(files: RunFiles) {
   const { journal, plan, nova } = files;
   if ("missing" in journal || "missing" in plan) return null;
-  const told = (step: NextStep, why: string, fix = APPLY_FIRST): Unfinished => ({
-    ...{ why, fix, next: lineOf(step, files) },
-  });
+  const told = (step: NextStep, why: string, fix = APPLY_FIRST) => {
+    return { why, fix, next: lineOf(step, files) };
+  };
   const back = goOnBack(files);
   if (back !== null) return told(back, `its rollback is not through: ${back.note}`, BACK_FIRST);
   const { entries } = journal;
@@ -158,12 +158,6 @@ export function unfinished(files: RunFiles): Unfinished | null {
   return step.command === "apply"
     ? told(withNova(step, nova), "its load was stopped before its end")
     : null;
-}
-
-interface Unfinished {
-  readonly why: string;
-  readonly fix: string;
-  readonly next: string;
 }
 
 export const APPLY_FIRST =

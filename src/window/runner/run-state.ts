@@ -31,7 +31,7 @@ import { surroundings } from "../../run/process-context.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
 import { nodesOf, stillReleased } from "../handover/hand-over.ts";
 import { readRehearsal } from "../rehearse/rehearsal-file.ts";
-import { type RunState, statusOf } from "./status-text.ts";
+import { type RunState, statusOf } from "./status.ts";
 
 /** A missing or broken artifact is shown as a fact, so that status does not fail. */
 async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing: string }> {

@@ -186,7 +186,9 @@ async function walkStage(
 ): Promise<RunEnd | null> {
   const { words, sink } = of;
   await paused(words.pauseFile, sink);
-  if (run !== null && STAGES.indexOf(stage) >= STAGES.indexOf("check") && isTheNight(of))
+  // A run that stops before apply stops no service and opens no window.
+  const writes = !isBeyond("apply", words.until);
+  if (run !== null && writes && STAGES.indexOf(stage) >= STAGES.indexOf("check"))
     await inWindow(of, run);
   const stages = stagesOf(words, at.files);
   sink.stage(stages, stages.indexOf(stage), await takes(run, stage, at.files, words.watch));
@@ -208,24 +210,20 @@ async function walkStage(
 
 /** The stages of this run. */
 function stagesOf(words: RunWords, files: RunFiles | null): readonly RunStage[] {
-  const rest = files?.rest === true;
   const staged = words.staged || files?.handover != null || wasEverStaged(files);
-  return STAGES.filter((stage) =>
-    stage === "handover" ? staged && !rest : !rest || (stage !== "check" && stage !== "takeover"),
-  );
-}
-
-/** A run that stops before apply stops no service and opens no window. */
-function isTheNight({ words }: Walk): boolean {
-  return !isBeyond("apply", words.until);
+  const loaded = staged ? [] : ["handover"];
+  const left = files?.rest === true ? ["check", "handover", "takeover"] : loaded;
+  return STAGES.filter((stage) => !left.includes(stage));
 }
 
 /** @throws MigrationError N2I-E328 if another command closed this run's window */
 async function inWindow(of: Walk, run: RunFolder): Promise<void> {
-  if (of.opened && !(await isWindowOpen(run)))
-    throw gate("the window was closed by another command; the same command opens another");
-  // Without a terminal, the run is refused before it opens the window.
-  if (!of.opened && !(await isWindowOpen(run))) of.sink.askable();
+  if (!(await isWindowOpen(run))) {
+    if (of.opened)
+      throw gate("the window was closed by another command; the same command opens another");
+    // Without a terminal, the run is refused before it opens the window.
+    of.sink.askable();
+  }
   const { at: since, by } = await openWindow(run);
   if (!of.opened) of.sink.say(`Window: open since ${since} by ${by}.`);
   of.opened = true;
@@ -264,7 +262,7 @@ async function performed(
   switch (stage) {
     case "check": {
       const options = await hands.options("check", { run: words.run, skipBlocked, watch });
-      if (run !== null && isTheNight(of))
+      if (run !== null && !isBeyond("apply", words.until))
         await computesStopped(run, options as { novaDb?: string }, patience);
       return hands.perform("check", options);
     }

@@ -1,6 +1,6 @@
 import { counted, createSeveral, duration } from "../../../lib/text.ts";
 import { onceLoaded, slowDelete } from "../../../migrate/plan/rules/delete-cost.ts";
-import type { CheckResult, CheckView, IronicFacts } from "../../../model/check.ts";
+import type { CheckResult, CheckView } from "../../../model/check.ts";
 import { type TakeOverPace, USUAL_PACE, WINDOW_PACE } from "../../../model/handover.ts";
 import { forecast } from "../../handover/rules/forecast.ts";
 import {
@@ -99,7 +99,8 @@ export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
 /** Conductors manage new rows at once. @source facts/ironic.md 1.5 */
 export const conductors = needing(["ironic"], ({ ironic }) => {
   const alive = ironic.conductors.filter((conductor) => conductor.alive);
-  if (alive.length > 0 && isHeld(ironic)) return fine(`${alive.length} run; every node is staged.`);
+  const isHeld = ironic.nodes.length > 0 && ironic.nodes.every(({ staged }) => staged);
+  if (alive.length > 0 && isHeld) return fine(`${alive.length} run; every node is staged.`);
   return resultOf(
     alive.map(({ hostname }) => hostname),
     "conductors run, and would take over loaded machines",
@@ -109,10 +110,6 @@ export const conductors = needing(["ironic"], ({ ironic }) => {
     ironic.stages ? "Warning" : "Failure",
   );
 });
-
-function isHeld({ nodes }: IronicFacts): boolean {
-  return nodes.length > 0 && countOf(nodes, ({ staged }) => !staged) === 0;
-}
 
 /**
  * In maintenance, Ironic reads no BMC, and Nova powers off an instance because of the recorded

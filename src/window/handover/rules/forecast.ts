@@ -1,15 +1,6 @@
 import { counted } from "../../../lib/text.ts";
 import { type TakeOverPace, USUAL_PACE } from "../../../model/handover.ts";
 
-interface Forecast {
-  /** An upper bound. Null: no conductor takes a machine over. */
-  readonly seconds: number | null;
-  /** Upper bound of machines in a pass. */
-  readonly each: number;
-  /** The source of the figure. */
-  readonly source: string;
-}
-
 /**
  * The duration of a hand-over: passes times interval. The first pass begins within one interval
  * after the first release, and conductors share machines evenly. The take-over itself is excluded,
@@ -17,13 +8,15 @@ interface Forecast {
  * @param machines in use, because others need no take-over
  * @param staged machines are released eight per conductor, doubled with each pass. Otherwise
  * conductors find all at once
+ * @returns an upper bound of the seconds, or null if no conductor takes a machine over, that of the
+ * machines in a pass, and the source of the figure
  * @source ironic _sync_local_state, 2014.2 to 38.0.0
  */
 export function forecast(
   machines: number,
   { interval, workers, conductors, from }: TakeOverPace,
   staged = true,
-): Forecast {
+) {
   const each = workers * conductors;
   if (interval <= 0 || each <= 0) {
     const key = interval <= 0 ? "sync_local_state_interval" : "periodic_max_workers";

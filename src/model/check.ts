@@ -178,8 +178,8 @@ export interface CheckView {
   readonly computes: Named<string> | null;
   /** Instances whose own flavor requests no resource class. */
   readonly classless: TextSet;
-  /** Pace of take-over, null without ironic.conf, and the concurrency of the handover. */
-  readonly takeOver: { readonly pace: TakeOverPace | null; readonly inFlight?: number };
+  /** Pace of take-over. Null without ironic.conf. */
+  readonly pace: TakeOverPace | null;
   /** Folder of the run, or its future path, and the free bytes there. */
   readonly run: RunPlace & { readonly free: number };
 }

@@ -18,6 +18,17 @@ export interface Lists {
   readonly faults: LogFault & { readonly path: string };
 }
 
+/** The same output without lists. The verdicts of listed rows go to `each`. */
+export function verdictsTo(sink: Sink, each: (verdict: RowVerdict) => void): Sink {
+  return {
+    ...sink,
+    async list(of, items) {
+      // Only a list of verdicts has verdicts.
+      for await (const item of items) if (of === "verdicts") each(item as RowVerdict);
+    },
+  };
+}
+
 type Things = AsyncIterable<One> | Iterable<One>;
 
 /** One of several results. */

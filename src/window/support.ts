@@ -17,15 +17,6 @@ export interface SupportWords {
   readonly to?: string;
 }
 
-interface Support {
-  /** Absolute. */
-  readonly path: string;
-  readonly bytes: number;
-  /** Below the run. */
-  readonly files: readonly string[];
-  readonly leftOut: readonly { readonly name: string; readonly why: string }[];
-}
-
 /** Files that this tool writes to a run, with sealed secrets. */
 const OURS =
   /^((rehearsal\/)?(snapshot|power|journal|log|window)\.jsonl|(rehearsal\/)?(run\.json|planned\.json|connections\.yaml|verified\.json|inner-run|run\.place)|report\.html|rehearsal\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
@@ -39,7 +30,7 @@ const PATIENCE = 30 * 60_000;
  * all files of other origin.
  * @throws MigrationError N2I-E100 if the archive exists, N2I-E110, N2I-E120, N2I-E400
  */
-export async function support(words: SupportWords, sink: Sink): Promise<Support> {
+export async function support(words: SupportWords, sink: Sink) {
   const run = await openRun(words.run, { create: false, inner: true });
   const { cwd, onInterrupt } = surroundings();
   const path = resolve(cwd(), words.to ?? `${basename(run.path)}-support.tar.gz`);
@@ -52,19 +43,10 @@ export async function support(words: SupportWords, sink: Sink): Promise<Support>
   const temp = await createTemp(dirname(path), basename(path));
   const { signal, end } = onInterrupt();
   try {
-    const args = [
-      "--create",
-      "--gzip",
-      "--file",
-      temp.path,
-      "--directory",
-      run.path,
-      "--",
-      ...files,
-    ];
+    const args = ["--create", "--gzip", "--file", temp.path, "--directory", run.path, "--"];
     const fix = "Install tar and gzip, or copy the files listed yourself.";
     const ended = await runProgram(
-      { name: "tar", program: "tar", args, environment: {}, fix },
+      { name: "tar", program: "tar", args: [...args, ...files], environment: {}, fix },
       { deadline: PATIENCE, signal },
     );
     // 1: a file grew in the meantime, because another command writes to the log.
@@ -78,25 +60,22 @@ export async function support(words: SupportWords, sink: Sink): Promise<Support>
   return { path, bytes: (await stat(path)).size, files, leftOut };
 }
 
-async function filesOf(run: string): Promise<Pick<Support, "files" | "leftOut">> {
+/** Names below the run, and files that are excluded. */
+async function filesOf(run: string) {
   const files: string[] = [];
   const leftOut: { name: string; why: string }[] = [];
-  for (const entry of await readdir(run, { withFileTypes: true }))
-    if (
-      entry.isSymbolicLink() &&
-      entry.name === PLAN &&
-      OF_A_PLAN.test(await readlink(join(run, PLAN)))
-    )
-      files.push(entry.name);
-    else if (entry.isDirectory() && OF_A_PLAN.test(entry.name))
-      for (const inner of await readdir(join(run, entry.name), { withFileTypes: true }))
-        sort(`${entry.name}/${inner.name}`, inner.isFile());
-    else if (entry.isDirectory() && entry.name === REHEARSAL)
-      for (const inner of await readdir(join(run, entry.name), { withFileTypes: true })) {
-        // Files shared with its run are links.
-        if (!inner.isSymbolicLink()) sort(`${entry.name}/${inner.name}`, inner.isFile());
+  for (const entry of await readdir(run, { withFileTypes: true })) {
+    const { name } = entry;
+    const rehearsed = name === REHEARSAL;
+    if (entry.isSymbolicLink() && name === PLAN && OF_A_PLAN.test(await readlink(join(run, PLAN))))
+      files.push(name);
+    else if (entry.isDirectory() && (rehearsed || OF_A_PLAN.test(name)))
+      for (const inner of await readdir(join(run, name), { withFileTypes: true })) {
+        // Files that a rehearsal shares with its run are links.
+        if (!rehearsed || !inner.isSymbolicLink()) sort(`${name}/${inner.name}`, inner.isFile());
       }
-    else sort(entry.name, entry.isFile());
+    else sort(name, entry.isFile());
+  }
   if (files.length === 0)
     throw new MigrationError("N2I-E110", `${run} has nothing that this tool wrote`);
   return { files: files.sort(), leftOut };

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Entry } from "../../src/model/journal.ts";
 import type { RunFiles } from "../../src/run/files/run-files.ts";
 import { whyOf } from "../../src/window/runner/next-step.ts";
-import { statusOf } from "../../src/window/runner/status-text.ts";
+import { statusOf } from "../../src/window/runner/status.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const SPAN = { part: "ironic", plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" } as const;

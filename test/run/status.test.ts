@@ -6,7 +6,7 @@ import { type RunFiles, takenBack, wasStaged } from "../../src/run/files/run-fil
 import { stillReleased } from "../../src/window/handover/hand-over.ts";
 import { unfinished } from "../../src/window/runner/pipeline.ts";
 import { handoverOf } from "../../src/window/runner/run-state.ts";
-import { statusOf } from "../../src/window/runner/status-text.ts";
+import { statusOf } from "../../src/window/runner/status.ts";
 import { PLAN, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const span = { part: "ironic", plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" };

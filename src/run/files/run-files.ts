@@ -6,6 +6,11 @@ import type { Rehearsal } from "../../model/rehearsal.ts";
 
 export type Missing = { readonly missing: string };
 
+/** A part of a run. Null if it is absent, or if its file is missing or damaged. */
+export function available<T extends object>(part: T | Missing | null | undefined): T | null {
+  return part === null || part === undefined || "missing" in part ? null : part;
+}
+
 export interface RunFiles {
   readonly snapshot:
     | { readonly counts: SnapshotCounts; readonly sha256: string; readonly taken_at: string }

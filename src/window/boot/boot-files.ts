@@ -11,6 +11,7 @@ import type { Entries } from "../../model/journal.ts";
 import type { Row } from "../../model/machine.ts";
 import { nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
+import { failpoint } from "../../run/failpoint.ts";
 import { type Owner, ownerIn, perform, type Source, undoStep } from "../../systems/tftp/perform.ts";
 import {
   type BootWanted,
@@ -49,26 +50,17 @@ interface BootPosition extends Position {
   readonly paths: readonly string[];
   /** The reason why it is skipped, or incomplete. */
   readonly why: string | null;
-}
-
-interface Inspected extends BootPosition {
-  readonly prepared: Prepared | null;
-}
-
-interface Hands {
-  readonly seal: Seal;
-  /** A failpoint, at which a test can end the process. */
-  readonly pause: (point: string) => Promise<void>;
+  readonly prepared?: Prepared;
 }
 
 /** Finds missing boot files, read-only. */
 export async function inspectBoot(
   machines: readonly BootMachine[],
   { tree, from, served }: BootPlace,
-): Promise<readonly Inspected[]> {
+): Promise<readonly BootPosition[]> {
   return Promise.all(
-    machines.map(async ({ asked }) => {
-      if ("why" in asked) return { is: "other", paths: [], why: asked.why, prepared: null };
+    machines.map(async ({ asked }): Promise<BootPosition> => {
+      if ("why" in asked) return { is: "other", paths: [], why: asked.why };
       const prepared = await prepare(asked, tree, from, served);
       const { changes, why } = prepared;
       const is = why !== null ? "other" : changes.length === 0 ? "after" : "before";
@@ -78,22 +70,21 @@ export async function inspectBoot(
 }
 
 /** Stages missing boot files. Machines share folders, so they are inspected one at a time. */
-export function stagingPart(
-  place: BootPlace,
-  { seal, pause }: Hands,
-): WindowPart<BootMachine, Inspected> {
+export function stagingPart(place: BootPlace, seal: Seal): WindowPart<BootMachine, BootPosition> {
   const { root } = place.tree;
   return {
     ...{ name: bootPart(root), size: 1 },
     inspect: (changes) => inspectBoot(changes, place),
     async perform({ id }, position, begin) {
-      if (position.prepared === null) throw new Error(`${id} has nothing to be staged`);
-      const all = await ready(id, position.prepared, seal);
+      const { prepared } = position;
+      if (prepared === undefined) throw new Error(`${id} has nothing to be staged`);
+      const all: Ready[] = [];
+      for (const change of prepared.changes) all.push(await readyOf(id, change, prepared, seal));
       await begin(observedOf(all.map(({ step }) => step)));
       const fresh = { mode: 0o644, ...(await ownerIn(root)) };
-      for (const { step, source, owner } of all) {
-        await perform(root, step, source, owner ?? fresh, pause);
-        await pause("boot.step");
+      for (const { step, source = null, owner = fresh } of all) {
+        await perform(root, step, source, owner, failpoint);
+        await failpoint("boot.step");
       }
       return { ...position, is: "after" };
     },
@@ -101,10 +92,7 @@ export function stagingPart(
 }
 
 /** Rolls back staged files of a tree, last step first. Files that changed since are skipped. */
-export function unstagingPart(
-  { root }: Tree,
-  { seal, pause }: Hands,
-): WindowPart<StagedMachine, BootPosition> {
+export function unstagingPart({ root }: Tree, seal: Seal): WindowPart<StagedMachine, BootPosition> {
   return {
     ...{ name: bootPart(root), size: 1 },
     // Each file is inspected when it is changed, with its folder open, because an earlier read may
@@ -124,9 +112,9 @@ export function unstagingPart(
         }
         const was = step.before?.kind === "file" ? step.before.was : undefined;
         const text = was === undefined ? null : seal.open({ ...was.text, of: `boot:${id}` });
-        const undone = await undoStep(root, step, text, pause);
+        const undone = await undoStep(root, step, text, failpoint);
         if (typeof undone === "object") left.set(step.path, undone.left);
-        await pause("boot.step");
+        await failpoint("boot.step");
       }
       if (left.size === 0) return { is: "after", ...positionOf(steps, left) };
       const rest = observedOf(steps.filter(({ path }) => left.has(path)));
@@ -154,12 +142,12 @@ export async function sweepOpen({ root }: Tree, entries: Entries): Promise<void>
     if (begun.open) for (const { path } of stepsOf(id, begun)) await sweep(root, path);
 }
 
-/** A step with its source and owner. */
+/** A step with digests. */
 interface Ready {
   readonly step: BootStep;
-  readonly source: Source | null;
-  /** Null: the default for new files in the tree. */
-  readonly owner: Owner | null;
+  readonly source?: Source;
+  /** Default: as for new files in the tree. */
+  readonly owner?: Owner;
 }
 
 /** The changes for a machine, or the reason why there are none. */
@@ -234,12 +222,6 @@ async function prepare(
 }
 
 /** Adds digests: reads files to copy, and seals files to replace. */
-async function ready(node: string, prepared: Prepared, seal: Seal): Promise<readonly Ready[]> {
-  const made: Ready[] = [];
-  for (const change of prepared.changes) made.push(await readyOf(node, change, prepared, seal));
-  return made;
-}
-
 async function readyOf(
   node: string,
   change: TreeChange,
@@ -250,13 +232,10 @@ async function readyOf(
   const found = seen.get(path);
   switch (change.do) {
     case "folder":
-      return { step: { path, before: null, after: { kind: "folder" } }, source: null, owner: null };
+      return { step: { path, before: null, after: { kind: "folder" } } };
     case "link": {
       const before = found?.kind === "link" ? { kind: found.kind, target: found.target } : null;
-      return {
-        step: { path, before, after: { kind: "link", target: change.target } },
-        ...{ source: null, owner: null },
-      };
+      return { step: { path, before, after: { kind: "link", target: change.target } } };
     }
     case "copy": {
       const file = sources[change.file];
@@ -265,13 +244,13 @@ async function readyOf(
         throw new MigrationError("N2I-E410", `cannot read ${file}`, { cause });
       });
       const after = { kind: "file", sha256 } as const;
-      return { step: { path, before: null, after }, source: { file }, owner: null };
+      return { step: { path, before: null, after }, source: { file } };
     }
     case "write": {
       const after = { kind: "file", sha256: sha256Of(change.text) } as const;
       const source = { text: change.text };
       if (found?.kind !== "file" || found.text === undefined)
-        return { step: { path, before: null, after }, source, owner: null };
+        return { step: { path, before: null, after }, source };
       const owner = { mode: found.mode, uid: found.uid, gid: found.gid };
       const was = { text: seal.seal(found.text, `boot:${node}`), ...owner };
       const before = { kind: "file", sha256: sha256Of(found.text), was } as const;

@@ -2,15 +2,13 @@ import { MigrationError } from "../../lib/error.ts";
 import { counted } from "../../lib/text.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import type { RunFolder } from "../../run/files/run-folder.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
 import { nextCommand, pick, TREE } from "../../run/next.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
-import { wantedOf } from "../../run/scope.ts";
+import { namedIn } from "../../run/scope.ts";
 import type { Sink } from "../../run/sink.ts";
 import { openTrees } from "../../systems/tftp/tree.ts";
-import type { BootPlace } from "./boot-files.ts";
 import {
   type Lines,
   previewStaging,
@@ -39,54 +37,39 @@ interface Booted extends StageResult {
 
 /** Stages, rolls back, previews or verifies boot files. */
 export function boot(words: BootWords, sink: Sink): Promise<Booted> {
+  const { node, undo } = words;
   return inRun(words.run, "boot", { kind: "migration" }, async (run) => {
     const [tree] = await openTrees([`*=${words.tftpRoot}`], "--tftp-root");
     if (tree === undefined) throw new Error("one tree was asked for");
     const from = await openTrees(words.from ?? [], "--from");
     const place = { tree, from, served: servedOf(words, tree.root) };
-    const plan = await openPlan(`${run.path}/${PLAN}`);
-    const wanted = await wantedOf(words.node ?? [], plan.lines);
+    const { header, footer, lines: all } = await openPlan(`${run.path}/${PLAN}`);
+    const { wants, uuids } = await namedIn(node ?? [], all, "is not in the plan");
     const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
-      for await (const batch of plan.lines()) yield batch.filter(wanted);
+      for await (const batch of all()) yield batch.filter(wants);
     };
-    if (!words.undo) await noteTakeOver(plan.header.target.release, words, sink);
+    if (!undo) await noteTakeOver(header.target.release, words, sink);
     const only = (rows: StageResult["rows"]): Booted => ({
       ...{ rows, stopped: false, elsewhere: [], dhcp: null },
     });
     if (words.verify) return only(await verifyStaged(lines(), place));
     if (words.plan) return only(await previewStaging(lines(), place));
-    const dhcp = words.undo ? null : await oldServers(lines());
-    return { ...(await act(run, plan, place, lines, { words, sink })), dhcp };
+    const dhcp = undo ? null : await oldServers(lines());
+    const seal = await sealOf(run, words.keyFile, header.key);
+    await checkWindow(run, "boot");
+    await saveOptions(run, "boot", words);
+    await sink.confirm(`${undo ? "Take back" : "Stage"} boot files in ${place.tree.root}?`);
+    const result = await sink.during(
+      undo ? "unstage" : "stage",
+      footer.footer.machines,
+      (progress) =>
+        undo
+          ? unstageAll(run, place, seal, (id) => node === undefined || uuids.has(id), progress)
+          : stageAll(run, lines(), place, seal, progress),
+      ({ rows }) => `${counted(rows.length, "machine")}`,
+    );
+    return { ...result, dhcp };
   });
-}
-
-async function act(
-  run: RunFolder,
-  { header, footer }: Awaited<ReturnType<typeof openPlan>>,
-  place: BootPlace,
-  lines: () => Lines,
-  { words, sink }: { readonly words: BootWords; readonly sink: Sink },
-): Promise<StageResult> {
-  const { undo } = words;
-  const seal = await sealOf(run, words.keyFile, header.key);
-  await checkWindow(run, "boot");
-  await saveOptions(run, "boot", words);
-  await sink.confirm(
-    `${undo ? "Take back boot files in" : "Stage boot files in"} ${place.tree.root}?`,
-  );
-  const nodes = new Set<string>();
-  for await (const batch of undo ? lines() : [])
-    for (const { uuid } of batch) nodes.add(uuid?.toLowerCase() ?? "");
-  const wants = (node: string): boolean => words.node === undefined || nodes.has(node);
-  return sink.during(
-    undo ? "unstage" : "stage",
-    footer.footer.machines,
-    (progress) =>
-      undo
-        ? unstageAll(run, place, seal, wants, progress)
-        : stageAll(run, lines(), place, seal, progress),
-    ({ rows }) => `${counted(rows.length, "machine")}`,
-  );
 }
 
 /** The served path. pxelinux ends paths at blanks and line ends. @throws MigrationError N2I-E100 */

@@ -6,7 +6,6 @@ import { bootPart, stagedTrees } from "../../migrate/boot/boot-steps.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import type { BootRow } from "../../model/preview.ts";
 import type { Seal } from "../../model/secret.ts";
-import { failpoint } from "../../run/failpoint.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { type RunSession, withSession } from "../../run/session.ts";
 import { stumbles } from "../../systems/tftp/rules/stage.ts";
@@ -48,12 +47,20 @@ async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> 
 export async function previewStaging(plan: Lines, place: BootPlace): Promise<readonly BootRow[]> {
   const rows: BootRow[] = [];
   for await (const batch of regroup(machinesOf(plan), TOGETHER))
-    for (const [at, { is, paths, why }] of (await inspectBoot(batch, place)).entries()) {
-      const { id = "", bm_node_id = 0 } = batch[at] ?? {};
+    for (const [at, position] of (await inspectBoot(batch, place)).entries()) {
+      const { is } = position;
       const state = is === "other" ? "left" : is === "after" ? "ready" : "to stage";
-      rows.push({ uuid: id, bm_node_id, state, changes: paths, why });
+      rows.push(rowOf(position, state, batch[at]));
     }
   return rows;
+}
+
+function rowOf(
+  { paths, why }: Pick<BootRow, "why"> & { readonly paths: readonly string[] },
+  state: BootRow["state"],
+  { id = "", bm_node_id = 0 }: { readonly id?: string; readonly bm_node_id?: number } = {},
+): BootRow {
+  return { uuid: id, bm_node_id, state, changes: paths, why };
 }
 
 /**
@@ -69,14 +76,13 @@ export async function stageAll(
   progress: (machines: number) => void,
 ): Promise<StageResult> {
   const rows: BootRow[] = [];
-  const part = stagingPart(place, { seal, pause: failpoint });
+  const part = stagingPart(place, seal);
   const leg = { part, command: "boot", changes: () => machinesOf(plan), pace: ONE_BY_ONE };
   return withTree(run, place.tree, async (session) => {
     const { stopped, broke } = await windowForward(leg, session, (ending) => {
       const { change, position, made, behind } = ending;
       const state = made ? "staged" : position.is === "after" ? "ready" : "left";
-      const { paths: changes, why } = position;
-      rows.push({ uuid: change.id, bm_node_id: change.bm_node_id, state, changes, why });
+      rows.push(rowOf(position, state, change));
       progress(behind);
     });
     if (broke !== null) throw broke;
@@ -97,7 +103,7 @@ export async function unstageAll(
   progress: (machines: number) => void,
 ): Promise<StageResult> {
   const rows: BootRow[] = [];
-  const part = unstagingPart(tree, { seal, pause: failpoint });
+  const part = unstagingPart(tree, seal);
   return withTree(run, tree, async (session) => {
     const trees = [...stagedTrees(session.journal.entries())];
     const elsewhere = trees.flatMap(([other, machines]) =>
@@ -110,9 +116,7 @@ export async function unstageAll(
       },
     };
     const { stopped, broke } = await windowBack(leg, session, ({ change, position, behind }) => {
-      const { is, paths: changes, why } = position;
-      const state = is === "after" ? "undone" : "left";
-      rows.push({ uuid: change.id, bm_node_id: 0, state, changes, why });
+      rows.push(rowOf(position, position.is === "after" ? "undone" : "left", change));
       progress(behind);
     });
     if (broke !== null) throw broke;

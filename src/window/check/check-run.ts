@@ -1,10 +1,9 @@
 import { readdir } from "node:fs/promises";
 import { ownedLines } from "../../engine/back.ts";
-import { ownedIn, ownershipOf } from "../../engine/ownership.ts";
 import { orNull } from "../../lib/error.ts";
 import { textOrNull } from "../../lib/json.ts";
 import { createSeveral } from "../../lib/text.ts";
-import { batchOf, ironicJournalled } from "../../migrate/apply/ironic.ts";
+import { ironicJournalled } from "../../migrate/apply/ironic.ts";
 import { type NovaFiles, novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { choiceOf } from "../../migrate/hosts/rules/choice.ts";
 import { loadable } from "../../migrate/plan/empty-plan.ts";
@@ -13,11 +12,11 @@ import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../../model/art
 import { invert } from "../../model/change.ts";
 import type { LineFacts, PlanApplies, PlanFacts, RunPlace } from "../../model/check.ts";
 import type { Verb } from "../../model/database.ts";
-import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
+import { IRONIC, plansOf } from "../../model/journal.ts";
 import type { Row } from "../../model/machine.ts";
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
-import { isLoaded, nodeOf, type PlannedMachine, stepsOf } from "../../model/plan.ts";
-import { createTextSet, index, type TextSet } from "../../model/rows.ts";
+import { isLoaded, nodeOf, type PlannedMachine } from "../../model/plan.ts";
+import { createTextSet, type TextSet } from "../../model/rows.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
@@ -65,14 +64,13 @@ export async function planFacts(
   run: RunFolder,
   snapshot: SnapshotIn,
   leaves: boolean,
-): Promise<(PlanFacts & { readonly created: Created }) | null> {
+): Promise<PlanFacts | null> {
   const plan = await planOrNull(run.path);
   if (plan === null) return null;
   const nova = await novaPlanOf(run, plan.footer);
   const chosen = nova?.header.compute_hosts ?? [];
   const choice = choiceOf(chosen);
   const machines: LineFacts[] = [];
-  const created = createdIn(plan);
   const left = { blocked: createSeveral(), conflict: createSeveral() };
   const skipped = new Set<number>();
   const findingsOf = createShared();
@@ -81,7 +79,6 @@ export async function planFacts(
   for await (const batch of plan.lines())
     for (const line of batch) {
       const { verdict, bm_node_id: id, reason } = line;
-      created.add(line);
       const row = nodeOf(line.records);
       if (verdict === "skipped") skipped.add(id);
       else
@@ -103,58 +100,24 @@ export async function planFacts(
     }
   const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()]);
   for (const id of changes?.images ?? []) images.add(id);
-  const allowOtherNodes = plan.header.allow_other_nodes === true;
-  const { release } = plan.header.target;
-  const paired = plan.header.pairing.allowed === "override";
+  const { header, footer } = plan;
   const taken = await snapshot();
-  const madeFor = madeOf(taken?.header ?? null, plan.header, nova);
-  const { ports, verdicts } = plan.footer.footer;
-  const applies: PlanApplies = {
-    loads: loadable(plan.footer.footer),
-    there: verdicts.unchanged + verdicts.drift,
-    ...{ blocked: left.blocked, conflicts: left.conflict, leaves },
-    fresh: taken?.footer.sha256 === plan.header.made_from.snapshot,
-    readings: await readingsFor(run, plan),
-  };
-  const words = { allowOtherNodes, paired, release, traits, madeFor, applies };
-  return { machines, skipped, takeOvers, ports, ...words, images, made, nova: changes, created };
-}
-
-/** Nodes that a plan creates, by position, so that ownership is checked without another read. */
-type Created = ReturnType<typeof createdIn>;
-
-export function createdIn({ header, footer }: Pick<Plan, "header" | "footer">) {
-  const nodes: {
-    readonly at: number;
-    readonly node: string;
-    readonly machine: string | null;
-  }[] = [];
-  let lines = 0;
+  const { ports, verdicts } = footer.footer;
   return {
-    sha256: footer.sha256,
-    add(line: PlannedMachine): void {
-      for (const { id, resource, machine } of stepsOf(line))
-        if (resource === "node") nodes.push({ at: lines, node: id.slice(NODE.length), machine });
-      lines += 1;
-    },
-    /** @returns machines whose node this run created */
-    *owned(entries: Entries): Generator<string> {
-      const ownership = ownershipOf(entries, IRONIC, footer.sha256);
-      const size = batchOf(header.target);
-      let [owned, to] = [ownedIn(ownership, { from: 0, to: 0 }), 0];
-      for (const { at, node, machine } of nodes) {
-        if (at >= to) {
-          const from = at - (at % size);
-          to = from + size;
-          owned = ownedIn(ownership, { from, to: Math.min(to, lines) });
-        }
-        if (owned({ id: NODE + node, machine })) yield machine ?? "";
-      }
+    ...{ machines, skipped, takeOvers, ports, images, made, traits, nova: changes },
+    allowOtherNodes: header.allow_other_nodes === true,
+    paired: header.pairing.allowed === "override",
+    release: header.target.release,
+    madeFor: madeOf(taken?.header, header, nova),
+    applies: {
+      loads: loadable(footer.footer),
+      there: verdicts.unchanged + verdicts.drift,
+      ...{ blocked: left.blocked, conflicts: left.conflict, leaves },
+      fresh: taken?.footer.sha256 === header.made_from.snapshot,
+      readings: await readingsFor(run, header),
     },
   };
 }
-
-const NODE = "node:";
 
 /** Findings of machines by code. Machines with the same findings share a map. */
 function createShared(): (line: PlannedMachine) => ReadonlyMap<string, boolean> {
@@ -170,7 +133,7 @@ function createShared(): (line: PlannedMachine) => ReadonlyMap<string, boolean> 
 
 /** A plan for REST has no Ironic database. */
 function madeOf(
-  snapshot: SnapshotHeader | null,
+  snapshot: SnapshotHeader | undefined,
   { target }: PlanHeader,
   nova: NovaFiles | null,
 ): PlanFacts["madeFor"] {
@@ -189,7 +152,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   const [flavors, images] = [new Set<string>(), new Set<string>()];
   const [statements, api] = [new Map<string, Set<Verb>>(), new Map<string, Set<Verb>>()];
   const moves = new Map<string, Set<string>>();
-  const places: Place[] = [];
+  const places = new Map<string, { readonly host: string | null; readonly node: string | null }>();
   const joins: { host: string; id: number }[] = [];
   for await (const batch of nova.all())
     for (const line of batch) {
@@ -206,7 +169,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
         joins.push({ host: String(after.host), id: Number(after.aggregate_id) });
       if (table !== "instances" || after === null) continue;
       const [from, host] = [textOrNull(before?.host), textOrNull(after.host)];
-      places.push({ uuid: lower(textOrNull(after.uuid)), host, node: textOrNull(after.node) });
+      places.set(lower(textOrNull(after.uuid)), { host, node: textOrNull(after.node) });
       if (from !== null && host !== null && from !== host)
         moves.set(from, (moves.get(from) ?? new Set()).add(host));
     }
@@ -215,18 +178,7 @@ async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
     for (const table of [...NOVA_TABLES, ...REQUEST_TABLES]) add(statements, table, "SELECT");
   if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
   const { stopped } = nova.counts;
-  const words = { statements, api } as const;
-  const of = index(places, "uuid");
-  return {
-    ...{ flavors, images, moves, hosts, joins, stopped, ...words },
-    places: { get: (uuid: string) => of(uuid).at(-1) },
-  };
-}
-
-interface Place {
-  readonly uuid: string;
-  readonly host: string | null;
-  readonly node: string | null;
+  return { flavors, images, moves, hosts, joins, stopped, statements, api, places };
 }
 
 /** Privileges for a step and its rollback: read and lock the row, then write it. */
@@ -255,16 +207,11 @@ function namedIn(column: Row[string] | undefined, names: RegExp): readonly strin
 /**
  * UUIDs of nodes that this run created and did not roll back, according to its journal. A missing
  * plan has none.
- * @param created of its current plan
  */
-export async function oursByJournal(run: RunFolder, created: Created | null): Promise<TextSet> {
+export async function oursByJournal(run: RunFolder): Promise<TextSet> {
   const { entries } = await readJournal(run);
   const ours = createTextSet();
   for (const sha256 of plansOf(entries, IRONIC)) {
-    if (sha256 === created?.sha256) {
-      for (const uuid of created.owned(entries)) ours.add(uuid);
-      continue;
-    }
     const path = await orNull(findPlan(run, sha256), "N2I-E110");
     if (path === null) continue;
     const { header, lines } = await openPlan(path);
@@ -276,10 +223,10 @@ export async function oursByJournal(run: RunFolder, created: Created | null): Pr
   return ours;
 }
 
-type Plan = Awaited<ReturnType<typeof openPlan>>;
-
-async function readingsFor(run: RunFolder, { header }: Plan): Promise<PlanApplies["readings"]> {
-  const { power } = header.made_from;
+async function readingsFor(
+  run: RunFolder,
+  { made_from: { power } }: PlanHeader,
+): Promise<PlanApplies["readings"]> {
   if (power === null) return null;
   const found = await orNull(openPower(`${run.path}/${POWER}`));
   const { oldest } = power;

@@ -13,7 +13,6 @@ import type {
   ServerFacts,
 } from "../../model/check.ts";
 import type { Lacking, Privileges } from "../../model/database.ts";
-import { createTextSet, index, type TextSet } from "../../model/rows.ts";
 import type { RestOptions } from "../../run/cloud.ts";
 import { closing, type Keep, openRole, ROLES } from "../../run/databases.ts";
 import { freeSpace, type RunFolder } from "../../run/files/run-folder.ts";
@@ -126,12 +125,10 @@ async function gather(
     nova,
     ironic: "refused" in ironic ? ironic : ironic.facts,
     plan,
-    ours: run === null ? createTextSet() : await oursByJournal(run, plan?.created ?? null),
+    ours: run === null ? new Set<string>() : await oursByJournal(run),
     ...later,
     glance: asked.glance ? await askGlance(asked, plan, nova) : null,
-    takeOver: {
-      pace: await paceOf(asked.ironicConf ?? []),
-    },
+    pace: await paceOf(asked.ironicConf ?? []),
     run: { ...place, free: await spaceAt(place.path) },
   };
 }
@@ -187,16 +184,10 @@ async function watched(
   };
 }
 
-interface Later {
-  readonly cloud: Database | null;
-  readonly api: Database | null;
-  readonly placement: Database | null;
-}
-
 type Nodes = BmFacts["nodes"];
 
 async function laterNova(
-  { cloud, api, placement }: Later,
+  { cloud, api, placement }: { readonly [name in "cloud" | "api" | "placement"]: Database | null },
   nodes: Nodes,
   forbidden: () => Promise<Lacking>,
 ): Promise<Pick<CheckView, "api" | "placement" | "computes" | "classless">> {
@@ -205,13 +196,12 @@ async function laterNova(
     api:
       api &&
       (await orWhy("nova-api-db", api, async () => ({
-        ...(await readApi(api, claimed(nodes))),
+        ...(await readApi(api, instancesOf(nodes))),
         forbidden: await forbidden(),
       }))),
     placement:
       placement && (await orWhy("placement-db", placement, () => placed(placement, nodes))),
-    computes: both ? await computesOf(cloud, nodes) : new Map(),
-    classless: both ? await classlessOf(cloud, nodes) : createTextSet(),
+    ...(await ofCloud(both ? cloud : null, nodes)),
   };
 }
 
@@ -219,10 +209,6 @@ function* instancesOf(
   rows: Iterable<{ readonly instance_uuid: string | null }>,
 ): Generator<string> {
   for (const { instance_uuid } of rows) if (instance_uuid) yield instance_uuid;
-}
-
-function* claimed(nodes: Nodes): Generator<string> {
-  yield* instancesOf(nodes);
 }
 
 /** Portions of machines, with their UUIDs and those of their instances. */
@@ -235,38 +221,31 @@ function* inParts(nodes: Nodes) {
 }
 
 async function placed(placement: Database, nodes: Nodes): Promise<PlacementFacts> {
-  const allocated: (Provider & { readonly consumer: string })[] = [];
+  const allocated = new Map<string, readonly Provider[]>();
   const providers: Provider[] = [];
   // Also without machines, to check whether it is Placement's database.
   const parts = nodes.length === 0 ? [{ machines: [], tenants: [] }] : inParts(nodes);
   for (const { machines, tenants } of parts) {
     const found = await readPlacement(placement, tenants, machines);
-    for (const rows of found.allocated.values()) for (const row of rows) allocated.push(row);
-    for (const row of found.providers) providers.push(row);
+    for (const [instance, rows] of found.allocated) allocated.set(instance, rows);
+    providers.push(...found.providers);
   }
-  const on = index(allocated, "consumer");
-  return { providers, allocated: { get: (instance) => some(on(instance)) } };
+  return { providers, allocated };
 }
 
-/** Undefined if empty, as in a map. */
-function some<T>(rows: readonly T[]): readonly T[] | undefined {
-  return rows.length === 0 ? undefined : rows;
-}
-
-async function computesOf(cloud: Database, nodes: Nodes): Promise<CheckView["computes"]> {
-  const found: { readonly machine: string; readonly uuid: string }[] = [];
-  for (const { machines } of inParts(nodes)) {
-    const computes = await readComputeUuids(cloud, machines);
-    if (computes === null) return null;
-    for (const [machine, uuid] of computes) found.push({ machine, uuid });
+/** Without a database, and without machines, there is nothing to compare. */
+async function ofCloud(
+  cloud: Database | null,
+  nodes: Nodes,
+): Promise<Pick<CheckView, "computes" | "classless">> {
+  let computes: Map<string, string> | null = new Map();
+  const classless = new Set<string>();
+  if (cloud === null) return { computes, classless };
+  for (const { machines, tenants } of inParts(nodes)) {
+    const found = await readComputeUuids(cloud, machines);
+    if (found === null) computes = null;
+    for (const [machine, uuid] of found ?? []) computes?.set(machine, uuid);
+    for (const instance of await readClassless(cloud, tenants)) classless.add(instance);
   }
-  const of = index(found, "machine");
-  return { get: (machine) => of(machine).at(-1)?.uuid };
-}
-
-async function classlessOf(cloud: Database, nodes: Nodes): Promise<TextSet> {
-  const found = createTextSet();
-  for (const { tenants } of inParts(nodes))
-    for (const instance of await readClassless(cloud, tenants)) found.add(instance);
-  return found;
+  return { computes, classless };
 }

@@ -39,18 +39,12 @@ export interface ConfigWords {
   readonly check: boolean;
 }
 
-interface Inspected {
-  readonly wanted: WantedSettings;
-  /** Null without files. */
-  readonly inspected: InspectedConfs | null;
-}
-
 /**
  * Nova's settings for Ironic, and with `ironicConf` those of conductors, compared with files.
  * @throws MigrationError N2I-E100 if the release is missing, N2I-E108 if it is unknown, N2I-E326 if
  * there is nothing to check
  */
-export async function config(words: ConfigWords): Promise<Inspected> {
+export async function config(words: ConfigWords) {
   const { run, novaConf, ironicConf, exactFilters, part } = words;
   const release = await releaseOf(words);
   const asked: { readonly part: SettingsPart | undefined; readonly files?: FilesOfHosts }[] = [];
@@ -73,16 +67,15 @@ export async function config(words: ConfigWords): Promise<Inspected> {
   const rows = read.flatMap((one) => one.rows);
   if (words.check && rows.length === 0)
     throw new MigrationError("N2I-E326", "no setting of this release is wanted in these files");
-  const patches = read.flatMap((one) => one.patches);
-  const differing = read.find((one) => one.hosts !== null)?.hosts ?? null;
-  return {
-    wanted: {
-      release,
-      settings: all.flatMap(({ settings }) => settings),
-      notes: all.flatMap(({ notes }) => notes),
-    },
-    inspected: read.length === 0 ? null : { rows, patches, hosts: differing },
+  const inspected: InspectedConfs = {
+    ...{ rows, patches: read.flatMap((one) => one.patches) },
+    hosts: read.find((one) => one.hosts !== null)?.hosts ?? null,
   };
+  const wanted: WantedSettings = {
+    ...{ release, settings: all.flatMap(({ settings }) => settings) },
+    notes: all.flatMap(({ notes }) => notes),
+  };
+  return { wanted, inspected: read.length === 0 ? null : inspected };
 }
 
 type FilesOfHosts = ReadonlyMap<string, readonly string[]>;
@@ -99,9 +92,9 @@ async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
     throw new MigrationError("N2I-E100", "the release of Ironic is missing", {
       fix: "Add --ironic-release, or --run with a run that has a plan.",
     });
-  if (releaseNames().includes(String(named))) return String(named);
-  const text = `ironic_release: ${show(String(named))} is not a known release`;
-  throw new MigrationError("N2I-E108", text);
+  const name = String(named);
+  if (releaseNames().includes(name)) return name;
+  throw new MigrationError("N2I-E108", `ironic_release: ${show(name)} is not a known release`);
 }
 
 /** Compared settings, with fixes. */
@@ -128,10 +121,11 @@ async function readConfs(
   const edits = new Map<string, { readonly text: string; readonly edits: Edit[] }>();
   for (const [named, paths] of byHost) {
     const files: { name: string; bytes: Buffer }[] = [];
-    for (const name of paths)
-      files.push({ name, bytes: await readSmallFile(name, OSLO_FILE_LIMIT, "N2I-E104") });
-    for (const { name, bytes } of files)
+    for (const name of paths) {
+      const bytes = await readSmallFile(name, OSLO_FILE_LIMIT, "N2I-E104");
+      files.push({ name, bytes });
       if (!edits.has(name)) edits.set(name, { text: bytes.toString("utf8"), edits: [] });
+    }
     const config = osloConfig(files);
     const host = named === "*" ? (paths.at(-1) ?? named) : named;
     const set = config.get("DEFAULT", "host") || null;

@@ -14,6 +14,7 @@ import { type Entries, IRONIC } from "../../model/journal.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { clearedOf } from "../../run/finished.ts";
 import { dutyOf, type GuardedNode, guardsOf, nodesOf } from "../handover/rules/guards.ts";
+import { AGAIN, lockedBy } from "../handover/rules/judge.ts";
 
 /** A machine whose protection is removed or restored. */
 export interface GuardChange {
@@ -36,7 +37,6 @@ type GuardPart = WindowPart<GuardChange, GuardPosition>;
 
 const SIZE = 128;
 const STAGED = { state: "staged", why: "still staged", fix: "Run handover first." } as const;
-const AGAIN = "Run the same command again.";
 
 /** Removes the protection that machines have until Nova manages them, field by field. */
 export function finishPart(guard: Guard): GuardPart {
@@ -75,12 +75,8 @@ export function unfinishPart(guard: Guard): GuardPart {
     if (Object.keys(change).length === 0) return fine;
     const why = otherUse(node, seen);
     if (why === null) return { ...fine, ...busyOr(seen), change };
-    const trouble = {
-      state: "failed",
-      why,
-      fix: "Protect it yourself, if it is to be.",
-    } as const;
-    return { ...fine, is: "other", trouble };
+    const fix = "Protect it yourself, if it is to be.";
+    return { ...fine, is: "other", trouble: { state: "failed", why, fix } };
   });
 }
 
@@ -116,8 +112,7 @@ function busyOr(seen: Guarded | undefined): Pick<GuardPosition, "is" | "trouble"
 }
 
 function waitsFor(holder: string): Pick<GuardPosition, "is" | "trouble"> {
-  const why = `${holder} is working on it`;
-  return { is: "waiting", trouble: { state: "waiting", why, fix: AGAIN } };
+  return { is: "waiting", trouble: lockedBy(holder) };
 }
 
 /** The reason why a machine is used differently now. Null if it is not. */

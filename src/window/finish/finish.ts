@@ -20,10 +20,10 @@ import { type RunSession, withLocked } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import { dutyOf, type GuardedNode, guardsOf } from "../handover/rules/guards.ts";
 import { APPLY_FIRST, unfinished } from "../runner/pipeline.ts";
-import { verifiedOf } from "../runner/progress.ts";
 import { createHandover, filesOf } from "../runner/run-state.ts";
+import { verifiedOf } from "../runner/status.ts";
 import { clearedFields, runNodes } from "./finish-part.ts";
-import { committing, type Finished, finish, openGuard, unfinish } from "./finishing.ts";
+import { committing, type Finished, finish, openGuard } from "./finishing.ts";
 
 export interface FinishWords extends TargetOptions {
   readonly run: string;
@@ -65,10 +65,7 @@ export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
       const made = await sink.during(
         words.undo ? "protect" : "finish",
         total,
-        (progress) => {
-          const all = { ...world, progress };
-          return words.undo ? unfinish(job.nodes(), all) : finish(job.nodes(), all);
-        },
+        (progress) => finish(job.nodes(), { ...world, progress }, words.undo),
         ({ changed }) =>
           `${counted(changed, "machine")} ${words.undo ? "protected again" : "cleared"}`,
       );
@@ -200,14 +197,14 @@ async function settle(
   whole: boolean,
 ): Promise<Settled> {
   const { run, words, plan } = job;
-  if (stopped || broke !== null) return said();
+  const notes: string[] = [];
+  if (stopped || broke !== null) return { notes, partial: false };
   const ended = (await endOfRun(run)) !== null;
   if (words.undo) {
-    if (!ended) return said();
-    if (!whole && begunIn(journal.entries(), FINISH).size > 0)
-      return said("Other machines of this run stay finished, and so does the run.");
-    await journal.append({ do: "reopen", at: now(), by });
-    return said();
+    if (ended && !whole && begunIn(journal.entries(), FINISH).size > 0)
+      notes.push("Other machines of this run stay finished, and so does the run.");
+    else if (ended) await journal.append({ do: "reopen", at: now(), by });
+    return { notes, partial: false };
   }
   if (!whole) return { notes: [], partial: gone.length > 0 };
   if (!ended) {
@@ -221,11 +218,7 @@ async function settle(
       };
     await journal.append({ do: "close", plan: sha256, at: now(), by });
   }
-  return said(RUN_DONE);
-}
-
-function said(...notes: readonly string[]): Settled {
-  return { notes, partial: false };
+  return { notes: [RUN_DONE], partial: false };
 }
 
 /** The changes of the same command line. @param cleared for undo: cleared fields by node */

@@ -1,4 +1,3 @@
-import type { Begun } from "../../engine/begun.ts";
 import {
   type Ending,
   type WindowEnd,
@@ -6,14 +5,14 @@ import {
   windowBack,
   windowForward,
 } from "../../engine/window.ts";
-import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
-import type { MigrationError } from "../../lib/error.ts";
+import { ONE_BY_ONE, type WindowLeg } from "../../engine/window-part.ts";
 import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-place.ts";
 import type { Backend, Guarding } from "../../migrate/open/backend.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
 import type { Guard, Trouble } from "../../model/handover.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import type { GuardedNode } from "../handover/rules/guards.ts";
+import { isTakenOver } from "../handover/rules/judge.ts";
 import {
   clearedFields,
   finishPart,
@@ -38,7 +37,8 @@ export interface Finishing extends WindowSession {
   readonly progress: (machines: number) => void;
 }
 
-export interface Finished {
+/** A failure in `broke` is thrown after the report. */
+export interface Finished extends Pick<WindowEnd, "stopped" | "broke"> {
   readonly changed: number;
   /** Machines that need no change. */
   readonly fine: number;
@@ -49,53 +49,39 @@ export interface Finished {
   /** Nodes of the run that are not in Ironic. */
   readonly gone: readonly string[];
   readonly left: readonly Trouble[];
-  readonly stopped: boolean;
-  /** A failure after the first change, thrown after the report. */
-  readonly broke: MigrationError | null;
 }
 
 /**
- * Removes the protection that machines have until Nova manages them. Safe to repeat.
+ * Removes the protection that machines have until Nova manages them, or with `undo` restores what
+ * this run removed. Safe to repeat.
  * @throws MigrationError if it fails before the first change. Later ones are in `broke`
  */
 export async function finish(
   plan: AsyncIterable<readonly GuardedNode[]>,
   finishing: Finishing,
+  undo = false,
 ): Promise<Finished> {
+  const { guard, inFlight, lockWait } = finishing;
   const tally = tallyOf(finishing.progress);
-  const part = finishPart(finishing.guard);
-  const leg = { part, command: "finish", changes: () => changesOf(plan), pace: paceOf(finishing) };
-  return tally.finished(await windowForward(leg, finishing, tally.ends));
-}
-
-/**
- * Restores the protection that this run removed. Safe to repeat.
- * @throws MigrationError if it fails before the first change. Later ones are in `broke`
- */
-export async function unfinish(
-  plan: AsyncIterable<readonly GuardedNode[]>,
-  finishing: Finishing,
-): Promise<Finished> {
-  const tally = tallyOf(finishing.progress);
-  const part = unfinishPart(finishing.guard);
-  const changes = (ours: ReadonlyMap<string, Begun>) => changesOf(plan, clearedFields(ours));
-  const leg = { part, command: "finish --undo", changes, pace: paceOf(finishing) };
-  return tally.finished(await windowBack(leg, finishing, tally.ends));
+  const leg: WindowLeg<GuardChange, GuardPosition> = {
+    part: undo ? unfinishPart(guard) : finishPart(guard),
+    command: undo ? "finish --undo" : "finish",
+    changes: (ours) => changesOf(plan, undo ? clearedFields(ours) : new Map()),
+    pace: { ...ONE_BY_ONE, together: inFlight, inFlight, lockWait: lockWait * 1000 },
+  };
+  const perform = undo ? windowBack : windowForward;
+  return tally.finished(await perform(leg, finishing, tally.ends));
 }
 
 async function* changesOf(
   plan: AsyncIterable<readonly GuardedNode[]>,
-  cleared: ReturnType<typeof clearedFields> = new Map(),
+  cleared: ReturnType<typeof clearedFields>,
 ): AsyncGenerator<readonly GuardChange[]> {
   for await (const batch of plan)
     yield batch.map((node) => {
       const { uuid } = node;
       return { id: uuid, node, cleared: cleared.get(uuid) ?? new Set() };
     });
-}
-
-function paceOf({ inFlight, lockWait }: Finishing): Pace {
-  return { ...ONE_BY_ONE, together: inFlight, inFlight, lockWait: lockWait * 1000 };
 }
 
 /** Counts finished machines, and keeps only those to report. */
@@ -119,11 +105,6 @@ function tallyOf(progress: Finishing["progress"]) {
       ...{ changed, fine, held, untaken, gone, left, stopped, broke },
     }),
   };
-}
-
-/** Whether a conductor takes the planned machine over. */
-function isTakenOver({ row }: GuardedNode): boolean {
-  return row.provision_state === "active" && row.maintenance !== true;
 }
 
 /** Failpoints before and after each change. */

@@ -10,8 +10,16 @@ import {
 } from "../../model/handover.ts";
 import { type Entries, IRONIC } from "../../model/journal.ts";
 import type { Row } from "../../model/machine.ts";
-import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
-import { judge, overdue, type PlannedNode, without } from "./rules/judge.ts";
+import { isLoaded, nodeOf, type PlannedMachine } from "../../model/plan.ts";
+import {
+  AGAIN,
+  isTakenOver,
+  judge,
+  lockedBy,
+  overdue,
+  type PlannedNode,
+  without,
+} from "./rules/judge.ts";
 import { createPacing } from "./rules/pacing.ts";
 import type { ConductorHealth } from "./rules/successors.ts";
 
@@ -30,7 +38,6 @@ export interface HandOverPosition extends Position {
 type HandOverPart = WindowPart<HandOverChange, HandOverPosition>;
 
 const BATCH = 128;
-const AGAIN = "Run the same command again.";
 
 /** The planned nodes of selected machines. */
 export async function* plannedNodes(
@@ -42,21 +49,16 @@ export async function* plannedNodes(
 
 /** The nodes of a loaded machine. Empty for others. */
 export function nodesOf(machine: PlannedMachine): readonly PlannedNode[] {
-  if (!isLoaded(machine)) return [];
   const { records, bm_node_id, boot } = machine;
-  return records
-    .filter(({ resource }) => resource === "node")
-    .map(({ row }) => ({
-      ...{ uuid: String(row.uuid), bm_node_id, row },
-      ...(boot !== undefined && { root: boot.root_uuid }),
-    }));
+  const row = nodeOf(records);
+  if (!isLoaded(machine) || row === undefined) return [];
+  const root = boot && { root: boot.root_uuid };
+  return [{ uuid: String(row.uuid), bm_node_id, row, ...root }];
 }
 
 /** Number of the machine's nodes that a conductor takes over. */
 export function takeOversOf(machine: PlannedMachine): number {
-  const isTaken = ({ row }: PlannedNode): boolean =>
-    row.maintenance !== true && row.provision_state === "active";
-  return nodesOf(machine).filter(isTaken).length;
+  return nodesOf(machine).filter(isTakenOver).length;
 }
 
 /** Nodes that this run handed over, without those staged again or rolled back. */
@@ -186,6 +188,5 @@ function stagedAgain({ row }: PlannedNode, seen: ObservedNode | undefined): Hand
 }
 
 function waitsFor(holder: string): HandOverPosition {
-  const why = `${holder} is working on it`;
-  return { is: "waiting", judged: { state: "waiting", why, fix: AGAIN }, log: [] };
+  return { is: "waiting", judged: lockedBy(holder), log: [] };
 }

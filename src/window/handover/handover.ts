@@ -6,7 +6,6 @@ import {
   windowForward,
 } from "../../engine/window.ts";
 import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
-import type { MigrationError } from "../../lib/error.ts";
 import { counted } from "../../lib/text.ts";
 import { checkIdentity, checkReasons } from "../../migrate/apply/ironic-place.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
@@ -47,10 +46,8 @@ export interface HandoverWords {
   readonly afterFinish: boolean;
 }
 
-type Ended = Pick<HandedOver, "trouble" | "noted" | "broke">;
-
 /** Hands staged machines over to conductors, or with `undo` stages them again. */
-export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<Ended> {
+export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<HandedOver> {
   const { undo, node = [], lockWait, conductorLog = [] } = words;
   return inRun(words.run, "handover", { kind: "migration" }, (run) =>
     closing(async (keep) => {
@@ -88,7 +85,7 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
             : ({ made: machines, done }) =>
                 `${counted(machines, "machine")} released, ${done} handed over`,
         );
-        sink.result(undo ? backText(made) : handedText(made));
+        sink.result(handedText(made, undo));
         for (const notice of made.notices) sink.say(`Notice: ${notice}.`);
         if (made.stopped) sink.say(STOPPED);
         return made;
@@ -97,8 +94,10 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
   );
 }
 
-function handedText(handed: HandedOver): string {
+function handedText(handed: HandedOver, undo: boolean): string {
   const { made, done, waiting, held, trouble, noted } = handed;
+  if (undo)
+    return `Handover taken back: ${counted(made, "machine")} staged again, ${trouble.length} left.`;
   const before = handed.before > 0 ? `, ${handed.before} of them before` : "";
   const said = noted.length > 0 ? `; of ${noted.length} a conductor reports an error` : "";
   const rate = handed.perMinute === null ? "" : `; ${Math.round(handed.perMinute)} a minute`;
@@ -108,10 +107,6 @@ function handedText(handed: HandedOver): string {
   );
 }
 
-function backText({ made, trouble }: HandedOver): string {
-  return `Handover taken back: ${counted(made, "machine")} staged again, ${trouble.length} left.`;
-}
-
 export interface Releasing extends WindowSession {
   readonly handover: Handover;
   readonly logs: readonly Log[];
@@ -119,9 +114,8 @@ export interface Releasing extends WindowSession {
   readonly progress: Progress;
 }
 
-/** The result of a hand-over or of staging again. */
-interface HandedOver {
-  readonly made: number;
+/** The result of a hand-over or of staging again. A failure in `broke` is thrown after the report. */
+interface HandedOver extends Pick<WindowEnd, "made" | "stopped" | "broke"> {
   /** Taken over, or available for a conductor, including earlier runs of the command. */
   readonly done: number;
   readonly held: number;
@@ -135,11 +129,8 @@ interface HandedOver {
   readonly before: number;
   /** Messages about conductors and about all machines. */
   readonly notices: readonly string[];
-  readonly stopped: boolean;
   /** Finished machines per minute. Null after too few passes of a conductor. */
   readonly perMinute: number | null;
-  /** A failure after the first change, thrown after the report. */
-  readonly broke: MigrationError | null;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
-import { isObject, type Json } from "../../lib/json.ts";
+import { isObject } from "../../lib/json.ts";
 import { REFUSALS } from "../../lib/refusals.ts";
 import { duration } from "../../lib/text.ts";
 import type { Rehearsal } from "../../model/rehearsal.ts";
@@ -12,18 +12,10 @@ export const REHEARSAL = "rehearsal";
 export const REHEARSED = "rehearsal.json";
 const FORMAT = "nova2ironic/rehearsal@1";
 
-/** The result of a run's last rehearsal. Null if there is none, or if the file is invalid. */
+/** The result of a run's last rehearsal. Null if there is none, or if the file is damaged. */
 export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
   const note = await readNote(run, REHEARSED);
   if (!isObject(note) || note.format !== FORMAT) return null;
-  const { at, plan, stages, refusals, held, nova } = note;
-  const isWhole =
-    [at, plan].every((one) => typeof one === "string") &&
-    typeof held === "boolean" &&
-    isObject(nova) &&
-    typeof nova.left === "number";
-  if (!isWhole || !Array.isArray(stages) || !Array.isArray(refusals) || !isRate(note.loaded))
-    return null;
   return note as unknown as Rehearsal; // as this tool wrote it
 }
 
@@ -38,11 +30,6 @@ export function endOf({ refusals, held, stages, nova }: Rehearsal): number {
   return failed ? EXIT_STATUS.partial.status : EXIT_STATUS.differs.status;
 }
 
-function isRate(loaded: Json | undefined): boolean {
-  if (loaded === null) return true;
-  return isObject(loaded) && typeof loaded.count === "number" && typeof loaded.seconds === "number";
-}
-
 /** Text about the last rehearsal of a plan. */
 export function rehearsedText(
   { at, plan, held, stages, refusals, nova }: Rehearsal,
@@ -53,7 +40,9 @@ export function rehearsedText(
     const wrong = stages.filter(({ result }) => result !== "done");
     const why = [
       ...refusals.map(({ stage, code }) => `${stage} would be refused (${code})`),
-      ...wrong.filter(({ result }) => !result.startsWith("refused")).map(toldOf),
+      ...wrong.flatMap(({ stage, result }) =>
+        result.startsWith("refused") ? [] : [`${stage} ${result}`],
+      ),
     ];
     return `${at}, did not hold: ${why.join("; ") || "the copy was not as before after the rollback"}`;
   }
@@ -62,8 +51,4 @@ export function rehearsedText(
     return found === undefined ? [] : [`${name} ${duration(found.seconds)}`];
   });
   return `${at}, held${butFor(nova)}: ${times.join(", ")}`;
-}
-
-function toldOf({ stage, result }: Rehearsal["stages"][number]): string {
-  return `${stage} ${result}`;
 }

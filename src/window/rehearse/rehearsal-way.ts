@@ -5,13 +5,13 @@ import { type ApplyWords, apply } from "../../migrate/apply/apply.ts";
 import { migrationBack } from "../../migrate/rollback/rollback.ts";
 import { comparedOf, isEqual } from "../../migrate/verify/rules/tally.ts";
 import { verifyRun } from "../../migrate/verify/verify.ts";
-import { nameOfRow, type RowVerdict } from "../../model/artefact.ts";
+import { nameOfRow } from "../../model/artefact.ts";
 import { batchesOf, type Entries, IRONIC } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import type { RehearsedRefusal, RehearsedStage } from "../../model/rehearsal.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import type { Sink } from "../../run/sink.ts";
+import { type Sink, verdictsTo } from "../../run/sink.ts";
 import { loadedIn } from "../report/history.ts";
 
 interface RehearsalJob {
@@ -112,14 +112,12 @@ async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null
   const asked = { ...words, run: inner.path, afterFinish: false };
   const from = (await entriesOf(job)).length;
   const rows = createSeveral();
-  const tried = async (): ReturnType<typeof apply> => {
-    try {
-      return await apply({ ...asked, ...rehearsed.allowed }, NOBODY, within(job, machines, rows));
-    } catch (cause) {
+  const sink = within(job, machines, rows);
+  const tried = (): ReturnType<typeof apply> =>
+    apply({ ...asked, ...rehearsed.allowed }, NOBODY, sink).catch((cause: unknown) => {
       if (!goesOn(cause, rehearsed)) throw cause;
       return tried();
-    }
-  };
+    });
   const applied = await tried();
   if (applied === null) return null;
   const { failed, equal } = applied;
@@ -186,16 +184,13 @@ function within(
   rows: ReturnType<typeof createSeveral> = createSeveral(),
 ): Sink {
   const silent = (): void => undefined;
+  const silently = (): Promise<void> => Promise.resolve();
+  const { list } = verdictsTo(sink, (verdict) => rows.add(nameOfRow(verdict)));
   return {
-    ...{ say: silent, result: silent, note: silent, stage: silent },
-    ...{ askable: () => {}, confirm: () => Promise.resolve() },
-    several: () => Promise.resolve(),
+    ...{ say: silent, result: silent, note: silent, stage: silent, askable: silent },
+    ...{ confirm: silently, several: silently },
     async list(of, items, step) {
-      const read = async (): Promise<void> => {
-        // A list of verdicts has verdicts.
-        for await (const item of items)
-          if (of === "verdicts") rows.add(nameOfRow(item as RowVerdict));
-      };
+      const read = (): Promise<void> => list(of, items);
       if (step === undefined) return read();
       await sink.during(`rehearse: ${step.title}`, machines, read, step.summary);
     },

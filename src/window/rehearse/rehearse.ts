@@ -19,7 +19,7 @@ import { closing, openRole } from "../../run/databases.ts";
 import { makeInnerRun } from "../../run/files/inner-run.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { writeNote } from "../../run/files/run-folder.ts";
-import { type Copies, surrounded, surroundings } from "../../run/process-context.ts";
+import { surrounded, surroundings } from "../../run/process-context.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
 import { VERSION, whoami } from "../../run/version.ts";
@@ -85,33 +85,23 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
       interrupt.end();
     }
     const { stages, refusals, asBefore, loaded } = rehearsed;
+    const isDone = stages.every(({ result }) => result === DONE);
     const rehearsal: Rehearsal = {
       ...{ format: "nova2ironic/rehearsal@1", tool: VERSION, at: new Date().toISOString() },
       ...{ by: whoami(), plan: footer.sha256, copies: shown, stages, refusals, nova },
-      ...{ as_before: asBefore, loaded, held: heldOf(rehearsed) },
+      ...{
+        as_before: asBefore,
+        loaded,
+        held: refusals.length === 0 && asBefore === true && isDone,
+      },
     };
     await writeNote(run, REHEARSED, rehearsal as unknown as Json); // texts, numbers and lists of them
     return rehearsal;
   });
 }
 
-function heldOf({ stages, refusals, asBefore }: Rehearsed): boolean {
-  return (
-    refusals.length === 0 && asBefore === true && stages.every(({ result }) => result === DONE)
-  );
-}
-
 /** The options that name the copies. */
 type CopyOptions = Pick<ApplyWords, "ironicDb" | "novaDb" | "novaApiDb">;
-
-/** Copies that a rehearsal may write to. */
-interface RehearsalCopies {
-  readonly databases: Copies;
-  readonly shown: readonly string[];
-  readonly nova: Rehearsal["nova"];
-  /** A digest of their rows. */
-  readonly digest: () => Promise<string>;
-}
 
 /** A database that was restored for a rehearsal. */
 interface Copy {
@@ -136,22 +126,22 @@ async function openCopies(
   target: TargetIdentity,
   files: NovaFiles | null,
   seal: Seal,
-): Promise<RehearsalCopies> {
+) {
   const nova = rehearsedNova(files, options);
   const copies = [ironicCopy(options.ironicDb, target, seal)];
   if (files !== null && nova.left < nova.rows) copies.push(...novaCopies(files, options));
   const databases = new Map<string, DatabasePlace>();
   const shown: string[] = [];
   for (const copy of copies) {
-    const place = placeOf(copy.planned);
-    shown.push(
-      await reading(copy, (database) => checkCopy(copy, { ...database, standsFor: place })),
-    );
+    const { address = "", database = "", server = "" } = copy.planned;
+    const place: DatabasePlace = { address, database, server };
+    shown.push(await reading(copy, (opened) => checkCopy(copy, { ...opened, standsFor: place })));
     databases.set(copy.role, place);
   }
   return {
     ...{ databases, shown, nova },
-    async digest() {
+    /** A digest of their rows. */
+    async digest(): Promise<string> {
       const sums: string[] = [];
       for (const copy of copies)
         sums.push(await reading(copy, (database) => digestOfRows(database, copy.tables)));
@@ -229,10 +219,6 @@ async function checkCopy({ role, planned, running }: Copy, copy: Database): Prom
       { fix: "If the backup is that new, wait a minute. If the database is in use, name another." },
     );
   return copy.shown;
-}
-
-function placeOf({ address = "", database = "", server = "" }: Copy["planned"]): DatabasePlace {
-  return { address, database, server };
 }
 
 function reading<T>({ role, spec }: Copy, work: (database: Database) => Promise<T>): Promise<T> {

@@ -28,11 +28,15 @@ export async function writeReport(
   // Other commands remove partial files in a run, so none may be running.
   if (output === undefined)
     return inRun(run, "report", { kind: "migration" }, ({ path }) =>
-      write(resolve(path, REPORT), text),
+      write(pathOf(path, output), text),
     );
-  const path = resolve(surroundings().cwd(), output);
+  const path = pathOf(run, output);
   await checkName(path);
   return write(path, text);
+}
+
+function pathOf(run: string, output: string | undefined): string {
+  return output === undefined ? resolve(run, REPORT) : resolve(surroundings().cwd(), output);
 }
 
 /** Keeps the packed machines in a temporary file until the text before them is complete. */
@@ -41,8 +45,7 @@ export function openParts(output: string | undefined) {
   return {
     /** @throws MigrationError N2I-E120 */
     async keep({ path: run }: RunFolder, pieces: AsyncIterable<string>): Promise<void> {
-      const path =
-        output === undefined ? resolve(run, REPORT) : resolve(surroundings().cwd(), output);
+      const path = pathOf(run, output);
       temp = await createTemp(dirname(path), basename(path));
       await writeInto(temp.handle, path, pieces);
     },
@@ -104,7 +107,7 @@ async function beginningOf(path: string): Promise<string | null> {
 }
 
 /** Script and style sheet of the report's page, from the build. */
-export function pageAssets(): { readonly script: string; readonly style: string } {
+export function pageAssets() {
   const read = (name: string): string =>
     readFileSync(join(packageRoot(), "dist", "page", name), "utf8").trim();
   return { script: read("main.js"), style: read("page.css") };

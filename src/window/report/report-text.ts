@@ -11,34 +11,22 @@ export const PROMISE =
   "This report was made from the run's files. It asked no database and wrote to none; passwords are not in it.";
 
 /** Source and target of the plan, one line each. */
-export function aboutOf({
-  run,
-  at,
-  tool,
-  plan,
-  state,
-}: ReportFacts): readonly (readonly [string, string])[] {
-  const { source, target, made_from, target_before } = plan.header;
-  const release = `Ironic ${target.release}, ${target.engine === "rest" ? "microversion" : "alembic"} ${target.alembic_head}`;
-  const power = made_from.power;
+export function aboutOf(facts: ReportFacts): readonly (readonly [string, string])[] {
+  const { run, at, tool, plan, state } = facts;
+  const { source, target, target_before } = plan.header;
+  const { power, site } = plan.header.made_from;
+  const read = plan.taken_at === null ? "" : `, read ${minute(plan.taken_at)} UTC`;
+  const version = target.engine === "rest" ? "microversion" : "alembic";
+  const release = `Ironic ${target.release}, ${version} ${target.alembic_head}`;
+  const before = `${counted(target_before.nodes, "node")} there before`;
+  const oldest = power?.oldest ? `, the oldest reading ${minute(power.oldest)} UTC` : "";
   return [
     ["Run", run],
     ["Made", `${minute(at)} UTC by ${tool}`],
-    [
-      "Source",
-      `${serverName(source.nova_bm)}${plan.taken_at === null ? "" : `, read ${minute(plan.taken_at)} UTC`}`,
-    ],
-    [
-      "Target",
-      `${serverName(target)} (${release}), ${counted(target_before.nodes, "node")} there before`,
-    ],
-    [
-      "Power",
-      power === null
-        ? "BMCs were not asked"
-        : `BMCs asked${power.oldest === null ? "" : `, the oldest reading ${minute(power.oldest)} UTC`}`,
-    ],
-    ["Site document", made_from.site === null ? "none" : `sha256 ${made_from.site.slice(0, 12)}`],
+    ["Source", `${serverName(source.nova_bm)}${read}`],
+    ["Target", `${serverName(target)} (${release}), ${before}`],
+    ["Power", power === null ? "BMCs were not asked" : `BMCs asked${oldest}`],
+    ["Site document", site === null ? "none" : `sha256 ${site.slice(0, 12)}`],
     ["Plan", `sha256 ${plan.sha256}`],
     ["Rehearsal", state.rehearse ?? "none"],
   ];

@@ -19,19 +19,14 @@ import type { Sink } from "../../run/sink.ts";
 import { VERSION } from "../../run/version.ts";
 import { paceOfRun, perMinuteOf } from "../handover/conductor-pace.ts";
 import { takeOversOf } from "../handover/hand-over.ts";
-import type { BackFirst } from "../runner/progress.ts";
 import { createHandover, runState } from "../runner/run-state.ts";
+import type { BackFirst } from "../runner/status.ts";
 import { measuredOf } from "./history.ts";
+import { STATIC_ROWS } from "./page/data.ts";
 import type { NovaGroup, NovaTotals, Reported, ReportFacts, ReportMachine } from "./rules/facts.ts";
 import { nightOf, plannedWindow } from "./rules/night.ts";
 import { createTotals } from "./rules/tally.ts";
 import { judge } from "./rules/verdict.ts";
-
-interface Report {
-  readonly facts: ReportFacts;
-  /** Some machines, those that need attention first. Empty if machines are not reported. */
-  readonly first: readonly ReportMachine[];
-}
 
 /** Receives every machine in plan order, before other facts are known. */
 type Take = (
@@ -47,7 +42,7 @@ export async function report(
   words: { readonly run: string; readonly window?: string },
   sink: Sink,
   take: Take | null,
-): Promise<Report> {
+) {
   const window = words.window === undefined ? null : plannedWindow(words.window);
   const run = await openRun(words.run, { create: false });
   await checkKind(run, { kind: "migration" }, "report");
@@ -107,6 +102,7 @@ export async function report(
     }),
     undo: undoOf(words.run, back),
   };
+  // Some machines, those that need attention first. Empty if machines are not reported.
   return { facts, first: some.all() };
 }
 
@@ -118,15 +114,12 @@ async function takeOverOf(name: string): Promise<{ boots: boolean; staged: boole
   return { boots: release?.doc.boot === "deploy", staged };
 }
 
-/** Machines to show without a script. */
-const FIRST = 25;
-
 function createFirst() {
   const [trouble, others]: [ReportMachine[], ReportMachine[]] = [[], []];
   const add = (machine: ReportMachine): void => {
     const calm = machine.verdict === "create" || machine.verdict === "unchanged";
     const kept = calm || machine.verdict === "skipped" ? others : trouble;
-    if (kept.length < FIRST) kept.push(machine);
+    if (kept.length < STATIC_ROWS) kept.push(machine);
   };
   return {
     /** Passes the machines on, and keeps some of them. */
@@ -136,7 +129,7 @@ function createFirst() {
         yield batch;
       }
     },
-    all: (): readonly ReportMachine[] => [...trouble, ...others].slice(0, FIRST),
+    all: (): readonly ReportMachine[] => [...trouble, ...others].slice(0, STATIC_ROWS),
   };
 }
 
@@ -152,21 +145,19 @@ function undoOf(run: string, back: readonly BackFirst[]): readonly string[] {
 async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>): Promise<NovaTotals | null> {
   const files = await novaPlanOf(run, plan);
   if (files === null) return null;
-  const groups = new Map<string, { group: NovaGroup; rows: number }>();
+  const groups = new Map<string, NovaGroup>();
   for await (const batch of files.all())
     for (const step of batch) {
       const group = groupOf(step);
       const key = JSON.stringify(group);
-      const known = groups.get(key) ?? { group, rows: 0 };
-      known.rows += 1;
-      groups.set(key, known);
+      groups.set(key, { ...group, rows: (groups.get(key)?.rows ?? 0) + 1 });
     }
   const findings: Finding[] = [];
   for await (const batch of files.findings())
     findings.push(...batch.slice(0, Math.max(0, MOST - findings.length)));
   return {
-    ...{ header: files.header, counts: files.counts, findings },
-    groups: [...groups.values()].map(({ group, rows }) => ({ ...group, rows })),
+    ...{ counts: files.counts, findings },
+    groups: [...groups.values()],
   };
 }
 
@@ -192,42 +183,36 @@ async function* reported(
   plan: AsyncIterable<readonly PlannedMachine[]>,
   snapshot: Snapshot | null,
 ): AsyncGenerator<readonly Reported[]> {
-  const source = snapshot === null ? null : sourceOf(snapshot);
+  const source = snapshot === null ? null : machinesIn(snapshot);
   try {
     for await (const batch of plan) {
       const made: Reported[] = [];
       for (const planned of batch) {
-        const machine = (await source?.next(planned.bm_node_id)) ?? null;
+        const machine = source === null ? null : await machineWith(planned.bm_node_id, source);
         made.push({ planned, machine: machineOf(planned, machine) });
       }
       yield made;
     }
   } finally {
-    await source?.end();
+    await source?.return(undefined);
   }
 }
 
+async function* machinesIn(snapshot: Snapshot): AsyncGenerator<Machine, void> {
+  for await (const batch of snapshot.lines())
+    for (const line of batch) if (!("orphan" in line)) yield line;
+}
+
 /** Reads the snapshot up to the machine with this id. */
-function sourceOf(snapshot: Snapshot) {
-  const batches = snapshot.lines()[Symbol.asyncIterator]();
-  let batch: readonly (Machine | { readonly orphan: unknown })[] = [];
-  let at = 0;
-  return {
-    async next(id: number): Promise<Machine | null> {
-      for (;;) {
-        const line = batch[at];
-        if (line === undefined) {
-          const { value, done } = await batches.next();
-          if (done === true) return null;
-          [batch, at] = [value, 0];
-          continue;
-        }
-        at += 1;
-        if (!("orphan" in line) && line.node.id === id) return line;
-      }
-    },
-    end: async (): Promise<void> => void (await batches.return?.()),
-  };
+async function machineWith(
+  id: number,
+  source: AsyncGenerator<Machine, void>,
+): Promise<Machine | null> {
+  for (;;) {
+    const { value, done } = await source.next();
+    if (done === true) return null;
+    if (value.node.id === id) return value;
+  }
 }
 
 function machineOf(planned: PlannedMachine, source: Machine | null): ReportMachine {

@@ -1,16 +1,10 @@
-import { counted, listed, NAMED, shellWord } from "../../lib/text.ts";
+import { counted, listed, NAMED, type Several, shellWord } from "../../lib/text.ts";
 import type { Tally } from "../../migrate/verify/rules/tally.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 import type { DatabaseAddress } from "../../model/database.ts";
 import { isLeaseTable, LEASE_TABLES } from "../../model/nova/leases.ts";
 
-/** A condition for dropping nova_bm, and the reason why it fails. Null if it holds. */
-export interface Gate {
-  readonly gate: string;
-  readonly why: string | null;
-}
-
-const UNTOLD = "the plan changes Nova, and its location is missing; give --nova-db";
+export const NO_NOVA = "the plan changes Nova, and its location is missing; give --nova-db";
 
 /** Tables of nova_bm and of leases in drop order. The one that identifies the database is last. */
 const DROPPED: readonly string[] = [
@@ -25,75 +19,45 @@ const DROPPED: readonly string[] = [
 /** Tables that show that another service uses the same database. */
 const OTHERS = ["instances", "compute_nodes", "nodes", "conductors", "flavors"];
 
+/** Each condition for dropping nova_bm is the reason why it fails, or null if it holds. */
+type Reason = string | null;
+
 /** @param skipped machines that the site document skips, without soft-deleted ones */
-export function outGate({ verdicts }: PlanCounts, skipped: number): Gate {
+export function notLoaded({ verdicts }: PlanCounts, skipped: number): Reason {
   const kinds = [
     [verdicts.blocked, "blocked"],
     [verdicts.conflict, "in conflict"],
     [skipped, "skipped by the site document"],
   ] as const;
   const out = kinds.flatMap(([count, what]) => (count === 0 ? [] : [`${count} ${what}`]));
-  return {
-    gate: "every machine is carried over",
-    why: out.length === 0 ? null : `${out.join(", ")}: nova_bm alone has them`,
-  };
+  return out.length === 0 ? null : `${out.join(", ")}: nova_bm alone has them`;
 }
 
 /** @param handover of a staged load. Null: it was not staged */
-export function stagedGate(
+export function waiting(
   handover: { readonly staged: number; readonly released: number } | null,
   { staged }: Pick<Tally, "staged">,
-): Gate {
-  const waits = Math.max(
-    staged,
-    handover === null ? 0 : Math.max(0, handover.staged - handover.released),
-  );
-  return {
-    gate: "no machine is staged",
-    why: waits === 0 ? null : `${counted(waits, "machine waits", "machines wait")} for handover`,
-  };
+): Reason {
+  const waits = Math.max(staged, handover === null ? 0 : handover.staged - handover.released);
+  return waits === 0 ? null : `${counted(waits, "machine waits", "machines wait")} for handover`;
 }
 
-/** @param untold the plan has Nova, and its location is missing */
-export function verifiedGate(equal: boolean, rows: readonly string[], untold: boolean): Gate {
+/** @param noNova the plan has Nova, and its location is missing */
+export function differing(equal: boolean, rows: Several, noNova: boolean): Reason {
   const named = rows.length === 0 ? "rows of Nova" : listed(rows, NAMED);
   const wrong = equal ? [] : [`not as planned: ${named}; run verify`];
-  const why = [...wrong, ...(untold ? [`Nova was not compared: ${UNTOLD}`] : [])];
-  return { gate: "verify finds every row", why: why.length === 0 ? null : why.join("; ") };
-}
-
-/** @param changed rows by name */
-export function sameGate(changed: readonly string[]): Gate {
-  return {
-    gate: "nova_bm is as at extract",
-    why: changed.length === 0 ? null : `since extract ${listed(changed, NAMED)}`,
-  };
+  return [...wrong, ...(noNova ? [`Nova was not compared: ${NO_NOVA}`] : [])].join("; ") || null;
 }
 
 /** @param repositories in migrate_version */
-export function aloneGate(tables: readonly string[], repositories: readonly string[]): Gate {
+export function otherServices(tables: readonly string[], repositories: readonly string[]): Reason {
   const others = tables.filter((name) => OTHERS.includes(name));
   const foreign = repositories.filter((name) => name !== "nova_bm");
   const found = [
     ...(others.length > 0 ? [`tables ${listed(others, NAMED)}`] : []),
     ...(foreign.length > 0 ? [`schema versions of ${listed(foreign, NAMED)}`] : []),
   ];
-  return {
-    gate: "nova_bm has its database alone",
-    why: found.length === 0 ? null : `another service lives there: ${found.join(", ")}`,
-  };
-}
-
-/** @param running text for each host. Null if the plan has Nova, and its location is missing */
-export function legacyGate(running: readonly string[] | null): Gate {
-  const gate = "no nova-compute uses the baremetal driver";
-  if (running === null) return { gate, why: UNTOLD };
-  const why = running.length === 0 ? null : `nova-compute reported from ${listed(running, NAMED)}`;
-  return { gate, why };
-}
-
-export function finishedGate(end: { readonly at: string } | null): Gate {
-  return { gate: "the run is finished", why: end === null ? "finish has not ended it" : null };
+  return found.length === 0 ? null : `another service lives there: ${found.join(", ")}`;
 }
 
 /** The command that dumps a database, with its password in a file for the operator only. */

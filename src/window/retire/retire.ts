@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import { MigrationError } from "../../lib/error.ts";
+import { createSeveral, listed, NAMED } from "../../lib/text.ts";
 import type { Reach } from "../../migrate/flavors/flavor-api.ts";
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { runningComputes } from "../../migrate/hosts/rules/running.ts";
 import { isEqual } from "../../migrate/verify/rules/tally.ts";
 import { openToVerify, type VerifyAsked, verifyRun } from "../../migrate/verify/verify.ts";
-import { nameOfRow, type RowVerdict, type ServerIdentity } from "../../model/artefact.ts";
+import { nameOfRow, type ServerIdentity } from "../../model/artefact.ts";
 import { differences } from "../../model/database.ts";
 import type { BmInterface, Machine, SnapshotLine } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -15,7 +16,7 @@ import { readJournal } from "../../run/files/journal.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { endOfRun } from "../../run/finished.ts";
 import { inRun, openSnapshot, SNAPSHOT } from "../../run/run.ts";
-import type { Sink } from "../../run/sink.ts";
+import { type Sink, verdictsTo } from "../../run/sink.ts";
 import { identify, tableNames } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { ask, string } from "../../systems/database/rows.ts";
@@ -27,16 +28,13 @@ import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { handoverOf } from "../runner/run-state.ts";
 import {
-  aloneGate,
+  differing,
   dropStatements,
   dumpCommand,
-  finishedGate,
-  type Gate,
-  legacyGate,
-  outGate,
-  sameGate,
-  stagedGate,
-  verifiedGate,
+  NO_NOVA,
+  notLoaded,
+  otherServices,
+  waiting,
 } from "./conditions.ts";
 
 export interface RetireWords extends Omit<VerifyAsked, "allRows" | "final">, Reach {
@@ -52,8 +50,8 @@ export function retire(words: RetireWords, sink: Sink): Promise<void> {
   return inRun(words.run, "retire", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       const bm = keep(await openRole("nova-bm-db", words.novaBmDb, { readOnly: true }));
-      const gates = await retireGates(run, bm, { ...words, allRows: false, final: false }, sink);
-      const shut = gates.flatMap(({ gate, why }) => (why === null ? [] : [`${gate}: no, ${why}`]));
+      const asked = { ...words, allRows: false, final: false };
+      const shut = await failedConditions(run, bm, asked, sink);
       if (shut.length > 0) throw new MigrationError("N2I-E340", shut.join("; "));
       sink.result("Dump nova_bm. The dump contains passwords:");
       sink.result(dumpCommand(bm.address));
@@ -64,57 +62,67 @@ export function retire(words: RetireWords, sink: Sink): Promise<void> {
   );
 }
 
-/** At most this many rows are named in a reason. */
-const KEPT = 20;
-
-/** The conditions for dropping nova_bm. All are checked. */
-async function retireGates(
+/** The conditions for dropping nova_bm that do not hold, with the reasons. All are checked. */
+async function failedConditions(
   run: RunFolder,
   bm: Database,
   asked: VerifyAsked,
   sink: Sink,
-): Promise<readonly Gate[]> {
+): Promise<readonly string[]> {
   const { plan, seal } = await openToVerify(asked);
   const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
   checkSource(snapshot.header.source.nova_bm, await identify(bm));
   const { entries } = await readJournal(run);
-  const finished = finishedGate(await endOfRun(run));
+  const end = await endOfRun(run);
   const beside = (await novaPlanOf(run, plan.footer)) !== null;
   const { novaDb, ...target } = asked;
-  const rows: string[] = [];
+  const rows = createSeveral();
   const words = { ...target, ...(beside && novaDb !== undefined && { novaDb }) };
-  const verified = await verifyRun(words, noting(sink, rows));
-  return [
-    finished,
-    outGate(plan.footer.footer, await skippedIn(plan.lines())),
-    stagedGate(await handoverOf(plan, entries), verified.tally),
-    verifiedGate(isEqual(verified), rows, beside && novaDb === undefined),
-    sameGate(await changedSinceExtract(snapshot.lines(), bm, seal)),
-    ...(await placeGates(bm, beside, novaDb)),
+  // verify itself lists them.
+  const collecting = verdictsTo(sink, (verdict) => rows.add(nameOfRow(verdict)));
+  const verified = await verifyRun(words, collecting);
+  const out = notLoaded(plan.footer.footer, await skippedIn(plan.lines()));
+  const staged = waiting(await handoverOf(plan, entries), verified.tally);
+  const wrong = differing(isEqual(verified), rows, beside && novaDb === undefined);
+  const changed = await changedSinceExtract(snapshot.lines(), bm, seal);
+  const conditions: readonly (readonly [string, string | null])[] = [
+    ["the run is finished", end === null ? "finish has not ended it" : null],
+    ["every machine is carried over", out],
+    ["no machine is staged", staged],
+    ["verify finds every row", wrong],
+    [
+      "nova_bm is as at extract",
+      changed.length === 0 ? null : `since extract ${listed(changed, NAMED)}`,
+    ],
+    ["nova_bm has its database alone", await sharedBy(bm)],
+    ["no nova-compute uses the baremetal driver", await runningLegacy(beside, novaDb)],
   ];
+  return conditions.flatMap(([condition, reason]) =>
+    reason === null ? [] : [`${condition}: no, ${reason}`],
+  );
 }
 
-/** @param beside the plan has Nova */
-async function placeGates(
-  bm: Database,
-  beside: boolean,
-  novaDb?: string,
-): Promise<readonly Gate[]> {
+async function sharedBy(bm: Database): Promise<string | null> {
   const tables = [...(await tableNames(bm))];
   const versions = "SELECT DISTINCT repository_id AS name FROM migrate_version";
   const rows = tables.includes("migrate_version")
     ? await ask(bm, "reading migrate_version", versions)
     : [];
-  const alone = aloneGate(
+  return otherServices(
     tables,
     rows.map(({ name }) => string(name)),
   );
-  if (novaDb === undefined) return beside ? [alone, legacyGate(null)] : [alone];
+}
+
+/** @param beside the plan has Nova */
+async function runningLegacy(beside: boolean, novaDb?: string): Promise<string | null> {
+  if (novaDb === undefined) return beside ? NO_NOVA : null;
   return closing(async (keep) => {
     const nova = keep(await openRole("nova-db", novaDb, { readOnly: true }));
     const identity = await identifyNova(nova);
     const beats = await createNovaTarget(nova, identity).beats(await baremetalHosts(nova));
-    return [alone, legacyGate(runningComputes(beats, beats))];
+    const running = runningComputes(beats, beats);
+    return running.length === 0 ? null : `nova-compute reported from ${listed(running, NAMED)}`;
   });
 }
 
@@ -125,17 +133,6 @@ async function skippedIn(lines: AsyncIterable<readonly PlannedMachine[]>): Promi
     for (const { verdict, state } of batch)
       if (verdict === "skipped" && state.row !== "deleted") skipped += 1;
   return skipped;
-}
-
-/** Collects listed rows without printing them. verify itself prints them. */
-function noting(sink: Sink, rows: string[]): Sink {
-  return {
-    ...sink,
-    async list(of, items) {
-      for await (const item of items)
-        if (of === "verdicts" && rows.length < KEPT) rows.push(nameOfRow(item as RowVerdict)); // by `of`
-    },
-  };
 }
 
 /** @throws MigrationError N2I-E340 for another database than the extracted one */

@@ -8,6 +8,7 @@ import { showSkipped } from "./pipeline.ts";
 interface Given {
   readonly run: string;
   readonly novaConf?: readonly string[];
+  readonly undo?: boolean;
 }
 
 /** The last lines of a command: the next command and its undo. `given` are its options. */
@@ -44,24 +45,20 @@ export const AFTER = {
   apply: (given: Given) =>
     `Next: ${nextCommand("status", given)}\nUndo: ${nextCommand("rollback", given, { all: true, plan: true })}`,
   rehearse: (given: Given) => `Next: ${nextCommand("status", given)}`,
-  boot(given: Given & Way) {
+  boot(given: Given) {
     const line = (way: object) => nextCommand("boot", given, { ...pick(given, TREE), ...way });
     if (given.undo) return `Next: ${line({})}`;
     return `Next: ${line({ verify: true })}\nUndo: ${line({ undo: true })}`;
   },
-  handover: (given: Given & Way) => otherWay("handover", given),
-  finish: (given: Given & Way) => otherWay("finish", given),
+  handover: (given: Given) => otherWay("handover", given),
+  finish: (given: Given) => otherWay("finish", given),
 } as const;
-
-interface Way {
-  readonly undo: boolean;
-}
 
 function upper(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
-function otherWay(command: NextCommand, given: Given & Way): string {
+function otherWay(command: NextCommand, given: Given): string {
   const undo = !given.undo;
   const line = nextCommand(command, given, { ...pick(given, ["node"]), undo });
   return `${undo ? "Undo" : "Next"}: ${line}`;

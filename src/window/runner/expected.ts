@@ -3,7 +3,7 @@ import { duration } from "../../lib/text.ts";
 import { USUAL_PACE } from "../../model/handover.ts";
 import { WATCH_SECONDS } from "../../model/ironic/service.ts";
 import { IRONIC } from "../../model/journal.ts";
-import type { RunFiles } from "../../run/files/run-files.ts";
+import { available, type RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { LOOKS, type RunStage } from "../../run/stages.ts";
 import { paceOfRun, perMinuteOf } from "../handover/conductor-pace.ts";
@@ -19,16 +19,15 @@ export function expected(
   watch = WATCH_SECONDS,
   pace = USUAL_PACE,
 ): WindowStep {
-  const { handover } = files;
-  const handed = handover === null || "missing" in handover ? null : handover;
+  const { staged = 0, released = 0, takeOvers = 0 } = available(files.handover) ?? {};
   const asked = {
-    machines: handed === null ? 0 : handed.staged - handed.released,
-    takeOvers: handed?.takeOvers ?? 0,
-    rows: rowsLeft(files),
+    ...{ machines: staged - released, takeOvers, rows: rowsLeft(files) },
     ...{ perMinute: perMinuteOf(files.run ?? ""), pace, measured },
   };
   const step = stepOf(LOOKS[stage] ?? stage, asked);
-  return stage === "apply" && step.seconds !== null && isWatched(files)
+  // The plan names hosts whose nova-compute must be stopped.
+  const { stopped = [] } = available(files.nova)?.plan?.counts ?? {};
+  return stage === "apply" && step.seconds !== null && stopped.length > 0
     ? {
         ...step,
         seconds: step.seconds + watch,
@@ -43,7 +42,7 @@ export async function expectedIn(
   stage: RunStage,
   watch?: number,
 ): Promise<WindowStep> {
-  const entries = "missing" in files.journal ? [] : files.journal.entries;
+  const { entries = [] } = available(files.journal) ?? {};
   const [measured, pace] = [await measuredOf(path, entries), await paceOfRun(path)];
   return expected(files, stage, measured, watch, pace);
 }
@@ -58,12 +57,6 @@ export async function takes(
   if (run === null || files === null || "missing" in files.journal) return null;
   const { seconds } = await expectedIn(run, files, stage, watch);
   return seconds === null ? null : duration(seconds);
-}
-
-/** Whether the plan names hosts whose nova-compute must be stopped. */
-function isWatched({ nova }: RunFiles): boolean {
-  if (nova === undefined || "missing" in nova) return false;
-  return (nova.plan?.counts.stopped.length ?? 0) > 0;
 }
 
 /** Rows of the plan that neither this run created nor Ironic had before. */

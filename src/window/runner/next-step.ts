@@ -1,5 +1,4 @@
 import { duration, shellWord } from "../../lib/text.ts";
-import type { RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { isWindowClosed } from "../../run/files/window-file.ts";
 import { type NextStep, nextCommand } from "../../run/next.ts";
@@ -27,7 +26,10 @@ export async function advice(run: RunFolder): Promise<Advice> {
   const { files } = await filesOf(run, { run: path });
   const step = nextStepOf(files);
   const closed = await isWindowClosed(run);
-  if (step === null) return within(closed, path, doneOf(files));
+  if (step === null) {
+    const reason = [DONE.why, ...leftBehind(files)].join("\n");
+    return within(closed, path, { ...DONE, why: reason });
+  }
   const { after: _after, note, ...bare } = step;
   const stage = stageOf(step);
   if (stage === null) {
@@ -86,11 +88,6 @@ export function whyOf(step: NextStep, stage: RunStage): string {
 function within(closed: boolean, run: string, { undo, ...advice }: Advice): Advice {
   const open = `nova2ironic window open --run ${shellWord(run)}`;
   return { ...advice, undo: closed ? `${open}, then ${undo}` : undo };
-}
-
-function doneOf(files: RunFiles): Advice {
-  if ("missing" in files.journal) return DONE;
-  return { ...DONE, why: [DONE.why, ...leftBehind(files)].join("\n") };
 }
 
 function undoing(undone: "rollback" | "handover" | "finish", run: string): string {

@@ -11,8 +11,9 @@ import {
 import { plansThere } from "../../migrate/plan/loaded-plans.ts";
 import { givenUpText, goOnBack } from "../../migrate/rollback/way-back.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
+import type { FinishState } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
-import { awayOf, type RunFiles, type TakenBack } from "../../run/files/run-files.ts";
+import { available, awayOf, type RunFiles, type TakenBack } from "../../run/files/run-files.ts";
 import { type NextStep, nextCommand } from "../../run/next.ts";
 
 export const EXTRACT: NextStep = { command: "extract" };
@@ -48,14 +49,10 @@ export function optionsOf({ command, options }: NextStep, { plan, handover }: Ru
 
 export function lineOf(step: NextStep, files: RunFiles): string {
   const { command, note } = step;
-  const run = runOf(files);
+  const { run = "RUN" } = files;
   const line =
     command === "show" ? showSkipped(run) : nextCommand(command, { run }, optionsOf(step, files));
   return note === undefined ? line : `${line}  # ${note}`;
-}
-
-function runOf({ run = "RUN" }: RunFiles): string {
-  return run;
 }
 
 /** The next command of a run, from its files alone. */
@@ -69,10 +66,9 @@ export function nextOf(files: RunFiles): string {
 
 /** For a finished run, one line for each group of machines that are not in Ironic. */
 export function leftBehind(files: RunFiles): readonly string[] {
-  const { plan } = files;
+  const { plan, run = "RUN" } = files;
   if (stepOf(files) !== null || "missing" in plan) return [];
   const { blocked, conflict } = plan.counts.verdicts;
-  const run = runOf(files);
   const told = (machines: number, what: string, verdict: string): string =>
     `${counted(machines, "machine is", "machines are")} ${what}: nova2ironic show ${shellWord(`${run}/plan`)} --match Verdict=${verdict}`;
   const again = [EXTRACT, POWER].map((step) => lineOf(step, files));
@@ -119,7 +115,7 @@ export function stepOf(files: RunFiles): NextStep | null {
           note: `${snapshot.missing}: the loaded machines came from it. Restore it if you can`,
         };
   const stale = "missing" in plan || plan.madeFrom !== snapshot.sha256;
-  if (stale || isBroken(nova))
+  if (stale || (nova !== undefined && "missing" in nova))
     return (
       goOnBack(files) ??
       ("missing" in plan && asked === false
@@ -145,12 +141,12 @@ function isFirst({ command, options }: NextStep): boolean {
  * The work before the run can end. Null if the plan is loaded. Excludes machines rolled back by
  * name.
  */
-export function unfinished(files: RunFiles): Unfinished | null {
+export function unfinished(files: RunFiles) {
   const { journal, plan, nova } = files;
   if ("missing" in journal || "missing" in plan) return null;
-  const told = (step: NextStep, why: string, fix = APPLY_FIRST): Unfinished => ({
-    ...{ why, fix, next: lineOf(step, files) },
-  });
+  const told = (step: NextStep, why: string, fix = APPLY_FIRST) => {
+    return { why, fix, next: lineOf(step, files) };
+  };
   const back = goOnBack(files);
   if (back !== null) return told(back, `its rollback is not through: ${back.note}`, BACK_FIRST);
   const { entries } = journal;
@@ -162,12 +158,6 @@ export function unfinished(files: RunFiles): Unfinished | null {
   return step.command === "apply"
     ? told(withNova(step, nova), "its load was stopped before its end")
     : null;
-}
-
-interface Unfinished {
-  readonly why: string;
-  readonly fix: string;
-  readonly next: string;
 }
 
 export const APPLY_FIRST =
@@ -248,21 +238,18 @@ function withNovaRows(step: NextStep, files: RunFiles, entries: Entries): NextSt
 }
 
 /** Whether a stopped load has rows of Nova to change. */
-function waitsInNova(
-  { nova, verified, finish }: RunFiles,
-  entries: Entries,
-  away: TakenBack | null,
-): boolean {
-  if (nova === undefined || "missing" in nova || nova.plan === null) return false;
-  const isEnded = finish !== undefined && !("missing" in finish) && finish.end !== null;
+function waitsInNova(files: RunFiles, entries: Entries, away: TakenBack | null): boolean {
+  const { rows = false, final = false } = files.verified ?? {};
+  const plan = available(files.nova)?.plan ?? null;
   // Verify read Nova itself, so it overrides the count, unless it found differences.
-  if (isEnded || verified?.rows === true || verified?.final === true) return false;
-  return leavesNova(nova.plan, entries, away);
+  if (plan === null || endOf(files) !== null || rows || final) return false;
+  return leavesNova(plan, entries, away);
 }
 
 /** The next step of a staged load: hand-over after its rows were compared, then take-over. */
-function afterLoad(next: NextStep, { handover, compared = false }: RunFiles): NextStep {
-  if (next.command !== "verify" || handover === null || "missing" in handover) return next;
+function afterLoad(next: NextStep, { compared = false, ...files }: RunFiles): NextStep {
+  const handover = available(files.handover);
+  if (next.command !== "verify" || handover === null) return next;
   // If apply stopped during its own verify, its rows were not compared.
   if (handover.released === 0 && !compared) return next;
   return handover.released < handover.staged
@@ -284,16 +271,16 @@ function withNova(step: NextStep, nova: RunFiles["nova"]): NextStep {
 }
 
 function withFinish(step: NextStep, files: RunFiles): NextStep | null {
-  const { finish } = files;
-  if (finish === undefined || "missing" in finish) return step;
+  if (available(files.finish) === null) return step;
+  const isEnded = endOf(files) !== null;
   // It ended without the excluded machines.
-  if (finish.end !== null && step.note !== undefined && step.note === givenUpText(files))
-    return null;
+  if (isEnded && step.note !== undefined && step.note === givenUpText(files)) return null;
   if (step.command !== "verify" && step.command !== "finish") return step;
-  if (finish.end !== null) return null;
+  if (isEnded) return null;
   return step.command === "finish" || step.note !== undefined ? step : { ...step, after: FINISH };
 }
 
-function isBroken(nova: RunFiles["nova"]): boolean {
-  return nova !== undefined && "missing" in nova;
+/** When finish ended the run. */
+export function endOf({ finish }: RunFiles): FinishState["end"] {
+  return available(finish)?.end ?? null;
 }

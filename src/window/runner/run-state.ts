@@ -15,6 +15,7 @@ import { NOVA_LEGS, NOVA_NAMES, type NovaStep } from "../../model/nova/nova-plan
 import type { PlannedMachine } from "../../model/plan.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import {
+  available,
   awayOf,
   type HandedCounts,
   type NovaState,
@@ -30,7 +31,7 @@ import { surroundings } from "../../run/process-context.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
 import { nodesOf, stillReleased } from "../handover/hand-over.ts";
 import { readRehearsal } from "../rehearse/rehearsal-file.ts";
-import { type RunState, statusOf } from "./status-text.ts";
+import { type RunState, statusOf } from "./status.ts";
 
 /** A missing or broken artifact is shown as a fact, so that status does not fail. */
 async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing: string }> {
@@ -108,21 +109,18 @@ export async function filesOf(
   const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
   const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
   const journal = await orWhy(() => readJournal(run));
-  const entries = "missing" in journal ? [] : journal.entries;
+  const { entries = [] } = available(journal) ?? {};
   const held = takenBack(entries) === null ? null : await orWhy(() => heldOf(run, entries));
   const back = awayOf({ journal, ...(held !== null && { held }) });
-  const nova = await orWhy(() =>
-    novaStateOf(run, "missing" in plan ? null : plan.footer, entries, back),
-  );
+  const nova = await orWhy(() => novaStateOf(run, available(plan)?.footer ?? null, entries, back));
   const boot = await orWhy(async () => {
-    const trees = stagedTrees("missing" in journal ? [] : journal.entries);
+    const trees = stagedTrees(entries);
     return trees.size === 0 ? null : new Map([...trees].filter(([, machines]) => machines > 0));
   });
   const power = await openPower(`${run.path}/${POWER}`).catch(() => null);
   const finish = await orWhy(async () => {
     const end = await endOfRun(run);
-    const name = "missing" in plan ? undefined : plan.header.target.release;
-    return { end, guards: knowsGuards(name ?? "") };
+    return { end, guards: knowsGuards(available(plan)?.header.target.release ?? "") };
   });
   const known = !("missing" in plan || "missing" in journal);
   const now = known ? ([run, plan.footer.sha256, journal.entries.length] as const) : null;

@@ -5,7 +5,7 @@ import type { TargetOptions } from "../../migrate/open/backend.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import type { VerifyAsked } from "../../migrate/verify/verify.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
-import { type RunFiles, wasStaged } from "../../run/files/run-files.ts";
+import { available, type RunFiles, wasStaged } from "../../run/files/run-files.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
 import { checkKind, isRun } from "../../run/files/run-kind.ts";
 import {
@@ -31,7 +31,7 @@ import {
   type Words,
 } from "./command-lines.ts";
 import { takes } from "./expected.ts";
-import { EXTRACT, isDecision, leftBehind, nextOf, optionsOf, stepOf } from "./pipeline.ts";
+import { EXTRACT, endOf, isDecision, leftBehind, nextOf, optionsOf, stepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
 import {
   computeStarted,
@@ -143,7 +143,7 @@ async function walkOn(
     if (of.again.has(again)) throw gate(`${again}; it was already repeated once`);
     of.again.add(again);
   }
-  const plan = planOf(files);
+  const plan = available(files?.plan)?.sha256 ?? null;
   if (stage === "apply" && plan !== null && of.applied === plan)
     throw gate(
       "apply ended and left machines of the plan; it named them. Fix their cause, or leave them out of a new plan",
@@ -158,10 +158,6 @@ async function walkOn(
     if (ended !== null) return ended;
   }
   return null;
-}
-
-function planOf(files: RunFiles | null): string | null {
-  return files === null || "missing" in files.plan ? null : files.plan.sha256;
 }
 
 /** check needs Ironic's database. */
@@ -190,7 +186,9 @@ async function walkStage(
 ): Promise<RunEnd | null> {
   const { words, sink } = of;
   await paused(words.pauseFile, sink);
-  if (run !== null && STAGES.indexOf(stage) >= STAGES.indexOf("check") && isTheNight(of))
+  // A run that stops before apply stops no service and opens no window.
+  const writes = !isBeyond("apply", words.until);
+  if (run !== null && writes && STAGES.indexOf(stage) >= STAGES.indexOf("check"))
     await inWindow(of, run);
   const stages = stagesOf(words, at.files);
   sink.stage(stages, stages.indexOf(stage), await takes(run, stage, at.files, words.watch));
@@ -202,7 +200,7 @@ async function walkStage(
   const status = await recorded(run, stage, () => performed(of, run, stage, at));
   // If old readings prevented apply, the next step is determined again.
   if (status === AGAIN) return null;
-  if (stage === "apply") of.applied = planOf(at.files);
+  if (stage === "apply") of.applied = available(at.files?.plan)?.sha256 ?? null;
   if (INTERRUPTED.includes(status)) return { ...stopped, status };
   const fine = GOES_ON[stage] ?? (stage === "apply" && words.skipBlocked ? [0, 3] : [0]);
   if (!fine.includes(status)) return { ended: "gate", at: stage, status };
@@ -212,24 +210,20 @@ async function walkStage(
 
 /** The stages of this run. */
 function stagesOf(words: RunWords, files: RunFiles | null): readonly RunStage[] {
-  const rest = files?.rest === true;
   const staged = words.staged || files?.handover != null || wasEverStaged(files);
-  return STAGES.filter((stage) =>
-    stage === "handover" ? staged && !rest : !rest || (stage !== "check" && stage !== "takeover"),
-  );
-}
-
-/** A run that stops before apply stops no service and opens no window. */
-function isTheNight({ words }: Walk): boolean {
-  return !isBeyond("apply", words.until);
+  const loaded = staged ? [] : ["handover"];
+  const left = files?.rest === true ? ["check", "handover", "takeover"] : loaded;
+  return STAGES.filter((stage) => !left.includes(stage));
 }
 
 /** @throws MigrationError N2I-E328 if another command closed this run's window */
 async function inWindow(of: Walk, run: RunFolder): Promise<void> {
-  if (of.opened && !(await isWindowOpen(run)))
-    throw gate("the window was closed by another command; the same command opens another");
-  // Without a terminal, the run is refused before it opens the window.
-  if (!of.opened && !(await isWindowOpen(run))) of.sink.askable();
+  if (!(await isWindowOpen(run))) {
+    if (of.opened)
+      throw gate("the window was closed by another command; the same command opens another");
+    // Without a terminal, the run is refused before it opens the window.
+    of.sink.askable();
+  }
   const { at: since, by } = await openWindow(run);
   if (!of.opened) of.sink.say(`Window: open since ${since} by ${by}.`);
   of.opened = true;
@@ -263,26 +257,20 @@ async function performed(
   const { words, hands, sink } = of;
   const { step, files } = at;
   const given: Words = { run: words.run, ...(files !== null && optionsOf(step, files)) };
-  const patience: Waiting = {
-    ...{ every: EVERY, sink },
-    ...(words.wait !== undefined && { most: words.wait }),
-  };
+  const { skipBlocked, watch } = words;
+  const patience: Waiting = { every: EVERY, sink, most: words.wait };
   switch (stage) {
     case "check": {
-      const options = await hands.options("check", {
-        ...{ run: words.run, "skip-blocked": words.skipBlocked },
-        ...watching(words),
-      });
-      if (run !== null && isTheNight(of))
+      const options = await hands.options("check", { run: words.run, skipBlocked, watch });
+      if (run !== null && !isBeyond("apply", words.until))
         await computesStopped(run, options as { novaDb?: string }, patience);
       return hands.perform("check", options);
     }
     case "apply": {
-      const { skipBlocked } = words;
-      const staged = words.staged || wasEverStaged(files);
-      const second = await secondNight(at, sink);
-      const decided = { ...given, ...watching(words), ...(staged && { staged }), ...second };
-      const options = await hands.options("apply", { ...decided, "skip-blocked": skipBlocked });
+      const staged = (words.staged || wasEverStaged(files)) && { staged: true };
+      const second = await secondNight(files, sink);
+      const decided = { ...given, ...staged, ...second, skipBlocked, watch };
+      const options = await hands.options("apply", decided);
       if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
       const first = step.options === undefined && !of.renewed;
       return hands.perform("apply", options).catch((cause: unknown) => {
@@ -326,36 +314,31 @@ async function performed(
 }
 
 /** Confirms a second load, of machines that the finished run never loaded. */
-async function secondNight({ files }: At, { confirm }: Sink): Promise<Words> {
-  const { finish, plan } = files ?? {};
-  if (finish === undefined || "missing" in finish || finish.end === null) return {};
-  const { nodes = 0 } = plan === undefined || "missing" in plan ? {} : plan.counts;
+async function secondNight(files: RunFiles | null, { confirm }: Sink): Promise<Words> {
+  const end = files && endOf(files);
+  if (end === null) return {};
+  const { nodes = 0 } = available(files?.plan)?.counts ?? {};
   await confirm(
-    `finish ended this run at ${finish.end.at}. The plan made since loads ${counted(nodes, "machine")} that this run never loaded: were they left behind then, and not deleted since?`,
+    `finish ended this run at ${end.at}. The plan made since loads ${counted(nodes, "machine")} that this run never loaded: were they left behind then, and not deleted since?`,
   );
   return { "after-finish": true };
 }
 
 /** If an earlier plan was staged, conductors are running, so later ones must be staged. */
 function wasEverStaged(files: RunFiles | null): boolean {
-  if (files === null || "missing" in files.journal) return false;
-  const { entries } = files.journal;
+  const { entries = [] } = available(files?.journal) ?? {};
   return plansOf(entries, IRONIC).some((plan) => wasStaged(entries, plan));
 }
 
 /** Asks for `boot`, because the next reboot fails if take-over leaves deploy mode. */
 async function bootFilesStaged(files: RunFiles | null, { confirm }: Sink): Promise<void> {
-  if (files === null || "missing" in files.plan || files.boot !== undefined) return;
-  const { release } = files.plan;
+  const release = available(files?.plan)?.release;
+  if (files?.boot !== undefined) return;
   const target = (await loadMappings()).releases.find(({ doc }) => doc.release === release);
   if (target?.doc.boot === "deploy")
     await confirm(
       `Take-over by Ironic ${release} leaves tenants' boot files in deploy mode, and this run staged none: run nova2ironic boot for each conductor's TFTP tree first, or a tenant's next reboot hangs. Are they in place?`,
     );
-}
-
-function watching({ watch }: RunWords): Words {
-  return watch === undefined ? {} : { watch };
 }
 
 /** A pseudo exit status: nothing was done, and the run continues with the current step. */

@@ -11,7 +11,7 @@ import { closing, openRole } from "../../run/databases.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { nextCommand } from "../../run/next.ts";
 import { openPlan, PLAN } from "../../run/run.ts";
-import type { Sink } from "../../run/sink.ts";
+import { type Sink, verdictsTo } from "../../run/sink.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { isHandedOver } from "../handover/rules/observe.ts";
@@ -21,7 +21,7 @@ import { type TakeoverAsked, verifyTakeover } from "../handover/verify-takeover.
 export interface Waiting {
   readonly every: number;
   /** Seconds in total. Default: until the condition holds, or Ctrl-C. */
-  readonly most?: number;
+  readonly most?: number | undefined;
   readonly sink: Sink;
 }
 
@@ -87,7 +87,7 @@ export async function conductorAlive(
 ): Promise<void> {
   const { plan, seal, mappings } = await openToVerify(asked);
   await closing(async (keep) => {
-    const backend = keep(await openBackend(asked, mappings, { readOnly: true }, () => undefined));
+    const backend = keep(await openBackend(asked, mappings, { readOnly: true }, ignore));
     const { target } = await backend.open(plan.header.target.release, seal);
     await until(async () => {
       const { conductors } = await target.service();
@@ -172,19 +172,11 @@ function lister(run: string, look: "takeover" | "final"): string {
   return `nova2ironic verify --run ${shellWord(run)} --${look} lists them`;
 }
 
-function quiet(sink: Sink, each: (verdict: RowVerdict) => void = () => undefined): Sink {
+function quiet(sink: Sink, each: (verdict: RowVerdict) => void = ignore): Sink {
   return {
-    ...sink,
-    say: () => undefined,
-    result: () => undefined,
-    async list(of, items) {
-      // Only a list of verdicts has verdicts.
-      for await (const item of items) if (of === "verdicts") each(item as RowVerdict);
-    },
-    during: (_title, _machines, work) =>
-      work(
-        () => undefined,
-        () => undefined,
-      ),
+    ...{ ...verdictsTo(sink, each), say: ignore, result: ignore },
+    during: (_title, _machines, work) => work(ignore, ignore),
   };
 }
+
+function ignore(): void {}

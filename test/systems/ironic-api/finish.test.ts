@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { loadMappings } from "../../../src/migrate/open/documents.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import { createRestGuard } from "../../../src/systems/ironic-api/guard.ts";
-import { type Finishing, finish, unfinish } from "../../../src/window/finish/finishing.ts";
+import { type Finishing, finish } from "../../../src/window/finish/finishing.ts";
 import type { GuardedNode } from "../../../src/window/handover/rules/guards.ts";
 import { instead } from "../../support/faulty-service.ts";
 import { CLEAR, FREE, finishingIn, PLANNED } from "../../window/handover/guarded.ts";
@@ -53,7 +53,7 @@ async function world(t: TestContext) {
         });
     },
     finish: (more: Partial<Finishing> = {}) => finish(plan(), { ...finishing, ...more }),
-    undo: () => unfinish(plan(), finishing),
+    undo: () => finish(plan(), finishing, true),
   };
 }
 

@@ -135,12 +135,12 @@ const OWN_CASES: CheckCases = {
   ],
   "Time of the hand-over": [
     warns(
-      { ...plan({ takeOvers: 300 }), takeOver: { pace: null, inFlight: 8 } },
-      /: 1 h 54 min, 8 machines every 180 s, by Ironic's .*window: 6 min, 8 .*\nFix: .* --ironic-conf .* --in-flight 40$/,
+      plan({ takeOvers: 300 }),
+      /: 1 h 54 min, 8 machines every 180 s, by Ironic's .*window: 2 min, 40 .*\nFix: .* --ironic-conf .* ironic-conductor$/,
     ),
     passes(plan({ takeOvers: 80 }), /: 30 min, .*window: 40 s, 40 machines every 10 s, /),
-    passes({ ...plan({ takeOvers: 300 }), takeOver: { pace: WINDOW_PACE } }, /: 2 min, 40 /),
-    warns({ takeOver: { pace: { ...WINDOW_PACE, interval: 0 } } }, /interval is 0/),
+    passes({ ...plan({ takeOvers: 300 }), pace: WINDOW_PACE }, /: 2 min, 40 /),
+    warns({ pace: { ...WINDOW_PACE, interval: 0 } }, /interval is 0/),
     passes({ plan: null }, /^Take-over of 1 machine in use: 3 min, /),
   ],
   "Time of a rollback": [

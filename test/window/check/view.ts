@@ -111,7 +111,7 @@ export const PLAN: PlanFacts = {
   },
 };
 export const READY: CheckView = {
-  ...{ watched: 60, takeOver: { pace: null } },
+  ...{ watched: 60, pace: null },
   pairing: { allowed: "rule", why: "nova 254, nova_bm 10, ironic juno", wanted: false },
   ...server(40),
   ...{ bm: BM, nova: NOVA, ironic: IRONIC },

@@ -2,12 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Guarded, type Guards, STAGED } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
-import {
-  type Finished,
-  type Finishing,
-  finish,
-  unfinish,
-} from "../../../src/window/finish/finishing.ts";
+import { type Finished, type Finishing, finish } from "../../../src/window/finish/finishing.ts";
 import type { GuardedNode } from "../../../src/window/handover/rules/guards.ts";
 import { CLEAR, FREE, finishingIn, PLANNED } from "./guarded.ts";
 
@@ -131,7 +126,7 @@ function world(kinds: readonly Kind[]) {
     points: () => points,
     run: (more: Partial<Finishing> = {}): Promise<Finished> =>
       finish(plan(), { ...finishing, ...more }),
-    undo: (): Promise<Finished> => unfinish(plan(), finishing),
+    undo: (): Promise<Finished> => finish(plan(), finishing, true),
     dieAt: (nth: number) => {
       [points, dies] = [0, nth];
     },

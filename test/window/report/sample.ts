@@ -85,10 +85,6 @@ export const COUNTS: PlanCounts = {
 };
 
 const NOVA: NovaTotals = {
-  header: {
-    ...{ made_at: "2026-01-02T02:00:00.000Z", compute_hosts: ["ironic-compute"], asked: [] },
-    target: { ...SERVER, address: "db1:3306", database: "nova", schema_version: 254 },
-  },
   counts: { hosts: 6, flavors: 2, findings: 3, stopped: ["compute-1", "compute-2"] },
   groups: [
     { table: "instances", change: "update", what: "host", rows: 2 },

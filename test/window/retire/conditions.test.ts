@@ -2,13 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LEASE_TABLES } from "../../../src/model/nova/leases.ts";
 import {
-  aloneGate,
+  differing,
   dropStatements,
   dumpCommand,
-  legacyGate,
-  outGate,
-  stagedGate,
-  verifiedGate,
+  notLoaded,
+  otherServices,
+  waiting,
 } from "../../../src/window/retire/conditions.ts";
 
 const counts = { machines: 9, nodes: 9, ports: 9, findings: {} };
@@ -16,7 +15,7 @@ const verdicts = { create: 5, unchanged: 0, drift: 0, blocked: 0, conflict: 0, s
 
 test("a machine that nova_bm alone has keeps it", () => {
   const gate = (more: object, skipped = 0) =>
-    outGate({ ...counts, verdicts: { ...verdicts, ...more } }, skipped).why;
+    notLoaded({ ...counts, verdicts: { ...verdicts, ...more } }, skipped);
   assert.equal(gate({ drift: 4 }), null);
   assert.equal(gate({ skipped: 3 }), null);
   assert.match(
@@ -27,7 +26,7 @@ test("a machine that nova_bm alone has keeps it", () => {
 
 test("a machine that waits for handover keeps nova_bm, by the journal or by Ironic's own word", () => {
   const gate = (staged: number, of: { staged: number; released: number } | null) =>
-    stagedGate(of, { staged }).why;
+    waiting(of, { staged });
   assert.equal(gate(0, null), null);
   assert.equal(gate(0, { staged: 5, released: 5 }), null);
   assert.match(gate(0, { staged: 5, released: 2 }) ?? "", /^3 machines wait/);
@@ -36,19 +35,16 @@ test("a machine that waits for handover keeps nova_bm, by the journal or by Iron
 });
 
 test("a verify that found no difference without looking at Nova is none", () => {
-  assert.equal(verifiedGate(true, [], false).why, null);
-  assert.match(verifiedGate(true, [], true).why ?? "", /Nova was not compared/);
-  assert.match(verifiedGate(false, ["node a missing"], false).why ?? "", /node a missing; run/);
-  assert.match(verifiedGate(false, [], false).why ?? "", /rows of Nova/);
+  assert.equal(differing(true, [], false), null);
+  assert.match(differing(true, [], true) ?? "", /Nova was not compared/);
+  assert.match(differing(false, ["node a missing"], false) ?? "", /node a missing; run/);
+  assert.match(differing(false, [], false) ?? "", /rows of Nova/);
 });
 
-test("another service in the database, or a nova-compute that reports, keeps it", () => {
-  assert.equal(aloneGate(["bm_nodes", "racks"], ["nova_bm"]).why, null);
-  assert.match(aloneGate(["bm_nodes", "instances"], ["nova_bm"]).why ?? "", /tables instances/);
-  assert.match(aloneGate(["bm_nodes"], ["nova_bm", "nova"]).why ?? "", /schema versions of nova/);
-  assert.equal(legacyGate([]).why, null);
-  assert.match(legacyGate(["c-1 5 s ago"]).why ?? "", /reported from c-1 5 s ago/);
-  assert.match(legacyGate(null).why ?? "", /give --nova-db/);
+test("another service in the database keeps it", () => {
+  assert.equal(otherServices(["bm_nodes", "racks"], ["nova_bm"]), null);
+  assert.match(otherServices(["bm_nodes", "instances"], ["nova_bm"]) ?? "", /tables instances/);
+  assert.match(otherServices(["bm_nodes"], ["nova_bm", "nova"]) ?? "", /schema versions of nova/);
 });
 
 const AT = {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { RunFiles } from "../../../src/run/files/run-files.ts";
-import { backFirst, standingOf } from "../../../src/window/runner/progress.ts";
+import { backFirst, standingOf } from "../../../src/window/runner/status.ts";
 import { COUNTS, PLAN, SHA, SNAPSHOT } from "../../support/run-files.ts";
 
 const AT = "2026-11-21T00:00:00Z";

@@ -37,18 +37,10 @@ export const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
     return fine(
       `${counted(count, "instance names", "instances name")} the nova-compute of their machine.`,
     );
+  const what = "instances are not under the nova-compute of their machine";
   return open.length > 0
-    ? resultOf(
-        open,
-        "instances are not under the nova-compute of their machine; through Kilo it destroys them when it starts",
-        FIX,
-      )
-    : resultOf(
-        taken,
-        "instances are not under the nova-compute of their machine, as you accepted",
-        FIX,
-        "Warning",
-      );
+    ? resultOf(open, `${what}; through Kilo it destroys them when it starts`, FIX)
+    : resultOf(taken, `${what}, as you accepted`, FIX, "Warning");
 });
 
 /** The host of the first one without a fault. */

@@ -1,13 +1,6 @@
 import { counted } from "../../../lib/text.ts";
 import { heal } from "../../../migrate/hosts/rules/allocations.ts";
-import type {
-  BmFacts,
-  CheckResult,
-  CheckView,
-  PlanFacts,
-  Provider,
-  Refused,
-} from "../../../model/check.ts";
+import type { BmFacts, CheckResult, CheckView, PlanFacts, Refused } from "../../../model/check.ts";
 import { index, type TextSet } from "../../../model/rows.ts";
 import {
   countOf,
@@ -91,7 +84,7 @@ export function allocations(view: CheckView): CheckResult {
       const others = (allocated.get(uuid) ?? []).filter(({ name }) => name !== machine);
       return others.length === 0
         ? null
-        : `${uuid} on ${others.map(named).join(" and ")}, its machine is ${machine}`;
+        : `${uuid} on ${others.map((one) => one.name || one.uuid).join(" and ")}, its machine is ${machine}`;
     });
     if (strange.length > 0)
       return resultOf(
@@ -141,8 +134,4 @@ function bare(
     heal(),
   ];
   return resultOf(texts, "instances have no allocation", fixes.join("; then "));
-}
-
-function named({ uuid, name }: Provider): string {
-  return name === "" ? uuid : name;
 }

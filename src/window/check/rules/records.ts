@@ -1,5 +1,4 @@
 import { createSeveral } from "../../../lib/text.ts";
-import { hasReported } from "../../../migrate/hosts/rules/running.ts";
 import type { BmFacts, NovaFacts } from "../../../model/check.ts";
 import { LIBERTY, versionNamed } from "../../../model/nova/nova-release.ts";
 import { taskStateText } from "../../../model/nova/requests.ts";
@@ -18,6 +17,7 @@ import {
   unreadable,
   warning,
 } from "./look.ts";
+import { reporting } from "./source.ts";
 
 /**
  * Since Liberty, nova-compute destroys by evacuation records. Before, it destroys at start every
@@ -72,7 +72,7 @@ const FIX =
 
 /** Requests that a nova-compute executes when it starts. @source facts/systems-measured.md A1+ */
 export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
-  const { queued, unqueued, instances, beats, later } = nova;
+  const { queued, unqueued, instances } = nova;
   const of = machinesBy(bm, "instance_uuid");
   const found = queued.map(({ instance, text }) => ({
     text: `instance ${instance} ${text}`,
@@ -80,10 +80,7 @@ export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
   }));
   const known = new Set(queued.map(({ instance }) => lower(instance)));
   // Tasks without an action. If the nova-compute is alive, it is working on them.
-  const before = new Map(beats.map((beat) => [beat.id, beat]));
-  const alive = new Set(
-    later.filter((now) => hasReported(before.get(now.id), now)).map(({ host }) => host),
-  );
+  const alive = new Set(reporting(nova).map(({ host }) => host));
   function* busy(): Generator<MachineFact> {
     for (const { uuid, host, task_state, deleted } of instances) {
       if (deleted || host === null || !task_state) continue;

@@ -26,20 +26,17 @@ const STILL = 20;
  * @source facts/systems.md D R20
  */
 export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seconds }) => {
-  const { beats, later, instances } = nova;
+  const { instances } = nova;
   const claims = machinesBy(bm, "instance_uuid");
   const isOurs = (id: number): boolean => plan?.skipped.has(id) !== true;
   const watched = new Set<string | null>(plan?.nova?.stopped);
   for (const { id, service_host } of bm.nodes) if (isOurs(id)) watched.add(service_host);
   for (const { uuid, host } of instances) if (claims(uuid).some(isOurs)) watched.add(host);
-  const before = new Map(beats.map((beat) => [beat.id, beat]));
-  const running = later
+  const running = reporting(nova)
     .filter(({ host }) => watched.has(host))
-    .flatMap((now) => {
-      const was = before.get(now.id);
-      if (!hasReported(was, now)) return [];
-      const at = now.last_seen_up === null ? "" : `, at ${now.last_seen_up} UTC`;
-      return [`${now.host} (report_count ${now.report_count}${at})`];
+    .map(({ host, report_count, last_seen_up }) => {
+      const at = last_seen_up === null ? "" : `, at ${last_seen_up} UTC`;
+      return `${host} (report_count ${report_count}${at})`;
     });
   const found = resultOf(
     running,
@@ -51,6 +48,12 @@ export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seco
     ? fine(`No heartbeat in ${seconds} s.`)
     : warning(`No heartbeat in ${seconds} s, which proves nothing.`, `check with --watch ${STILL}`);
 });
+
+/** Services that reported between the two readings. */
+export function reporting({ beats, later }: NovaFacts): NovaFacts["later"] {
+  const before = new Map(beats.map((beat) => [beat.id, beat]));
+  return later.filter((now) => hasReported(before.get(now.id), now));
+}
 
 /** A deployment in progress in nova_bm. @source facts/nova-bm.md 2.3 */
 const DEPLOYING: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 import { counted, createSeveral, duration } from "../../../lib/text.ts";
 import { onceLoaded, slowDelete } from "../../../migrate/plan/rules/delete-cost.ts";
-import type { CheckResult, CheckView, IronicFacts } from "../../../model/check.ts";
+import type { CheckResult, CheckView } from "../../../model/check.ts";
 import { type TakeOverPace, USUAL_PACE, WINDOW_PACE } from "../../../model/handover.ts";
 import { forecast } from "../../handover/rules/forecast.ts";
 import {
@@ -48,30 +48,25 @@ export const goingBack = needing(["ironic"], ({ ironic, plan }) => {
 const LONG = 30 * 60;
 
 /** The hand-over time with the conductors' ironic.conf, and with the recommended settings. */
-export function handOver({ bm, plan, takeOver }: CheckView): CheckResult {
+export function handOver({ bm, plan, pace }: CheckView): CheckResult {
   if (plan === null && isRefused(bm)) return unseen("--nova-bm-db");
   const machines =
     plan?.takeOvers ??
     (isRefused(bm) ? 0 : countOf(bm.nodes, ({ instance_uuid }) => instance_uuid));
-  const { pace, inFlight } = takeOver;
-  const { conductors } = pace ?? USUAL_PACE;
+  const usual = pace ?? USUAL_PACE;
   const told = (by: TakeOverPace): string => {
-    const { seconds, source } = forecast(machines, by, inFlight);
+    const { seconds, source } = forecast(machines, by);
     return seconds === null ? source : `${duration(seconds)}, ${source}`;
   };
-  const { seconds } = forecast(machines, pace ?? USUAL_PACE, inFlight);
+  const { seconds } = forecast(machines, usual);
   const long = seconds === null || seconds > LONG;
-  const most = forecast(machines, { ...WINDOW_PACE, conductors });
-  const tuned = `with the settings for the window: ${told({ ...WINDOW_PACE, conductors })}`;
-  const text = `Take-over of ${counted(machines, "machine")} in use: ${told(pace ?? USUAL_PACE)}`;
-  const said = `${text}${pace === null || long ? `; ${tuned}` : ""}.`;
-  const more = inFlight !== undefined && inFlight < most.each;
+  const tuned = told({ ...WINDOW_PACE, conductors: usual.conductors });
+  const text = `Take-over of ${counted(machines, "machine")} in use: ${told(usual)}`;
+  const said = `${text}${pace === null || long ? `; with the settings for the window: ${tuned}` : ""}.`;
   return long
     ? warning(
         said,
-        `nova2ironic config --ironic-conf FILE, a file for each conductor; apply its patch and restart ironic-conductor${
-          more ? `; then handover --in-flight ${most.each}` : ""
-        }`,
+        "nova2ironic config --ironic-conf FILE, a file for each conductor; apply its patch and restart ironic-conductor",
       )
     : fine(said);
 }
@@ -104,7 +99,8 @@ export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
 /** Conductors manage new rows at once. @source facts/ironic.md 1.5 */
 export const conductors = needing(["ironic"], ({ ironic }) => {
   const alive = ironic.conductors.filter((conductor) => conductor.alive);
-  if (alive.length > 0 && isHeld(ironic)) return fine(`${alive.length} run; every node is staged.`);
+  const isHeld = ironic.nodes.length > 0 && ironic.nodes.every(({ staged }) => staged);
+  if (alive.length > 0 && isHeld) return fine(`${alive.length} run; every node is staged.`);
   return resultOf(
     alive.map(({ hostname }) => hostname),
     "conductors run, and would take over loaded machines",
@@ -114,10 +110,6 @@ export const conductors = needing(["ironic"], ({ ironic }) => {
     ironic.stages ? "Warning" : "Failure",
   );
 });
-
-function isHeld({ nodes }: IronicFacts): boolean {
-  return nodes.length > 0 && countOf(nodes, ({ staged }) => !staged) === 0;
-}
 
 /**
  * In maintenance, Ironic reads no BMC, and Nova powers off an instance because of the recorded

@@ -54,15 +54,12 @@ export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined)
     ...(uncleaned && (looked || guarded) && { automated_clean: null }),
   };
   if (Object.keys(change).length > 0) return { do: "clear", change, held };
-  const why = found.protected && !guarded ? `protected by another user: ${reason(found)}` : null;
+  const reason = found.protected_reason ?? "without a reason";
+  const why = found.protected && !guarded ? `protected by another user: ${reason}` : null;
   return { do: "nothing", held, why: held ? HELD : why };
 }
 
 const HELD = "in maintenance by the plan: protected, or not cleaned, until you have looked";
-
-function reason({ protected_reason }: Guarded): string {
-  return protected_reason ?? "without a reason";
-}
 
 /** The plan's values of the cleared fields. */
 export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Partial<Guards> {

@@ -28,10 +28,11 @@ export function judge(
   if (planned.maintenance === true) return judged("held");
   const { maintenance, maintenance_reason, last_error, taker } = observed;
   if (isOurs(maintenance, maintenance_reason)) return judged("staged");
+  const error = last_error === null ? "" : ` (${last_error})`;
   if (maintenance)
     return judged(
       "failed",
-      `in maintenance: ${maintenance_reason ?? "without a reason"}${quoted(last_error)}`,
+      `in maintenance: ${maintenance_reason ?? "without a reason"}${error}`,
       "A conductor that cannot read the power does this: ask with power --node; else ask who did.",
     );
   const used = planned.provision_state === "active";
@@ -96,10 +97,22 @@ export function overdue(
   );
 }
 
+/** Whether a conductor takes the planned machine over. */
+export function isTakenOver({ row }: PlannedNode): boolean {
+  return row.provision_state === "active" && row.maintenance !== true;
+}
+
 /** A machine without a suitable conductor stays staged, or the wait for it ends. */
 export function without(why: string, state: "staged" | "failed"): Judged {
   return judged(state, why, BRING);
 }
+
+/** A machine that is retried after all others. */
+export function lockedBy(holder: string): Judged {
+  return judged("waiting", `${holder} is working on it`, AGAIN);
+}
+
+export const AGAIN = "Run the same command again.";
 
 function judged(
   state: HandoverState,
@@ -107,10 +120,6 @@ function judged(
   fix: string | null = null,
 ): Judged {
   return { state, why, fix };
-}
-
-function quoted(last_error: string | null): string {
-  return last_error === null ? "" : ` (${last_error})`;
 }
 
 export interface PlannedNode {

@@ -4,12 +4,8 @@ import type { TargetDoc } from "../../../model/mapping.ts";
 import { judge, type PlannedNode } from "./judge.ts";
 import { reasonNoConductor } from "./successors.ts";
 
-type ByState = { [state in HandoverState]: number };
-
-export type HandoverTally = Readonly<ByState> & {
-  /** Handed over, but no conductor has read their power since. */
-  readonly powerUnknown: number;
-};
+/** `powerUnknown`: handed over, but no conductor has read their power since. */
+export type HandoverTally = { [state in HandoverState | "powerUnknown"]: number };
 
 /** States that need no action. */
 const FINE: ReadonlySet<HandoverState> = new Set(["done", "held"]);
@@ -28,9 +24,9 @@ export type Lacks = (
 export async function* observe(
   plan: AsyncIterable<readonly PlannedNode[]>,
   handover: Pick<Handover, "observe" | "service">,
-  tally: ReturnType<typeof noStates>,
+  tally: HandoverTally,
   all: boolean,
-  lacks: Lacks = () => Promise.resolve(new Map()),
+  lacks: Lacks,
 ): AsyncGenerator<Trouble> {
   const service = await handover.service();
   for await (const batch of plan) {
@@ -59,7 +55,7 @@ function judgeFields(judged: Judged, fields: readonly string[]): Judged {
   };
 }
 
-export function noStates(): ByState & { powerUnknown: number } {
+export function noStates(): HandoverTally {
   return { staged: 0, waiting: 0, done: 0, held: 0, failed: 0, missing: 0, powerUnknown: 0 };
 }
 
@@ -67,15 +63,8 @@ export function isHandedOver({ staged, waiting, failed, missing }: HandoverTally
   return staged + waiting + failed + missing === 0;
 }
 
-export function observedOf({
-  staged,
-  waiting,
-  done,
-  held,
-  failed,
-  missing,
-}: HandoverTally): number {
-  return staged + waiting + done + held + failed + missing;
+export function observedOf({ powerUnknown: _, ...states }: HandoverTally): number {
+  return Object.values(states).reduce((sum, count) => sum + count, 0);
 }
 
 /** Non-empty fields of the columns that a take-over reads: `instance_info.image_source`. */

@@ -56,18 +56,7 @@ function hosts(conductors: readonly Conductor[]): string {
 }
 
 /** Facts about conductors that are not in the machines' rows. */
-export interface ConductorHealth {
-  /** Reads conductors and logs. Returns new messages about all machines. */
-  readonly inspect: (watched: {
-    readonly has: (uuid: string) => boolean;
-  }) => Promise<readonly string[]>;
-  /** The reason why no conductor would take a machine over, from the last reading. */
-  readonly reasonNoConductor: (row: Row) => string | null;
-  /** Number of live conductors that would take over one of these machines. */
-  readonly living: (rows: Iterable<Row>) => number;
-  /** Returns the log lines about a machine, and forgets them. */
-  readonly quoted: (uuid: string) => readonly string[];
-}
+export type ConductorHealth = Awaited<ReturnType<typeof createConductorHealth>>;
 
 /** A conductor's log. Returns the lines since the last read. */
 export interface Log {
@@ -78,11 +67,12 @@ export interface Log {
 export async function createConductorHealth(
   handover: Pick<Handover, "service">,
   logs: readonly Log[],
-): Promise<ConductorHealth> {
+) {
   const quotes = createQuotes();
   let service = await handover.service();
   return {
-    async inspect(watched) {
+    /** Reads conductors and logs. Returns new messages about all machines. */
+    async inspect(watched: Pick<ReadonlyMap<string, Row>, "has">): Promise<readonly string[]> {
       const now = await handover.service();
       const news = [...changes(service, now)];
       service = now;
@@ -91,8 +81,10 @@ export async function createConductorHealth(
           news.push(`take-over of all machines fails: ${line}`);
       return news;
     },
-    reasonNoConductor: (row) => reasonNoConductor(service, row),
-    living(rows) {
+    /** The reason why no conductor would take a machine over, from the last reading. */
+    reasonNoConductor: (row: Row) => reasonNoConductor(service, row),
+    /** Number of live conductors that would take over one of these machines. */
+    living(rows: Iterable<Row>): number {
       const all = [...rows];
       return service.conductors.filter(
         ({ alive, group, drivers }) =>
@@ -100,7 +92,8 @@ export async function createConductorHealth(
           all.some((row) => group === groupOf(row) && drivers.includes(String(row.driver))),
       ).length;
     },
-    quoted(uuid) {
+    /** Returns the log lines about a machine, and forgets them. */
+    quoted(uuid: string): readonly string[] {
       const lines = quotes.of(uuid);
       quotes.forget(uuid);
       return lines;

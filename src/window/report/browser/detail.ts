@@ -1,6 +1,5 @@
 import { DETAILS, type Detail, type DetailBlock } from "../page/data.ts";
-import { element, make } from "./dom.ts";
-import { unpack } from "./unpack.ts";
+import { element, make, unpack } from "./dom.ts";
 
 /** Cached blocks, because the operator often opens neighboring machines. */
 const opened = new Map<number, Promise<DetailBlock>>();

@@ -15,11 +15,6 @@ export interface Filter {
 
 export const NO_FILTER: Filter = { text: "", verdict: "*", finding: "*", host: "*" };
 
-export const TITLES = [
-  ...["BM ID", "Verdict", "UUID", "BMC address", "Instance", "Compute host"],
-  "Findings, or why not",
-];
-
 let texts: readonly string[] | null = null;
 
 /** The searchable text of each machine, created for the first search. */

@@ -1,8 +1,7 @@
 import { type About, type IndexColumns, STATIC_ROWS } from "../page/data.ts";
 import { openMachine } from "./detail.ts";
-import { element, make } from "./dom.ts";
-import { type Filter, type Listed, matching, NO_FILTER, TITLES } from "./machines.ts";
-import { islands, unpack } from "./unpack.ts";
+import { element, make, unpack } from "./dom.ts";
+import { type Filter, type Listed, matching, NO_FILTER } from "./machines.ts";
 
 /** Rows of a page of the list, and the maximum of printed rows. */
 const ROWS = 50;
@@ -25,9 +24,10 @@ async function start(): Promise<void> {
     status.textContent = `This browser is too old to list all machines: these are the first ${STATIC_ROWS}.`;
     return;
   }
-  const [about] = await Promise.all([unpack<About>(element("about"))]);
+  const about = await unpack<About>(element("about"));
   const columns: IndexColumns[] = [];
-  for (const one of islands("index")) columns.push(await unpack<IndexColumns>(one));
+  for (const one of document.querySelectorAll("script.index"))
+    columns.push(await unpack<IndexColumns>(one));
   const machines: Listed = { columns: joined(columns), verdicts: about.verdicts };
   const state: State = { filter: NO_FILTER, found: [], page: 0, sort: null };
   const list = listOf(machines, state);
@@ -132,9 +132,7 @@ function drawPages(state: State, redraw: () => void): void {
 function bindSort(state: State, search: () => void): void {
   const heads = [...document.querySelectorAll<HTMLElement>("#list thead th")];
   for (const [column, head] of heads.entries()) {
-    const title = TITLES[column];
-    if (title === undefined) continue;
-    const button = make("button", { type: "button", class: "sort" }, title);
+    const button = make("button", { type: "button", class: "sort" }, head.textContent ?? "");
     button.addEventListener("click", () => {
       const { sort } = state;
       const same = sort?.column === column;
@@ -216,15 +214,8 @@ function save(run: string, { columns, verdicts }: Listed, found: readonly number
       .join(","),
   );
   const titles = [
-    "BM ID",
-    "Verdict",
-    "UUID",
-    "BMC Address",
-    "Instance",
-    "Instance UUID",
-    "Compute Host",
-    "Findings",
-    "Reason",
+    ...["BM ID", "Verdict", "UUID", "BMC Address", "Instance", "Instance UUID", "Compute Host"],
+    ...["Findings", "Reason"],
   ];
   const text = [titles.map(field).join(","), ...rows, ""].join("\r\n");
   const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));

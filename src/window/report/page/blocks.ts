@@ -1,7 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { visible } from "../../../lib/table/text.ts";
 import { diffOf } from "../../../migrate/plan/rules/diff.ts";
-import { SIGNS } from "../../../migrate/plan/rules/summary.ts";
 import type { Origins, PlannedMachine, Verdict } from "../../../model/plan.ts";
 import type { Reported, ReportMachine } from "../rules/facts.ts";
 import { DETAILS, type Detail, type DetailBlock, type IndexColumns } from "./data.ts";
@@ -85,9 +84,4 @@ function detailOf(machine: PlannedMachine, origins: Origins, known: Map<string, 
       ];
     }),
   };
-}
-
-/** Verdicts and their signs, for the script. */
-export function verdictSigns() {
-  return VERDICTS.map((verdict) => ({ verdict, sign: SIGNS[verdict][0] }));
 }

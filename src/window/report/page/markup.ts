@@ -19,7 +19,7 @@ export function isolated(value: string): string {
 }
 
 /** A cell of a table, its content as markup. */
-interface Cell {
+export interface Cell {
   readonly markup: string;
   readonly of?: "number" | "code";
 }

@@ -1,18 +1,16 @@
 import { createHash } from "node:crypto";
 import { visible } from "../../../lib/table/text.ts";
 import { counted } from "../../../lib/text.ts";
+import { SIGNS } from "../../../migrate/plan/rules/summary.ts";
+import type { pageAssets } from "../report-file.ts";
 import { aboutOf, PROMISE } from "../report-text.ts";
 import type { ReportFacts, ReportMachine } from "../rules/facts.ts";
-import { island, VERDICTS, verdictSigns } from "./blocks.ts";
-import { type About, STATIC_ROWS } from "./data.ts";
+import { island, VERDICTS } from "./blocks.ts";
+import type { About } from "./data.ts";
 import { escaped, isolated, section } from "./markup.ts";
 import { sections, signOff } from "./sections.ts";
 
-/** The page's script and style sheet from the build. */
-interface Assets {
-  readonly script: string;
-  readonly style: string;
-}
+type Assets = ReturnType<typeof pageAssets>;
 
 interface Shown {
   readonly facts: ReportFacts;
@@ -29,8 +27,8 @@ export async function* page(shown: Shown, assets: Assets): AsyncGenerator<string
   yield `${sections(facts).join("\n")}\n`;
   yield machinesSection(facts, first);
   yield `${signOff(facts)}\n</main>\n${dialog()}\n`;
-  const about: About = { run: visible(facts.run), verdicts: verdictSigns() };
-  yield island('id="about"', about);
+  const verdicts = VERDICTS.map((verdict) => ({ verdict, sign: SIGNS[verdict][0] }));
+  yield island('id="about"', { run: visible(facts.run), verdicts } satisfies About);
   yield* machines();
   yield `<script>${assets.script}</script>\n</body>\n</html>\n`;
 }
@@ -88,16 +86,15 @@ const TITLES = [
 ] as const;
 
 function machinesSection({ plan, totals }: ReportFacts, first: readonly ReportMachine[]): string {
-  const rows = first.slice(0, STATIC_ROWS).map(rowMarkup).join("\n");
+  const rows = first.map(rowMarkup).join("\n");
   const { machines } = plan.counts;
-  const rest = machines - Math.min(first.length, STATIC_ROWS);
   const verdicts = VERDICTS.filter((verdict) => plan.counts.verdicts[verdict] > 0);
   const codes = totals.found.filter((one) => one.machines > 0).map(({ code }) => code);
   const hosts = totals.hosts.map(({ host }) => host ?? "");
   const head = TITLES.map((title) => `<th scope="col">${title}</th>`).join("");
   return `${section(
     "Machines",
-    `<noscript><p>These are ${machines - rest} of ${counted(machines, "machine")}. Searching and the fields of each want JavaScript, or: nova2ironic show RUN/plan --diff</p></noscript>
+    `<noscript><p>These are ${first.length} of ${counted(machines, "machine")}. Searching and the fields of each want JavaScript, or: nova2ironic show RUN/plan --diff</p></noscript>
 <form id="filters" class="filters" hidden>
 <label>Search <input type="search" id="search" autocomplete="off" placeholder="uuid, address, host, instance"></label>
 ${select("verdict", "Verdict", verdicts)}

@@ -1,10 +1,16 @@
 import { counted, duration } from "../../../lib/text.ts";
 import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
 import { boundTo, hostRows, nightRows, SIGNERS, undoLines, verdictRows } from "../report-text.ts";
-import type { NightStep, NovaTotals, ReportFacts } from "../rules/facts.ts";
+import type {
+  AcceptedGroup,
+  FoundGroup,
+  NightStep,
+  NovaTotals,
+  ReportFacts,
+} from "../rules/facts.ts";
 import { nightText } from "../rules/night.ts";
 import { second } from "../rules/window.ts";
-import { cell, code, escaped, isolated, list, section, table } from "./markup.ts";
+import { type Cell, cell, code, escaped, isolated, list, section, table } from "./markup.ts";
 
 /** Rows of a table of causes, more than any real deployment has. */
 const MOST = 100;
@@ -64,12 +70,10 @@ function hostsSection(facts: ReportFacts): string {
   const more = rows.length - MOST;
   const rest = more > 0 ? `\n<p class="aside">and ${counted(more, "more host")}</p>` : "";
   const list = `${table(title, titles, shown)}${rest}`;
+  if (rows.length <= OPEN) return section(title, list);
   // A long list of hosts would hide more important facts.
-  return section(title, rows.length > OPEN ? folded(counted(rows.length, "host"), list) : list);
-}
-
-function folded(summary: string, body: string): string {
-  return `<details><summary>${summary}</summary>\n${body}</details>`;
+  const summary = `<summary>${counted(rows.length, "host")}</summary>`;
+  return section(title, `<details>${summary}\n${list}</details>`);
 }
 
 /** Shows the machines with a finding. */
@@ -84,13 +88,8 @@ function findings({ totals }: ReportFacts): string {
     ...found.map(({ machines, elsewhere }) => Math.max(machines, elsewhere)),
   );
   const rows = found.slice(0, MOST).map((one) => [
-    { markup: filterLink(one.code, one.code), of: "code" as const },
-    { markup: `<span class="${one.severity}">${MARKS[one.severity]} ${one.severity}</span>` },
-    ...[
-      countCell(one.machines + one.elsewhere),
-      countCell(one.open + one.elsewhere),
-      countCell(one.accepted),
-    ],
+    ...findingCells(one),
+    ...[one.machines + one.elsewhere, one.open + one.elsewhere, one.accepted].map(countCell),
     {
       markup: bar(one.severity, one.machines + one.elsewhere - one.accepted, one.accepted, largest),
     },
@@ -98,20 +97,28 @@ function findings({ totals }: ReportFacts): string {
       markup: `<strong>${escaped(FINDINGS[one.code].title)}</strong><p class="aside">${escaped(FINDINGS[one.code].advice)}</p>`,
     },
   ]);
-  const titles = [
-    "Code",
-    "Severity",
-    "All",
-    "Open",
-    "Accepted",
-    "Share",
-    "What it means and what to do",
-  ];
-  return section("Findings", table("Findings", titles, rows));
+  const titles = ["Code", "Severity", "All", "Open", "Accepted", "Share"];
+  return tableSection("Findings", [...titles, "What it means and what to do"], rows);
 }
 
-function countCell(count: number) {
-  return count === 0 ? { markup: "–", of: "number" as const } : cell(count);
+function findingCells({ code: of, severity }: FoundGroup | AcceptedGroup): readonly Cell[] {
+  return [
+    { markup: filterLink(of, of), of: "code" },
+    { markup: `<span class="${severity}">${MARKS[severity]} ${severity}</span>` },
+  ];
+}
+
+/** A section of a table with the same title. Empty without rows. */
+function tableSection(
+  title: string,
+  titles: readonly string[],
+  rows: readonly (readonly Cell[])[],
+): string {
+  return rows.length === 0 ? "" : section(title, table(title, titles, rows));
+}
+
+function countCell(count: number): Cell {
+  return count === 0 ? { markup: "–", of: "number" } : cell(count);
 }
 
 function windowSection(facts: ReportFacts): string {
@@ -164,31 +171,18 @@ function rollback(facts: ReportFacts): string {
 }
 
 function accepted({ totals }: ReportFacts): string {
-  const words = totals.accepted.map((one) => [
-    { markup: filterLink(one.code, one.code), of: "code" as const },
-    { markup: `<span class="${one.severity}">${MARKS[one.severity]} ${one.severity}</span>` },
-    ...[cell(one.machines), cell(FINDINGS[one.code].title), cell(one.reason)],
+  const rows = totals.accepted.map((one) => [
+    ...findingCells(one),
+    ...[one.machines, FINDINGS[one.code].title, one.reason].map(cell),
   ]);
   const left = totals.skipped.map((one) => [cell(one.machines), cell(one.reason)]);
-  const parts = [
-    words.length === 0
-      ? ""
-      : section(
-          "Accepted by name",
-          table(
-            "Accepted by name",
-            ["Finding", "Severity", "Machines", "Title", "Reason given"],
-            words,
-          ),
-        ),
-    left.length === 0
-      ? ""
-      : section(
-          "Left out on purpose",
-          table("Left out on purpose", ["Machines", "Reason given"], left),
-        ),
-  ];
-  return parts.filter((one) => one !== "").join("\n");
+  const titles = ["Finding", "Severity", "Machines", "Title", "Reason given"];
+  return [
+    tableSection("Accepted by name", titles, rows),
+    tableSection("Left out on purpose", ["Machines", "Reason given"], left),
+  ]
+    .filter((one) => one !== "")
+    .join("\n");
 }
 
 function soFar({ ran, state, next }: ReportFacts): string {

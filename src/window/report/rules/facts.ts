@@ -1,6 +1,6 @@
 import type { PlanCounts, PlanHeader } from "../../../model/artefact.ts";
 import type { FindingCode, Severity } from "../../../model/findings.ts";
-import type { NovaPlanCounts, NovaPlanHeader } from "../../../model/nova/nova-plan.ts";
+import type { NovaPlanCounts } from "../../../model/nova/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../../model/plan.ts";
 import type { Unrehearsed } from "../../../model/rehearsal.ts";
 
@@ -72,7 +72,6 @@ export interface NovaGroup {
 }
 
 export interface NovaTotals {
-  readonly header: NovaPlanHeader;
   readonly counts: NovaPlanCounts;
   readonly groups: readonly NovaGroup[];
   /** Findings of the steps, by code and place. */

@@ -44,11 +44,7 @@ export function nightOf(asked: NightAsked): readonly NightStep[] {
   // Rollback reads the rows for the preview, and then writes them.
   const rollback = 60 + (load.seconds ?? 0);
   const { staged, boots } = asked;
-  // On Juno, machines are not released step by step. Conductors find all at once.
-  const takeOver = stepOf(
-    "handover",
-    staged ? asked : { ...asked, inFlight: Number.POSITIVE_INFINITY },
-  );
+  const takeOver = stepOf("handover", asked);
   let [at, back] = [0, 0];
   const steps: NightStep[] = [];
   /** @param number of the step in the runbook @param more seconds for the rollback */

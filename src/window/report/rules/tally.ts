@@ -34,7 +34,11 @@ export function createTotals() {
       if (verdict === "skipped") count(skipped, reason ?? "");
       addFindings(machine, found);
       addAccepted(machine, accepted);
-      if (isLoaded(machine) && machine.findings.some(isRisk)) risky += 1;
+      // Only an acceptance prevents that it is blocked.
+      const isRisky = machine.findings.some(
+        ({ severity, accepted }) => severity === "blocks" && accepted !== undefined,
+      );
+      if (isLoaded(machine) && isRisky) risky += 1;
     },
     /** @param counts of the plan, which include findings without a machine */
     end: (counts: PlanCounts): Totals => ({
@@ -58,11 +62,6 @@ function none(): Record<Verdict, number> {
 function count(counts: Map<string, number>, key: string): void {
   const own = counts.has(key) || counts.size < REASONS ? key : OTHER;
   counts.set(own, (counts.get(own) ?? 0) + 1);
-}
-
-/** Whether only an acceptance prevents that the machine is blocked. */
-function isRisk({ severity, accepted }: PlannedMachine["findings"][number]): boolean {
-  return severity === "blocks" && accepted !== undefined;
 }
 
 function addFindings(

@@ -26,32 +26,23 @@ interface Judged {
 /** Whether the plan can be applied: one sentence with numbers, and further facts. */
 export function judge(judged: Judged): ReportVerdict {
   const { counts, standing } = judged;
-  const stops = stopsOf(judged);
-  const risks = risksOf(judged);
+  const [stops, risks] = [stopsOf(judged), risksOf(judged)];
+  const verdict = (
+    level: ReportVerdict["level"],
+    title: string,
+    facts: readonly string[],
+  ): ReportVerdict => ({ level, title, lines: [...facts, changes(judged)].map(sentence) });
   if (standing.load !== "none") {
     const done = standing.load === "whole" && standing.staged === 0 && standing.ended;
-    const lines = [...stops, ...risks, changes(judged)].map(sentence);
     const level = !done || stops.length + risks.length > 0 ? "risks" : "ready";
-    return { level, title: loadedTitle(judged), lines };
+    return verdict(level, loadedTitle(judged), [...stops, ...risks]);
   }
-  const [stop] = stops;
-  if (stop !== undefined)
-    return {
-      level: "not-ready",
-      title: `Not ready: ${stop}.`,
-      lines: [...stops.slice(1), ...risks, changes(judged)].map(sentence),
-    };
-  const all = `${counted(loads(counts), "machine")} of ${counts.machines}`;
-  if (risks.length > 0)
-    return {
-      ...{ level: "risks", title: `Ready with accepted risks: ${all} can be loaded.` },
-      lines: [...risks, changes(judged)].map(sentence),
-    };
-  return {
-    level: "ready",
-    title: `Ready: ${all} can be loaded.`,
-    lines: [sentence(changes(judged))],
-  };
+  const [stop, ...more] = stops;
+  if (stop !== undefined) return verdict("not-ready", `Not ready: ${stop}.`, [...more, ...risks]);
+  const all = `${counted(loads(counts), "machine")} of ${counts.machines} can be loaded.`;
+  return risks.length > 0
+    ? verdict("risks", `Ready with accepted risks: ${all}`, risks)
+    : verdict("ready", `Ready: ${all}`, []);
 }
 
 /** Loaded machines, and checks that are missing. */

@@ -12,8 +12,8 @@ export interface Forecast {
   readonly rows: number;
   /** Machines handed over per minute, if the option is set. */
   readonly perMinute: number | null;
-  /** Machines that handover releases at a time. Default: the conductors' capacity. */
-  readonly inFlight?: number;
+  /** Machines are released step by step. On Juno, conductors find all at once. */
+  readonly staged?: boolean;
   readonly pace: TakeOverPace;
   readonly measured: Measured;
 }
@@ -39,72 +39,62 @@ function asBefore(name: string, ran: readonly RanCommand[]): WindowStep {
   const [longest] = ran
     .filter((one) => one.command === name && one.seconds !== null && didItsWork(one))
     .toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
-  if (longest === undefined)
-    return {
-      name,
-      by: "command",
-      seconds: null,
-      basis: "unknown",
-      source: "not measured in this run",
-    };
-  return {
-    ...{ name, by: "command", seconds: longest.seconds, basis: "measured" },
-    source: `measured ${minute(longest.at)} (the run's log)`,
-  };
+  return longest === undefined
+    ? byCommand(name, null, "unknown", "not measured in this run")
+    : byCommand(
+        name,
+        longest.seconds,
+        "measured",
+        `measured ${minute(longest.at)} (the run's log)`,
+      );
 }
 
-const ALL = { left: 0 };
+function byCommand(
+  name: string,
+  seconds: number | null,
+  basis: WindowStep["basis"],
+  source: string,
+): WindowStep {
+  return { name, by: "command", seconds, basis, source };
+}
 
 /** A suffix about rows of Nova without a copy in a rehearsal. */
 export function butFor({ left }: Unrehearsed): string {
   return left === 0 ? "" : ` but for ${counted(left, "row")} of Nova`;
 }
 
-function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowStep {
-  const name = "apply";
+function load({ rows, measured }: Forecast): WindowStep {
   const { loaded, rehearsed } = measured;
-  if (rows === 0)
-    return {
-      name,
-      by: "command",
-      seconds: 0,
-      basis: "measured",
-      source: "nothing is left to load",
-    };
+  if (rows === 0) return byCommand("apply", 0, "measured", "nothing is left to load");
   const [known, where] =
     loaded !== null && loaded.seconds > 0
       ? [loaded, "as before (journal.jsonl)"]
-      : [rehearsed, `as rehearsed${butFor(rehearsed?.nova ?? ALL)} (rehearsal.json)`];
+      : [rehearsed, `as rehearsed${rehearsed ? butFor(rehearsed.nova) : ""} (rehearsal.json)`];
   if (known === undefined || known.seconds === 0) return asBefore("apply", measured.ran);
   const rate = known.count / known.seconds;
-  return {
-    ...{ name, by: "command", seconds: rows / rate, basis: "measured" },
-    source: `${counted(rows, "row")} at ${figure(rate)} a second, ${where}`,
-  };
+  const source = `${counted(rows, "row")} at ${figure(rate)} a second, ${where}`;
+  return byCommand("apply", rows / rate, "measured", source);
 }
 
-function takeOver(asked: Omit<Forecast, "rows">): WindowStep {
-  const { machines, takeOvers, perMinute, inFlight, pace, measured } = asked;
+function takeOver(asked: Forecast): WindowStep {
+  const { machines, takeOvers, perMinute, staged, pace, measured } = asked;
   const name = `handover: conductors take over ${counted(takeOvers, "machine")}`;
-  const step = { name, by: "command" } as const;
   const { handed } = measured;
-  const { seconds, each, source } = forecast(takeOvers, pace, inFlight);
+  const { seconds, each, source } = forecast(takeOvers, pace, staged);
   // The first batch waits for a conductor's next pass, even if it is small.
   const isPace = (count: number): boolean => count > each || count >= machines;
   if (handed !== null && handed.seconds > 0 && isPace(handed.count)) {
     const rate = handed.count / handed.seconds;
     const before = `${figure(rate * 60)} a minute, as before (journal.jsonl)`;
-    return { ...step, seconds: machines / rate, basis: "measured", source: before };
+    return byCommand(name, machines / rate, "measured", before);
   }
-  if (seconds === null) {
-    // This must be fixed first, at least to Ironic's default.
-    const { seconds: usual } = forecast(takeOvers, USUAL_PACE, inFlight);
-    return { ...step, seconds: usual, basis: "estimate", source };
-  }
+  // This must be fixed first, at least to Ironic's default.
+  if (seconds === null)
+    return byCommand(name, forecast(takeOvers, USUAL_PACE, staged).seconds, "estimate", source);
   const least = perMinute === null || perMinute <= 0 ? 0 : (machines / perMinute) * 60;
   return least > seconds
-    ? { ...step, seconds: least, basis: "given", source: `--per-minute ${perMinute}, as given` }
-    : { ...step, seconds, basis: "estimate", source: `estimate: ${source}` };
+    ? byCommand(name, least, "given", `--per-minute ${perMinute}, as given`)
+    : byCommand(name, seconds, "estimate", `estimate: ${source}`);
 }
 
 function figure(rate: number): string {

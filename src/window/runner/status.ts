@@ -1,0 +1,188 @@
+import { keyOf, type Ownership, ownershipOf } from "../../engine/ownership.ts";
+import { counted } from "../../lib/text.ts";
+import { isThrough } from "../../migrate/hosts/nova-rows-left.ts";
+import { heldText } from "../../migrate/rollback/way-back.ts";
+import type { FinishState } from "../../model/handover.ts";
+import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
+import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
+import {
+  available,
+  awayOf,
+  type HandedCounts,
+  type Missing,
+  type NovaState,
+  type RunFiles,
+  type Still,
+} from "../../run/files/run-files.ts";
+import type { NextCommand } from "../../run/next.ts";
+import { rehearsedText } from "../rehearse/rehearsal-file.ts";
+import type { Standing } from "../report/rules/verdict.ts";
+import { endOf, leftBehind, loadOf, nextOf } from "./pipeline.ts";
+
+export interface RunState {
+  /** Facts by stage. */
+  readonly fields: { readonly [stage: string]: string };
+  readonly next: string;
+  /** Machines that a finished run excluded, one line each. */
+  readonly left: readonly string[];
+  readonly standing: Standing;
+  readonly back: readonly BackFirst[];
+}
+
+/** The facts of a run from its files alone, and the next step. */
+export function statusOf(files: RunFiles): RunState {
+  const { snapshot, plan, rehearsal, journal, handover, nova, boot, finish, held } = files;
+  const taken = available(snapshot);
+  const planned = available(plan)?.sha256 ?? null;
+  return {
+    fields: {
+      extract: textOf(
+        snapshot,
+        ({ counts, taken_at, sha256 }) =>
+          `${counted(counts.machines, "machine")}, taken ${taken_at}, sha256 ${sha256.slice(0, 12)}`,
+      ),
+      plan: textOf(plan, ({ counts: { nodes, ports, verdicts }, release, sha256, madeFrom }) => {
+        const blocked = counted(verdicts.blocked + verdicts.conflict, "machine");
+        const other = madeFrom === taken?.sha256 ? "" : "; made from another snapshot";
+        return `${counted(nodes, "node")} and ${counted(ports, "port")} to add to ${release}, ${blocked} blocked, sha256 ${sha256.slice(0, 12)}${other}`;
+      }),
+      ...(rehearsal !== undefined && { rehearse: rehearsedText(rehearsal, planned) }),
+      apply: textOf(journal, ({ entries }) => appliedText(entries, held)),
+      ...(handover !== null && { handover: textOf(handover, handoverText) }),
+      ...(nova !== undefined && { nova: textOf(nova, novaText) }),
+      ...(boot !== undefined && { boot: textOf(boot, bootText) }),
+      ...(finish !== undefined &&
+        loadOf(files) === "whole" && { finish: textOf(finish, finishText) }),
+    },
+    ...{ next: nextOf(files), left: leftBehind(files) },
+    ...{ standing: standingOf(files), back: backFirst(files) },
+  };
+}
+
+function textOf<T extends object>(part: T | Missing, text: (part: T) => string): string {
+  return "missing" in part ? part.missing : text(part);
+}
+
+function finishText({ end, guards }: FinishState): string {
+  if (end !== null) return `done, ended ${end.at} by ${end.by}`;
+  return guards
+    ? "not yet: until then deleting or rebuilding a tenant's server ends in ERROR"
+    : "not yet";
+}
+
+function handoverText({ released, staged }: HandedCounts): string {
+  return `${released} of ${counted(staged, "staged machine")} released`;
+}
+
+function novaText({ plan, entries, still }: NovaState): string {
+  const planned =
+    plan === null
+      ? "not in the plan"
+      : `${counted(plan.counts.hosts, "row")} of hosts and ${plan.counts.flavors + (plan.counts.api ?? 0)} of flavors to change, sha256 ${plan.sha256.slice(0, 12)}`;
+  const done = plansOf(entries, ...NOVA_NAMES).map((sha256) =>
+    doneText(entries, NOVA_NAMES, sha256, "changed"),
+  );
+  return [planned, ...done, ...(still === undefined ? [] : [textOf(still, stillText)])].join("; ");
+}
+
+function stillText(still: Still): string {
+  return `of the machines that were removed from Ironic, ${counted(still.rows, "row is", "rows are")} not restored`;
+}
+
+function bootText(boot: ReadonlyMap<string, number>): string {
+  const trees = [...boot].map(
+    ([tree, machines]) => `${counted(machines, "machine")} staged in ${tree}`,
+  );
+  return trees.join("; ") || "nothing is staged any more";
+}
+
+function count(batches: number): string {
+  return counted(batches, "batch", "batches");
+}
+
+function doneText(
+  entries: Entries,
+  parts: readonly string[],
+  sha256: string,
+  done: string,
+): string {
+  const all = parts.map((part) => ownershipOf(entries, part, sha256));
+  const sum = (of: (one: (typeof all)[number]) => number): number =>
+    all.reduce((total, one) => total + of(one), 0);
+  const [created, back] = [sum((one) => one.created), sum((one) => one.back)];
+  const [begun, open] = [sum((one) => one.begun.length), sum((one) => one.open.length)];
+  const left = sum((one) => one.left.size());
+  return (
+    `plan ${sha256.slice(0, 12)}: ${counted(created, "row")} ${done} in ${count(begun - open)}` +
+    `${open > 0 ? `, ${count(open)} begun and not recorded as done` : ""}` +
+    `${back > 0 ? `, ${counted(back, "row")} rolled back` : ""}` +
+    `${left > 0 ? `, ${counted(left, "row")} left by rollback` : ""}`
+  );
+}
+
+function appliedText(entries: Entries, held: RunFiles["held"]): string {
+  const plans = plansOf(entries, IRONIC);
+  const parts = plans.map((sha256) => doneText(entries, [IRONIC], sha256, "created"));
+  return [...parts, heldText(held) ?? []].flat().join("; ") || "nothing was loaded";
+}
+
+/** The progress of a run with its plan, from its files alone. */
+export function standingOf(files: RunFiles): Standing {
+  const { handover, verified } = files;
+  const { staged = 0, released = 0 } = available(handover) ?? {};
+  const ended = verified?.final === true || endOf(files) !== null;
+  return {
+    ...{ load: loadedOf(files, ended), staged: staged - released },
+    ...{ verified: verifiedOf(verified), ended },
+  };
+}
+
+/** A command to undo before a rollback. For boot, one for each tree. */
+export interface BackFirst {
+  readonly command: NextCommand;
+  readonly tftpRoot?: string;
+}
+
+/** Commands to undo before a rollback, which refuses after finish and skips released machines. */
+export function backFirst(files: RunFiles): readonly BackFirst[] {
+  const { released = 0 } = available(files.handover) ?? {};
+  const trees = available(files.boot)?.keys() ?? [];
+  return [
+    ...(endOf(files) === null ? [] : [{ command: "finish" as const }]),
+    ...(released > 0 ? [{ command: "handover" as const }] : []),
+    ...Array.from(trees, (tftpRoot) => ({ command: "boot" as const, tftpRoot })),
+  ];
+}
+
+/** Also checks Nova's rows, and rows that a rollback left. */
+function loadedOf(files: RunFiles, ended: boolean): Standing["load"] {
+  const { journal, plan, verified } = files;
+  const load = loadOf(files);
+  if ("missing" in journal || "missing" in plan || load === "part") return load;
+  const planned = available(files.nova)?.plan ?? null;
+  if (load === "none") {
+    const isThere = [IRONIC, ...NOVA_NAMES].some((name) =>
+      isHeld(ownershipOf(journal.entries, name, plan.sha256)),
+    );
+    return isThere ? "part" : "none";
+  }
+  // Verify read Nova itself, so it overrides the count.
+  if (ended || verified?.rows === true || planned === null) return "whole";
+  return isThrough(planned, journal.entries, awayOf(files)) ? "whole" : "part";
+}
+
+/** Whether rows of this run exist, or may exist. */
+function isHeld({ open, rows, undone }: Ownership): boolean {
+  return (
+    open.some((span) => undone.get(keyOf(span)) !== "all") ||
+    [...rows.values()].some((count) => count > 0)
+  );
+}
+
+/** Only successful checks are saved, so an empty record means a failure. */
+export function verifiedOf(verified: RunFiles["verified"]): Standing["verified"] {
+  if (verified === undefined) return "no";
+  const { rows, takeover, final } = verified;
+  if (rows || final) return "yes";
+  return takeover ? "no" : "failed";
+}

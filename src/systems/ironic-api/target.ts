@@ -99,7 +99,7 @@ export function createRestTarget(
   };
 }
 
-/** Most machines wait for a conductor or BMC. More calls only slow the service (bench adopt). */
+/** Most machines wait for a conductor or BMC. More calls only slow the service. */
 function callsOf(machines: number): number {
   return Math.max(2, Math.ceil(machines / 2));
 }

@@ -55,7 +55,6 @@ const PARTS = {
 interface Asked {
   readonly sizes: readonly number[];
   readonly engines: readonly (typeof ENGINES)[number][];
-  /** With Nova, without it, or one after the other. */
   readonly novas: readonly boolean[];
   readonly profile: string | null;
   readonly window: Omit<WindowAsked, "machines">;

@@ -13,7 +13,6 @@ export function middle(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-/** Gives the work a temporary folder. */
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), "n2i-bench-"));
   try {
@@ -27,7 +26,6 @@ export interface Ends {
   readonly after: (end?: unknown) => void;
 }
 
-/** Gives the work the `after` of a test, and calls what was registered in reverse order. */
 export async function withEnds<T>(work: (t: Ends) => Promise<T>): Promise<T> {
   const ends: (() => unknown)[] = [];
   try {

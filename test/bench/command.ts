@@ -21,23 +21,18 @@ export interface Cost {
   readonly load: number;
 }
 
-/** What was used until an event line came. */
 type Used = Pick<Cost, "seconds" | "cpu" | "servers">;
 
-/** A command, and what was used until each of its stages began, and until it was complete. */
 export interface Ran extends Cost {
   readonly begun: { readonly [stage: string]: Used };
   readonly ended: { readonly [stage: string]: Used };
 }
 
 interface Measured {
-  /** Of Node, a profiler's for example. */
   readonly flags?: readonly string[];
-  /** Whose processor is looked at too. */
   readonly server?: Server | null;
   /** What it finds in its environment besides ours. */
   readonly env?: { readonly [name: string]: string };
-  /** Exit statuses that are as well as 0. */
   readonly also?: readonly number[];
 }
 
@@ -102,10 +97,8 @@ export async function command(
   };
 }
 
-/** Characters that are kept of what a command prints: some print a line a machine. */
 const KEPT = 8000;
 
-/** Reads all of a stream, and keeps the end. */
 function endOf(stream: NodeJS.ReadableStream): () => string {
   let kept = "";
   stream.setEncoding("utf8").on("data", (text: string) => {

@@ -3,7 +3,6 @@ import type { Engine } from "../../src/model/database.ts";
 import { loadTables } from "../../src/run/files/load-tables.ts";
 import { createTables } from "../../src/systems/database/create-tables.ts";
 
-/** Version of nova's schema. */
 const JUNO = 254;
 
 /**
@@ -15,7 +14,6 @@ const JUNO = 254;
  */
 const HOSTS = 40;
 
-/** The numbers 1 to `size`, as `n`. */
 const NUMBERS: { readonly [engine in Engine]: (size: number) => string } = {
   mysql: (size) => `(SELECT seq AS n FROM seq_1_to_${size}) AS numbers`,
   postgresql: (size) => `generate_series(1, ${size}) AS numbers(n)`,
@@ -198,14 +196,12 @@ export interface Fleet {
   readonly stale?: boolean;
 }
 
-/** What a fleet is spread over: nova_bm, nova, and an empty Ironic. */
 export interface Databases {
   readonly nova_bm: Knex;
   readonly nova: Knex;
   readonly ironic: Knex;
 }
 
-/** Makes machines with two interfaces each. */
 export async function makeFleet(
   { nova_bm, nova, ironic }: Databases,
   engine: Engine,

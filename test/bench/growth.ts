@@ -25,7 +25,6 @@ const PREVIEW = "rollback --plan";
 type Started = Server & { readonly restart?: () => Promise<void> };
 
 interface Walk extends Cost {
-  /** Rows the server read for it. */
   readonly read: number;
 }
 
@@ -67,7 +66,6 @@ function judgeStage(stage: string, costs: readonly Walk[], write: (text: string)
   most("peak MiB", peak, LIMITS.rss);
 }
 
-/** The whole road, and back. */
 function walk(server: Started, machines: number): Promise<Walked> {
   return withGround(server, { machines, share: SHARE, stale: true }, async (ground) => {
     if (ground.engine === "postgresql") await walkNoTable(ground);
@@ -117,7 +115,6 @@ const READ: { readonly [engine in Server["engine"]]: string } = {
   postgresql: "SELECT coalesce(sum(seq_tup_read), 0) AS n FROM pg_stat_user_tables",
 };
 
-/** Rows that the server has read since it was started, of whatever table. */
 async function rowsRead({ engine, place }: Ground): Promise<number> {
   let rows = 0;
   for (const name of NAMES) {

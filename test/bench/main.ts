@@ -2,16 +2,11 @@ import { parseArgs } from "node:util";
 import { startMariadb } from "../lab/mariadb.ts";
 import { startPostgres } from "../lab/postgres.ts";
 import type { Server } from "../lab/server.ts";
-import { benchAdopt } from "./adopt.ts";
 import { benchCounted } from "./counted.ts";
 import { benchGrowth } from "./growth.ts";
-import { benchHosts } from "./hosts.ts";
-import { benchManage } from "./manage.ts";
 import { benchNight } from "./night.ts";
-import { benchPower } from "./power.ts";
 import { report, verdicts } from "./report.ts";
 import { round } from "./round.ts";
-import { benchServe } from "./serve.ts";
 import { benchStart } from "./start.ts";
 import { HEAD } from "./table.ts";
 import { benchWindow, type WindowAsked } from "./window.ts";
@@ -25,11 +20,6 @@ servers that sync every commit.
   road      every command of the road and back, against the engine's own dump-and-restore
   growth    that a machine of a larger fleet takes no more, nor what a night leaves behind
   start     starts of the program, in starts of bare Node
-  power     10,000 BMCs, against ipmipower
-  adopt     adoption over REST, against a bare loop of the same calls
-  serve     what the proxy costs
-  manage    machines that run already: memory of their list, rate of their records against a bare loop
-  hosts     machines of one compute host to another, against two statements by hand
   window    a night on a real Ironic with BMCs, 40 machines or as many as are asked; minutes. Its own options:
             --conductors N, --silent PERCENT, --kill SECOND, and of [conductor] --sync_local_state_interval and so on
 
@@ -59,18 +49,12 @@ const PARTS = {
   road,
   growth: benchGrowths,
   start: () => benchStart(write),
-  power: () => benchPower(write),
-  adopt: ({ sizes }: Asked) => benchAdopt(sizes[0] ?? 200, write),
-  serve: () => benchServe(write),
-  manage: () => benchManage(write),
-  hosts: ({ sizes }: Asked) => benchHosts(sizes, write),
   window: ({ sizes, window }: Asked) => benchWindow({ ...window, machines: sizes[0] ?? 40 }, write),
 } as const;
 
 interface Asked {
   readonly sizes: readonly number[];
   readonly engines: readonly (typeof ENGINES)[number][];
-  /** With Nova, without it, or one after the other. */
   readonly novas: readonly boolean[];
   readonly profile: string | null;
   readonly window: Omit<WindowAsked, "machines">;

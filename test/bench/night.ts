@@ -11,7 +11,6 @@ import { type Ground, steps, withGround } from "./road.ts";
 
 /** Machines in the run: so few that what they take themselves is little. */
 const FLEET = 500;
-/** BMCs that were asked, and machines that were handed over and finished. */
 const MACHINES = 100_000;
 /** MiB. */
 const LIMIT = 400;

@@ -15,15 +15,11 @@ export interface Peer extends Cost {
 
 type Words = readonly [string, ...string[]];
 
-/** What writes, and what reads it. */
 type Pipe = readonly [Words, Words];
 
-/** How an engine's own tools copy a database. */
 interface Tools {
-  /** What writes a database, and what reads it into another one. */
   readonly dump: (database: string) => Words;
   readonly restore: (database: string) => Words;
-  /** What they read their password from. */
   readonly env: { readonly [name: string]: string };
 }
 

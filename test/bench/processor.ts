@@ -25,17 +25,14 @@ function statOf(pid: number | "self"): Stat | null {
   }
 }
 
-/** Seconds of the processor that a process has used. */
 export function secondsOf(pid: number): number {
   return (statOf(pid)?.own ?? 0) / TICKS;
 }
 
-/** Seconds that children of this process have used, those that ended. */
 export function secondsOfChildren(): number {
   return (statOf("self")?.children ?? 0) / TICKS;
 }
 
-/** Seconds that a server has used, in all its processes, those that ended too. */
 export function secondsOfServer(server: Server): number {
   const pid = pidOf(server);
   const main = statOf(pid);

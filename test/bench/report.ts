@@ -14,7 +14,6 @@ const LOAD: { readonly [engine: string]: number } = { mysql: 1.2, postgresql: 1.
 const ROAD = 3.5;
 /** A rollback, of the load. */
 const BACK = 1.5;
-/** MiB of every command. */
 const RSS = 400;
 
 /**
@@ -65,7 +64,6 @@ function sumOf(rows: readonly Cost[]): Cost {
   };
 }
 
-/** Whether the promises hold for a fleet. */
 export function verdicts(round: Round): string {
   const { engine, machines, rows, peer } = round;
   const seconds = (stage: string): number => rows.find((row) => row.stage === stage)?.seconds ?? 0;

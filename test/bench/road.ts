@@ -30,7 +30,6 @@ export interface Ground {
   readonly engine: Engine;
   readonly server: Server | null;
   readonly place: (name: string) => Place;
-  /** What options that want a database are given. */
   readonly urls: { readonly [name in Name]: string };
 }
 
@@ -72,7 +71,6 @@ export async function withGround<T>(
   }
 }
 
-/** A stage as it is told, and the command that does it. */
 export interface Step {
   readonly stage: string;
   readonly words: readonly [string, ...string[]];

@@ -12,7 +12,6 @@ interface Row extends Cost {
 export interface Round {
   readonly engine: string;
   readonly machines: number;
-  /** Instances that Nova has; null: Nova was left out. */
   readonly instances: number | null;
   readonly rows: readonly Row[];
   /** What the engine's own tools take for the same rows; the ratios divide by it. */
@@ -22,13 +21,10 @@ export interface Round {
 /** Of so many machines one is in use, as in a fleet of 100,000 with 20,000 instances. */
 const SHARE = 5;
 
-/** What changes Nova's rows, or compares them. */
 const NOVA_STAGES: readonly string[] = ["plan", "load", "verify", "second apply", "rollback"];
 
 interface Asked {
-  /** Whether Nova is read too. */
   readonly nova: boolean;
-  /** Folder for CPU profiles of every stage. */
   readonly profile: string | null;
 }
 

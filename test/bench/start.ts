@@ -8,7 +8,6 @@ import { inFolder, middle, type Write } from "./measure.ts";
 interface Start {
   readonly what: string;
   readonly words: readonly string[];
-  /** In starts of bare Node. */
   readonly limit: number;
 }
 

@@ -20,7 +20,6 @@ import { command } from "./command.ts";
 import { inFolder, judge, type Write, withEnds } from "./measure.ts";
 import { secondsOf } from "./processor.ts";
 
-/** What a window is measured with. */
 export interface WindowAsked {
   readonly machines: number;
   readonly conductors: number;
@@ -43,7 +42,6 @@ const SHIPPED = {
 
 /** What ipmitool asks besides, as network function and command: PICMG and VITA properties. */
 const READS: ReadonlySet<string> = new Set(["2c/00", "2c/3e"]);
-/** BMCs of a /24. */
 const NET = 250;
 const ERROR = /^.* (ERROR|CRITICAL) .*$/gm;
 /** Two of three machines have an instance, as in a fleet that is worth a window. */
@@ -201,7 +199,6 @@ function hook(folder: string, name: string) {
   writeFileSync(path, program, { mode: 0o700 });
   let [began, ended] = [0, 0];
   return {
-    /** Waits until the hook has begun, or the run has ended without it. */
     begins: async (running: Promise<unknown>) => {
       let over = false;
       const end = running.finally(() => {
@@ -220,7 +217,6 @@ function hook(folder: string, name: string) {
   };
 }
 
-/** The new nova-compute starts, and lists every machine. */
 async function computeStarts(folder: string, machines: number): Promise<void> {
   const none = { host: "", port: 0, user: "", password: "" };
   const db = connect({ ...none, engine: "sqlite", database: join(folder, "nova.sqlite") });

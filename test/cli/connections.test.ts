@@ -9,7 +9,6 @@ import { type Deployment, deployFiles, privateFolder } from "../hostile/deployme
 import { SMALL } from "../hostile/fleet.ts";
 import { commandOf } from "../support/command-line.ts";
 
-/** Keys of the file by the options that say the same on a command line. */
 function keysOf(words: readonly string[]): { [key: string]: string | string[] } {
   const keys: { [key: string]: string | string[] } = {};
   for (let at = 0; at < words.length; at += 2) {

@@ -15,14 +15,12 @@ function novaOf({ source }: Deployment): readonly string[] {
   return source.slice(at, at + 2);
 }
 
-/** A run that was planned by whole command lines. */
 async function planned(made: Deployment, ...more: readonly string[]): Promise<void> {
   const { at, source, writer, plan } = made;
   await runs(0, ["extract", ...at, ...source]);
   await runs(0, ["plan", ...at, ...writer, ...plan, ...more]);
 }
 
-/** The lines that name a command to copy, without the program. */
 function linesOf(text: string): readonly (readonly string[])[] {
   const lines = [...text.matchAll(/^(?:Next|Undo): nova2ironic (.*)$/gm)];
   return lines.map(([, line = ""]) => line.split("  ")[0]?.split(" ") ?? []);
@@ -47,7 +45,6 @@ test("what a command was told once, later commands have of --run alone, and so h
   assert.equal(mode & 0o777, 0o600);
 });
 
-/** What a command said it took of the run's connections. */
 function takenBy({ err }: { readonly err: string }): readonly string[] {
   const [, names = ""] = /^Connections: \S+connections\.yaml: (.*)$/m.exec(err) ?? [];
   return names.split(", ");

@@ -41,7 +41,6 @@ test("a report in any form tells what was run and how long it took, and keeps no
   assert.equal(statSync(file).mode & 0o777, 0o600);
 });
 
-/** What the page of a run has packed, in a folder of its own. */
 function unpacked(run: string, folder: string): string {
   const page = readFileSync(join(run, "report.html"), "utf8");
   // Some are in the page itself, with what the snapshot alone says of them.

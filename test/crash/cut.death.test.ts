@@ -59,7 +59,6 @@ async function cutAll(
     });
 }
 
-/** From an apply that lost its connection, the way back. */
 async function goesBack(t: TestContext, scene: Prepared): Promise<void> {
   await t.test("an apply that lost its connection at the commit can be rolled back", async () => {
     await scene.restore("fresh");

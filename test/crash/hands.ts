@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Knex } from "knex";
 
-/** A node of the fleet in Ironic's database, under the hands of somebody else. */
 export interface Hand {
   readonly db: Knex;
   readonly id: number;
@@ -16,7 +15,6 @@ const node =
   ({ db, id }: Hand): Promise<unknown> =>
     db("nodes").where({ id }).update(change);
 
-/** Changes one JSON column of the node by one key. */
 const key =
   (column: string, name: string, value: unknown) =>
   async ({ db, id }: Hand): Promise<void> => {

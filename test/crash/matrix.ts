@@ -45,7 +45,6 @@ async function isApplied(scene: Prepared): Promise<void> {
   assert.match(next, / verify /);
 }
 
-/** Kills applies at these points and goes both ways from each. */
 export async function killApplies(
   t: TestContext,
   scene: Prepared,
@@ -76,7 +75,6 @@ export async function killApplies(
     });
 }
 
-/** Kills rollbacks at these points, and rolls back again. */
 export async function killRollbacks(
   t: TestContext,
   scene: Prepared,

@@ -102,7 +102,6 @@ testOnce("a rollback of one machine takes that machine alone", async (t) => {
 
 const ROWS = 12;
 
-/** The run again, in a folder of its own: the same snapshot, plan and key. */
 function copied(made: Scene, name: string): Pick<Scene, "start" | "does"> {
   const run = join(made.folder, name);
   copyFolder(made.run, run);

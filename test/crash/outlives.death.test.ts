@@ -70,7 +70,6 @@ async function heldAtLast(admin: Knex, probe: Knex): Promise<void> {
   await probe.destroy();
 }
 
-/** Waits until the question has this answer. The guard of the file ends a hang. */
 async function until(made: Scene, question: string, wanted: number): Promise<void> {
   for (let answer = -1; answer !== wanted; await sleep(50))
     answer = await made.sql(async (db) => Number((await db.raw(question)).rows[0]?.n));

@@ -8,11 +8,8 @@ export const MACHINES = 2 * SMALL + 2;
 export interface Point {
   /** As the failpoint has it: `commit.after:2`. */
   readonly name: string;
-  /** Batches whose end is recorded. */
   readonly recorded: number;
-  /** Batches the target kept. */
   readonly kept: number;
-  /** Whether a batch was begun and its end is not recorded. */
   readonly open: boolean;
 }
 
@@ -40,7 +37,6 @@ export const APPLYING: readonly Point[] = [
   ...around("done", "begin"),
 ];
 
-/** Every kind of moment of a rollback. */
 export const UNDOING = around("undone", "undo");
 
 /** Rows of the first `batches` batches. */

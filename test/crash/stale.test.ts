@@ -28,7 +28,6 @@ const alembic =
   (db: Knex): Promise<unknown> =>
     db("alembic_version").update({ version_num: head });
 
-/** The uuid the plan gives the port of a machine. */
 function portUuid({ run }: Scene, machine: number): string {
   const plan = readFileSync(join(run, "plan", "machines.jsonl"), "utf8");
   const line = plan.split("\n").find((text) => text.startsWith(`{"bm_node_id":${machine},`));
@@ -230,7 +229,6 @@ test("an apply killed over rows another run loaded does not take them for its ow
 test("a lost plan keeps nothing from being taken back but what it loaded itself", async (t) => {
   const made = await scene("sqlite", t, fleet(4));
   const { run, source, ironic, plan } = made;
-  /** Plans beside the present one. */
   const kept = (): readonly string[] =>
     readdirSync(run).filter(
       (name) => /^plan-/.test(name) && name !== readlinkSync(join(run, "plan")),

@@ -4,14 +4,12 @@ import type { Ran, Started } from "../hostile/cli.ts";
 import type { Scene } from "../support/scene.ts";
 import { type Point, rowsOf } from "./points.ts";
 
-/** Waits for the end of a command and expects this exit status. */
 export async function ends(status: number, started: Started | Promise<Ran>): Promise<Ran> {
   const ran = await ("ended" in started ? started.ended : started);
   assert.equal(ran.status, status, `exit ${ran.status}\n${ran.out}${ran.err}`);
   return ran;
 }
 
-/** Runs a command up to the point, and kills it there with SIGKILL. */
 export async function killedAt(
   { start, connections }: Scene,
   point: string,
@@ -24,7 +22,6 @@ export async function killedAt(
   await connections.gone();
 }
 
-/** What `status` says of the run, stage by stage, and the next command. */
 export async function statusOf(
   scene: Scene,
 ): Promise<{ readonly apply: string; readonly next: string }> {

@@ -228,7 +228,6 @@ test("asked to stop, a walk finishes its batch and begins no other, of no leg", 
   assert.equal(there(of).length, last);
 });
 
-/** What may happen to a run, in any order. */
 type Happening =
   | { readonly do: "apply" | "rollback"; readonly dies: number | null }
   | { readonly do: "out"; readonly machine: number }

@@ -41,7 +41,6 @@ export function world(): World {
   return { rows: new Map(), entries: [], dieIn: -1, needed: new Set() };
 }
 
-/** A place at which the process may die. */
 export function step(of: Pick<World, "dieIn">): void {
   if (of.dieIn === 0) throw new Death("the process died");
   of.dieIn -= 1;
@@ -95,7 +94,6 @@ async function transact(
   return { done, found, left: other.map(({ state: { id, why } }) => ({ id, why })) };
 }
 
-/** A journal in memory: an entry is there, or the process died before or after it. */
 export function journalOf(of: Pick<World, "dieIn" | "entries">): Session["journal"] {
   return {
     entries: () => [...of.entries],
@@ -108,7 +106,6 @@ export function journalOf(of: Pick<World, "dieIn" | "entries">): Session["journa
   };
 }
 
-/** A session whose journal is the world's. */
 export function sessionOf(of: World, stopping: () => boolean = () => false): Session {
   return {
     journal: journalOf(of),

@@ -128,7 +128,6 @@ function closer(of: Doors): WindowPart<Door, Said> {
   };
 }
 
-/** A walk that has ended, with what it said of each door. */
 export interface Opened extends WindowEnd {
   readonly ends: readonly Ending<Door, Said>[];
   readonly said: readonly string[];

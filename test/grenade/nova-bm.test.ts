@@ -27,7 +27,6 @@ test("nova_bm.sql makes the tables that nova-baremetal's own migrations leave: c
   );
 });
 
-/** What stands between the brackets of CREATE TABLE on MariaDB. */
 function declared({ columns, primary, unique, index }: Table): readonly string[] {
   const keys = (kind: string, all: Table["index"]) =>
     all.map(({ name, columns: of }) => `${kind} ${name ?? of[0]} (${of.join(", ")})`);

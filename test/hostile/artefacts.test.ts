@@ -21,7 +21,6 @@ import { type Deployment, plannedFiles } from "./deployment.ts";
 import { digest, treeOf } from "./digest.ts";
 import { SMALL } from "./fleet.ts";
 
-/** The commands that read a run, each with what it takes to begin. */
 function commands({ at, reader, writer, plan, run }: Deployment): {
   readonly [name: string]: readonly string[];
 } {
@@ -40,7 +39,6 @@ const READERS = {
   "plan.json": ["apply", "diff"],
 };
 
-/** Replaces text with other text of the same length. */
 function edit(from: string, to: string): (path: string) => void {
   return (path) => {
     const text = readFileSync(path, "utf8");

@@ -39,7 +39,6 @@ function formsOf(word: string): readonly (readonly [string, Buffer])[] {
   return forms.map(([form, text]) => [form, Buffer.from(text, "latin1")]);
 }
 
-/** Says which canaries stand in some bytes, and in what form. */
 export function finder(
   canaries: readonly Canary[],
 ): (place: string, bytes: Buffer | string) => string[] {
@@ -56,7 +55,6 @@ export function finder(
 
 export type Find = ReturnType<typeof finder>;
 
-/** Looks through what a command printed and through every file below the folders. */
 export function search(find: Find, { out, err }: Ran, folders: readonly string[]): string[] {
   return [...find("stdout", out), ...find("stderr", err), ...searchFiles(find, folders)];
 }
@@ -95,7 +93,6 @@ export function searchProcess(find: Find, pid: number, but: string): string[] {
   });
 }
 
-/** The process and its descendants. */
 function family(pid: number): readonly number[] {
   const parents = readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -52,7 +52,6 @@ export function leavingNova(words: readonly string[]): readonly string[] {
     : words;
 }
 
-/** How each question of the tool ends. */
 const QUESTION = /Type ("yes" to continue|the database's name, \S+): /;
 
 /** Runs the tool on a terminal and types an answer to its question. */
@@ -64,7 +63,6 @@ export function quoted(words: readonly string[]): string {
   return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
 }
 
-/** Starts the tool with nothing of our environment but PATH. */
 export function start(words: readonly string[], options: Options = {}): Started {
   const told = options.bare === true ? words : leavingNova(words);
   return startProgram(process.execPath, [MAIN, ...told], options);
@@ -139,7 +137,6 @@ export function run(words: readonly string[], options: Options = {}): Promise<Ra
   return runHere(bare ? words : leavingNova(words), env);
 }
 
-/** Expects a command that was begun to end with this status. */
 export async function ends(status: number, running: Promise<Ran>): Promise<Ran> {
   const ran = await running;
   assert.equal(ran.status, status, `${ran.out}${ran.err}`);

@@ -10,7 +10,6 @@ import { plannedWhole, type Whole } from "./whole.ts";
 
 type Wrong = readonly [number, string, RegExp, readonly string[]];
 
-/** Words that no command may take, each with how it is refused. */
 function wrong(made: Whole): readonly Wrong[] {
   const { at, tree, old, reader, writer, novaReader, source, folder, check, boot, planning } = made;
   const bare = ["boot", ...at, "--from", old, "--tftp-root"];
@@ -110,7 +109,6 @@ test("what is wrong with a new command's words is one paragraph with its code, a
   assert.deepEqual(await seen(), before);
 });
 
-/** Words that a command may not take once something is loaded. */
 function wrongLater({ at, reader, writer, source }: Whole): readonly Wrong[] {
   const finish = ["finish", ...at, ...writer];
   const nowhere = ["--without", "ironic-db"];

@@ -17,7 +17,6 @@ import {
 import { digests } from "./digest.ts";
 import { SITE, SMALL, tenant } from "./fleet.ts";
 
-/** Column names of `show plan` that a machine's line is told by. */
 interface Line {
   readonly "BM ID": number;
   readonly Verdict: string;

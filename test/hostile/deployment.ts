@@ -30,7 +30,6 @@ export interface Deployment {
   readonly writer: readonly string[];
   /** nova's database, for a user who may write; no heartbeats are waited for. */
   readonly novaWriter: readonly string[];
-  /** Options of plan. */
   readonly plan: readonly string[];
   /** User names by role; empty on SQLite. */
   readonly users: { readonly [role: string]: string };
@@ -139,7 +138,6 @@ export async function extractAndPlan(
   return planned;
 }
 
-/** Extracts, plans, and loads Ironic alone. */
 export async function load(made: Acting): Promise<void> {
   await extractAndPlan(made);
   await runs(0, ["apply", ...made.at, ...made.writer, "--yes", "-q"]);

@@ -61,7 +61,6 @@ async function tablesOf({
   return rows.map(({ name }) => name);
 }
 
-/** Digests of the three databases of a deployment. */
 export async function digests({ bm, nova, ironic }: Deployment): Promise<readonly string[]> {
   return [await digest(bm), await digest(nova), await digest(ironic)];
 }

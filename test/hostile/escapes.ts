@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type Ran, run } from "./cli.ts";
 
-/** Takes a terminal over. */
 export const ESCAPE = "\u001b]0;owned\u0007\u001b[2J";
 
 /** Runs a command, which ends in words of its own, with one of these statuses, and touches no terminal. */

@@ -1,6 +1,5 @@
 import { type Case, type CaseRow, caseUuid } from "../cases/case.ts";
 
-/** A machine with a tenant, as nova-baremetal leaves it. */
 export function tenant(id: number, more: CaseRow = {}): CaseRow {
   return {
     id,
@@ -28,7 +27,6 @@ export const SITE = {
   ],
 } as const;
 
-/** These findings accepted, for a site document. */
 export function acceptOf(...codes: readonly string[]) {
   return codes.map((finding) => ({ finding, reason: "looked at it" }));
 }

@@ -13,7 +13,6 @@ async function loaded(made: Secrets): Promise<void> {
   await made.silently(3, ["apply", ...at, ...writer, "--yes", "--skip-blocked", "-q"]);
 }
 
-/** Every command that tells what Ironic holds now. */
 async function lookedAt(made: Secrets, formats: readonly string[]): Promise<void> {
   const { at, reader, writer, plan, run } = made;
   const commands: readonly (readonly [number, readonly string[]])[] = [

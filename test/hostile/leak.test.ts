@@ -87,7 +87,6 @@ testOnce("a canary is found as text, in hex, and in base64 wherever it begins", 
   assert.deepEqual(find("here", "nothing"), []);
 });
 
-/** Every way to be told of an error. */
 const VOICES = [["-q"], ["-q", "--debug"], ["-q", "--json"]];
 
 async function planned(made: Secrets): Promise<void> {
@@ -183,7 +182,6 @@ for (const engine of engines("mysql", "postgresql")) {
   });
 }
 
-/** Ends every connection of the user who writes. */
 async function cut({ engine, ironic: { db }, users }: Secrets): Promise<void> {
   if (engine === "mysql") await db.raw(`KILL USER '${users.writer}'@'127.0.0.1'`);
   else

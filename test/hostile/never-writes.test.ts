@@ -110,7 +110,6 @@ for (const engine of engines("mysql", "postgresql")) {
 
 const SECRET = "adminPass-in-a-row-of-nova-api-77c1";
 const DELETE = ["--flavor-images", "delete"];
-/** Every way to be told of an error. */
 const VOICES = [[], ["--debug"], ["--json"]];
 
 /** Nothing of these in what was said and what the run keeps. */
@@ -121,7 +120,6 @@ function silent({ out, err }: Ran, folder: string, secrets: readonly string[]): 
     for (const secret of secrets) assert.ok(!text.includes(secret), `${secret} in\n${text}`);
 }
 
-/** Passwords of the users of each database; none of files. */
 function passwords({ folder, engine }: Later): readonly string[] {
   const roles = ["bm", "nova", "reader", "writer", "writes", "apireads", "apiwrites"];
   const found = roles.flatMap((role) => {

@@ -58,7 +58,6 @@ function refusals(made: Whole): readonly Refused[] {
   ];
 }
 
-/** Refusals after it. */
 function later(made: Whole): readonly Refused[] {
   const { at, reader, writer, novaWriter, check, source } = made;
   const both = [...writer, ...novaWriter];
@@ -140,7 +139,6 @@ async function cut({ engine, nova: { db }, users }: Whole): Promise<number> {
   return rows.length;
 }
 
-/** Milliseconds for which heartbeats are watched. */
 const WATCHED = 6000;
 
 for (const engine of ["mysql", "postgresql"] as const)

@@ -22,7 +22,6 @@ export interface Secrets extends Deployment {
   readonly silently: (status: number, words: readonly string[]) => Promise<Ran>;
   /** What the tool must have in its environment. */
   readonly env: { readonly [name: string]: string };
-  /** Adds a canary that comes into being later. */
   readonly watch: (made: Canary) => Canary;
 }
 

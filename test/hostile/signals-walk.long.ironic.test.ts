@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type RunStage, STAGES } from "../../src/run/stages.ts";
@@ -9,7 +8,6 @@ import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { cloud } from "../migrate/nova/cloud.ts";
 import { rowsOf } from "../migrate/nova/rows.ts";
 import { computeStarts } from "../migrate/nova/walking.ts";
-import { smallDisk } from "../support/small-disk.ts";
 import { type Ran, start } from "./cli.ts";
 import { type Deployment, deployFiles } from "./deployment.ts";
 import { SITE } from "./fleet.ts";
@@ -57,42 +55,15 @@ test("a night that Ctrl-C and a lost terminal end in every stage goes on, and lo
   assert.deepEqual([farm.commands(), farm.others()], [[], []]);
 });
 
-test("a night whose disk fills up before any stage goes on once there is room", async (t) => {
-  const disk = smallDisk(t, "size=160m");
-  const power = { users: [{ name: "admin", password: "bmc-secret" }], power: true };
-  const farm = await withBmcs(t, [power, power, power, power], "port 623");
-  const made = await deployed(t, farm.addresses, join(disk, "run"));
-  const conducting = conductors(made);
-  t.after(conducting);
-  const filler = join(disk, "filler");
-  for (const stage of ["extract", "plan", "apply", "takeover", "finish"] as const) {
-    if (stage === "finish") await computeStarts(made);
-    spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=64k"]);
-    const full = await walking(made, "--until", stage).ended;
-    assert.ok(full.status > 0, `${stage}: ${full.out}`);
-    assert.match(`${full.out}${full.err}`, /N2I-E120|Disk space of the run/, stage);
-    rmSync(filler);
-    const ended = await walking(made, "--until", stage).ended;
-    assert.equal(ended.status, 0, `${stage}: ${ended.out}${ended.err}`);
-  }
-  await conducting();
-  assert.deepEqual([farm.commands(), farm.others()], [[], []]);
-});
-
 /** Four machines with BMCs on an Ironic that can stage them, and a file that says where all is. */
-async function deployed(
-  t: TestContext,
-  addresses: readonly string[],
-  run?: string,
-): Promise<Deployment> {
+async function deployed(t: TestContext, addresses: readonly string[]): Promise<Deployment> {
   const given = cloud({ machines: 4, version: 280, release: "kilo" });
   const nodes = given.nova_bm.nodes.map((node, at) => ({
     ...node,
     ...{ pm_address: addresses[at] ?? "", pm_password: "bmc-secret" },
   }));
   const site = { ...SITE, machines: [...SITE.machines, ROOT, LEFT] };
-  const own = await deployFiles(t, { ...given, nova_bm: { nodes }, site, power: true } as Case);
-  const made = run === undefined ? own : { ...own, run };
+  const made = await deployFiles(t, { ...given, nova_bm: { nodes }, site, power: true } as Case);
   writeFileSync(file(made), JSON.stringify(connections(made)), { mode: 0o600 });
   return made;
 }

@@ -9,7 +9,6 @@ import { plannedWhole, type Whole } from "./whole.ts";
 const STATUS = { SIGHUP: 143, SIGTERM: 143, SIGINT: 130, SIGQUIT: 143 } as const;
 type Signal = keyof typeof STATUS;
 
-/** Processes whose command line has this text. */
 function processesWith(text: string): readonly string[] {
   return readdirSync("/proc").filter((pid) => {
     if (!/^\d+$/.test(pid)) return false;

@@ -14,7 +14,6 @@ export interface Whole extends Deployment {
   /** The old host's TFTP tree, and the conductor's. */
   readonly old: string;
   readonly tree: string;
-  /** Options of extract, the old host's tree among them. */
   readonly extract: readonly string[];
   /** Options of plan, for a user with SELECT only, Nova's rows among them. */
   readonly planning: readonly string[];
@@ -23,7 +22,6 @@ export interface Whole extends Deployment {
   /** Options of check, for users with SELECT only; it watches nothing. */
   readonly check: readonly string[];
   readonly boot: readonly string[];
-  /** What both trees hold. */
   readonly trees: () => string;
 }
 

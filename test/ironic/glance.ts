@@ -13,7 +13,6 @@ const IMAGE = {
 };
 
 export interface Glance {
-  /** As the section [glance] of ironic.conf says it. */
   readonly section: { readonly auth_type: string; readonly endpoint_override: string };
   readonly asked: () => number;
 }

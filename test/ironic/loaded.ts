@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { Scene } from "./scene.ts";
 
-/** Extracts, asks the BMCs, plans and loads; one machine of twenty is blocked. */
 export async function loaded(at: Scene): Promise<void> {
   await at.runs(0, "extract");
   // Its status is that of machines that have no BMC to ask.

@@ -53,7 +53,6 @@ async function halfReleased(at: Scene): Promise<void> {
   await at.runs(0, "rollback", "--all", "--yes");
 }
 
-/** But for what a conductor writes of itself. */
 function loads(all: Awaited<ReturnType<typeof tables>>): Awaited<ReturnType<typeof tables>> {
   return { ...all, conductors: [], conductor_hardware_interfaces: [] };
 }

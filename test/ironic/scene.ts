@@ -24,7 +24,6 @@ export interface Scene {
   readonly db: Knex;
   /** Runs a command on the run, for a user who may do no more than the tool needs. */
   readonly runs: (status: number, command: string, ...options: readonly string[]) => Promise<Ran>;
-  /** What the plan says, machine by machine. */
   readonly plan: () => readonly PlannedMachine[];
 }
 

@@ -3,7 +3,6 @@ import { isObject, type Json } from "../../src/lib/json.ts";
 import type { Scene } from "./scene.ts";
 import { loadedRows } from "./told.ts";
 
-/** What a node's row says of its conductor. */
 interface Taken {
   readonly uuid: string;
   readonly conductor_affinity: number | null;

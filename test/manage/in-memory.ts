@@ -11,13 +11,10 @@ export interface InMemory extends Pick<FaultyService, "calls" | "use" | "fail" |
   readonly nodes: Map<string, Body>;
   readonly ports: Map<string, Body>;
   readonly portgroups: Map<string, Body>;
-  /** Of volumes. */
   readonly connectors: Map<string, Body>;
   readonly targets: Map<string, Body>;
   readonly allocations: Map<string, Body>;
-  /** Neutron's. */
   readonly network: Map<string, Body>;
-  /** Glance's. */
   readonly images: Map<string, Body>;
   /** What the command line and its environment name them by. */
   readonly words: readonly string[];

@@ -25,7 +25,6 @@ interface Scene {
   readonly cloud: InMemory;
   readonly keeper: RecordKeeper;
   readonly run: RunFolder;
-  /** The uuid of the record that it makes. */
   readonly server: string;
   readonly before: string;
 }
@@ -55,7 +54,6 @@ async function scene(t: TestContext, alone = false): Promise<Scene> {
   return withRun(t, { cloud, keeper, server: SERVER, before: dumped(cloud) });
 }
 
-/** The same machine, with a run of its own. */
 async function withRun(t: TestContext, at: Omit<Scene, "run">): Promise<Scene> {
   return { ...at, run: await openRun(privateFolder(t), { create: true }) };
 }

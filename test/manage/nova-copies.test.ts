@@ -27,7 +27,6 @@ function copied({ servers }: NovaInMemory, fields: JsonObject): void {
 const deleted = ({ calls }: NovaInMemory): readonly string[] =>
   calls.filter((call) => call === `DELETE /servers/${COPY}` || call.includes(`${COPY}/action`));
 
-/** Takes it back beside somebody's copy of its server. */
 async function besideCopy(
   t: Parameters<typeof scene>[0],
   lines: number | undefined,

@@ -166,7 +166,6 @@ test("a machine whose way back died on fake hardware is not let go, whoever give
   assert.deepEqual(is, [false, "ipmi", "active", { rack: 1 }]);
 });
 
-/** Lines of a way there until its server is made. */
 const MADE = 7;
 /** Before its own driver is back, the second time. */
 const isHeldAgain =

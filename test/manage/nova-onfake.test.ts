@@ -4,7 +4,6 @@ import type { NovaInMemory } from "./nova-memory.ts";
 import { back, forward, scene } from "./nova-ways.ts";
 
 const STATES = ["power on", "power off"] as const;
-/** Lines of a way there. */
 const THERE = 12;
 
 /** It has its own hardware, its server, and nothing of a run on it; it heard nothing. */

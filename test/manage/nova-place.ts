@@ -6,7 +6,6 @@ import type { Says } from "../support/faulty-service.ts";
 import { type NovaInMemory, novaInMemory } from "./nova-memory.ts";
 import { ID } from "./nova-ways.ts";
 
-/** A cloud in memory, and what the command is told of it. */
 export interface Place {
   readonly cloud: NovaInMemory;
   readonly at: readonly string[];
@@ -26,13 +25,11 @@ export async function place(t: TestContext): Promise<Place> {
   return { cloud, at, how: { env }, before: cloud.dump() };
 }
 
-/** A token of Keystone for a login of this project. */
 export function tokenFor(project: string): Says {
   const text = JSON.stringify({ token: { project: { id: project }, catalog: [] } });
   return { status: 201, text, fields: { "X-Subject-Token": project } };
 }
 
-/** By a login of Keystone, whose project is that of its token. */
 export function loginAt({ url }: NovaInMemory, { env }: Place["how"]): Place["how"] {
   const user = { OS_USERNAME: "u", OS_PASSWORD: "pw", OS_PROJECT_NAME: "by-token" };
   return { env: { ...env, OS_AUTH_URL: url, OS_BAREMETAL_ENDPOINT_OVERRIDE: url, ...user } };

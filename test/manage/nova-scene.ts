@@ -27,7 +27,6 @@ export interface NovaScene {
   readonly stack: Stack;
   readonly compute: Compute;
   readonly machines: readonly Running[];
-  /** The command line's words and environment for it. */
   readonly words: readonly string[];
   readonly env: { readonly [name: string]: string };
   readonly folder: string;
@@ -167,7 +166,6 @@ async function adopted(
   return vif;
 }
 
-/** Makes a node one that Ironic does not undeploy before somebody unprotects it. */
 export function protect({ stack }: NovaScene, { uuid }: Running): Promise<unknown> {
   const patch = [
     { op: "add", path: "/protected", value: true },
@@ -189,7 +187,6 @@ export async function nodeOf({ stack }: NovaScene, { uuid }: Running): Promise<B
   return found;
 }
 
-/** What of a node says what acts on its machine: its driver and every interface. */
 export function hardwareOf(node: Body): Body {
   return Object.fromEntries(
     Object.entries(node).filter(([name]) => /^driver$|_interface$/.test(name)),

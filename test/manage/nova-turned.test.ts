@@ -10,7 +10,6 @@ import { writes } from "./scene.ts";
 
 const STATES = ["power on", "power off"] as const;
 type State = (typeof STATES)[number];
-/** Lines of a way there. */
 const THERE = 12;
 const RIVAL = uuidOf(9, 9);
 

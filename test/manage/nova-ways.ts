@@ -63,7 +63,6 @@ export async function scene(t: TestContext, rules: NovaInMemory["rules"] = {}): 
   return withRun(t, { cloud, hands, mark: OWN, before: cloud.dump() });
 }
 
-/** The same machine, with a run of its own. */
 export async function withRun(t: TestContext, at: Omit<Scene, "run">): Promise<Scene> {
   return { ...at, run: await openRun(privateFolder(t), { create: true }) };
 }
@@ -97,7 +96,6 @@ export function back(at: Scene, lines?: number): Promise<readonly string[]> {
   return acting(at.run, (session) => backIn(at, session), lines);
 }
 
-/** Takes its server away, and the cloud is as it was. */
 export async function undone(at: Scene, what?: string): Promise<void> {
   assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.dump(), at.before, what);

@@ -23,9 +23,7 @@ export interface RealScene {
   readonly neutron: Neutron;
   readonly sim: IpmiSim;
   readonly env: { readonly [name: string]: string };
-  /** Neutron's ports of the six machines. */
   readonly vifs: readonly string[];
-  /** Glance's image that they run. */
   readonly image: string;
   readonly folder: string;
   readonly tokens: RealUsers["tokens"];

@@ -337,7 +337,6 @@ async function twoAtOnce(at: RealScene): Promise<void> {
   await listedAgain(at);
 }
 
-/** Whatever was made and taken back, the list has those that it had. */
 async function listedAgain(at: RealScene): Promise<void> {
   const words = ["node", "list", "--adoptable", ...place(at), "-f", "value", "-c", "Name"];
   assert.equal((await runs(0, words, { env: at.env })).out, "n-1\nn-6\n");

@@ -12,7 +12,6 @@ interface Scene {
   readonly before: string;
 }
 
-/** So many machines that can be managed, and a run of its own. */
 export async function scene(t: TestContext, nodes = 1): Promise<Scene> {
   pauseShorter(0);
   t.after(() => pauseShorter(1));

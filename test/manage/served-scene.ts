@@ -63,14 +63,12 @@ export async function servedScene(
   };
 }
 
-/** Where the service is, and how it logs in. */
 export interface Place {
   readonly keystone: string;
   readonly ironic: string;
   readonly env: { readonly [name: string]: string };
 }
 
-/** The service in this process, until `end`. */
 export function served(
   run: string,
   { keystone, ironic, env }: Place,

@@ -13,7 +13,6 @@ const here = (t: TestContext, more: Partial<Case> = {}, site = SITE) =>
 
 type Place = NonNullable<Awaited<ReturnType<typeof place>>>;
 
-/** Runs the commands of a page, or of one of its sections. */
 async function walk(at: Place, name: string, section?: string): Promise<readonly string[]> {
   const told: string[] = [];
   for (const words of commands(page(name, section))) told.push((await at.runs(words)).text);
@@ -21,12 +20,10 @@ async function walk(at: Place, name: string, section?: string): Promise<readonly
   return told;
 }
 
-/** Until there are power readings. */
 async function asked(at: Place): Promise<void> {
   for (const name of ["connect", "bmcs"]) await walk(at, name);
 }
 
-/** Until there is a plan. */
 async function planned(t: TestContext): Promise<Place> {
   const at = await here(t);
   await asked(at);
@@ -71,7 +68,6 @@ test("the check of the manual finds nothing but a watch that is too short", asyn
   assert.deepEqual(troubles(text), ["nova-compute stopped"]);
 });
 
-/** Titles of the rows of a check that are no success. */
 function troubles(text: string): readonly string[] {
   const rows = text.matchAll(/Check: (.*?) +\|\n\| Result: (?:Warning|Failure)/g);
   return [...rows].map(([, title]) => title ?? "");

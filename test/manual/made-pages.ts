@@ -13,7 +13,6 @@ import { EXIT_STATUS } from "../../src/lib/exit-status.ts";
 import { REFUSALS } from "../../src/lib/refusals.ts";
 import { FINDINGS, type FindingKind } from "../../src/model/findings.ts";
 
-/** The title of a command's own options. */
 const OWN = "Options";
 
 export function commandPage(declared: Declared): string {
@@ -34,7 +33,6 @@ export function commandPage(declared: Declared): string {
   ].join("\n");
 }
 
-/** The page of the options that many commands have. */
 export function commonPage(): string {
   return [
     "# Common options\n",
@@ -110,7 +108,6 @@ const SEVERITY: { readonly [severity in FindingKind["severity"]]: string } = {
   note: "Note",
 };
 
-/** The manual's page of all codes, refusals first, then findings by area. */
 export function codesPage(): string {
   const stops = Object.entries(EXIT_STATUS).map(([name, { status }]) => {
     const codes = Object.entries(REFUSALS).filter(([, { exit }]) => exitName(exit) === name);

@@ -14,7 +14,6 @@ import { disturb, loaded, NODES, PORTS, rich, told } from "../support/rich.ts";
 import { seeded } from "../support/seeded.ts";
 import { applied, artefact, rolledBack, verified } from "../support/stages.ts";
 
-/** The same snapshot in a run folder of its own. */
 function again(at: Workplace, name: string): Workplace {
   const path = `${at.run.path}-${name}`;
   mkdirSync(path, { mode: 0o700 });
@@ -76,7 +75,6 @@ function lower(value: unknown): string {
   return String(value).toLowerCase();
 }
 
-/** Fleets whose nova is read. */
 const known = fleets.filter(({ nova }) => nova !== null);
 
 /** Where a plan for Nova puts instances, by their uuid. */
@@ -165,7 +163,6 @@ async function parents({ ironic }: Workplace): Promise<void> {
     }
 }
 
-/** What verify should say of a mutation. */
 function expected({ field, column, kind, to }: Mutation, was: RawRow): string {
   if (kind === "broken") return "suspended: ";
   const filledIn = column.endsWith("_interface") && was[column] === null && to !== null;

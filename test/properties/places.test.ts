@@ -9,10 +9,8 @@ const idOf = (uuid: string): string => `(SELECT id FROM nodes WHERE uuid='${uuid
 const [NODE, PORT] = [NODES[0], PORTS[0]];
 
 interface Move {
-  /** Sentence. */
   readonly name: string;
   readonly statements: readonly string[];
-  /** What verify then says. */
   readonly found: readonly string[];
 }
 

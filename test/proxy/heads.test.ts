@@ -34,7 +34,7 @@ test("whatever is sent, what comes back is an answer, and Ironic is asked for no
         for (const path of calls()) assert.match(path, ASKED);
       },
     ),
-    // N2I_RUNS=5000 sends 100,000, as the benchmark does.
+    // N2I_RUNS=5000 sends 100,000.
     seeded(40),
   );
   // Not a claim: a busy machine answers some after the sender has given up.

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { severalLines } from "../../../src/cli/views/several.ts";
 
-/** What is shown of so many things, and what is kept. */
 async function told(count: number, all = false) {
   const kept: string[] = [];
   const keep = (line: string): void => void kept.push(line);

@@ -31,7 +31,6 @@ const MADE: readonly Made[] = [
 
 interface Made {
   readonly what: string;
-  /** Calls `made` once it is there, and removes it. */
   readonly make: (folder: string, made: () => void) => Promise<void>;
 }
 

@@ -45,7 +45,6 @@ export async function askAllOf(
   );
 }
 
-/** The one of a single BMC. */
 export async function askOne(
   t: Pick<TestContext, "after">,
   asked: Asked,

@@ -11,7 +11,6 @@ import { muxOf, udpBmc } from "./udp-bmc.ts";
 const LIMITS = { deadline: 20_000, signal: new AbortController().signal };
 setMaxListeners(0, LIMITS.signal);
 
-/** Asks BMCs over these sockets. */
 const over = (mux: Mux) => askOver(mux, SESSION_DEFAULTS, QUICK);
 
 for (const address of ["127.0.0.1", "::ffff:127.0.0.1"]) {

@@ -8,7 +8,6 @@ import {
 } from "../../../src/model/power.ts";
 import { type SimClock, simClock } from "./sim-clock.ts";
 
-/** What a probe that is played saw. */
 interface Seen {
   readonly starts: { readonly id: number; readonly at: number; readonly bmc: string }[];
   most: number;
@@ -25,7 +24,6 @@ interface Play {
   readonly each?: (reading: PowerReading) => void;
 }
 
-/** Asks BMCs that are played, in a time that is played. */
 export async function play(
   what: number | readonly PowerQuestion[],
   { schedule, took = 20, answer, signal, each }: Play = {},

@@ -34,12 +34,10 @@ import {
 } from "../../../src/lib/ipmi/wire.ts";
 import { bytes, type Exchange, exchanges } from "./vectors.ts";
 
-/** What was seen while an exchange was played to the codec. */
 interface Played {
   logins: number;
   /** Packets of sessions that opened and were made again byte for byte. */
   sealed: number;
-  /** Statuses with which a BMC refused. */
   readonly statuses: number[];
   /** Datagrams the codec does not speak: 1.5 sessions, presence pings, suite 0. */
   foreign: number;

@@ -9,9 +9,7 @@ import { HEALTHY, type Nature } from "./sim-nature.ts";
 export interface Asked {
   readonly answer: PowerAnswer;
   readonly bmc: SimBmc;
-  /** Datagrams we sent. */
   readonly sent: number;
-  /** Milliseconds it took, in the time that is played. */
   readonly took: number;
 }
 

@@ -7,9 +7,7 @@ export interface SimCommands {
   readonly capabilities: (message: Buffer) => readonly Buffer[];
   readonly suites: (message: Buffer) => readonly Buffer[];
   readonly answer: (session: SimSession, packet: Packet, close: () => void) => readonly Buffer[];
-  /** Commands that came in sessions: `6/3b`. */
   readonly seen: () => readonly string[];
-  /** How often its list of suites was asked for. */
   readonly listAsked: () => number;
 }
 

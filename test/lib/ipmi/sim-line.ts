@@ -2,14 +2,11 @@ import type { Line } from "../../../src/lib/ipmi/talk.ts";
 import type { SimBmc } from "./sim-bmc.ts";
 import { type SimClock, simChance } from "./sim-clock.ts";
 
-/** What the network does to datagrams. */
 export interface Network {
-  /** Part of the datagrams that are lost, each way. */
   readonly loss: number;
   /** Milliseconds, each way; more by up to `jitter`, so that datagrams overtake each other. */
   readonly delay: number;
   readonly jitter: number;
-  /** Part of the datagrams that come twice. */
   readonly duplicates: number;
 }
 

@@ -21,11 +21,8 @@ export interface SimLogins {
   readonly answer: (packet: Packet) => readonly Buffer[];
   readonly session: (id: number) => SimSession | null;
   readonly close: (id: number) => void;
-  /** How many of each message came, by payload type. */
   readonly seen: (type: number) => number;
-  /** Sessions that were opened and not closed. */
   readonly open: () => number;
-  /** Roles that were asked for, in order. */
   readonly roles: () => readonly number[];
 }
 

@@ -12,7 +12,6 @@ export interface Nature {
   readonly listed: readonly number[] | null;
   /** Highest level of the user: 4 ADMINISTRATOR, 3 OPERATOR. */
   readonly level: number;
-  /** Where the level is refused. */
   readonly levelAt: "RAKP 2" | "command";
   readonly ipmi2: boolean;
   /** What the 2.0 form of Get Channel Authentication Capabilities brings, or this completion code. */
@@ -29,13 +28,10 @@ export interface Nature {
   /** Status of refusals at Open Session: of a suite, and of every login. */
   readonly suiteStatus: number;
   readonly openStatus: number | null;
-  /** How often `openStatus` is said; Infinity for ever. */
   readonly openTimes: number;
   readonly rakp2Status: number | null;
   readonly rakp4Status: number | null;
-  /** Refusals are cut to two bytes. */
   readonly short: boolean;
-  /** Says nothing to a name it does not know. */
   readonly silentUser: boolean;
   /** Answers a repeated RAKP message, and one it lost track of, with status 02. Quirk Q1. */
   readonly stale: boolean;

@@ -14,7 +14,6 @@ export interface UdpBmc {
   readonly question: PowerQuestion;
 }
 
-/** Real sockets to ask over, until the test ends. */
 export function muxOf(t: Pick<TestContext, "after">): Mux {
   const mux = openMux(SYSTEM_CHANCE);
   t.after(() => mux.close());

@@ -50,7 +50,6 @@ export function exchanges(): readonly Exchange[] {
   return read(fixture("exchanges.json")) as readonly Exchange[];
 }
 
-/** Every datagram of the exchanges. */
 export function captured(): readonly Buffer[] {
   return exchanges().flatMap(({ datagrams }) => datagrams.map((one) => bytes(one.slice(2))));
 }

@@ -15,7 +15,6 @@ const NODE: RunningNode = {
 const PORT: NetworkPort = { id: "v", mac_address: MAC, device_id: "", device_owner: "" };
 const BESIDE: Beside = { ports: new Map([["v", PORT]]), twice: new Set() };
 
-/** What makes a node fail, and how that is told. */
 const FAILING: readonly (readonly [Partial<RunningNode>, string])[] = [
   [{ provision_state: "deploy failed" }, "it is deploy failed, not active"],
   [{ provision_state: null }, "it is in no state, not active"],

@@ -16,7 +16,6 @@ const MACHINE: PlannedMachine = {
 };
 const LAB: Conductor = { hostname: "lab", group: "rack-b", alive: true, drivers: ["ipmi"] };
 
-/** The refusal where these conductors are there, or null. */
 async function refusal(
   conductors: readonly Conductor[],
   nodes: readonly Row[] = [],

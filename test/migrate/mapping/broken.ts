@@ -61,7 +61,6 @@ export function faultsOf(work: () => unknown): readonly string[] {
   return [];
 }
 
-/** Asserts that mapping documents have these faults and no others. */
 export function assertBroken(given: Documents, wanted: readonly RegExp[]): void {
   assertFaults(
     faultsOf(() => checkDocuments(createAjv(), given)),

@@ -184,7 +184,6 @@ for (const engine of engines())
     assert.match(runningComputes(first, await look())[0] ?? "", /^compute-1 \d+ s ago$/);
   });
 
-/** A nova database of a version, with one nova-compute. */
 async function novaOf(engine: Engine, t: TestContext, version: number) {
   const made = await withDatabase(engine, t);
   await loadNova(made.db, engine, cloud({ machines: 1, others: 1, version }));

@@ -8,7 +8,6 @@ interface Row {
   readonly details: string | null;
 }
 
-/** All rows of a check, by their titles, and how the command ended. */
 export async function checked(words: readonly string[], env: Environment = {}) {
   const { out, err, status } = await run([...words, "--json"], { env });
   assert.notEqual(status, 255, err);

@@ -26,7 +26,6 @@ const MIGRATION = {
   ...{ instance_uuid: INSTANCE, deleted: 0 },
 };
 
-/** Rows that are not all without a plan. */
 const NO_PLAN = [
   ...["Plan can be applied", "Privileges", "Instances planned and loaded", "Hosts of instances"],
   ...["Flavors", "Images", "Aggregates"],

@@ -17,7 +17,6 @@ const BASE: CaseRow = {
 };
 
 interface Wanted {
-  /** Machines, all with tenants but each tenth. */
   readonly machines: number;
   readonly others?: number;
   readonly version?: number;

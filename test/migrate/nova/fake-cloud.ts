@@ -17,10 +17,8 @@ interface FakeImage {
 
 /** Keystone and Glance's images on one port; a real server, kept in memory. */
 interface FakeCloud {
-  /** What a command needs to find it. */
   readonly env: { readonly [name: string]: string };
   readonly images: FakeImage[];
-  /** Calls of Glance: `GET /image/v2/images/x`. */
   readonly calls: string[];
   /** Glance's answer to each call; null: what it has. */
   answer: Answer | null;

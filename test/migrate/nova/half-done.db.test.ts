@@ -8,7 +8,6 @@ const HOSTS = ["--compute-host", "ironic-compute"];
 const nextIn = ({ err }: Ran): string =>
   err.split("\n").find((line) => line.startsWith("Next: ")) ?? "";
 
-/** The command that status names as the next one. */
 const nextOf = async ({ at }: PlannedCloud): Promise<string> =>
   nextIn(await runs(0, ["status", ...at]));
 

@@ -5,7 +5,6 @@ import { until } from "../../../grenade/lib/wait.ts";
 import { type Ran, run } from "../../hostile/cli.ts";
 import { type Tenant, type TwoComputes, WATCHED_SECONDS } from "./two-computes.ts";
 
-/** The tool on this cloud, in a run of its own. */
 export function tool({ url, folder }: TwoComputes, name: string) {
   const at = (file: string, text: string): string => {
     writeFileSync(join(folder, file), text, { mode: 0o600 });

@@ -9,7 +9,6 @@ import { fakeCloud, PASSWORD } from "./fake-cloud.ts";
 const KERNEL = { id: "id-of-the-kernel", name: "deploy kernel, of 2015", status: "active" };
 const RAMDISK = { id: "id-of-the-ramdisk", name: "deploy.initrd", status: "active" };
 
-/** A plan with these deploy images, by what Glance holds. */
 async function planning(t: TestContext, images: readonly string[]) {
   const made = await deployFiles(t, cloud({ machines: 2, others: 1 }));
   const { at, source, reader, plan, run: folder } = made;

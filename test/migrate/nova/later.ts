@@ -73,11 +73,8 @@ const GONE: readonly CaseRow[] = [
 
 export interface Later extends Deployment {
   readonly api: TestDatabase;
-  /** nova_api, for a user who may write. */
   readonly apiWriter: readonly string[];
-  /** nova_api, for a user who may read. */
   readonly apiReader: readonly string[];
-  /** That user's name; empty on SQLite. */
   readonly apiUser: string;
   readonly act: (
     words: readonly string[],
@@ -97,7 +94,6 @@ const HERE: Settled = {
   api: (made) => Promise.resolve(made),
 };
 
-/** A Train cloud, extracted and planned with its nova_api. */
 export async function laterCloud(
   engine: Engine,
   t: TestContext,

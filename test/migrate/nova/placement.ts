@@ -1,7 +1,6 @@
 import type { TestContext } from "node:test";
 import { type TestDatabase, withDatabase } from "../../lab/index.ts";
 
-/** Placement on SQLite, without a row. */
 export async function placementDatabase(t: TestContext): Promise<TestDatabase> {
   const made = await withDatabase("sqlite", t);
   await made.db.schema.createTable("resource_providers", (table) => {

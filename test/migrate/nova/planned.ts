@@ -12,7 +12,6 @@ export interface PlannedCloud extends Deployment {
   readonly before: { readonly nova: Rows; readonly ironic: Rows };
   readonly now: () => Promise<PlannedCloud["before"]>;
   readonly isAsBefore: () => Promise<void>;
-  /** Rolls the run back; then it is as before. */
   readonly undone: () => Promise<void>;
   /** A command on a copy of the planned run, or on the run itself; both databases to write to. */
   readonly act: (words: readonly string[], failpoint?: string, run?: string) => Promise<Ran>;

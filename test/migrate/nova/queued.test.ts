@@ -19,7 +19,6 @@ const PURGE = /stop of 2014-12-02 00:00:00 .*rabbitmqctl purge_queue compute\.co
 
 const act = (action: string, start_time: string) => ({ action, instance_uuid: UUID, start_time });
 
-/** A nova database of a version with those tables. */
 async function novaOf(engine: Engine, t: TestContext, version: number) {
   const made = await withDatabase(engine, t);
   await loadNova(made.db, engine, cloud({ machines: 1, others: 1, version }));

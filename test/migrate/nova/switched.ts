@@ -5,10 +5,8 @@ import { NOVA_DATABASES } from "../../lab/cloud/nova.ts";
 
 type Cloud = Pick<Stack, "asks" | "db">;
 
-/** A server of a real Nova, and its machine. */
 interface Switchable {
   readonly server: string;
-  /** What a test calls it, where it has a name. */
   readonly name?: string;
   /** Its BMC has it on. */
   readonly on: () => boolean;

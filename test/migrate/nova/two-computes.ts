@@ -23,17 +23,14 @@ const TENANTS = 4;
  */
 export const WATCHED_SECONDS = 20;
 
-/** A nova-compute with the ironic driver, on a host of its own. */
 export interface Compute {
   readonly host: string;
-  /** Starts it and waits until it reports. */
   readonly start: () => Promise<void>;
   readonly signal: (name: "SIGKILL" | "SIGSTOP" | "SIGCONT") => void;
   readonly stop: () => Promise<void>;
   readonly log: () => string;
 }
 
-/** A server that was booted through Nova, and the machine it is on. */
 export interface Tenant {
   readonly name: string;
   readonly server: string;
@@ -49,18 +46,15 @@ export interface TwoComputes {
   readonly a: Compute;
   readonly b: Compute;
   readonly tenants: readonly Tenant[];
-  /** Uuids of machines without a server. */
   readonly idle: readonly string[];
   /** What BMCs were told that switches, since this was asked last: `tenant-0 power 0`. */
   readonly told: () => readonly string[];
   /** What servers boot from and are in, and Glance's ids of what deployed machines of nova-baremetal. */
   readonly images: { readonly tenant: string; readonly old: readonly [string, string] };
   readonly network: string;
-  /** Boots a server through Nova's scheduler, on this machine. */
   readonly boot: (name: string, node: string) => Promise<Tenant>;
   /** The tool's own user: reads nova, and changes what it says it needs. */
   readonly url: string;
-  /** Where a test keeps runs of the tool. */
   readonly folder: string;
 }
 
@@ -160,7 +154,6 @@ interface Booted {
   readonly on: (node: string) => boolean;
 }
 
-/** Boots servers, each on the machine of a node. */
 export function booting(
   stack: Stack,
   { image: imageRef, network, host, logs, on }: Booted,

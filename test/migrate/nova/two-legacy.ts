@@ -22,11 +22,9 @@ export interface TwoLegacy {
   readonly tenants: readonly Tenant[];
   /** What BMCs were told that switches, since this was asked last. */
   readonly told: () => readonly string[];
-  /** Their databases, for the tool. */
   readonly places: readonly string[];
   /** What a takeover by the second host is given besides. */
   readonly boot: readonly string[];
-  /** How the tool logs in. */
   readonly env: { readonly [name: string]: string };
   readonly tree: string;
   /** Addresses that machines boot from, of the first host and the second. */
@@ -119,7 +117,6 @@ async function candidates({ stack }: TwoComputes): Promise<number> {
   return all?.allocation_requests.length ?? 0;
 }
 
-/** A nova_bm of the last version, with a machine for each BMC. */
 async function fill(
   { stack: { server, db } }: TwoComputes,
   sim: IpmiSim,

@@ -8,7 +8,6 @@ import { planned, walk } from "./walking.ts";
 
 const IMAGES = ["--deploy-kernel", "new-kernel", "--deploy-ramdisk", "new-ramdisk"];
 
-/** The decisions that a run has saved. */
 function decisionsIn(run: string): string {
   const [, decisions = ""] = readFileSync(join(run, "connections.yaml"), "utf8").split(
     "decisions:",

@@ -34,7 +34,6 @@ export async function conductorsStart({ ironic }: PlannedCloud): Promise<void> {
   await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 1 });
 }
 
-/** The new nova-compute starts, and has every machine. */
 export async function computeStarts({
   nova,
   ironic,

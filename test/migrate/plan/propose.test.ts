@@ -19,7 +19,6 @@ const READ = { verdict: "ok", suite: 3, advice: [] } as const;
 
 type Told = readonly (readonly [FindingCode, string])[];
 
-/** The proposal for machines of whom no more is looked at than this. */
 function proposed(
   machines: readonly { readonly told: Told; readonly node?: object; readonly flavor?: object }[],
   known: Partial<Parameters<typeof createProposal>[0]>,

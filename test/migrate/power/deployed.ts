@@ -22,7 +22,6 @@ interface Ran {
 
 let [under, before] = [0, ""];
 
-/** Runs the tool to its end in this folder, in this process. */
 export function run(
   cwd: string,
   words: readonly string[],

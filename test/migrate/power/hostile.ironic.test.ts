@@ -9,7 +9,6 @@ import { copyFolder } from "../../support/copy-folder.ts";
 import { smallDisk } from "../../support/small-disk.ts";
 import { deployed, readings, run, user } from "./deployed.ts";
 
-/** Resolves when the first answer is kept. */
 async function answered(partial: string): Promise<void> {
   while (!existsSync(partial) || readFileSync(partial, "utf8").split("\n").length < 3)
     await sleep(20);

@@ -225,7 +225,6 @@ test("an edited power.jsonl is refused by plan and apply, and asking again repla
   assert.equal((await run(at.folder, plan)).code, 0);
 });
 
-/** Resolves when the first answer is kept. */
 async function answered(partial: string): Promise<void> {
   while (!existsSync(partial) || readFileSync(partial, "utf8").split("\n").length < 3)
     await sleep(20);

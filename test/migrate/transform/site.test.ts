@@ -13,7 +13,6 @@ interface Values {
   readonly driver_info?: object;
 }
 
-/** A site document of these entries alone. */
 function site(machines: readonly Entry[]): Site {
   return { file: "site.yaml", machines, rules: { node: [], port: [] }, drops: {} };
 }

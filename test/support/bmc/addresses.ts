@@ -2,14 +2,6 @@ import { createSocket, type Socket } from "node:dgram";
 import { once } from "node:events";
 import { existsSync, readFileSync } from "node:fs";
 
-/** The first addresses of 127.20.0.0/16, 250 a /24: for a big farm. */
-export function bigFleet(count: number): readonly string[] {
-  return Array.from(
-    { length: count },
-    (_, at) => `127.20.${Math.floor(at / 250)}.${(at % 250) + 1}`,
-  );
-}
-
 const NETS = 64 * 250;
 
 /**

@@ -5,19 +5,12 @@ import type { BmcOptions } from "./options.ts";
 /** One line to the farm's process; its answer is `{"ok": result}` or `{"error": message}`. */
 export type Control =
   | { readonly do: "change"; readonly address: string; readonly options: Partial<BmcOptions> }
-  | { readonly do: "commands" }
-  | { readonly do: "usage" };
-
-export interface Usage {
-  readonly cpuMs: number;
-  readonly rssMiB: number;
-}
+  | { readonly do: "commands" };
 
 /** Type of the result by what is to be done. */
 export interface Result {
   readonly change: null;
   readonly commands: readonly OtherCommand[];
-  readonly usage: Usage;
 }
 
 /** Does what one line says, and gives the line to answer. */
@@ -37,12 +30,5 @@ function perform(farm: Farm, control: Control): Result[Control["do"]] {
       return null;
     case "commands":
       return farm.commands();
-    case "usage":
-      return usage();
   }
-}
-
-function usage(): Usage {
-  const { user, system } = process.cpuUsage();
-  return { cpuMs: (user + system) / 1000, rssMiB: process.memoryUsage.rss() / 2 ** 20 };
 }

@@ -3,9 +3,9 @@
  * given. Written from the specification and not from the client beside it, so that the one can
  * prove the other; and without any command that switches.
  */
-export { bigFleet, freeAddresses } from "./addresses.ts";
+export { freeAddresses } from "./addresses.ts";
 export type { Bmc, Counts, OnOther, OtherCommand, SimSession } from "./bmc.ts";
-export type { Control, Usage } from "./control.ts";
+export type { Control } from "./control.ts";
 export { type BmcPlace, type Farm, type FarmConfig, startFarm } from "./farm.ts";
 export { type BmcOptions, HEALTHY, type Privilege, type User } from "./options.ts";
 export type { SimAnswer, SimRequest } from "./packet.ts";

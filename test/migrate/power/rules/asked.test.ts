@@ -63,7 +63,6 @@ const SSH: typeof IPMI = [
   ["ssh_password", from("ssh_password", "bmc_password"), false],
   ["ssh_key_contents", from("ssh_key_contents", "bmc_kg_key"), true],
 ];
-/** Other drivers than nova.conf says. */
 const DRIVERS: readonly JsonObject[] = [
   ...["fake", "pxe_ipmitool", "pxe_ssh", "pxe_drac", "redfish"].map((driver) => ({ driver })),
   ...["fake", "ipmi", "virtual-power", "iboot"].map((power_manager) => ({ power_manager })),
@@ -107,7 +106,6 @@ function siteWith([key, value]: (typeof IPMI)[number]): Site {
 }
 
 interface Seen {
-  /** As `power` asks. */
   readonly asked: Way;
   /** By the records that would be loaded; null where none would be. */
   readonly loaded: Way | null;

@@ -138,10 +138,7 @@ async function catalogue(database: TestDatabase): Promise<ReadonlyMap<string, De
   return tables;
 }
 
-async function columnsOf({
-  db,
-  engine,
-}: TestDatabase): Promise<readonly (Described & { readonly table: string })[]> {
+async function columnsOf({ db, engine }: TestDatabase) {
   if (engine === "sqlite") {
     const rows: { table: string; name: string; type: string; notnull: number }[] = await db.raw(
       'SELECT t.name AS "table", c.name, c.type, c."notnull" FROM sqlite_master t, pragma_table_info(t.name) c ORDER BY t.name, c.cid',

@@ -16,8 +16,8 @@ import { shellWord } from "../lib/text.ts";
 import { openRole } from "../run/databases.ts";
 import { programCommand } from "../run/files/package-root.ts";
 import { surroundings } from "../run/process-context.ts";
-import { writeSample } from "./sample.ts";
 import { digestOfRows } from "../systems/database/digest.ts";
+import { writeSample } from "./sample.ts";
 
 type Say = (text: string) => void;
 

@@ -32,11 +32,7 @@ while [ -z "$ending" ]; do
 done`;
 
 /** Tells a daemon of `again` in this folder, and waits until its process has ended. */
-export async function startAgain(
-  folder: string,
-  user: Owner,
-  signal: "SIGTERM" | "SIGINT",
-): Promise<void> {
+export async function startAgain(folder: string, user: Owner, signal: "SIGTERM" | "SIGINT") {
   const told = join(folder, "again");
   privateFile(told, "", user);
   process.kill(Number(readFileSync(join(folder, "pid"), "utf8")), signal);

@@ -7,16 +7,6 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { entrust, type Owner } from "./folder.ts";
 
-export interface Daemon {
-  /** Ends it and removes its folder; resolves when both are done. */
-  readonly stop: () => Promise<void>;
-  readonly running: () => boolean;
-  /** The last lines of its log, when it ended by itself. */
-  readonly lastWords: () => string;
-  /** Tells the server's own process; one that is killed so ended by itself. */
-  readonly signal: (name: NodeJS.Signals) => void;
-}
-
 /**
  * Makes a data folder and runs a server on it that dies with this process, however this process
  * ends: a shell waits beside it on a pipe from here, and when the pipe breaks it ends the server
@@ -30,7 +20,7 @@ export function startDaemon(
   init: readonly string[],
   server: readonly string[],
   options: { readonly folder: string; readonly signal: "TERM" | "QUIT"; readonly owner: Owner },
-): Daemon {
+) {
   entrust(options.folder);
   const serve = `exec ${quoted(server)}`;
   const child = spawn("/bin/sh", ["-c", WATCHED, "sh", `${quoted(init)} && ${serve}`, serve], {
@@ -62,10 +52,13 @@ export function startDaemon(
   for (const pipe of [child.stdin, child.stderr]) (pipe as unknown as { unref(): void }).unref();
   return {
     running: () => !ended,
+    /** The last lines of its log, when it ended by itself. */
     lastWords: () => words,
-    signal: (name) => {
+    /** Tells the server's own process; one that is killed so ended by itself. */
+    signal: (name: NodeJS.Signals) => {
       process.kill(Number(readFileSync(join(options.folder, PID), "utf8")), name);
     },
+    /** Ends it and removes its folder; resolves when both are done. */
     stop: async () => {
       child.ref();
       child.stdin.end();
@@ -73,6 +66,8 @@ export function startDaemon(
     },
   };
 }
+
+export type Daemon = ReturnType<typeof startDaemon>;
 
 /**
  * Below those that a kernel gives out by itself, to listeners and to connections. 10000 is the deploy helper's: who

@@ -7,11 +7,6 @@ import { newPassword, type Server } from "./server.ts";
 import { ready } from "./start.ts";
 import { unpackedProgram } from "./unpack.ts";
 
-interface Cluster {
-  readonly nodes: readonly Server[];
-  readonly stop: () => Promise<void>;
-}
-
 interface Common {
   readonly server: string;
   readonly init: string;
@@ -32,7 +27,7 @@ function script(): string | null {
 }
 
 /** A Galera cluster of our own on loopback. */
-export async function startGalera(size: number): Promise<Cluster> {
+export async function startGalera(size: number) {
   const nodes: Server[] = [];
   const stop = async (): Promise<void> => {
     for (const node of nodes.splice(0).toReversed()) await node.stop();

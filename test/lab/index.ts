@@ -58,11 +58,7 @@ export async function needs(engine: ServerEngine): Promise<Server> {
 }
 
 /** A new empty database, gone when the test is. */
-export async function withDatabase(
-  engine: Engine,
-  t: Test,
-  charset?: string,
-): Promise<TestDatabase> {
+export async function withDatabase(engine: Engine, t: Test, charset?: string) {
   if (engine === "sqlite") return sqliteFile(t);
   const server = await needs(engine);
   const name = `test_${newPassword().slice(0, 12)}`;

@@ -20,40 +20,23 @@ export interface Account {
   readonly url: string;
 }
 
-export interface Server extends Coordinates {
-  /** The address of a database, for the superuser. */
-  readonly url: (database: string) => string;
-  /** @param charset `utf8mb4` unless given, on both engines; `latin1` is the other that both know */
-  readonly newDatabase: (name: string, charset?: string) => Promise<void>;
-  readonly hasDatabase: (name: string) => Promise<boolean>;
-  /** Drops it, whoever is still connected. */
-  readonly dropDatabase: (name: string) => Promise<void>;
-  /**
-   * A new user with these privileges on the tables of one database and no other right.
-   * @param name a random end is added to it, as all tests share a server
-   * @param privileges `SELECT` or `SELECT, INSERT`
-   */
-  readonly restrictedUser: (name: string, database: string, privileges: string) => Promise<Account>;
-  /** Ends the server and removes its data; nothing when another process started it. */
-  readonly stop: () => Promise<void>;
-}
-
 /** Works a server that runs at these coordinates. */
-export function serverAt(at: Coordinates, stop: () => Promise<void>): Server {
+export function serverAt(at: Coordinates, stop: () => Promise<void>) {
   const urlFor = (user: string, password: string, database: string): string =>
     `${at.engine}://${user}:${password}@${at.host}:${at.port}/${database}`;
   const mysql = at.engine === "mysql";
   return {
     ...at,
     stop,
-    url: (database) => urlFor(at.user, at.password, database),
-    newDatabase: (name, charset = "utf8mb4") =>
+    url: (database: string) => urlFor(at.user, at.password, database),
+    /** @param charset on PostgreSQL too; `latin1` is the other that both know */
+    newDatabase: (name: string, charset = "utf8mb4") =>
       run(at, null, [
         mysql
           ? `CREATE DATABASE ${word(name)} CHARACTER SET ${word(charset)}`
           : `CREATE DATABASE ${word(name)} TEMPLATE template0 LOCALE 'C' ENCODING '${encoding(charset)}'`,
       ]),
-    hasDatabase: async (name) => {
+    hasDatabase: async (name: string) => {
       const db = connect({ ...at, database: SERVERS[at.engine].home });
       const query = mysql
         ? db("information_schema.schemata").where({ schema_name: name })
@@ -62,7 +45,8 @@ export function serverAt(at: Coordinates, stop: () => Promise<void>): Server {
         .then((rows: readonly object[]) => rows.length > 0)
         .finally(() => db.destroy());
     },
-    dropDatabase: (name) =>
+    /** Drops it, whoever is still connected. */
+    dropDatabase: (name: string) =>
       run(
         at,
         null,
@@ -70,7 +54,12 @@ export function serverAt(at: Coordinates, stop: () => Promise<void>): Server {
           ? ["SET SESSION lock_wait_timeout = 10", `DROP DATABASE IF EXISTS ${word(name)}`]
           : [`DROP DATABASE IF EXISTS ${word(name)} WITH (FORCE)`],
       ),
-    restrictedUser: async (name, database, privileges) => {
+    /** A new user with these privileges on the tables of one database, `SELECT, INSERT`, and no other right. */
+    restrictedUser: async (
+      name: string,
+      database: string,
+      privileges: string,
+    ): Promise<Account> => {
       const user = `${word(name)}_${newPassword().slice(0, 8)}`;
       const password = newPassword();
       const grant = mysql ? mysqlGrants : postgresGrants;
@@ -79,6 +68,8 @@ export function serverAt(at: Coordinates, stop: () => Promise<void>): Server {
     },
   };
 }
+
+export type Server = ReturnType<typeof serverAt>;
 
 /** Hexadecimal, so that it needs no quoting anywhere. */
 export function newPassword(): string {
@@ -105,11 +96,7 @@ function postgresGrants(user: string, password: string, database: string, privil
   ];
 }
 
-async function run(
-  at: Coordinates,
-  database: string | null,
-  statements: readonly string[],
-): Promise<void> {
+async function run(at: Coordinates, database: string | null, statements: readonly string[]) {
   const db = connect({ ...at, database: database ?? SERVERS[at.engine].home });
   try {
     for (const statement of statements) await db.raw(statement);

@@ -1,18 +1,14 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { type Call, type Fault, faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
-import { type ProxyScene, proxyScene } from "./scene.ts";
+import { proxyScene } from "./scene.ts";
 import { uuidOf } from "./stand-ins.ts";
 
 const LIST = "GET /v2.1/os-baremetal-nodes";
 const SHOW = `${LIST}/${uuidOf(1)}`;
 
 /** With something in front of Ironic that misbehaves when it is told to. */
-async function faulty(
-  t: TestContext,
-  nodes = 3,
-  most: number | null = 82,
-): Promise<ProxyScene & { readonly use: (fault: (call: Call) => Fault | null) => void }> {
+async function faulty(t: TestContext, nodes = 3, most: number | null = 82) {
   let use: (fault: (call: Call) => Fault | null) => void = () => undefined;
   const scene = await proxyScene(t, nodes, async ({ ironic }) => {
     ironic.most = most;

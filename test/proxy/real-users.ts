@@ -1,18 +1,8 @@
 import assert from "node:assert/strict";
 import type { Cloud } from "../lab/cloud/start.ts";
-import type { Who } from "./questions.ts";
-
-/** Tokens of a real Keystone, by who has them; those nobody gave are of no use. */
-export interface RealUsers {
-  readonly tokens: { readonly [who in Who]: string | null };
-  /** Of the administrator. */
-  readonly project: string;
-  /** Of the member. */
-  readonly tenant: string;
-}
 
 /** A user of each kind in this Keystone, with a token each. */
-export async function realUsers(cloud: Cloud): Promise<RealUsers> {
+export async function realUsers(cloud: Cloud) {
   const { token: admin, env } = cloud;
   const { id: user, project } = await whose(cloud, admin);
   const roles = listOf(await cloud.api("identity", "GET", "/roles"), "roles");
@@ -37,6 +27,8 @@ export async function realUsers(cloud: Cloud): Promise<RealUsers> {
   };
   return { project, tenant: places.get("member") ?? "", tokens };
 }
+
+export type RealUsers = Awaited<ReturnType<typeof realUsers>>;
 
 /** Of Nova's API its servers alone: a service that knows nothing of such rules has to refuse the token. */
 const SERVERS = { access_rules: [{ service: "compute", method: "GET", path: "/v2.1/servers" }] };
@@ -91,10 +83,7 @@ async function revoke({ env, token }: Cloud, which: string): Promise<void> {
   assert.equal(answer.status, 204);
 }
 
-async function whose(
-  { env }: Cloud,
-  token: string,
-): Promise<{ readonly id: string; readonly project: string }> {
+async function whose({ env }: Cloud, token: string) {
   const headers = { "X-Auth-Token": token, "X-Subject-Token": token };
   const answer = await fetch(`${env.OS_AUTH_URL}/auth/tokens`, { headers });
   const { user, project } = oneOf({ body: await answer.json() }, "token");
@@ -113,10 +102,7 @@ interface Named {
   readonly name: string;
 }
 
-function oneOf(
-  { body }: { readonly body: unknown },
-  kind: string,
-): { readonly [field: string]: unknown } {
+function oneOf({ body }: { readonly body: unknown }, kind: string) {
   // Keystone's own form.
   const found = (body as { readonly [kind: string]: { readonly [field: string]: unknown } })[kind];
   assert.ok(found, JSON.stringify(body));

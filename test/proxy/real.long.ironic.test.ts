@@ -7,7 +7,7 @@ import type { Knex } from "knex";
 import { until } from "../../grenade/lib/wait.ts";
 import { openProxy } from "../../src/proxy/serve-proxy.ts";
 import type { ProxyAsked } from "../../src/serving/bind.ts";
-import { type Started, start } from "../hostile/cli.ts";
+import { start } from "../hostile/cli.ts";
 import { AS_SHIPPED, startNovaApi } from "../lab/cloud/nova-api.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
 import { withCloud } from "../lab/cloud/with-cloud.ts";
@@ -15,7 +15,7 @@ import { connect } from "../lab/connect.ts";
 import { privateFolder } from "../lab/folder.ts";
 import { needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
-import { type Faulty, faultyProxy } from "../lab/ironic/faulty.ts";
+import { faultyProxy } from "../lab/ironic/faulty.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { type Asked, NODES, questions, type Who } from "./questions.ts";
@@ -25,15 +25,6 @@ import { tempestAsks } from "./tempest.ts";
 
 const LIST = "/v2.1/os-baremetal-nodes";
 const HEADERS = ["OpenStack-API-Version", "X-OpenStack-Nova-API-Version", "Vary"];
-
-interface Scene {
-  readonly cloud: Cloud;
-  readonly ironic: IronicServer;
-  readonly users: RealUsers;
-  readonly db: Knex;
-  /** Before Ironic. */
-  readonly seen: Faulty;
-}
 
 test("the proxy before a real Keystone and a real Ironic", async (t) => {
   const at = await scene(t);
@@ -58,7 +49,7 @@ test("the proxy before a real Keystone and a real Ironic", async (t) => {
   assert.deepEqual(await dump(at.db), before, "Ironic's database is as it was");
 });
 
-async function scene(t: TestContext): Promise<Scene> {
+async function scene(t: TestContext) {
   const cloud = await withCloud(t, ["keystone"]);
   const more = { keystone_authtoken: cloud.authtoken };
   const asked = { auth: "keystone", token: cloud.token, more } as const;
@@ -72,6 +63,8 @@ async function scene(t: TestContext): Promise<Scene> {
   return { cloud, ironic, users, db, seen: await faultyProxy(ironic.url, t) };
 }
 
+type Scene = Awaited<ReturnType<typeof scene>>;
+
 async function enrol(ironic: IronicServer): Promise<void> {
   const api = apiOf(ironic);
   const common = { driver: "fake-hardware", maintenance: true };
@@ -84,11 +77,7 @@ async function enrol(ironic: IronicServer): Promise<void> {
 }
 
 /** In this process. @returns its URL */
-async function served(
-  t: TestContext,
-  { cloud, seen }: Scene,
-  more: Partial<ProxyAsked>,
-): Promise<string> {
+async function served(t: TestContext, { cloud, seen }: Scene, more: Partial<ProxyAsked>) {
   const asked = { ...USUAL, apiTimeout: 60, keystoneUrl: cloud.env.OS_AUTH_URL ?? "" };
   const told = { say: () => undefined, served: () => undefined };
   const proxy = await openProxy({ ...asked, ironicUrl: seen.url, ...more }, told);
@@ -97,10 +86,7 @@ async function served(
 }
 
 /** The program, which asks Keystone each time. */
-async function program(
-  t: TestContext,
-  { cloud, seen }: Scene,
-): Promise<{ readonly started: Started; readonly url: string }> {
+async function program(t: TestContext, { cloud, seen }: Scene) {
   const urls = ["--keystone-url", cloud.env.OS_AUTH_URL ?? "", "--ironic-url", seen.url];
   const own = ["--listen", "127.0.0.1:0", "--token-cache", "0"];
   const started = start(["serve", "proxy", ...urls, ...own]);
@@ -109,17 +95,7 @@ async function program(
   return { started, url: said[1] ?? "" };
 }
 
-interface Answer {
-  readonly status: number;
-  readonly fields: readonly (string | null)[];
-  readonly body: unknown;
-}
-
-async function ask(
-  url: string,
-  { tokens }: RealUsers,
-  { line, who, fields = {}, body }: Asked,
-): Promise<Answer> {
+async function ask(url: string, { tokens }: RealUsers, { line, who, fields = {}, body }: Asked) {
   const [method = "", path = ""] = line.split(" ");
   const token = tokens[who];
   // Nova's router has HTML for who asks for anything.
@@ -136,6 +112,8 @@ async function ask(
     body: text.startsWith("{") ? JSON.parse(text) : text,
   };
 }
+
+type Answer = Awaited<ReturnType<typeof ask>>;
 
 async function callers(t: TestContext, at: Scene): Promise<void> {
   const { users, cloud, seen } = at;
@@ -270,7 +248,7 @@ async function tempest(cloud: Cloud, url: string): Promise<void> {
   assert.equal((await cloud.api("identity", "POST", "/endpoints", { endpoint })).status, 201);
   const found = await tempestAsks(cloud, type);
   assert.deepEqual(
-    found.nodes.map((node) => node.id),
+    found.nodes.map(({ id }) => id),
     [NODES.usual, NODES.bare],
   );
 }

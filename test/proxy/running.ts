@@ -1,16 +1,9 @@
 import type { TestContext } from "node:test";
-import { type Started, start } from "../hostile/cli.ts";
+import { start } from "../hostile/cli.ts";
 import { standInIronic, standInKeystone } from "./stand-ins.ts";
 
 const LISTENING = /listening on (\S+), /;
 export const PATH = "/v2.1/os-baremetal-nodes";
-
-interface Running {
-  readonly started: Started;
-  readonly keystone: Awaited<ReturnType<typeof standInKeystone>>;
-  readonly ironic: Awaited<ReturnType<typeof standInIronic>>;
-  readonly get: (path?: string) => Promise<Response>;
-}
 
 /** The program itself, in front of stand-ins. */
 export async function running(
@@ -18,7 +11,7 @@ export async function running(
   nodes: number,
   more: readonly string[] = [],
   env: { readonly [name: string]: string } = {},
-): Promise<Running> {
+) {
   const [keystone, ironic] = [await standInKeystone(t), await standInIronic(t, nodes)];
   keystone.tokens.set("gAAAA-admin", { roles: ["admin"] });
   const where = ["--keystone-url", keystone.url, "--ironic-url", ironic.url];

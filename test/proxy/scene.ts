@@ -1,36 +1,12 @@
 import type { TestContext } from "node:test";
-import { openProxy, type ServedProxy } from "../../src/proxy/serve-proxy.ts";
+import { openProxy } from "../../src/proxy/serve-proxy.ts";
 import type { ProxyAsked } from "../../src/serving/bind.ts";
 import type { Served } from "../../src/serving/serving.ts";
-import {
-  type StandInIronic,
-  type StandInKeystone,
-  standInIronic,
-  standInKeystone,
-} from "./stand-ins.ts";
-
-/** A proxy in this process, in front of stand-ins. */
-export interface ProxyScene {
-  readonly keystone: StandInKeystone;
-  readonly ironic: StandInIronic;
-  readonly proxy: ServedProxy;
-  readonly said: readonly string[];
-  readonly served: readonly Served[];
-  /** Asks it with a token of `tokens`; null for none. */
-  readonly ask: (line: string, token?: string | null, more?: Asking) => Promise<Asked>;
-  /** Calls to Ironic since the last time this was asked, by their paths. */
-  readonly calls: () => readonly string[];
-}
+import { type StandInIronic, standInIronic, standInKeystone } from "./stand-ins.ts";
 
 interface Asking {
   readonly fields?: { readonly [name: string]: string };
   readonly body?: string;
-}
-
-interface Asked {
-  readonly status: number;
-  readonly fields: Headers;
-  readonly body: unknown;
 }
 
 /** What is asked where a test says nothing else. */
@@ -47,7 +23,7 @@ export async function proxyScene(
   t: TestContext,
   nodes: number,
   more: (at: { readonly ironic: StandInIronic }) => Otherwise | Promise<Otherwise> = () => ({}),
-): Promise<ProxyScene> {
+) {
   const keystone = await standInKeystone(t);
   keystone.tokens.set("admin", { roles: ["admin"] }).set("member", { roles: ["member"] });
   const ironic = await standInIronic(t, nodes);
@@ -68,7 +44,8 @@ export async function proxyScene(
   ironic.calls.length = 0;
   return {
     ...{ keystone, ironic, said, served, proxy: { ...proxy, end } },
-    async ask(line, token = "admin", { fields = {}, body } = {}) {
+    /** Asks it with a token of `tokens`; null for none. */
+    async ask(line: string, token: string | null = "admin", { fields = {}, body }: Asking = {}) {
       const [method = "GET", path = ""] = line.split(" ");
       const own = token === null ? {} : { "X-Auth-Token": token };
       const headers = { ...own, ...fields };
@@ -81,9 +58,10 @@ export async function proxyScene(
       return {
         status: answer.status,
         fields: answer.headers,
-        body: text === "" ? "" : JSON.parse(text),
+        body: (text === "" ? "" : JSON.parse(text)) as unknown,
       };
     },
+    /** Calls to Ironic since the last time this was asked, by their paths. */
     calls: () => ironic.calls.splice(0).map(({ path }) => path),
   };
 }

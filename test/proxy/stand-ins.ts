@@ -15,15 +15,6 @@ interface Right {
   readonly baremetal?: string;
 }
 
-export interface StandInKeystone {
-  readonly url: string;
-  readonly tokens: Map<string, Right>;
-  /** Tokens that were asked about. */
-  readonly asked: readonly string[];
-  /** In place of an answer; null: as usual. */
-  refuse: { readonly status: number; readonly text: string } | null;
-}
-
 export const PROJECT = "5b2d4f0a9c1e4b7f8a6d3c2e1f0a9b8c";
 
 /**
@@ -31,10 +22,12 @@ export const PROJECT = "5b2d4f0a9c1e4b7f8a6d3c2e1f0a9b8c";
  *
  * @source Keystone's API reference, v3: GET /v3/auth/tokens
  */
-export async function standInKeystone(t: Test): Promise<StandInKeystone> {
+export async function standInKeystone(t: Test) {
   const tokens = new Map<string, Right>();
   const asked: string[] = [];
-  const own = { url: "", tokens, asked, refuse: null as StandInKeystone["refuse"] };
+  /** In place of an answer; null: as usual. */
+  const refuse = null as { readonly status: number; readonly text: string } | null;
+  const own = { url: "", tokens, asked, refuse };
   const server = createServer((request, response) => {
     const [by, about] = ["x-auth-token", "x-subject-token"].map((name) => request.headers[name]);
     const token = typeof by === "string" ? by : "";
@@ -51,6 +44,8 @@ export async function standInKeystone(t: Test): Promise<StandInKeystone> {
   own.url = await listening(t, server);
   return own;
 }
+
+export type StandInKeystone = Awaited<ReturnType<typeof standInKeystone>>;
 
 function tokenOf({ roles, project = PROJECT, system, expires = 3600, baremetal }: Right): object {
   const endpoint = (face: string, url: string) => ({ interface: face, region_id: "one", url });

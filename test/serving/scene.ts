@@ -1,20 +1,11 @@
-import { connect, type Socket } from "node:net";
+import { connect } from "node:net";
 import type { TestContext } from "node:test";
 import { faultReply, jsonReply } from "../../src/model/served.ts";
 import { listen } from "../../src/serving/listener.ts";
 import { LIMITS, type Served, type ServedRoute, type Serving } from "../../src/serving/serving.ts";
 
-export interface Scene {
-  readonly url: string;
-  readonly served: readonly Served[];
-  readonly end: () => Promise<void>;
-}
-
 /** A listener that says what it was asked, at /said, and is ended with the test. */
-export async function listening(
-  t: Pick<TestContext, "after">,
-  more: Partial<Serving> = {},
-): Promise<Scene> {
+export async function listening(t: Pick<TestContext, "after">, more: Partial<Serving> = {}) {
   const served: Served[] = [];
   const listener = await listen({
     host: "127.0.0.1",
@@ -44,6 +35,8 @@ export async function listening(
   return { url: listener.url, served, end };
 }
 
+export type Scene = Awaited<ReturnType<typeof listening>>;
+
 /** A route that answers once it may. */
 export function heldRoute() {
   let free: () => void = () => undefined;
@@ -57,21 +50,7 @@ export function heldRoute() {
   return { slow, held, free: () => free() };
 }
 
-/** A connection on which anything may be sent. */
-export interface Wire {
-  readonly socket: Socket;
-  readonly text: () => string;
-  /** Everything that came, once the other side has ended it. */
-  readonly ended: Promise<string>;
-  /** Waits until this has come. */
-  readonly until: (what: RegExp) => Promise<string>;
-}
-
-export function wire(
-  t: Pick<TestContext, "after">,
-  url: string,
-  bytes: string | Buffer = "",
-): Wire {
+export function wire(t: Pick<TestContext, "after">, url: string, bytes: string | Buffer = "") {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   let text = "";
@@ -84,7 +63,8 @@ export function wire(
   socket.write(bytes);
   return {
     ...{ socket, ended, text: () => text },
-    async until(what) {
+    /** Waits until all that came has this. */
+    async until(what: RegExp) {
       while (!what.test(text)) {
         if (socket.destroyed) throw new Error(`it never came: ${what}\n${text}`);
         await new Promise((resolve) => socket.once("data", resolve).once("close", resolve));
@@ -101,11 +81,7 @@ export function line(method: string, path: string, ...fields: readonly string[])
 }
 
 /** A limit shorter for one test. */
-export function shorter(
-  t: Pick<TestContext, "after">,
-  limit: keyof typeof LIMITS,
-  value: number,
-): void {
+export function shorter(t: Pick<TestContext, "after">, limit: keyof typeof LIMITS, value: number) {
   const usual = LIMITS[limit];
   LIMITS[limit] = value;
   t.after(() => {

@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import type { TestContext } from "node:test";
 import { type Case, caseUuid } from "../cases/case.ts";
 import { writeCase, writeTree } from "../cases/write-case.ts";
-import { type Ran, runs, run as runTool, type Started, start } from "../hostile/cli.ts";
+import { runs, run as runTool, start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { acceptOf } from "../hostile/fleet.ts";
 
@@ -65,20 +65,6 @@ export function takenOver(id: number, label = "boot"): Entries {
   };
 }
 
-export interface BootScene {
-  readonly run: string;
-  readonly tree: string;
-  /** The old host's. */
-  readonly old: string;
-  readonly start: (options: readonly string[], failpoint: string) => Started;
-  readonly does: (...options: readonly string[]) => Promise<Ran>;
-  readonly boot: (status: number, ...options: readonly string[]) => Promise<Ran>;
-  /** `--ironic-db ...` */
-  readonly ironic: readonly string[];
-  readonly digest: () => string;
-  readonly read: (path: string) => string;
-}
-
 /** Machines that run their tenants, planned; and a conductor's tree that holds what the test says. */
 export async function bootScene(
   t: TestContext,
@@ -86,7 +72,7 @@ export async function bootScene(
   ids: readonly number[],
   entries: Entries,
   set: { readonly [field: string]: string } = {},
-): Promise<BootScene> {
+) {
   const folder = privateFolder(t);
   const given: Case = {
     shows: "machines that must boot",
@@ -118,14 +104,17 @@ export async function bootScene(
   const words = ["boot", "--run", run, "--tftp-root", tree, "--served-as", "/tftpboot"];
   return {
     ...{ run, tree, old, ironic: written.ironic },
-    start: (options, failpoint) =>
+    start: (options: readonly string[], failpoint: string) =>
       start([...words, "--from", old, ...options], { env: { NOVA2IRONIC_FAILPOINT: failpoint } }),
-    does: (...options) => runTool([...words, "--from", old, ...options]),
-    boot: (status, ...options) => runs(status, [...words, "--from", old, ...options]),
+    does: (...options: readonly string[]) => runTool([...words, "--from", old, ...options]),
+    boot: (status: number, ...options: readonly string[]) =>
+      runs(status, [...words, "--from", old, ...options]),
     digest: () => treeDigest(tree),
-    read: (path) => readFileSync(join(tree, path), "utf8"),
+    read: (path: string) => readFileSync(join(tree, path), "utf8"),
   };
 }
+
+export type BootScene = Awaited<ReturnType<typeof bootScene>>;
 
 /** Node 24 would read on in a folder that a link leads to. */
 function namesBelow(folder: string): readonly string[] {

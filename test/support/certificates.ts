@@ -10,26 +10,13 @@ export interface Pair {
   readonly cert: Buffer;
 }
 
-/** A certificate authority of one test. */
-export interface Authority {
-  /** The path of its certificate, in a folder of the test. */
-  readonly file: string;
-  /**
-   * A certificate and its private key.
-   *
-   * @param name `IP:127.0.0.1` or `DNS:name`
-   * @param days how long it is valid; a negative number: it has expired
-   */
-  readonly signs: (name: string, days: number) => Pair;
-}
-
 /**
  * Makes an authority for a test. Node reads certificates but cannot write them, and openssl is not
  * on every machine, so this writes the few DER structures itself.
  *
  * @source RFC 5280 4.1
  */
-export function authority(t: Pick<TestContext, "after">): Authority {
+export function authority(t: Pick<TestContext, "after">) {
   const folder = mkdtempSync(join(tmpdir(), "n2i-tls-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "ca.pem");
@@ -44,13 +31,21 @@ export function authority(t: Pick<TestContext, "after">): Authority {
   writeFileSync(file, certify(name, own, 2, IS_AUTHORITY));
   return {
     file,
-    signs(names, days) {
+    /**
+     * A certificate and its private key.
+     *
+     * @param names `IP:127.0.0.1` or `DNS:name`
+     * @param days how long it is valid; a negative number: it has expired
+     */
+    signs(names: string, days: number): Pair {
       const keys = newKeys();
       const key = Buffer.from(keys.privateKey.export({ type: "pkcs8", format: "pem" }));
       return { key, cert: certify("lab", keys, days, alternativeName(names)) };
     },
   };
 }
+
+export type Authority = ReturnType<typeof authority>;
 
 interface Keys {
   readonly publicKey: KeyObject;

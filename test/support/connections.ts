@@ -2,14 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import type { ServerEngine } from "../lab/binaries.ts";
 
-/** Connections of one user, as the server sees them. */
-export interface Connections {
-  /** Waits until the server has forgotten them: their locks and transactions are gone then. */
-  readonly gone: () => Promise<void>;
-  /** Ends them by the server's own means, as an administrator would. */
-  readonly kill: () => Promise<void>;
-}
-
 const LIST: { readonly [engine in ServerEngine]: string } = {
   mysql: "SELECT id FROM information_schema.processlist WHERE user = ?",
   postgresql: "SELECT pid AS id FROM pg_stat_activity WHERE usename = ?",
@@ -19,7 +11,7 @@ export function connectionsOf(
   engine: ServerEngine,
   user: string,
   sql: <T>(work: (db: Knex) => Promise<T>) => Promise<T>,
-): Connections {
+) {
   const list = async (db: Knex): Promise<readonly number[]> => {
     const answer: unknown = await db.raw(LIST[engine], [user]);
     // knex gives the rows first on MySQL and as `rows` on PostgreSQL.

@@ -34,22 +34,11 @@ interface Service {
   readonly here?: boolean;
 }
 
+/** What becomes of a call; null or nothing lets it pass. */
+type Choice = (call: string, headers: IncomingHttpHeaders) => Fault | null | undefined;
+
 /** Selects calls: one, those that match, or those for which it returns true. */
 type Which = string | RegExp | ((call: string) => boolean);
-
-export interface FaultyService {
-  readonly url: string;
-  /** Calls as they came: `GET /v1/nodes?limit=1000`. */
-  readonly calls: string[];
-  /** Decides on every call from now on; null or nothing lets it pass. */
-  readonly use: (
-    fault: (call: string, headers: IncomingHttpHeaders) => Fault | null | undefined,
-  ) => void;
-  /** From now on each selected call gets this fault, or only the nth. @returns how many such calls came */
-  readonly fail: (calls: Which, fault: Fault, nth?: number) => () => number;
-  /** From now on acts once, right before the nth selected call. @returns whether that call came */
-  readonly once: (calls: Which, does: () => void, nth?: number) => () => boolean;
-}
 
 /** A call that may change something. */
 export const isWrite = (call: string): boolean => !call.startsWith("GET");
@@ -61,9 +50,7 @@ export function instead(status: number, body: unknown = {}): Fault {
 }
 
 /** Each write among calls, by its number among those that are alike. */
-export function numberedWrites(
-  calls: readonly string[],
-): readonly (readonly [call: string, nth: number])[] {
+export function numberedWrites(calls: readonly string[]) {
   const seen = new Map<string, number>();
   return calls.filter(isWrite).map((call) => {
     const nth = (seen.get(call) ?? 0) + 1;
@@ -91,9 +78,9 @@ export function idle({ use }: Pick<FaultyService, "use">, call: string, nth: num
 export async function faultyService(
   t: Pick<TestContext, "after">,
   { most, answer, kept = () => true, here = false }: Service,
-): Promise<FaultyService> {
+) {
   const calls: string[] = [];
-  let choose: Parameters<FaultyService["use"]>[0] = () => null;
+  let choose: Choice = () => null;
   const heard = async (line: string, text: string, headers: IncomingHttpHeaders) => {
     // One address stands for all services: Nova's version, in front of its paths, is of no interest.
     const call = line.replace(" /v2.1/", " /");
@@ -126,12 +113,13 @@ export async function faultyService(
     answerHere(url, answering(heard));
     t.after(() => answerHere(url, null));
   }
-  const use: FaultyService["use"] = (fault) => {
+  const use = (fault: Choice): void => {
     choose = fault;
   };
   return {
     ...{ url, calls, use },
-    fail(which, fault, nth) {
+    /** From now on each selected call gets this fault, or only the nth. @returns how many such calls came */
+    fail(which: Which, fault: Fault, nth?: number) {
       let came = 0;
       use((call) => {
         if (!isOf(which, call)) return null;
@@ -140,7 +128,8 @@ export async function faultyService(
       });
       return () => came;
     },
-    once(which, does, nth = 1) {
+    /** From now on acts once, right before the nth selected call. @returns whether that call came */
+    once(which: Which, does: () => void, nth = 1) {
       let came = 0;
       use((call) => {
         if (came === nth || !isOf(which, call)) return;
@@ -151,6 +140,8 @@ export async function faultyService(
     },
   };
 }
+
+export type FaultyService = Awaited<ReturnType<typeof faultyService>>;
 
 function isOf(which: Which, call: string): boolean {
   if (typeof which === "function") return which(call);

@@ -61,11 +61,7 @@ function lostMachine(node: RawRow, machine: PlannedMachine | undefined): readonl
 }
 
 /** A row of bm_interfaces is a port, or something names it, or its machine is left out. */
-function isTold(
-  row: RawRow,
-  machine: PlannedMachine | undefined,
-  orphans: ReadonlySet<number>,
-): boolean {
+function isTold(row: RawRow, machine: PlannedMachine | undefined, orphans: ReadonlySet<number>) {
   if (machine === undefined) return orphans.has(Number(row.id));
   const { records, findings } = machine;
   if (records.length === 0) return machine.reason !== null;

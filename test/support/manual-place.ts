@@ -187,18 +187,13 @@ async function onServers(t: TestContext, given: Case, at: IronicAt): Promise<Dat
 }
 
 /** Its conductors reported long ago. */
-async function restoredIronic(
-  ...[t, made, database]: Parameters<typeof restored>
-): Promise<string> {
+async function restoredIronic(...[t, made, database]: Parameters<typeof restored>) {
   const { copy } = await restored(t, made, database);
   await copy.db("conductors").update({ updated_at: "2014-06-01 12:00:00" });
   return copy.url;
 }
 
-async function run(
-  cwd: string,
-  words: readonly string[],
-): Promise<{ readonly status: number; readonly text: string }> {
+async function run(cwd: string, words: readonly string[]) {
   const { code, out, err } = await runIn(cwd, words, { bare: true });
   return { status: code, text: out + err };
 }

@@ -7,7 +7,7 @@ import { openFlavorApi } from "../../src/migrate/flavors/flavor-api.ts";
 import { planNova } from "../../src/migrate/hosts/nova-plan.ts";
 import { NO_SITE } from "../../src/migrate/mapping/site.ts";
 import { loadMappings, type Mappings } from "../../src/migrate/open/documents.ts";
-import { makePlan, type Planned } from "../../src/migrate/plan/make-plan.ts";
+import { makePlan } from "../../src/migrate/plan/make-plan.ts";
 import { sameSecret } from "../../src/model/compare.ts";
 import type { Seal } from "../../src/model/secret.ts";
 import { createSeal } from "../../src/run/files/seal.ts";
@@ -103,10 +103,7 @@ export async function targetOf(ironic: Database, said?: string, key: Seal = seal
  *
  * @param rest plan as if the service of this database were reached by its API
  */
-export async function planned(
-  { run, written, ironic }: Workplace,
-  { rest = false } = {},
-): Promise<Planned> {
+export async function planned({ run, written, ironic }: Workplace, { rest = false } = {}) {
   const found = await targetOf(ironic, after(written.plan, "--ironic-release")[0]);
   const { release } = found;
   const identity = { ...found.target.identity, engine: "rest" as const };

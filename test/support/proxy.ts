@@ -2,19 +2,6 @@ import { connect, createServer, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { portOf } from "./listening.ts";
 
-/** A line to a server that a test can cut. */
-export interface Line {
-  readonly port: number;
-  /** Ends every connection there is, on both sides, without a word; `forGood`: new ones too. */
-  readonly cut: (how?: { readonly forGood: boolean }) => void;
-  /** From now on takes everything and answers nothing, new connections too. */
-  readonly silence: () => void;
-  /** The same, and neither side hears that the other has ended: as behind a firewall that lost its state. */
-  readonly lose: () => void;
-  /** Lets new connections pass again. */
-  readonly fix: () => void;
-}
-
 /** What a proxy makes of bytes on their way; null: they stay with it. */
 export type Change = (bytes: Buffer, to: "server" | "client") => Buffer | null;
 
@@ -23,7 +10,7 @@ export async function proxyTo(
   port: number,
   t: Pick<TestContext, "after">,
   change: Change = (bytes) => bytes,
-): Promise<Line> {
+) {
   const lines = new Set<Socket>();
   let broken = false;
   let silent = false;
@@ -54,17 +41,21 @@ export async function proxyTo(
     }
   });
   const own = await portOf(t, server);
-  const cut: Line["cut"] = ({ forGood } = { forGood: false }) => {
+  /** Ends every connection there is, on both sides, without a word; `forGood`: new ones too. */
+  const cut = ({ forGood } = { forGood: false }): void => {
     broken = forGood;
     for (const line of lines) line.resetAndDestroy();
   };
   t.after(() => cut({ forGood: true }));
+  /** From now on takes everything and answers nothing, new connections too. */
   const silence = (): void => {
     silent = true;
   };
+  /** The same, and neither side hears that the other has ended: as behind a firewall that lost its state. */
   const lose = (): void => {
     [silent, lost] = [true, true];
   };
+  /** Lets new connections pass again. */
   const fix = (): void => {
     [broken, silent, lost] = [false, false, false];
   };

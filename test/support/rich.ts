@@ -74,11 +74,7 @@ export async function told(at: Workplace): Promise<readonly RowVerdict[]> {
 }
 
 /** A statement of somebody else's. */
-export async function disturb(
-  database: Database,
-  sql: string,
-  values: readonly unknown[] = [],
-): Promise<void> {
+export async function disturb(database: Database, sql: string, values: readonly unknown[] = []) {
   // knex's binding type is narrower than what its drivers take.
   // Not every PRAGMA may stand in a transaction.
   if (sql.startsWith("PRAGMA")) return void (await database.knex.raw(sql));

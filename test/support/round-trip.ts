@@ -96,12 +96,7 @@ export async function roundTrip(at: Workplace, what: string): Promise<Loaded> {
 }
 
 /** A run of its own on what was extracted, so that journals do not meet. */
-export async function runOn(
-  source: string,
-  ironic: Database,
-  written: WrittenCase,
-  name = "",
-): Promise<Workplace> {
+export async function runOn(source: string, ironic: Database, written: WrittenCase, name = "") {
   const path = `${source}-on-${ironic.engine}${name}`;
   await cp(source, path, { recursive: true, verbatimSymlinks: true });
   chmodSync(path, 0o700);

@@ -7,15 +7,15 @@ import { openDatabase } from "../../src/systems/database/open.ts";
 import type { Case } from "../cases/case.ts";
 import { loadIronic } from "../cases/load-case.ts";
 import { writeCase } from "../cases/write-case.ts";
-import { type Ran, runs, run as runTool, type Started, start } from "../hostile/cli.ts";
+import { runs, run as runTool, start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { connect } from "../lab/connect.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
-import { type Connections, connectionsOf } from "./connections.ts";
+import { connectionsOf } from "./connections.ts";
 import { copyFolder } from "./copy-folder.ts";
 import { digestDatabase } from "./digest.ts";
 import { addressAt } from "./opened.ts";
-import { type Line, proxyTo } from "./proxy.ts";
+import { proxyTo } from "./proxy.ts";
 import { onlyUnderLock } from "./under-lock.ts";
 
 /** States of a run and its target by name, to try several ways on from one of them. */
@@ -95,35 +95,7 @@ function keepTables({ sql, beside }: Place): Kept {
   };
 }
 
-/** A run that is planned and not applied, on one engine, and what a test can do to it. */
-export interface Scene extends Kept {
-  readonly engine: Engine;
-  readonly folder: string;
-  readonly run: string;
-  /** Options of extract and of plan, but for the run and the target. */
-  readonly source: readonly string[];
-  readonly plan: readonly string[];
-  /** `--ironic-db ...`, for a user who may do no more than the tool needs. */
-  readonly ironic: readonly string[];
-  /** SQLite: the file of Ironic's database. */
-  readonly file: string;
-  /** Starts a command on this run and target; at `failpoint` it is killed or waits. */
-  readonly start: (
-    command: string,
-    options?: readonly string[],
-    failpoint?: string,
-    env?: { readonly [name: string]: string },
-  ) => Started;
-  /** Runs a command on this run and target to its end. */
-  readonly does: (command: string, options?: readonly string[]) => Promise<Ran>;
-  /** Digest of the whole target but for numbered ids. */
-  readonly digest: () => Promise<string>;
-  /** A look, or a hand, at the target by a connection of the test's own. */
-  readonly sql: <T>(work: (db: Knex) => Promise<T>) => Promise<T>;
-  /** The tool's connections; on SQLite there are none. */
-  readonly connections: Connections;
-  readonly line: Line | null;
-}
+type Words = readonly string[];
 
 interface Options {
   /** The tool reaches the server by a line that can be cut. */
@@ -137,7 +109,7 @@ export async function scene(
   t: TestContext,
   given: Case,
   { proxy = false, env = {} }: Options = {},
-): Promise<Scene> {
+) {
   const database = engine === "sqlite" ? null : await withDatabase(engine, t);
   const folder = privateFolder(t);
   const written = await writeCase(given, folder);
@@ -152,22 +124,25 @@ export async function scene(
   const at = ["--run", run];
   await runs(0, ["extract", ...at, ...written.extract]);
   await runs(0, ["plan", ...at, ...ironic, ...written.plan]);
-  const words = (command: string, options: readonly string[]): readonly string[] => [
+  const words = (command: string, options: Words): Words => [
     ...[command, ...at, ...(command === "status" ? [] : ironic), ...options],
   ];
   return {
     ...{ engine, folder, run, file, ironic, sql, source: written.extract, plan: written.plan },
     ...keeper({ engine, folder, run, file, sql, beside: target?.beside ?? "" }),
-    start: (command, options = [], failpoint, more = {}) =>
+    /** Starts a command on this run and target; at `failpoint` it is killed or waits. */
+    start: (command: string, options: Words = [], failpoint?: string, more: object = {}) =>
       start(words(command, options), {
         env: { ...env, ...more, ...(failpoint && { NOVA2IRONIC_FAILPOINT: failpoint }) },
       }),
-    does: (command, options = []) => runTool(words(command, options)),
+    does: (command: string, options: Words = []) => runTool(words(command, options)),
     digest: () => digestAt(direct),
     connections: target?.connections ?? { gone: async () => {}, kill: async () => {} },
     line: target?.line ?? null,
   };
 }
+
+export type Scene = Awaited<ReturnType<typeof scene>>;
 
 async function onServer(made: TestDatabase, t: TestContext, given: Case, proxied: boolean) {
   const { engine, name, db, server } = made;
@@ -187,12 +162,9 @@ async function onServer(made: TestDatabase, t: TestContext, given: Case, proxied
 }
 
 /** Each look by a new connection: a file that was put back must not meet an old cache. */
-function sqlOn(
-  database: Pick<TestDatabase, "engine" | "name" | "server"> | null,
-  file: string,
-): Scene["sql"] {
+function sqlOn(database: Pick<TestDatabase, "engine" | "name" | "server"> | null, file: string) {
   const nowhere = { host: "", port: 0, user: "", password: "" };
-  return async (work) => {
+  return async <T>(work: (db: Knex) => Promise<T>): Promise<T> => {
     const db = connect(
       database?.server
         ? { ...database.server, database: database.name }

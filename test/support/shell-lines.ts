@@ -15,11 +15,7 @@ export function linesWith(word: string): readonly string[] {
 }
 
 /** Types a line to a shell whose home is this folder; what it said. */
-export function typed(
-  folder: string,
-  line: string,
-  env: { readonly [name: string]: string } = {},
-): string {
+export function typed(folder: string, line: string, env: { readonly [name: string]: string } = {}) {
   const all = { PATH: `${process.env.PATH}:/usr/sbin`, HOME: folder, ...env };
   const ran = spawnSync("sh", ["-euc", line], { cwd: folder, env: all, encoding: "utf8" });
   assert.equal(ran.status, 0, `${line}\n${ran.stdout}${ran.stderr}`);

@@ -6,7 +6,7 @@ import { type Event, gather, type Walked } from "../../src/engine/runner.ts";
 import { ironicLeg } from "../../src/migrate/apply/ironic.ts";
 import { withIronic } from "../../src/migrate/apply/ironic-place.ts";
 import { databaseBackend } from "../../src/migrate/open/backend.ts";
-import { emptyTally, type Tally } from "../../src/migrate/verify/rules/tally.ts";
+import { emptyTally } from "../../src/migrate/verify/rules/tally.ts";
 import { verify } from "../../src/migrate/verify/rules/verify.ts";
 import type { RowVerdict } from "../../src/model/artefact.ts";
 import { sameSecret } from "../../src/model/compare.ts";
@@ -29,10 +29,7 @@ export function rolledBack(at: Place): Promise<Walked<PlannedMachine>> {
 }
 
 /** Every row's verdict, those as planned included, and the totals. @param key opens secrets to compare them */
-export async function verified(
-  at: Place,
-  key: Seal = seal,
-): Promise<{ readonly tally: Tally; readonly verdicts: readonly RowVerdict[] }> {
+export async function verified(at: Place, key: Seal = seal) {
   const plan = await planOf(at);
   const { target } = await targetOf(at.ironic, plan.header.target.release, key);
   const tally = emptyTally();

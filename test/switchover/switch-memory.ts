@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 import { isObject, type Json, type JsonObject, objectOf } from "../../src/lib/json.ts";
-import { type InMemory, inMemory, type Kept, refuses, says, uuidOf } from "../manage/in-memory.ts";
+import { inMemory, type Kept, refuses, says, uuidOf } from "../manage/in-memory.ts";
 import type { Says } from "../support/faulty-service.ts";
 
 /** A machine behind a node, as its BMC has it. */
@@ -15,17 +15,6 @@ export interface Machine {
   stuck?: true;
 }
 
-/** An Ironic in memory whose machines can be switched, deployed and cleared. */
-export interface Switchable extends InMemory {
-  readonly machines: Map<string, Machine>;
-  /** What machines were told: `n-1 soft`, `s-1 on`. */
-  readonly told: string[];
-  /** Neutron's ports attached, by node. */
-  readonly attached: Map<string, string[]>;
-  /** Files that conductors wrote, by node: the volumes they name. */
-  readonly files: Map<string, readonly string[]>;
-}
-
 type Body = Record<string, Json>;
 
 interface Held extends Kept {
@@ -38,7 +27,7 @@ interface Held extends Kept {
 }
 
 /** @source facts/systems.md B2; facts/systems-measured.md B2+ */
-export async function switchable(t: TestContext, most = 82): Promise<Switchable> {
+export async function switchable(t: TestContext, most = 82) {
   const own = {
     ...{ machines: new Map<string, Machine>(), told: [] as string[] },
     ...{ attached: new Map<string, string[]>(), files: new Map<string, readonly string[]>() },
@@ -49,6 +38,8 @@ export async function switchable(t: TestContext, most = 82): Promise<Switchable>
   );
   return { ...cloud, ...own };
 }
+
+export type Switchable = Awaited<ReturnType<typeof switchable>>;
 
 function answerTo(held: Held, call: string, sent: Json): Says | null {
   const [method = "", path = ""] = call.split(" ");

@@ -4,7 +4,7 @@ import type { WindowSession } from "../../src/engine/window.ts";
 import { loadMappings } from "../../src/migrate/open/documents.ts";
 import type { Left } from "../../src/model/change.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
-import { openRun, type RunFolder } from "../../src/run/files/run-folder.ts";
+import { openRun } from "../../src/run/files/run-folder.ts";
 import { runBy } from "../../src/run/session.ts";
 import {
   type Fenced,
@@ -27,7 +27,7 @@ import { cloudOf } from "../../src/systems/openstack/settings.ts";
 import { during } from "../engine/on-journal.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { uuidOf } from "../manage/in-memory.ts";
-import { addPair, SOURCE, SPARE, type Switchable, switchable } from "./switch-memory.ts";
+import { addPair, SOURCE, SPARE, switchable } from "./switch-memory.ts";
 
 const LIMIT = 5000;
 
@@ -39,14 +39,7 @@ export const PLAN: Switchover = {
   targets: [uuidOf(5, 1), uuidOf(5, 2)],
 };
 
-export interface Scene {
-  readonly nova?: SwitchNova;
-  readonly cloud: Switchable;
-  readonly service: RestService;
-  readonly run: RunFolder;
-}
-
-export async function scene(t: TestContext): Promise<Scene> {
+export async function scene(t: TestContext) {
   pauseShorter(0);
   t.after(() => pauseShorter(1));
   const cloud = await switchable(t);
@@ -57,6 +50,8 @@ export async function scene(t: TestContext): Promise<Scene> {
   t.after(service.session.close);
   return { cloud, service, run: await openRun(privateFolder(t), { create: true }) };
 }
+
+export type Scene = Awaited<ReturnType<typeof scene>> & { readonly nova?: SwitchNova };
 
 interface Way {
   readonly plan?: Switchover;

@@ -5,7 +5,7 @@ import { type ServeSwitchAsked, serveSwitchover } from "../../src/switchover/ser
 import { privateFolder } from "../hostile/deployment.ts";
 import { uuidOf } from "../manage/in-memory.ts";
 import { type ServingHere, servingHere } from "../manage/serving-here.ts";
-import { type StandInKeystone, standInKeystone } from "../proxy/stand-ins.ts";
+import { standInKeystone } from "../proxy/stand-ins.ts";
 import {
   addPair,
   SOURCE,
@@ -16,31 +16,7 @@ import {
 } from "./switch-memory.ts";
 import { hurried } from "./switch-scene.ts";
 
-export interface SwitchAnswer {
-  readonly status: number;
-  readonly fields: Headers;
-  readonly text: string;
-}
-
 type Shown = { readonly [field: string]: string | null };
-
-export interface ServedScene {
-  readonly cloud: Switchable;
-  readonly keystone: StandInKeystone;
-  readonly state: string;
-  readonly before: string;
-  /** What the service said beside its answers. */
-  readonly said: string[];
-  readonly heard: readonly Served[];
-  readonly url: () => string;
-  readonly put: (node: string, body?: unknown, how?: Asked) => Promise<SwitchAnswer>;
-  readonly get: (node: string, how?: Asked) => Promise<SwitchAnswer>;
-  /** Once it is in one of these states. */
-  readonly until: (node: string, ...states: readonly string[]) => Promise<Shown>;
-  /** Ends the service, and starts it again on the same folder. */
-  readonly end: () => Promise<void>;
-  readonly again: () => Promise<void>;
-}
 
 export interface Asked {
   readonly token?: string | null;
@@ -54,7 +30,7 @@ export async function servedSwitchover(
   t: TestContext,
   more: Partial<ServeSwitchAsked> = {},
   tries = Number.POSITIVE_INFINITY,
-): Promise<ServedScene> {
+) {
   hurried(t);
   const cloud = await switchable(t);
   addPair(cloud);
@@ -70,13 +46,13 @@ export async function servedSwitchover(
   let at = await open();
   t.after(() => at.end());
   const ask = (node: string, body: unknown, how: Asked) => asking(at.url, node, body, how);
-  const get: ServedScene["get"] = (node, how = {}) =>
-    ask(node, undefined, { method: "GET", ...how });
+  const get = (node: string, how: Asked = {}) => ask(node, undefined, { method: "GET", ...how });
   return {
     ...{ cloud, keystone, state, said, heard, get, before: switchedDump(cloud) },
     url: () => at.url,
-    put: (node, body, how = {}) => ask(node, body, how),
-    async until(node, ...states) {
+    put: (node: string, body?: unknown, how: Asked = {}) => ask(node, body, how),
+    /** Once it is in one of these states. */
+    async until(node: string, ...states: readonly string[]) {
       for (;;) {
         const { text } = await get(node);
         const { switchover = {} } = JSON.parse(text) as { readonly switchover?: Shown };
@@ -84,6 +60,7 @@ export async function servedSwitchover(
       }
     },
     end: () => at.end(),
+    /** Ends the service, and starts it again on the same folder. */
     async again() {
       await at.end();
       at = await open();
@@ -118,7 +95,7 @@ export async function asking(
   node: string,
   body: unknown,
   { token = "admin", version = "1.82", type = "application/json", method = "PUT" }: Asked,
-): Promise<SwitchAnswer> {
+) {
   const path = node.startsWith("/") ? node : `/v1/nodes/${node}/switchover`;
   const answer = await fetch(`${url}${path}`, {
     method,
@@ -131,6 +108,8 @@ export async function asking(
   });
   return { status: answer.status, fields: answer.headers, text: await answer.text() };
 }
+
+type SwitchAnswer = Awaited<ReturnType<typeof asking>>;
 
 /** The sentence of an error, as Ironic wraps it. */
 export function sentence({ text }: SwitchAnswer): string {

@@ -68,11 +68,7 @@ const command = (at: Scene, { source, spare }: Pair, run: string): readonly stri
 ];
 
 /** The command dies there. */
-async function killed(
-  asked: readonly string[],
-  step: string,
-  death: (typeof DEATHS)[number],
-): Promise<void> {
+async function killed(asked: readonly string[], step: string, death: (typeof DEATHS)[number]) {
   const env = { NOVA2IRONIC_FAILPOINT: `${step}.${death}:1:kill` };
   const died = await start(asked, { env }).ended;
   assert.equal(died.status, 128, `${step} ${death}: ${died.err}`);

@@ -2,15 +2,13 @@ import assert from "node:assert/strict";
 import { existsSync, lstatSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Knex } from "knex";
 import { until } from "../../grenade/lib/wait.ts";
 import { runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { type IpmiSim, startIpmiSim } from "../lab/bmc/sims.ts";
+import { startIpmiSim } from "../lab/bmc/sims.ts";
 import { needsTools } from "../lab/bmc/tools.ts";
 import { connect } from "../lab/connect.ts";
 import { needs } from "../lab/index.ts";
-import type { IronicServer } from "../lab/ironic/start.ts";
 import { telling } from "../lab/ironic/telling.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { macOf, uuidOf } from "../manage/in-memory.ts";
@@ -29,13 +27,6 @@ const PAIRS = [
 const SOURCES = PAIRS.map(([source]) => source);
 const classOf = (one: number): string =>
   `class-${PAIRS.findIndex((pair) => pair.some((other) => other === one))}`;
-
-interface Scene {
-  readonly ironic: IronicServer;
-  readonly sim: IpmiSim;
-  readonly db: Knex;
-  readonly folder: string;
-}
 
 test("instances of a real Ironic go on on spares, also where a BMC is dead", {
   concurrency: true,
@@ -68,7 +59,7 @@ test("instances of a real Ironic go on on spares, also where a BMC is dead", {
   );
 });
 
-async function scene(t: TestContext): Promise<Scene> {
+async function scene(t: TestContext) {
   const tools = needsTools("ipmi_sim", "ipmitool");
   const server = await needs("mysql");
   const bmcs = PAIRS.flat().map(() => ({ power: false, password: PASSWORD }));
@@ -82,6 +73,8 @@ async function scene(t: TestContext): Promise<Scene> {
   await Promise.all(SOURCES.map((one) => deployed(at, one)));
   return at;
 }
+
+type Scene = Awaited<ReturnType<typeof scene>>;
 
 /** Seconds that Ironic waits for a BMC, and looks at one that switches. */
 const QUICK = {
@@ -205,10 +198,7 @@ async function switched(t: TestContext, at: Scene): Promise<void> {
 }
 
 /** One switchover over HTTP, and whatever was answered and said of it. */
-async function asked(
-  t: TestContext,
-  at: Scene,
-): Promise<{ readonly id: string; readonly log: string }> {
+async function asked(t: TestContext, at: Scene) {
   const keystone = await standInKeystone(t);
   keystone.tokens.set("admin", { roles: ["admin"] });
   const log: string[] = [];

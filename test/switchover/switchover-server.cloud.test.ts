@@ -25,15 +25,6 @@ const NODES = [uuidOf(1, SOURCE), uuidOf(1, SPARE)] as const;
 const NOVA_SYNC = 2;
 const IRONIC_SYNC = 3;
 
-interface Scene {
-  readonly stack: Stack;
-  readonly compute: Compute;
-  readonly server: string;
-  readonly words: readonly string[];
-  readonly env: { readonly [name: string]: string };
-  readonly folder: string;
-}
-
 test("B-18: a server of a real Nova goes on on a spare, and its tenant stops and starts it there", async (t) => {
   const at = await scene(t);
   await t.test("taken back before the deploy, Nova has it where it was", () => takenBack(at));
@@ -42,7 +33,7 @@ test("B-18: a server of a real Nova goes on on a spare, and its tenant stops and
   await t.test("stop and start reach the spare's BMC, and no other", () => stopsAndStarts(at));
 });
 
-async function scene(t: TestContext): Promise<Scene> {
+async function scene(t: TestContext) {
   const { stack, ends } = await withStack(t, { machines: NODES.length, period: IRONIC_SYNC });
   const images = await registerImages(stack);
   const network = await registerNetwork(stack.asks);
@@ -80,6 +71,8 @@ async function scene(t: TestContext): Promise<Scene> {
     env: { ...stack.cloud.env, OS_PLACEMENT_ENDPOINT_OVERRIDE: stack.placement },
   };
 }
+
+type Scene = Awaited<ReturnType<typeof scene>>;
 
 async function enrolled(stack: Stack, place: number, images: Body): Promise<void> {
   const { sim, secrets, ironic } = stack;

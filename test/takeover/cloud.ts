@@ -5,10 +5,10 @@ import type { Knex } from "knex";
 import type { Engine } from "../../src/model/database.ts";
 import type { CaseRow } from "../cases/case.ts";
 import { loadNova } from "../cases/load-case.ts";
-import { type Ran, run } from "../hostile/cli.ts";
+import { run } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { whileItWaits } from "../lab/bmc/quick-clock.ts";
-import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { withDatabase } from "../lab/index.ts";
 import { requestsIn } from "../support/requests.ts";
 import { onlyUnderLock } from "../support/under-lock.ts";
 
@@ -50,20 +50,6 @@ interface Wanted {
   readonly engine?: Engine;
 }
 
-export interface HostCloud {
-  readonly folder: string;
-  readonly made: TestDatabase;
-  readonly db: Knex;
-  /** `--nova-db` for a user who may read, and change the three tables. */
-  readonly nova: readonly string[];
-  readonly at: readonly string[];
-  /** Runs `host` or another command on the cloud's own run. */
-  readonly host: (...words: readonly string[]) => Promise<Ran>;
-  /** What Nova says who serves each machine: owner, service and instance's host. */
-  readonly owners: () => Promise<readonly string[]>;
-  readonly services: () => Promise<readonly CaseRow[]>;
-}
-
 /** Puts Nova's rows there, as hostCloud has them. */
 export async function loadHosts(db: Knex, engine: Engine, wanted: Wanted): Promise<void> {
   const { shape = "8f2f1571d55b", machines = 4, services = {}, tenants = false } = wanted;
@@ -101,7 +87,7 @@ export function deadCloud(t: TestContext, wanted: Wanted = {}): Promise<HostClou
 }
 
 /** A cloud of Ironic's driver: H1 is dead and forced down, H2 and H3 report. */
-export async function hostCloud(t: TestContext, wanted: Wanted = {}): Promise<HostCloud> {
+export async function hostCloud(t: TestContext, wanted: Wanted = {}) {
   const { shape = "8f2f1571d55b", machines = 4, engine = "sqlite", services = {} } = wanted;
   const made = await withDatabase(engine, t);
   const { db } = made;
@@ -117,13 +103,15 @@ export async function hostCloud(t: TestContext, wanted: Wanted = {}): Promise<Ho
   let reported = performance.now();
   return {
     ...{ folder, made, db, nova, at },
-    async host(...words) {
+    /** Runs `host` or another command on the cloud's own run. */
+    async host(...words: readonly string[]) {
       if (performance.now() - reported > (AHEAD / 3) * 1000) {
         reported = performance.now();
         await reportAgain(db);
       }
       return run([...words, ...(words.includes("--run") ? [] : at), ...nova]);
     },
+    /** What Nova says who serves each machine: owner, service and instance's host. */
     async owners() {
       const computes = await db("compute_nodes")
         .where({ deleted: 0 })
@@ -147,6 +135,8 @@ export async function hostCloud(t: TestContext, wanted: Wanted = {}): Promise<Ho
     },
   };
 }
+
+export type HostCloud = Awaited<ReturnType<typeof hostCloud>>;
 
 /** `--site`, of a document that takes requests to these machines for lost. */
 export function takenForLost(folder: string, match: object = {}): readonly string[] {

@@ -39,11 +39,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     const state = async () => JSON.stringify([await cloud.owners(), await cloud.services()]);
     const before = await state();
     const runOf = (name: string) => ["--run", join(cloud.folder, "runs", name), ...cloud.nova];
-    const ends = async (
-      cloud: HostCloud,
-      words: readonly string[],
-      name: string,
-    ): Promise<void> => {
+    const ends = async (cloud: HostCloud, words: readonly string[], name: string) => {
       const ran = await cloud.host(...words, "--run", join(cloud.folder, "runs", name));
       assert.equal(ran.status, 0, `${words.join(" ")} ${name}\n${ran.out}${ran.err}`);
     };

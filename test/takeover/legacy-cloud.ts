@@ -12,7 +12,7 @@ import { type LegacyPlace, openLegacyPlace } from "../../src/takeover/baremetal/
 import { extendSchema } from "../../src/takeover/leases/schema.ts";
 import type { CaseRow } from "../cases/case.ts";
 import { loadNova, loadNovaBm } from "../cases/load-case.ts";
-import { type Ran, run } from "../hostile/cli.ts";
+import { run } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { whileItWaits } from "../lab/bmc/quick-clock.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
@@ -29,35 +29,11 @@ interface Wanted {
   readonly env?: { readonly [name: string]: string };
 }
 
-/** What both databases say of each machine, and of what else a move must leave alone. */
-interface Rows {
-  readonly machines: readonly string[];
-  readonly computes: readonly string[];
-}
-
-export interface LegacyCloud {
-  readonly folder: string;
-  readonly bm: Knex;
-  readonly nova: Knex;
-  readonly made: { readonly bm: TestDatabase; readonly nova: TestDatabase };
-  readonly places: readonly string[];
-  /** Runs `host` or another command on the cloud's own run. */
-  readonly host: (...words: readonly string[]) => Promise<Ran>;
-  readonly rows: () => Promise<Rows>;
-  /** Both databases whole, without what no move restores. */
-  readonly dump: () => Promise<string>;
-  readonly withPlace: <T>(
-    work: (place: LegacyPlace) => Promise<T>,
-    more?: BootPlaces,
-  ) => Promise<T>;
-  readonly runOf: (name: string) => ReturnType<typeof openRun>;
-}
-
 /** nova-baremetal of Juno: A is dead, B and C report; nova_bm is extended. */
 export async function legacyCloud(
   t: TestContext,
   { engine = "sqlite", machines = 4, services = {}, env = {} }: Wanted = {},
-): Promise<LegacyCloud> {
+) {
   const made = { bm: await withDatabase(engine, t), nova: await withDatabase(engine, t) };
   const [bm, nova] = [made.bm, made.nova];
   const ids = Array.from({ length: machines }, (_, at) => at + 1);
@@ -116,7 +92,8 @@ export async function legacyCloud(
   let reported = performance.now();
   return {
     ...{ folder, bm: bm.db, nova: nova.db, made: { bm, nova }, places },
-    async host(...said) {
+    /** Runs `host` or another command on the cloud's own run. */
+    async host(...said: readonly string[]) {
       // It takes minutes on a busy machine: living hosts report meanwhile.
       if (performance.now() - reported > (AHEAD / 3) * 1000) {
         reported = performance.now();
@@ -130,16 +107,19 @@ export async function legacyCloud(
       return run(words, { env });
     },
     rows: () => rowsOf(bm.db, nova.db),
+    /** Both databases whole, without what no move restores. */
     dump: async () => JSON.stringify([await dumped(bm.db, BM), await dumped(nova.db, NOVA)]),
-    withPlace: (work, more = {}) =>
+    withPlace: <T>(work: (place: LegacyPlace) => Promise<T>, more: BootPlaces = {}) =>
       closing(async (keep) =>
         work(
           await openLegacyPlace({ ...words, ...more }, keep, { readOnly: false }, () => undefined),
         ),
       ),
-    runOf: (name) => runAt(join(folder, "runs", name)),
+    runOf: (name: string) => runAt(join(folder, "runs", name)),
   };
 }
+
+export type LegacyCloud = Awaited<ReturnType<typeof legacyCloud>>;
 
 /** A run that moves machines of nova-baremetal. */
 export async function runAt(path: string) {
@@ -158,11 +138,7 @@ export async function fencedCloud(t: TestContext, machines: number): Promise<Leg
   return cloud;
 }
 
-async function accountUrl(
-  { server, name, url }: TestDatabase,
-  user: string,
-  rights: string,
-): Promise<string> {
+async function accountUrl({ server, name, url }: TestDatabase, user: string, rights: string) {
   return (await server?.restrictedUser(user, name, rights))?.url ?? url;
 }
 
@@ -181,7 +157,8 @@ async function dumped(db: Knex, tables: readonly string[]): Promise<readonly str
   return rows.map((row) => JSON.stringify(row)).toSorted();
 }
 
-async function rowsOf(bm: Knex, nova: Knex): Promise<Rows> {
+/** What both databases say of each machine, and of what else a move must leave alone. */
+async function rowsOf(bm: Knex, nova: Knex) {
   const nodes = await bm("bm_nodes").orderBy("id");
   const instances = await nova("instances").where({ deleted: 0 });
   const services = new Map(

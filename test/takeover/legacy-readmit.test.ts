@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { ends } from "../hostile/cli.ts";
 import { forgetLast, MOVE, QUICK, uuidOf } from "./cloud.ts";
-import { LEASE, type LegacyCloud, legacyCloud, reporting } from "./legacy-cloud.ts";
+import { LEASE, legacyCloud, reporting } from "./legacy-cloud.ts";
 import { takes } from "./legacy-does.ts";
 
 /** A's lease, fenced. */
@@ -69,10 +69,7 @@ const ENDLESS = 500;
  *
  * @param down seconds that A is watched
  */
-async function takenByAgent(
-  t: Parameters<typeof legacyCloud>[0],
-  down = 0.1,
-): Promise<LegacyCloud> {
+async function takenByAgent(t: Parameters<typeof legacyCloud>[0], down = 0.1) {
   const cloud = await legacyCloud(t, { machines: 2 });
   await cloud.bm("bm_service_leases").insert({ ...ROW, ...LONG });
   assert.equal((await takes(cloud, "h1", "A", "B", { ids: [2], down })).moved, 1);

@@ -3,35 +3,23 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Json } from "../../src/lib/json.ts";
 import { surrounded, surroundings } from "../../src/run/process-context.ts";
 import { pauseShorter } from "../../src/systems/openstack/passing.ts";
 import { ends, killedAt, run } from "../hostile/cli.ts";
 import { type InMemory, inMemory } from "../manage/in-memory.ts";
 import { DENIED, DOWN } from "../manage/scene.ts";
 import { MOVE, uuidOf } from "./cloud.ts";
-import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
+import { legacyCloud } from "./legacy-cloud.ts";
 import { takes } from "./legacy-does.ts";
 import { IMAGES, PLAN, rootOf } from "./legacy-trees.ts";
 
 const ROOT = rootOf(1);
 const INSTANCE = uuidOf("instance", 1);
 
-interface Site extends LegacyCloud {
-  readonly services: InMemory;
-  readonly env: { readonly [name: string]: string };
-  /** B's tree, and the copy of A's. */
-  readonly own: string;
-  readonly old: string;
-  readonly conf: string;
-  readonly plan: readonly string[];
-  readonly port: Record<string, Json>;
-}
-
 const OPTIONS = { "bootfile-name": "pxelinux.0", "server-ip-address": "10.0.0.1", mtu: "9000" };
 
 /** One machine of A whose port is in Neutron and whose images are in Glance, and a login to both. */
-async function site(t: TestContext): Promise<Site> {
+async function site(t: TestContext) {
   pauseShorter(0);
   t.after(() => pauseShorter(1));
   const services = await inMemory(t, 82, (held, call) => {
@@ -66,6 +54,8 @@ async function site(t: TestContext): Promise<Site> {
     ],
   };
 }
+
+type Site = Awaited<ReturnType<typeof site>>;
 
 function imageOf({ images }: InMemory, id: string, bytes: string, more: object = {}): void {
   const checksum = createHash("md5").update(bytes).digest("hex");

@@ -86,12 +86,7 @@ for (const engine of engines("sqlite", "mysql"))
   });
 
 /** The fence's statement on a real server: what it changes of a host that reported so many seconds ago. */
-async function fences(
-  engine: Engine,
-  cloud: HostCloud,
-  age: number,
-  seen: number,
-): Promise<string> {
+async function fences(engine: Engine, cloud: HostCloud, age: number, seen: number) {
   const database = await open("env:NOVA", false, { NOVA: cloud.made.url });
   try {
     await cloud

@@ -3,7 +3,14 @@ import type { ComputeHost } from "../../model/nova/host-move.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import { isUnanswered } from "../../systems/database/statement.ts";
 import { ownersAmong } from "../leases/nodes.ts";
-import { createTold, createWatch, patiently, scanLeases, type Taking, takeFrom } from "./agent-round.ts";
+import {
+  createTold,
+  createWatch,
+  patiently,
+  scanLeases,
+  type Taking,
+  takeFrom,
+} from "./agent-round.ts";
 
 export function createTaker(parts: Taking) {
   const { ttl, down, say, clock } = parts;

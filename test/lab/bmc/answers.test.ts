@@ -87,10 +87,7 @@ async function answer(address: string, question: Buffer): Promise<string> {
   return came?.bytes.subarray(20, -1).toString("hex") ?? "";
 }
 
-async function opened(
-  address: string,
-  suite: readonly [number, number, number],
-): Promise<{ readonly status: number | undefined; readonly length: number }> {
+async function opened(address: string, suite: readonly [number, number, number]) {
   const response = payload(await answered(address, [openSession(suite)]));
   assert.equal(response[0], 7);
   return { status: response[1], length: response.length };

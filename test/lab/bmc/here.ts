@@ -7,10 +7,7 @@ const nets = new Map<number, BmcAt>();
 const NETS = 512;
 
 /** So many addresses of one /24 that no other BMC of this process has, until they are given back. */
-export function takeAddresses(
-  count: number,
-  at: BmcAt,
-): { readonly addresses: readonly string[]; readonly giveBack: () => void } {
+export function takeAddresses(count: number, at: BmcAt) {
   let net = 0;
   while (nets.has(net)) net++;
   if (count > 254 || net >= NETS) throw new Error(`there are no ${count} addresses for BMCs`);

@@ -188,12 +188,7 @@ const USER = "admin";
 const PASSWORD = "s3cret-Passw0rd";
 
 /** @param program path of ipmitool; each question is sent twice, a second apart */
-function ipmitool(
-  program: string,
-  address: string,
-  login: Login,
-  ...command: readonly string[]
-): Promise<Ran> {
+function ipmitool(program: string, address: string, login: Login, ...command: readonly string[]) {
   const { user = USER, password = PASSWORD, kg, suite, level = "ADMINISTRATOR" } = login;
   const args = [
     ...["-I", "lanplus", "-H", address, "-U", user, "-L", level, "-R", "1", "-N", "1", "-E"],
@@ -203,7 +198,7 @@ function ipmitool(
   ];
   const secrets = { IPMI_PASSWORD: password, IPMI_KGKEY: kg ?? "" };
   const env = { PATH: process.env.PATH, HOME: "/nonexistent", LC_ALL: "C", ...secrets };
-  return new Promise((resolve) => {
+  return new Promise<Ran>((resolve) => {
     execFile(program, args, { env }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr }),
     );

@@ -5,10 +5,7 @@ import type { Timers } from "../../../src/lib/ipmi/index.ts";
 const meanwhile = new Set<() => Promise<unknown>>();
 
 /** Runs a command in this process during which something happens each time that it waits: a service reports. */
-export async function whileItWaits<T>(
-  happens: () => Promise<unknown>,
-  command: () => Promise<T>,
-): Promise<T> {
+export async function whileItWaits<T>(happens: () => Promise<unknown>, command: () => Promise<T>) {
   meanwhile.add(happens);
   try {
     return await command();

@@ -17,18 +17,6 @@ export interface SimBmc {
   readonly kg?: string;
 }
 
-export interface IpmiSim {
-  /** One for each BMC, in the order they were given. */
-  readonly addresses: readonly string[];
-  readonly power: (at: number) => boolean;
-  readonly setPower: (at: number, on: boolean) => void;
-  /** Makes the first BMC silent, or lets it answer again; it must have a process of its own. */
-  readonly silence: (silent: boolean) => void;
-  /** What would change power or boot device, in its order: `3 power 0`, `3 boot pxe`. */
-  readonly commands: () => readonly string[];
-  readonly stop: () => Promise<void>;
-}
-
 /**
  * OpenIPMI's simulator: up to 100 BMCs in one process, each on an address of its own at port 623,
  * with the user `admin`. They die with this process.
@@ -40,7 +28,7 @@ export async function startIpmiSim(
   program: string,
   bmcs: readonly SimBmc[],
   { firstApart = false }: { readonly firstApart?: boolean } = {},
-): Promise<IpmiSim> {
+) {
   if (bmcs.length > MOST_IPMI_SIM)
     throw new Error(`one ipmi_sim has ${MOST_IPMI_SIM} BMCs at most`);
   const addresses = await freeAddresses(bmcs.length);
@@ -70,18 +58,22 @@ export async function startIpmiSim(
     ],
     { folder, signal: "TERM", owner: {} },
   );
+  /** Makes the first BMC silent, or lets it answer again; it must have a process of its own. */
   const silence = (silent: boolean): void => {
     const pid = Number(readFileSync(join(folder, "pid"), "utf8"));
     process.kill(pid, silent ? "SIGSTOP" : "SIGCONT");
   };
   await answered(addresses.at(-1) ?? "", daemon);
   const power = (at: number): boolean => readFileSync(state(at), "utf8").startsWith("1");
+  /** What would change power or boot device, in its order: `3 power 0`, `3 boot pxe`. */
   const commands = (): readonly string[] => {
     const log = join(folder, "commands");
     return existsSync(log) ? readFileSync(log, "utf8").trimEnd().split("\n") : [];
   };
   return { addresses, power, setPower, silence, commands, stop: daemon.stop };
 }
+
+export type IpmiSim = Awaited<ReturnType<typeof startIpmiSim>>;
 
 export interface PyghmiBmc {
   readonly power: boolean;
@@ -97,10 +89,7 @@ export interface PyghmiBmc {
  *
  * @param python path of the Python that has pyghmi
  */
-export async function startPyghmi(
-  python: string,
-  bmc: PyghmiBmc,
-): Promise<{ readonly address: string; readonly stop: () => Promise<void> }> {
+export async function startPyghmi(python: string, bmc: PyghmiBmc) {
   const [address = ""] = await freeAddresses(1);
   const folder = privateFolder("n2i-pyghmi-", {});
   privateFile(join(folder, "bmc.json"), JSON.stringify({ ...bmc, address }), {});

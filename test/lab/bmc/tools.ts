@@ -27,9 +27,7 @@ export function tool(name: Tool): string {
   return PYTHON;
 }
 
-export function needsTools<T extends Tool>(
-  ...names: readonly T[]
-): { readonly [name in T]: string } {
+export function needsTools<T extends Tool>(...names: readonly T[]) {
   // Each name of T has its path: fromEntries forgets the names.
   return Object.fromEntries(names.map((name) => [name, tool(name)])) as {
     readonly [name in T]: string;

@@ -24,11 +24,7 @@ type Test = Pick<TestContext, "after">;
  */
 export type Where = "here" | "port 623";
 
-export async function withBmc(
-  t: Test,
-  options: Partial<BmcOptions> = {},
-  where: Where = "here",
-): Promise<Lone> {
+export async function withBmc(t: Test, options: Partial<BmcOptions> = {}, where: Where = "here") {
   const farm = await withBmcs(t, [options], where);
   const [address] = farm.addresses;
   if (address === undefined) throw new Error("a farm of one has an address");

@@ -15,24 +15,13 @@ const HTTP = ["HTTP/1.1 ", "GET / HTTP/1.0\r\n\r\n"] as const;
 /** The server itself: what is on the PATH changes to its own user first. */
 const PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
-export interface Broker {
-  readonly url: string;
-  /** Of its management API, with the login in it; null where that was not asked for. */
-  readonly management: string | null;
-  readonly stop: () => Promise<void>;
-}
-
 /**
  * Starts a RabbitMQ of our own, on loopback, an unprivileged user, with a port mapper of its own.
  * It dies with this process.
  *
  * @throws Error when it is not installed
  */
-export async function startBroker({
-  managed = false,
-}: {
-  readonly managed?: boolean;
-} = {}): Promise<Broker> {
+export async function startBroker({ managed = false }: { readonly managed?: boolean } = {}) {
   needsProgram("rabbitmqctl", BROKER);
   const user = owner("rabbitmq");
   const [port, distribution, mapper] = [await freePort(), await freePort(), await freePort()];
@@ -82,3 +71,5 @@ export async function startBroker({
     stop: daemon.stop,
   };
 }
+
+export type Broker = Awaited<ReturnType<typeof startBroker>>;

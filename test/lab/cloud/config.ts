@@ -79,10 +79,7 @@ export function common({ folder }: Pick<CloudPlace, "folder">): Sections {
 }
 
 /** How a service asks Keystone whose a token is. */
-export function token({
-  ports,
-  password,
-}: Pick<CloudPlace, "ports" | "password">): Sections[string] {
+export function token({ ports, password }: Pick<CloudPlace, "ports" | "password">) {
   const url = `http://127.0.0.1:${ports.keystone}/v3`;
   return {
     ...{ auth_type: "password", auth_url: url, www_authenticate_uri: url },
@@ -91,18 +88,12 @@ export function token({
   };
 }
 
-function connection(
-  { server, databases }: CloudPlace,
-  name: keyof CloudPlace["databases"],
-): string {
+function connection({ server, databases }: CloudPlace, name: keyof CloudPlace["databases"]) {
   return sqlalchemy(server, databases[name]);
 }
 
 /** The address of a database, as SQLAlchemy wants it. */
-export function sqlalchemy(
-  { engine, user, password, host, port }: Coordinates,
-  database: string,
-): string {
+export function sqlalchemy({ engine, user, password, host, port }: Coordinates, database: string) {
   const dialect = { mysql: "mysql+pymysql", postgresql: "postgresql+psycopg2" }[engine];
   const charset = engine === "mysql" ? "?charset=utf8" : "";
   return `${dialect}://${user}:${password}@${host}:${port}/${database}${charset}`;

@@ -33,19 +33,13 @@ export interface NeutronPlace {
   readonly kept?: string;
 }
 
-export interface Neutron {
-  readonly url: string;
-  readonly log: string;
-  readonly stop: () => Promise<void>;
-}
-
 /**
  * Starts the real neutron-server beside a cloud's Keystone, with no agent: ports are bound by the
  * mechanism driver given. It dies with this process.
  *
  * @throws Error when it is not installed
  */
-export async function startNeutron(place: NeutronPlace): Promise<Neutron> {
+export async function startNeutron(place: NeutronPlace) {
   needsProgram("neutron-server", NEUTRON);
   const { server, mechanism, port, kept } = place;
   const user = owner("neutron");
@@ -88,6 +82,8 @@ export async function startNeutron(place: NeutronPlace): Promise<Neutron> {
   await answers("neutron", `${url}/`, daemon, log);
   return { url, log, stop: daemon.stop };
 }
+
+export type Neutron = Awaited<ReturnType<typeof startNeutron>>;
 
 function sections(
   { server, cloud, mechanism, port, workers = 0, dns = false }: NeutronPlace,

@@ -40,10 +40,7 @@ wsgi.server(eventlet.listen(("127.0.0.1", port)), served, log_output=False)
 export const AS_SHIPPED = { "X-As-Shipped": "yes" } as const;
 
 /** Starts nova-api alone beside this Keystone; it dies with this process. @returns its URL, and its end */
-export async function startNovaApi(
-  { authtoken }: Pick<Cloud, "authtoken">,
-  ironic: string,
-): Promise<{ readonly url: string; readonly stop: () => Promise<void> }> {
+export async function startNovaApi({ authtoken }: Pick<Cloud, "authtoken">, ironic: string) {
   const user = owner("nova");
   const folder = privateFolder("n2i-nova-", user);
   const port = await freePort();

@@ -44,21 +44,13 @@ export interface Process {
   readonly stop: (to?: string) => Promise<void>;
 }
 
-export interface Nova {
-  readonly url: string;
-  /** A nova.conf for a nova-compute, as its operator has it: with what is not of one host. */
-  readonly computeConf: (host: string, own: Sections) => string;
-  readonly processes: { readonly [name: string]: Process };
-  readonly stop: () => Promise<void>;
-}
-
 /**
  * Starts Nova's conductor, scheduler and API, with one cell, beside a cloud's Keystone. They die
  * with this process.
  *
  * @throws Error when it is not installed
  */
-export async function startNova(place: NovaPlace): Promise<Nova> {
+export async function startNova(place: NovaPlace) {
   for (const name of [...PROGRAMS, "nova-compute"]) needsProgram(name, NOVA);
   const { server, cloud, kept } = place;
   const user = owner("nova");
@@ -78,12 +70,15 @@ export async function startNova(place: NovaPlace): Promise<Nova> {
   return {
     url,
     processes,
-    computeConf: (host, own) => ini(computeSections(place, host, own)),
+    /** A nova.conf for a nova-compute, as its operator has it: with what is not of one host. */
+    computeConf: (host: string, own: Sections) => ini(computeSections(place, host, own)),
     stop: async () => {
       await Promise.all(Object.values(processes).map((one) => one.stop()));
     },
   };
 }
+
+export type Nova = Awaited<ReturnType<typeof startNova>>;
 
 /**
  * Starts a nova-compute of this nova.conf. It dies with this process.
@@ -91,10 +86,7 @@ export async function startNova(place: NovaPlace): Promise<Nova> {
  * @param driver programs of a driver of ours, file name to text: `nova_compute.py` is run in place
  *   of the packaged nova-compute
  */
-export function startCompute(
-  conf: string,
-  driver: { readonly [file: string]: string } | null,
-): Process & Pick<Daemon, "running" | "signal"> {
+export function startCompute(conf: string, driver: { readonly [file: string]: string } | null) {
   const user = owner("nova");
   const program = driver === null ? [locate("nova-compute") ?? ""] : [PYTHON, "nova_compute.py"];
   const made = start(user, program, conf, driver ?? {});

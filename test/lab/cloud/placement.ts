@@ -13,11 +13,6 @@ export const PLACEMENT = { title: "Placement 8 (Zed)", packages: ["placement-api
 
 export const PLACEMENT_DATABASE = "placement";
 
-export interface Placement {
-  readonly url: string;
-  readonly stop: () => Promise<void>;
-}
-
 /**
  * Starts the real Placement beside a cloud's Keystone. It dies with this process.
  *
@@ -29,7 +24,7 @@ export async function startPlacement(
   { authtoken }: Pick<Cloud, "authtoken">,
   kept: string,
   port: number,
-): Promise<Placement> {
+) {
   const manage = needsProgram("placement-manage", PLACEMENT);
   const user = owner("placement");
   const folder = privateFolder("n2i-placement-", user);

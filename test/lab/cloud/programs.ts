@@ -7,21 +7,16 @@ export const CLOUD = {
   packages: ["keystone", "nova-common", "glance-common"],
 } as const;
 
-export interface CloudPrograms {
-  readonly python: string;
-  readonly keystone: string;
-  readonly nova: string;
-  readonly glance: string;
-}
-
 /**
  * The programs of OpenStack Zed.
  * @throws Error when they are not installed, or the distribution has another release
  */
-export function cloudPrograms(): CloudPrograms {
+export function cloudPrograms() {
   const [keystone, nova, glance] = ["keystone-manage", "nova-manage", "glance-manage"].map(locate);
   const versions = versionsOf(["keystone", "nova", "glance"]).map((one) => one?.split(".")[0]);
   if (keystone == null || nova == null || glance == null || versions.join() !== "22,26,25")
     throw notInstalled(CLOUD);
   return { python: PYTHON, keystone, nova, glance };
 }
+
+export type CloudPrograms = ReturnType<typeof cloudPrograms>;

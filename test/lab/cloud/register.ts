@@ -1,25 +1,9 @@
 import { ADMIN, type CloudPlace } from "./config.ts";
 
-export interface Registered {
-  /** OS_* variables of a login with a password. */
-  readonly env: { readonly [name: string]: string };
-  readonly token: string;
-  /** Asks a service as the operator would: `api("compute", "GET", "/flavors")`; text goes as bytes. */
-  readonly api: (
-    type: ServiceType,
-    method: string,
-    path: string,
-    body?: unknown,
-  ) => Promise<{ readonly status: number; readonly body: unknown }>;
-}
-
 export type ServiceType = "identity" | "compute" | "image";
 
 /** Puts Nova and Glance into Keystone's catalog, as an operator does. */
-export async function register({
-  ports,
-  password,
-}: Pick<CloudPlace, "ports" | "password">): Promise<Registered> {
+export async function register({ ports, password }: Pick<CloudPlace, "ports" | "password">) {
   const url = `http://127.0.0.1:${ports.keystone}/v3`;
   const urls: { readonly [type in ServiceType]: string } = {
     identity: url,
@@ -27,7 +11,8 @@ export async function register({
     image: `http://127.0.0.1:${ports.glance}/v2`,
   };
   const token = await login(url, password);
-  const api: Registered["api"] = async (type, method, path, body) => {
+  /** Asks a service as the operator would: `api("compute", "GET", "/flavors")`; text goes as bytes. */
+  const api = async (type: ServiceType, method: string, path: string, body?: unknown) => {
     const answer = await fetch(`${urls[type]}${path}`, {
       method,
       headers: {
@@ -37,7 +22,8 @@ export async function register({
       ...(body !== undefined && { body: typeof body === "string" ? body : JSON.stringify(body) }),
     });
     const text = await answer.text();
-    return { status: answer.status, body: text === "" ? null : JSON.parse(text) };
+    const read: unknown = text === "" ? null : JSON.parse(text);
+    return { status: answer.status, body: read };
   };
   for (const [type, name] of [
     ["compute", "nova"],
@@ -54,13 +40,11 @@ export async function register({
       if (put.status !== 201) throw new Error(`Keystone: ${JSON.stringify(put.body)}`);
     }
   }
-  return {
-    ...{ api, token },
-    env: {
-      ...{ OS_AUTH_URL: url, OS_USERNAME: ADMIN, OS_PASSWORD: password, OS_PROJECT_NAME: ADMIN },
-      ...{ OS_USER_DOMAIN_ID: "default", OS_PROJECT_DOMAIN_ID: "default" },
-    },
+  const env: { readonly [name: string]: string } = {
+    ...{ OS_AUTH_URL: url, OS_USERNAME: ADMIN, OS_PASSWORD: password, OS_PROJECT_NAME: ADMIN },
+    ...{ OS_USER_DOMAIN_ID: "default", OS_PROJECT_DOMAIN_ID: "default" },
   };
+  return { api, token, env };
 }
 
 /** A token in the operator's project, his own if nobody else is named, good for an hour. */

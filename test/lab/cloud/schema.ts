@@ -118,19 +118,11 @@ export const CLIENTS = {
 } as const;
 
 /** Writes databases, as they are, to a file that only we can read. */
-export async function dump(
-  server: Server,
-  databases: readonly string[],
-  file: string,
-): Promise<void> {
+export async function dump(server: Server, databases: readonly string[], file: string) {
   await write(server, CLIENTS[server.engine].dump(databases), file);
 }
 
-async function write(
-  server: Server,
-  commands: readonly (readonly string[])[],
-  file: string,
-): Promise<void> {
+async function write(server: Server, commands: readonly (readonly string[])[], file: string) {
   const half = `${file}.${process.pid}`;
   let flags = "w";
   for (const words of commands) {
@@ -159,11 +151,7 @@ async function read(server: Server, words: readonly string[], file: string): Pro
 }
 
 /** Runs a program as a service's user; its output when it succeeds. */
-export async function runAs(
-  user: Owner,
-  cwd: string,
-  [program = "", ...words]: readonly string[],
-): Promise<string> {
+export async function runAs(user: Owner, cwd: string, [program = "", ...words]: readonly string[]) {
   const child = spawn(program, words, {
     ...user,
     cwd,

@@ -11,11 +11,7 @@ const VERSIONS: ReadonlySet<string> = new Set(["alembic_version", "migrate_versi
  *
  * @param name of the database, on the same server
  */
-export async function settleIn(
-  t: Pick<TestContext, "after">,
-  from: TestDatabase,
-  name: string,
-): Promise<TestDatabase> {
+export async function settleIn(t: Pick<TestContext, "after">, from: TestDatabase, name: string) {
   const { server } = from;
   if (server === null) throw new Error("a real service's tables are on a server");
   const db = connect({ ...server, database: name });

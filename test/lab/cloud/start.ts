@@ -7,22 +7,12 @@ import { versionsOf } from "../python.ts";
 import { newPassword, type Server } from "../server.ts";
 import { type CloudPlace, cloudConfig, type Service, token } from "./config.ts";
 import { type CloudPrograms, cloudPrograms } from "./programs.ts";
-import { type Registered, register } from "./register.ts";
+import { register } from "./register.ts";
 import { onceMade, runAs, withSchema } from "./schema.ts";
 import { SERVED, serving } from "./services.ts";
 
 const LAST_LINES = 30;
 const SERVICES = ["keystone", "nova", "glance"] as const satisfies readonly Service[];
-
-/** A running cloud: how to log in, its databases on the server, and how to end it. */
-export interface Cloud extends Registered {
-  readonly databases: CloudPlace["databases"];
-  /** Where each service is, or would be, on 127.0.0.1. */
-  readonly ports: CloudPlace["ports"];
-  /** What a service's configuration needs to ask this Keystone whose a token is. */
-  readonly authtoken: ReturnType<typeof token>;
-  readonly stop: () => Promise<void>;
-}
 
 /** Where services will be and what they log in with: chosen before the first one runs. */
 export interface Chosen extends Pick<CloudPlace, "ports" | "password"> {
@@ -53,7 +43,7 @@ export interface CloudOptions {
 export async function startCloud(
   server: Server,
   { services = SERVICES, chosen, kept }: CloudOptions = {},
-): Promise<Cloud> {
+) {
   const programs = cloudPrograms();
   const end = kept === undefined ? `_${newPassword().slice(0, 8)}` : "";
   const databases = { keystone: "", nova: "", nova_api: "", glance: "" };
@@ -79,6 +69,8 @@ export async function startCloud(
     throw cause;
   }
 }
+
+export type Cloud = Awaited<ReturnType<typeof startCloud>>;
 
 async function serve(
   service: Service,
@@ -114,12 +106,7 @@ async function serve(
 }
 
 /** Waits until an HTTP service answers, if only that it wants a token. */
-export async function answers(
-  service: string,
-  url: string,
-  daemon: Daemon,
-  log: string,
-): Promise<void> {
+export async function answers(service: string, url: string, daemon: Daemon, log: string) {
   const last = (): string => {
     // Before its first line it has no log, and its folder goes when it ends.
     const words = existsSync(log) ? readFileSync(log, "utf8") : daemon.lastWords();

@@ -1,13 +1,10 @@
 import type { TestContext } from "node:test";
 import { needs } from "../index.ts";
 import type { Service } from "./config.ts";
-import { type Cloud, startCloud } from "./start.ts";
+import { startCloud } from "./start.ts";
 
 /** A cloud of this test alone, ended with it. */
-export async function withCloud(
-  t: Pick<TestContext, "after">,
-  services?: readonly Service[],
-): Promise<Cloud> {
+export async function withCloud(t: Pick<TestContext, "after">, services?: readonly Service[]) {
   const server = await needs("mysql");
   const cloud = await startCloud(server, services === undefined ? {} : { services });
   t.after(cloud.stop);

@@ -16,13 +16,9 @@ export interface Answer {
 const MICROVERSION = "1.82";
 
 /** Calls of the tests' own, without the tool's help. Errors of the service are answers. */
-export function apiOf({
-  url,
-  password,
-  token = null,
-}: Api): (method: string, path: string, body?: unknown) => Promise<Answer> {
+export function apiOf({ url, password, token = null }: Api) {
   const login = password === null ? {} : { Authorization: `Basic ${btoa(`admin:${password}`)}` };
-  return async (method, path, body) => {
+  return async (method: string, path: string, body?: unknown): Promise<Answer> => {
     const response = await fetch(`${url}${path}`, {
       method,
       headers: {

@@ -23,18 +23,11 @@ export interface Call {
   readonly token: string | undefined;
 }
 
-/** A proxy in front of a real service that can be told to misbehave. */
-export interface Faulty {
-  readonly url: string;
-  /** Asked for every call; null lets it pass. */
-  readonly use: (fault: (call: Call) => Fault | null | Promise<Fault | null>) => void;
-  /** Calls that came, faults and all, since the start. */
-  readonly calls: () => readonly Call[];
-  /** From the next connection on it shows another certificate. */
-  readonly shows: (pair: Pair) => void;
-}
+type Choice = (call: Call) => Fault | null | Promise<Fault | null>;
 
 /**
+ * A proxy in front of a real service that can be told to misbehave.
+ *
  * @param pair its certificate; without one it speaks plain HTTP
  * @param wants the authority whose certificate a client must show; without one it needs none
  */
@@ -43,8 +36,8 @@ export async function faultyProxy(
   t: Pick<TestContext, "after">,
   pair: Pair | null = null,
   wants: Buffer | null = null,
-): Promise<Faulty> {
-  let choose: Parameters<Faulty["use"]>[0] = () => null;
+) {
+  let choose: Choice = () => null;
   const calls: Call[] = [];
   const answers = async (asked: IncomingMessage, answer: ServerResponse) => {
     const token = asked.headers["x-auth-token"];
@@ -68,17 +61,22 @@ export async function faultyProxy(
   const server = secure ?? createServer(answers);
   return {
     url: await listening(t, server),
-    use: (fault) => {
+    /** Asked for every call; null lets it pass. */
+    use: (fault: Choice) => {
       choose = fault;
     },
-    calls: () => calls,
-    shows: (other) => {
+    /** Calls that came, faults and all, since the start. */
+    calls: (): readonly Call[] => calls,
+    /** From the next connection on it shows another certificate. */
+    shows: (other: Pair) => {
       secure?.setSecureContext(wants === null ? other : { ...other, ca: wants });
       // A line that is kept alive would go on with the old one.
       secure?.closeIdleConnections();
     },
   };
 }
+
+export type Faulty = Awaited<ReturnType<typeof faultyProxy>>;
 
 /** @param says header fields in place of the service's own; null: the answer is lost */
 function forward(

@@ -4,17 +4,6 @@ import type { TestContext } from "node:test";
 import type { Pair } from "../../support/certificates.ts";
 import { listening } from "../../support/listening.ts";
 
-/** Stands in for Keystone's token exchange, and for nothing else of it. */
-export interface FakeKeystone {
-  readonly url: string;
-  /** Bodies that were asked with, as JSON text. */
-  readonly asked: () => readonly string[];
-  /** Tokens given, newest last. */
-  readonly tokens: () => readonly string[];
-  /** Answers so many next questions with 503. */
-  readonly falter: (times: number) => void;
-}
-
 /**
  * Gives a token for every login whose secret is right, with a catalog of one baremetal service.
  *
@@ -25,7 +14,7 @@ export async function fakeKeystone(
   secret: string,
   baremetal: string,
   pair: Pair | null = null,
-): Promise<FakeKeystone> {
+) {
   const asked: string[] = [];
   const tokens: string[] = [];
   let faltering = 0;
@@ -70,7 +59,8 @@ export async function fakeKeystone(
     url: await listening(t, server),
     asked: () => asked,
     tokens: () => tokens,
-    falter: (times) => {
+    /** Answers so many next questions with 503. */
+    falter: (times: number) => {
       faltering = times;
     },
   };

@@ -8,18 +8,11 @@ export const IRONIC = {
   packages: ["python3-ironic", "ironic-common"],
 } as const;
 
-export interface IronicPrograms {
-  /** API and conductor in one process. */
-  readonly ironic: string;
-  readonly dbsync: string;
-  readonly python: string;
-}
-
 /**
  * The programs of Ironic 2023.1.
  * @throws Error when they are not installed, or the distribution has another release
  */
-export function ironicPrograms(): IronicPrograms {
+export function ironicPrograms() {
   const [ironic, dbsync] = [locate("ironic"), locate("ironic-dbsync")];
   const [version] = versionsOf(["ironic"]);
   if (ironic === null || dbsync === null || !version?.startsWith("21.4."))

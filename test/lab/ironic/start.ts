@@ -23,15 +23,6 @@ export interface IronicAt extends Api {
   readonly tftp: string;
 }
 
-export interface IronicServer extends IronicAt {
-  /** Ends it and drops its database; nothing when another process started it. */
-  readonly stop: () => Promise<void>;
-  /** Starts API and conductor of one that is asleep, and waits until both are up. */
-  readonly wake: () => Promise<void>;
-  /** Ends API and conductor of one that was to be asleep, at once, as a machine that loses power does. */
-  readonly sleep: () => Promise<void>;
-}
-
 /**
  * Starts the real Ironic 2023.1, API and conductor in one process, on a new database of this
  * server with the schema its own ironic-dbsync makes: loopback, an unprivileged user, nothing of
@@ -39,10 +30,7 @@ export interface IronicServer extends IronicAt {
  *
  * @throws Error when it is not installed, or with the end of its log when API or conductor do not come up
  */
-export async function startIronic(
-  server: Server,
-  options: IronicOptions = {},
-): Promise<IronicServer> {
+export async function startIronic(server: Server, options: IronicOptions = {}) {
   const programs = ironicPrograms();
   const user = owner("ironic");
   const { kept, beside } = options;
@@ -114,6 +102,8 @@ export async function startIronic(
   else await wake();
   return { ...at, stop, wake, sleep: fallAsleep };
 }
+
+export type IronicServer = Awaited<ReturnType<typeof startIronic>>;
 
 /** Its folder is where it runs. One that ends by itself ends all. */
 const SLEEP = `

@@ -4,7 +4,7 @@ import { type LabFile, needs } from "../index.ts";
 import type { Server } from "../server.ts";
 import { alone } from "./alone.ts";
 import type { IronicOptions } from "./config.ts";
-import { type IronicAt, type IronicServer, startIronic } from "./start.ts";
+import { type IronicAt, startIronic } from "./start.ts";
 
 type Test = Pick<TestContext, "after">;
 
@@ -22,11 +22,7 @@ export async function needsIronic(t: Test): Promise<IronicAt> {
 }
 
 /** An Ironic of this test alone, ended with it. */
-export async function withIronic(
-  t: Test,
-  engine: Server["engine"],
-  options: IronicOptions = {},
-): Promise<IronicServer> {
+export async function withIronic(t: Test, engine: Server["engine"], options: IronicOptions = {}) {
   const ironic = await startIronic(await needs(engine), options);
   t.after(ironic.stop);
   return ironic;

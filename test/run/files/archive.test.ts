@@ -16,11 +16,7 @@ import { refuses, tempRun } from "./temp-run.ts";
 const NOTHING = () => Promise.resolve();
 
 /** Makes a plan of these machines the run's; its digest. */
-async function makePlan(
-  run: RunFolder,
-  lines: readonly object[],
-  placed = NOTHING,
-): Promise<string> {
+async function makePlan(run: RunFolder, lines: readonly object[], placed = NOTHING) {
   const plan = await createPlan(run);
   const machines = await plan.begin("machines", { format: "nova2ironic/machines@1" });
   for (const line of lines) await machines.write(line);

@@ -45,10 +45,7 @@ export async function edit(path: string, change: (text: string) => string): Prom
 }
 
 /** Starts a program of this folder on the run, and waits for its first words. */
-export async function started(
-  program: string,
-  run: RunFolder,
-): Promise<{ readonly pid: number; readonly kill9: () => Promise<void> }> {
+export async function started(program: string, run: RunFolder) {
   const file = fileURLToPath(new URL(`./${program}.js`, import.meta.url));
   const child = spawn(process.execPath, [file, run.path], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(child, "exit");

@@ -3,24 +3,6 @@ import type { SimKeys, SimSuite } from "./crypto.ts";
 import type { BmcOptions, Privilege, User } from "./options.ts";
 import type { SimAnswer, SimRequest } from "./packet.ts";
 
-/** What a BMC has seen, since it started. */
-export interface Counts {
-  /** Datagrams that reached it, those the network lost not counted. */
-  received: number;
-  sent: number;
-  /** Lost on either way by the fault options. */
-  dropped: number;
-  opens: number;
-  rakp1: number;
-  rakp3: number;
-  logins: number;
-  /** Refused at RAKP3: what a lock-out would count. */
-  badLogins: number;
-  statusReads: number;
-  busyAnswers: number;
-  closes: number;
-}
-
 /** A command that is none of those that read, or open and close a session. */
 export interface OtherCommand {
   readonly address: string;
@@ -96,13 +78,15 @@ export function newBmc(address: string, options: BmcOptions, onOther: OnOther): 
   };
 }
 
-export function newCounts(): Counts {
+export function newCounts() {
   return {
     ...{ received: 0, sent: 0, dropped: 0 },
     ...{ opens: 0, rakp1: 0, rakp3: 0, logins: 0, badLogins: 0 },
     ...{ statusReads: 0, busyAnswers: 0, closes: 0 },
   };
 }
+
+export type Counts = ReturnType<typeof newCounts>;
 
 export function userOf(bmc: Bmc, name: string): User | null {
   return bmc.options.users.find((user) => user.name === name) ?? null;

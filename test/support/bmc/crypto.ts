@@ -48,11 +48,7 @@ export function suiteRecords(ids: readonly number[]): Buffer {
 }
 
 /** The suite with exactly these algorithms. */
-export function suiteOf(
-  authentication: number,
-  integrity: number,
-  confidentiality: number,
-): SimSuite | undefined {
+export function suiteOf(authentication: number, integrity: number, confidentiality: number) {
   return SUITES.find(
     (suite) =>
       suite.authentication === authentication &&

@@ -31,22 +31,6 @@ export interface BmcPlace {
   readonly port: number;
 }
 
-/** BMCs that answer on their addresses. An address without a BMC is an Error everywhere. */
-export interface Farm {
-  /** Where its datagrams go: its own address and port unless the farm is local. */
-  readonly at: (address: string) => BmcPlace;
-  readonly power: (address: string) => boolean;
-  /** Changes some options from now on; `busy` counts again from there. Not port or `closed`. */
-  readonly change: (address: string, options: Partial<BmcOptions>) => void;
-  /** Every command since the start that does more than read or open and close a session. */
-  readonly commands: () => readonly OtherCommand[];
-  /** Of one BMC, or of all together. */
-  readonly counts: (address?: string) => Counts;
-  /** Sessions open now, half open and idle ones too. */
-  readonly sessions: (address: string) => number;
-  readonly close: () => void;
-}
-
 /**
  * Starts all BMCs; resolves when each is bound. They can be read and not switched.
  *
@@ -58,7 +42,7 @@ export async function startFarm(
   config: FarmConfig,
   onOther?: OnOther,
   clock: Timers = SYSTEM_CLOCK,
-): Promise<Farm> {
+) {
   const commands: OtherCommand[] = [];
   const noted: OnOther = (bmc, session, request) => {
     const data = request.data.toString("hex");
@@ -81,26 +65,33 @@ export async function startFarm(
     return bmc;
   };
   return {
-    at: (address) => {
+    /** Where its datagrams go: its own address and port unless the farm is local. */
+    at: (address: string): BmcPlace => {
       const { port } = at(address).options;
       const { address: own, port: bound } = sockets.get(key(address, port))?.address() ?? {};
       return { address: own ?? address, port: bound ?? port };
     },
-    power: (address) => at(address).power,
-    change: (address, options) => {
+    power: (address: string) => at(address).power,
+    /** Changes some options from now on; `busy` counts again from there. Not port or `closed`. */
+    change: (address: string, options: Partial<BmcOptions>) => {
       const bmc = at(address);
       bmc.options = withOptions(bmc.options, options);
       if (options.busy !== undefined) bmc.busyLeft = options.busy?.times ?? 0;
     },
-    commands: () => [...commands],
-    counts: (address) => total(address === undefined ? [...bmcs.values()] : [at(address)]),
-    sessions: (address) => at(address).sessions.size,
+    /** Every command since the start that does more than read or open and close a session. */
+    commands: (): readonly OtherCommand[] => [...commands],
+    /** Of one BMC, or of all together. */
+    counts: (address?: string) => total(address === undefined ? [...bmcs.values()] : [at(address)]),
+    /** Sessions open now, half open and idle ones too. */
+    sessions: (address: string) => at(address).sessions.size,
     close: () => {
       for (const socket of sockets.values()) socket.close();
       sockets.clear();
     },
   };
 }
+
+export type Farm = Awaited<ReturnType<typeof startFarm>>;
 
 /**
  * One socket for each BMC that has its port open. Of a local farm a BMC with a closed port has one,

@@ -17,15 +17,8 @@ const SECOND_COPY_MS = 50;
 /** Sends one datagram, now. */
 type Send = (datagram: Buffer) => void;
 
-/** The bad line between a BMC and whoever asks it: loses, delays, doubles, swaps, soils answers. */
-interface BadLine {
-  /** Whether a datagram that arrives reaches the BMC at all. */
-  readonly lets: () => boolean;
-  readonly carry: (answer: Buffer, send: Send) => void;
-}
-
 /** @param random the faults follow it, so the same seed makes the same faults in the same order */
-export function newLine(bmc: Bmc, random: Random, clock: Timers = SYSTEM_CLOCK): BadLine {
+export function newLine(bmc: Bmc, random: Random, clock: Timers = SYSTEM_CLOCK) {
   let held: (() => void) | null = null;
   const now = (answer: Buffer, send: Send): void => {
     bmc.counts.sent++;
@@ -46,12 +39,13 @@ export function newLine(bmc: Bmc, random: Random, clock: Timers = SYSTEM_CLOCK):
     else now(answer, send);
   };
   return {
+    /** Whether a datagram that arrives reaches the BMC at all. */
     lets: () => {
       if (!chance(random, bmc.options.dropRx)) return true;
       bmc.counts.dropped++;
       return false;
     },
-    carry: (answer, send) => {
+    carry: (answer: Buffer, send: Send): void => {
       const { dropTx, garbage, duplicate, delayMs, late } = bmc.options;
       if (chance(random, garbage)) now(soiled(answer, random), send);
       if (chance(random, dropTx)) {

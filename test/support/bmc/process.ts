@@ -5,13 +5,6 @@ import { fileURLToPath } from "node:url";
 import type { Control, Result } from "./control.ts";
 import type { FarmConfig } from "./farm.ts";
 
-export interface FarmProcess {
-  readonly pid: number;
-  /** @throws Error with what the farm says against it */
-  readonly ask: <C extends Control>(control: C) => Promise<Result[C["do"]]>;
-  readonly stop: () => Promise<void>;
-}
-
 /** 10,000 BMCs that were all asked take 100 MiB so, and 160 MiB as Node collects by itself. */
 const THRIFTY = ["--max-semi-space-size=1", "--optimize-for-size"];
 
@@ -20,7 +13,7 @@ const THRIFTY = ["--max-semi-space-size=1", "--optimize-for-size"];
  *
  * @throws Error with its last words when it does not start
  */
-export async function startFarmProcess(config: FarmConfig): Promise<FarmProcess> {
+export async function startFarmProcess(config: FarmConfig) {
   const main = fileURLToPath(new URL("main.js", import.meta.url));
   const child = spawn(process.execPath, [...THRIFTY, main, "-"], { stdio: "pipe" });
   const ended = once(child, "close");
@@ -46,7 +39,8 @@ export async function startFarmProcess(config: FarmConfig): Promise<FarmProcess>
   };
   return {
     pid: child.pid,
-    ask: (control) => {
+    /** @throws Error with what the farm says against it */
+    ask: <C extends Control>(control: C): Promise<Result[C["do"]]> => {
       const answer = turn.then(() => ask(control));
       turn = answer.catch(() => {});
       // The farm answers what `Result` says for this control: see perform() there.
@@ -58,6 +52,8 @@ export async function startFarmProcess(config: FarmConfig): Promise<FarmProcess>
     },
   };
 }
+
+export type FarmProcess = Awaited<ReturnType<typeof startFarmProcess>>;
 
 function settle(line: string): unknown {
   const answer: unknown = JSON.parse(line);

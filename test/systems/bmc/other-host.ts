@@ -12,22 +12,8 @@ const KEY = "not a key, but what the other host knows as one\n";
 /** The programs that stand in for others. */
 const BIN = resolve("test/support/bin");
 
-/** A host of virtual machines as test/support/bin/ssh finds it. */
-export interface OtherHost {
-  readonly folder: string;
-  readonly ssh: string;
-  readonly key: string;
-  readonly set: (file: string, text: string) => void;
-  /** The lines of a file; none when nobody wrote it. */
-  readonly lines: (file: string) => readonly string[];
-  readonly ask: (
-    machines: Parameters<typeof askVirtual>[1],
-    more?: Partial<VirtualPower> & Partial<AskOptions>,
-  ) => Promise<readonly PowerReading[]>;
-}
-
 /** One that lets in who has the key, and whose host key is known here. */
-export function otherHost(t: Pick<TestContext, "after">): OtherHost {
+export function otherHost(t: Pick<TestContext, "after">) {
   const folder = privateFolder(t);
   const set = (file: string, text: string): void => writeFileSync(join(folder, file), text);
   for (const made of ["bin", "domains"]) mkdirSync(join(folder, made));
@@ -45,19 +31,22 @@ export function otherHost(t: Pick<TestContext, "after">): OtherHost {
     ssh,
     key,
     set,
-    lines(file) {
+    /** The lines of a file; none when nobody wrote it. */
+    lines(file: string): readonly string[] {
       try {
         return readFileSync(join(folder, file), "utf8").split("\n").slice(0, -1);
       } catch {
         return [];
       }
     },
-    ask(machines, more = {}) {
+    ask(machines: Parameters<typeof askVirtual>[1], more: Partial<VirtualPower & AskOptions> = {}) {
       const settings = { ...SETTINGS, virtual_power_host_key: key, ...more };
       return askVirtual(settings, machines, { ...OPTIONS, ssh, ...more });
     },
   };
 }
+
+export type OtherHost = ReturnType<typeof otherHost>;
 
 export const SETTINGS: Omit<VirtualPower, "virtual_power_host_key"> = {
   virtual_power_ssh_host: HOST,

@@ -1,15 +1,10 @@
 import { needsProgram, notInstalled } from "../../lab/binaries.ts";
-import { type Unpacked, unpackedProgram } from "../../lab/unpack.ts";
-
-interface Programs {
-  readonly sshd: Unpacked;
-  readonly virsh: Unpacked;
-}
+import { unpackedProgram } from "../../lab/unpack.ts";
 
 const SSH = { title: "SSH's client", packages: ["openssh-client"] } as const;
 
 /** sshd and virsh, as `npm run test:setup -- services` unpacked them. */
-export function realPrograms(): Programs {
+export function realPrograms() {
   for (const name of ["ssh", "ssh-keygen"]) needsProgram(name, SSH);
   const sshd = unpackedProgram("sshd", "openssh-server");
   const virsh = unpackedProgram("virsh", "libvirt-clients");

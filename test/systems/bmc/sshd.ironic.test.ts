@@ -6,26 +6,12 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { until } from "../../../grenade/lib/wait.ts";
-import type { PowerReading } from "../../../src/model/power.ts";
 import { askVirtual } from "../../../src/systems/bmc/virsh-ask.ts";
 import { type Daemon, freePort, startDaemon } from "../../lab/daemon.ts";
 import { privateFolder } from "../../lab/folder.ts";
 import { speaks } from "../../lab/speaks.ts";
 import { machine, macOf, OPTIONS, otherHost, SETTINGS, told } from "./other-host.ts";
 import { realPrograms } from "./real-programs.ts";
-
-/** OpenSSH's server on loopback with libvirt's virsh behind it. */
-interface RealHost {
-  readonly port: number;
-  /** The system's ssh with known_hosts of its own. */
-  readonly ssh: string;
-  readonly key: string;
-  readonly folder: string;
-  readonly log: () => string;
-  /** Makes it the known key of the host, or no key at all. */
-  readonly know: (which: "its own" | "another" | null) => void;
-  readonly domains: (domains: readonly RealDomain[]) => void;
-}
 
 interface RealDomain {
   readonly name: string;
@@ -40,7 +26,7 @@ const USER = "stack";
  * a mount namespace of its own, without which it does not start. The user has no rights and no
  * password.
  */
-async function startRealHost(t: TestContext): Promise<RealHost> {
+async function startRealHost(t: TestContext) {
   const { sshd, virsh } = realPrograms();
   const folder = privateFolder("n2i-sshd-", {});
   // The user passes through, and reads what has a mode for it.
@@ -78,10 +64,12 @@ async function startRealHost(t: TestContext): Promise<RealHost> {
   return {
     ...{ port, ssh: at("ssh"), key: at("key"), folder, know },
     log: () => readFileSync(at("log"), "utf8"),
-    domains: (domains) =>
+    domains: (domains: readonly RealDomain[]) =>
       write("domains.xml", `<node>${domains.map(domainOf).join("")}</node>`, 0o644),
   };
 }
+
+type RealHost = Awaited<ReturnType<typeof startRealHost>>;
 
 /** Mounts over files of the system, so it goes on only where the mounts are nobody else's. */
 const START = `[ "$(readlink /proc/self/ns/mnt)" != "$1" ] || { echo "no namespace of its own"; exit 1; }
@@ -139,11 +127,7 @@ const DOMAINS = (["running", "shut off", "paused"] as const).map((state, at) => 
   state,
 }));
 
-async function ask(
-  host: RealHost,
-  at: readonly number[] = [2],
-  key = host.key,
-): Promise<readonly PowerReading[]> {
+async function ask(host: RealHost, at: readonly number[] = [2], key = host.key) {
   const settings = {
     ...SETTINGS,
     virtual_power_ssh_host: "127.0.0.1",

@@ -8,9 +8,7 @@ import { openedAt } from "../../support/opened.ts";
 const PASSWORD = "c4n4ry-clear";
 
 /** A PostgreSQL that has no TLS and asks whoever comes for the password itself; all it is told. */
-async function asking(
-  t: TestContext,
-): Promise<{ readonly port: number; readonly heard: Buffer[] }> {
+async function asking(t: TestContext) {
   const heard: Buffer[] = [];
   const server = createServer((socket: Socket) => {
     socket.on("error", () => undefined);

@@ -1,7 +1,7 @@
 import { back } from "../../../src/engine/back.ts";
 import { forward } from "../../../src/engine/forward.ts";
 import type { Leg, Session } from "../../../src/engine/part.ts";
-import { gather, type Walked } from "../../../src/engine/runner.ts";
+import { gather } from "../../../src/engine/runner.ts";
 import { ironicLeg, ironicPart } from "../../../src/migrate/apply/ironic.ts";
 import { loadMappings } from "../../../src/migrate/open/documents.ts";
 import type { Entry } from "../../../src/model/journal.ts";
@@ -12,17 +12,10 @@ import type { Living, machineOf } from "./living.ts";
 
 const { rest: REST } = await loadMappings();
 
-/** Apply and rollback of one plan, with the journal between them. */
-export interface BothWays {
-  readonly journal: () => readonly Entry[];
-  readonly apply: (failpoint?: Failpoint) => Promise<Walked<PlannedMachine>>;
-  readonly rollback: (failpoint?: Failpoint) => Promise<Walked<PlannedMachine>>;
-}
-
 type Made = ReturnType<typeof machineOf>;
 
 /** A plan of these machines; its journal is kept in memory. */
-export function bothWays({ link, seal }: Living, machines: readonly Made[]): BothWays {
+export function bothWays({ link, seal }: Living, machines: readonly Made[]) {
   const entries: Entry[] = [];
   const lines = machines.map(lineOf);
   async function* plan(): AsyncGenerator<readonly PlannedMachine[]> {
@@ -43,9 +36,9 @@ export function bothWays({ link, seal }: Living, machines: readonly Made[]): Bot
   };
   const all = { all: true, wants: () => true };
   return {
-    journal: () => entries,
-    apply: (failpoint) => gather(forward(legOf(failpoint), session)),
-    rollback: (failpoint) => gather(back(legOf(failpoint), session, all)),
+    journal: (): readonly Entry[] => entries,
+    apply: (failpoint?: Failpoint) => gather(forward(legOf(failpoint), session)),
+    rollback: (failpoint?: Failpoint) => gather(back(legOf(failpoint), session, all)),
   };
 }
 

@@ -2,17 +2,9 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Case } from "../../cases/case.ts";
 import { writeCase } from "../../cases/write-case.ts";
-import { type Ran, runs } from "../../hostile/cli.ts";
+import { runs } from "../../hostile/cli.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 import { acceptOf, FAKE_POWER } from "../../hostile/fleet.ts";
-
-interface Planned {
-  /** Options of the commands that follow. */
-  readonly at: readonly string[];
-  readonly target: readonly string[];
-  readonly folder: string;
-  readonly planned: Ran;
-}
 
 /** Extracts and plans machines for the service at this URL: one free machine unless others are given. */
 export async function planOverRest(
@@ -20,7 +12,7 @@ export async function planOverRest(
   url: string,
   given: Case = freeMachines(1),
   status = 0,
-): Promise<Planned> {
+) {
   const folder = privateFolder(t);
   const at = ["--run", join(folder, "run")];
   const target = ["--ironic-url", url];

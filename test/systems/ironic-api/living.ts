@@ -2,22 +2,14 @@ import { randomBytes } from "node:crypto";
 import type { TestContext } from "node:test";
 import { loadMappings } from "../../../src/migrate/open/documents.ts";
 import type { Row } from "../../../src/model/machine.ts";
-import type { Seal } from "../../../src/model/secret.ts";
 import { createSeal } from "../../../src/run/files/seal.ts";
-import type { Link } from "../../../src/systems/ironic-api/look.ts";
 import { rowsOf } from "../../../src/systems/ironic-api/row.ts";
 import { openService } from "../../../src/systems/ironic-api/service.ts";
 import { cloudOf } from "../../../src/systems/openstack/settings.ts";
-import { type FaultyService, faultyService } from "../../support/faulty-service.ts";
+import { faultyService } from "../../support/faulty-service.ts";
 import { answerTo, type Held } from "./keeps.ts";
 
-/** An Ironic 2023.1 that keeps nodes and ports, whose conductor is done at once. */
-export interface Living extends Held, FaultyService {
-  readonly link: Link;
-  readonly seal: Seal;
-}
-
-export async function livingIronic(t: TestContext): Promise<Living> {
+export async function livingIronic(t: TestContext) {
   const held: Held = { nodes: new Map(), ports: new Map() };
   const ironic = await faultyService(t, {
     most: 82,
@@ -32,6 +24,8 @@ export async function livingIronic(t: TestContext): Promise<Living> {
   const seal = createSeal(randomBytes(32));
   return { ...ironic, ...held, seal, link: { service, rows: rowsOf(rest, service.minor, seal) } };
 }
+
+export type Living = Awaited<ReturnType<typeof livingIronic>>;
 
 export const NODE = "e0000000-0000-4000-8000-000000000001";
 export const PORT = "e0000000-0000-4000-8000-000000000002";

@@ -6,7 +6,7 @@ import { createSeal } from "../../../src/run/files/seal.ts";
 import { pages } from "../../../src/systems/ironic-api/look.ts";
 import { remove } from "../../../src/systems/ironic-api/remove.ts";
 import { rowsOf } from "../../../src/systems/ironic-api/row.ts";
-import { openService, type RestService } from "../../../src/systems/ironic-api/service.ts";
+import { openService } from "../../../src/systems/ironic-api/service.ts";
 import type { Cloud } from "../../../src/systems/openstack/cloud.ts";
 import { withoutSecrets } from "../../../src/systems/openstack/fault.ts";
 import { cloudOf } from "../../../src/systems/openstack/settings.ts";
@@ -22,10 +22,7 @@ interface Said {
 }
 
 /** A service of 2023.1 that says to a call what the test has for it. */
-async function service(
-  t: TestContext,
-  says: (call: string, nth: number) => Said | null,
-): Promise<RestService> {
+async function service(t: TestContext, says: (call: string, nth: number) => Said | null) {
   const counts = new Map<string, number>();
   const { url, use } = await faultyService(t, {
     most: 82,

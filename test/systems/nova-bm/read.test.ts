@@ -100,11 +100,7 @@ async function fill(db: Knex, type: string, literals: Literals): Promise<void> {
   }
 }
 
-function said(
-  row: Machine["node"] | Machine["interfaces"][number],
-  table: string,
-  of: Machine,
-): Says {
+function said(row: Machine["node"] | Machine["interfaces"][number], table: string, of: Machine) {
   const unread = inspect(of).filter(
     (found) => found.code === "N2I-D017" && found.place === `${table}.id=${row.id} deleted`,
   );

@@ -14,10 +14,7 @@ export function put(ca: Authority, name: string, text: Buffer): string {
   return path;
 }
 
-export function putPair(
-  ca: Authority,
-  { cert, key }: Pair,
-): { readonly cert: string; readonly key: string } {
+export function putPair(ca: Authority, { cert, key }: Pair) {
   return { cert: put(ca, "client.pem", cert), key: put(ca, "client.key", key) };
 }
 

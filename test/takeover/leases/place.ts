@@ -11,7 +11,7 @@ import {
 import { extendSchema } from "../../../src/takeover/leases/schema.ts";
 import { loadNovaBm } from "../../cases/load-case.ts";
 import { SMALL } from "../../hostile/fleet.ts";
-import { type TestDatabase, withDatabase } from "../../lab/index.ts";
+import { withDatabase } from "../../lab/index.ts";
 import { openedAt } from "../../support/opened.ts";
 
 export const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies Engine[];
@@ -41,29 +41,18 @@ export async function contend(t: TestContext, urls: readonly string[], rounds: n
   }
 }
 
-export async function novaBm(
-  engine: Engine,
-  t: TestContext,
-  charset?: string,
-): Promise<TestDatabase> {
+export async function novaBm(engine: Engine, t: TestContext, charset?: string) {
   const made = await withDatabase(engine, t, charset);
   await loadNovaBm(made.db, engine, SMALL);
   return made;
 }
 
-export function opened(
-  url: string,
-  t: Pick<TestContext, "after">,
-  autocommit = false,
-): Promise<Database> {
+export function opened(url: string, t: Pick<TestContext, "after">, autocommit = false) {
   return openedAt(url, t, { readOnly: false, autocommit });
 }
 
 /** A nova_bm that was extended, and a connection that keeps leases in it. */
-export async function leased(
-  engine: Engine,
-  t: TestContext,
-): Promise<{ readonly made: TestDatabase; readonly database: Database }> {
+export async function leased(engine: Engine, t: TestContext) {
   const made = await novaBm(engine, t);
   await extendSchema(await opened(made.url, t));
   return { made, database: await opened(made.url, t, true) };

@@ -12,20 +12,7 @@ import { CLIENTS } from "../../lab/cloud/schema.ts";
 import { type TestDatabase, withDatabase } from "../../lab/index.ts";
 import { onlyUnderLock } from "../../support/under-lock.ts";
 
-/** A run with a plan, and a backup of Ironic's database, restored under another name. */
-export interface Rehearsing extends Deployment {
-  readonly words: readonly string[];
-  readonly copy: TestDatabase;
-  /** All rows of all tables of Ironic's database. */
-  readonly dump: () => Promise<string>;
-  readonly found: () => Rehearsal;
-}
-
-export async function rehearsing(
-  engine: Engine,
-  t: TestContext,
-  given: Case = SMALL,
-): Promise<Rehearsing> {
+export async function rehearsing(engine: Engine, t: TestContext, given: Case = SMALL) {
   const made = await deploy(engine, t, given);
   const { at, ironic } = made;
   await extractAndPlan(made);

@@ -5,13 +5,8 @@ import type { Json } from "../../../src/lib/json.ts";
 import type { FormatOptions, Screen } from "../../../src/lib/table/format.ts";
 import { renderObject, renderRows } from "../../../src/lib/table/table.ts";
 
-export interface Collected {
-  readonly out: Writable & { isTTY?: boolean; columns?: number };
-  readonly text: () => string;
-}
-
 /** A stream that keeps what is written; with columns it calls itself a terminal. */
-export function collector(columns?: number): Collected {
+export function collector(columns?: number) {
   const chunks: string[] = [];
   const stream = new Writable({
     decodeStrings: false,
@@ -20,9 +15,12 @@ export function collector(columns?: number): Collected {
       done();
     },
   });
-  const out = columns === undefined ? stream : Object.assign(stream, { isTTY: true, columns });
+  const out: Writable & { isTTY?: boolean; columns?: number } =
+    columns === undefined ? stream : Object.assign(stream, { isTTY: true, columns });
   return { out, text: () => chunks.join("") };
 }
+
+type Collected = ReturnType<typeof collector>;
 
 /** The rows as a command writes them to this stream. */
 export async function printRows(

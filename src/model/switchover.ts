@@ -22,7 +22,7 @@ export interface VolumeConnector {
 }
 
 /** Without its properties, which have secrets. */
-export interface VolumeTarget {
+interface VolumeTarget {
   readonly uuid: string;
   /** `iscsi`, `fibre_channel`, or any other text. */
   readonly volume_type: string;

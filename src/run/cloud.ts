@@ -78,11 +78,8 @@ export async function identified(images: Images, options: RestOptions): Promise<
   ] as const;
   const named = asked.some(({ by }) => by === "name");
   const cloud = named || isSaid(options) ? cloudFor(options) : null;
-  if (
-    cloud === null ||
-    (!named && cloud.auth.kind !== "keystone" && cloud.endpoints.image === null)
-  )
-    return images;
+  if (cloud === null) return images;
+  if (!named && cloud.auth.kind !== "keystone" && cloud.endpoints.image === null) return images;
   const limit = (options.apiTimeout ?? LIMIT) * 1000;
   const [kernel = images.kernel, ramdisk = images.ramdisk] = await waitingFor(
     "asking Glance for images",

@@ -21,10 +21,10 @@ export async function indexByText(
   column: string,
   live: string,
 ): Promise<ByText> {
-  // The engine stores these numbers in 8 bytes each.
+  // Node stores these numbers in 8 bytes each.
   const keys: number[] = [];
   const fields = { id: number, name: sql(column, string) };
-  for await (const page of inOrder(database, fields, table, live))
+  for await (const page of inOrder(database, fields, table, `${live} AND id > -1`))
     for (const { id, name } of page) keys.push(keyOf(name) + id);
   const sorted = Float64Array.from(keys).sort();
   return { ids: (texts) => [...new Set(texts.flatMap((name) => idsAt(sorted, keyOf(name))))] };

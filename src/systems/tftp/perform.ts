@@ -72,41 +72,51 @@ async function put(
   held: HeldFolder,
   name: string,
   { before, after }: Pick<BootStep, "before" | "after">,
-  { source, owner }: Content,
+  content: Content,
   pause: Pause,
 ): Promise<void> {
   const at = join(held.at, name);
   const temp = join(held.at, tempOf(name));
   const gone = atExit(() => rmSync(temp, { force: true }));
   try {
-    switch (after.kind) {
-      case "folder": {
-        await mkdir(at, 0o755);
-        const handle = await open(at, constants.O_DIRECTORY | constants.O_NOFOLLOW);
-        await owned(handle, { ...owner, mode: 0o755 }).finally(() => handle.close());
-        return;
-      }
-      case "link":
-        if (before === null) return await symlink(after.target, at);
-        await rm(temp, { force: true });
-        await symlink(after.target, temp);
-        await pause("boot.temp");
-        return await rename(temp, at);
-      case "file":
-        if (source === null) throw new Error(`step ${at} has no source`);
-        await rm(temp, { force: true });
-        try {
-          await write(temp, source, after.sha256, owner);
-          await pause("boot.temp");
-          // link() fails if the name was created in the meantime.
-          if (before === null) await link(temp, at);
-          else await rename(temp, at);
-        } finally {
-          await rm(temp, { force: true });
-        }
-    }
+    await putAs(at, temp, { before, after }, content, pause);
   } finally {
     gone();
+  }
+}
+
+async function putAs(
+  at: string,
+  temp: string,
+  { before, after }: Pick<BootStep, "before" | "after">,
+  { source, owner }: Content,
+  pause: Pause,
+): Promise<void> {
+  switch (after.kind) {
+    case "folder": {
+      await mkdir(at, 0o755);
+      const handle = await open(at, constants.O_DIRECTORY | constants.O_NOFOLLOW);
+      await owned(handle, { ...owner, mode: 0o755 }).finally(() => handle.close());
+      return;
+    }
+    case "link":
+      if (before === null) return symlink(after.target, at);
+      await rm(temp, { force: true });
+      await symlink(after.target, temp);
+      await pause("boot.temp");
+      return rename(temp, at);
+    case "file":
+      if (source === null) throw new Error(`step ${at} has no source`);
+      await rm(temp, { force: true });
+      try {
+        await write(temp, source, after.sha256, owner);
+        await pause("boot.temp");
+        // link() fails if the name was created in the meantime.
+        if (before === null) await link(temp, at);
+        else await rename(temp, at);
+      } finally {
+        await rm(temp, { force: true });
+      }
   }
 }
 

@@ -1,6 +1,6 @@
 import { linkOf, linkTarget, pathsIn } from "./paths.ts";
 import { factsOf, parsePxe, uuidOf } from "./pxe-config.ts";
-import { type Part, type Seen, staged, type TreeChange } from "./stage.ts";
+import { type BootPart, type Seen, staged, type TreeChange } from "./stage.ts";
 
 /** Images in a machine's folder, in the order of their creation. */
 export const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"] as const;
@@ -50,7 +50,7 @@ export function legacyStage(
   return staged(parts, macs.length === 0 ? ["bm_interfaces has no MAC of it"] : []);
 }
 
-function folder(path: string, found: Seen): Part<ImageName> {
+function folder(path: string, found: Seen): BootPart<ImageName> {
   if (found.kind === "absent") return { path, do: "folder" };
   return found.kind === "folder" ? null : `${path} is no folder`;
 }
@@ -60,7 +60,7 @@ function file(
   image: ImageName,
   found: Seen,
   images: ReadonlyMap<ImageName, KnownImage>,
-): Part<ImageName> {
+): BootPart<ImageName> {
   const { lack = "no specified tree has it", bytes = null } = images.get(image) ?? {};
   if (found.kind === "file" && found.bytes > 0)
     return bytes === null || found.bytes === bytes
@@ -70,7 +70,7 @@ function file(
   return lack === null ? { path, do: "copy", file: image } : `${path} is not there: ${lack}`;
 }
 
-function config({ instance, text }: LegacyBoot, found: Seen): Part<ImageName> {
+function config({ instance, text }: LegacyBoot, found: Seen): BootPart<ImageName> {
   const path = `${instance}/config`;
   if (found.kind === "absent") return { path, do: "write", text };
   if (found.kind !== "file" || found.text === undefined) return `${path} is not a boot file`;
@@ -79,7 +79,7 @@ function config({ instance, text }: LegacyBoot, found: Seen): Part<ImageName> {
   return now !== null && now === wanted ? null : `${path} exists, but boots something else`;
 }
 
-function link({ instance, served }: LegacyBoot, path: string, found: Seen): Part<ImageName> {
+function link({ instance, served }: LegacyBoot, path: string, found: Seen): BootPart<ImageName> {
   if (found.kind === "absent")
     return { path, do: "link", target: `${served.replace(/\/+$/, "")}/${instance}/config` };
   if (found.kind !== "link") return `${path} is no link`;

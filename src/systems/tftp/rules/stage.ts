@@ -26,10 +26,10 @@ export type TreeChange<File = "kernel" | "ramdisk"> =
   | { readonly path: string; readonly do: "link"; readonly target: string };
 
 /** A change, null if none is needed, or the reason why there can be none. */
-export type Part<File = "kernel" | "ramdisk"> = TreeChange<File> | null | string;
+export type BootPart<File = "kernel" | "ramdisk"> = TreeChange<File> | null | string;
 
 /** All changes, or the reasons why there are none. */
-export function staged<File>(parts: readonly Part<File>[], more: readonly string[]) {
+export function staged<File>(parts: readonly BootPart<File>[], more: readonly string[]) {
   const why = [...parts.flatMap((part) => (typeof part === "string" ? [part] : [])), ...more];
   const changes = parts.flatMap((part) => (part === null || typeof part === "string" ? [] : part));
   return why.length > 0 ? { changes: [], why: why.join("; ") } : { changes, why: null };
@@ -61,7 +61,7 @@ export function stage(wanted: BootWanted, tree: TreeState, served: string) {
   return staged(parts, macs.length === 0 ? ["it has no MAC to boot from"] : []);
 }
 
-function folder(path: string, found: Seen): Part {
+function folder(path: string, found: Seen): BootPart {
   if (found.kind === "absent") return { path, do: "folder" };
   return found.kind === "folder" ? null : `${path} is ${named(found)}, no folder`;
 }
@@ -71,7 +71,7 @@ function file(
   { node }: BootWanted,
   found: Seen,
   tree: TreeState,
-): Part {
+): BootPart {
   const path = `${node}/${name}`;
   if (found.kind === "file" && found.bytes > 0) return null;
   if (found.kind !== "absent") return `${path} is ${named(found)}`;
@@ -80,7 +80,7 @@ function file(
     : `${path} is not there, and no old tree has the tenant's (--from)`;
 }
 
-function config(wanted: BootWanted, found: Seen, served: string): Part {
+function config(wanted: BootWanted, found: Seen, served: string): BootPart {
   const path = `${wanted.node}/config`;
   if (found.kind === "absent") return { path, do: "write", text: textOf(wanted, served) };
   if (found.kind !== "file" || found.text === undefined) return `${path} is ${named(found)}`;
@@ -122,7 +122,7 @@ function textOf({ node, boot }: BootWanted, served: string): string {
 }
 
 /** Replaces only nova-baremetal's link of this machine. */
-function link(wanted: BootWanted, path: string, found: Seen, roots: readonly string[]): Part {
+function link(wanted: BootWanted, path: string, found: Seen, roots: readonly string[]): BootPart {
   const target = `../${wanted.node}/config`;
   if (found.kind === "absent") return { path, do: "link", target };
   if (found.kind !== "link") return `${path} is ${named(found)}, no link`;

@@ -146,7 +146,7 @@ function tracked(count: number): Tracked {
     },
     objections: () => Promise.resolve([]),
     portsOf: () => [],
-    askedOf: (_asked: unknown, { id }: { id: string }) => ({ node: id }),
+    askedOf: (_asked: unknown, node: string) => ({ node }),
     ...{ watch: 0, clock: { now: () => 0, sleep: () => Promise.resolve() } },
   };
   made.hands = own as unknown as NovaHands; // as far as the way there goes

@@ -35,16 +35,14 @@ export async function observe(
   const observed: ObservedRow[] = [];
   for (const [table, some] of grouped(steps, ({ table }) => table)) {
     const columns = columnsOf(some);
-    const ask: Ask = (from, column, values) =>
+    const ask: Ask = (from, narrow) =>
       run(`reading ${table}`, async () => {
-        const query = knex(from)
-          .select(...columns)
-          .whereIn(column, [...values]);
+        const query = narrow(knex(from).select(...columns));
         return lock && engine !== "sqlite" ? query.forUpdate() : query;
       });
     const ids = some.flatMap(({ key }) => (typeof key.id === "number" ? [key.id] : []));
     const from = knex.raw(await keyed(database, table, "id"));
-    const rows = ids.length === 0 ? [] : await ask(from, "id", ids);
+    const rows = ids.length === 0 ? [] : await ask(from, (query) => query.whereIn("id", ids));
     const byId = new Map(rows.map((row) => [integer(row.id), row]));
     const bars = new Map([
       ...(await conflictingSpecs(database, some)),
@@ -53,7 +51,7 @@ export async function observe(
     const specOf = await specsOf(database, table, some, ask);
     for (const step of some) {
       const { key } = step;
-      const row = (typeof key.id === "number" ? byId.get(key.id) : specOf(key)) ?? null;
+      const row = (typeof key.id === "number" ? byId.get(key.id) : await specOf(key)) ?? null;
       const why = bars.get(step.id);
       observed.push({ step, row, ...(why !== undefined && { conflict: why }) });
     }
@@ -63,8 +61,7 @@ export async function observe(
 
 type Ask = (
   from: string | Knex.Raw,
-  column: string,
-  values: readonly number[],
+  narrow: (query: Knex.QueryBuilder) => Knex.QueryBuilder,
 ) => Promise<readonly RawRow[]>;
 
 const FLAVOR: { readonly [table: string]: string } = {
@@ -72,19 +69,21 @@ const FLAVOR: { readonly [table: string]: string } = {
   flavor_extra_specs: "flavor_id",
 };
 
-/** Rows without an id in their key, which only extra specs are. */
+/** Rows without an id in their key. Those of extra specs are read at once. */
 async function specsOf(
   database: Database,
   table: string,
   steps: readonly NovaStep[],
   ask: Ask,
-): Promise<(key: Row) => RawRow | undefined> {
+): Promise<(key: Row) => RawRow | undefined | Promise<RawRow | undefined>> {
   const column = FLAVOR[table];
   const named = steps.filter(({ key }) => typeof key.id !== "number");
   if (named.length === 0) return () => undefined;
-  if (column === undefined) throw new Error(`a row of ${table} has no id`);
+  if (column === undefined)
+    return async (key) => (await ask(table, (query) => query.where(key)))[0];
   const flavors = [...new Set(named.map(({ key }) => Number(key[column])))];
-  const byFlavor = grouped(await ask(table, column, flavors), (row) => integer(row[column]));
+  const rows = await ask(table, (query) => query.whereIn(column, flavors));
+  const byFlavor = grouped(rows, (row) => integer(row[column]));
   const fits = (row: RawRow, key: Row): boolean =>
     same(database, text(row.key), key.key) &&
     (key.deleted === undefined || deletedNumber(row.deleted) === key.deleted);

@@ -47,7 +47,6 @@ export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform"
   };
 }
 
-
 export interface MachinePlan {
   readonly sha256: string;
   readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;

@@ -89,7 +89,6 @@ async function* endedIn(
   }
 }
 
-
 function runPlan({ header, footer, lines }: Opened): RunPlan {
   return { sha256: footer.sha256, origins: header.origins, lines };
 }

@@ -158,7 +158,6 @@ async function stepsOfMoves(folder: string): Promise<Artefact> {
   return { kind: "nova", steps, findings };
 }
 
-
 async function* NONE(): AsyncGenerator<never> {}
 
 /** An artifact of another kind. */

@@ -28,7 +28,7 @@ import { checkBlocked } from "../plan/empty-plan.ts";
 import { isThere } from "../plan/loaded-plans.ts";
 import { causeOf, renderCounts } from "../plan/rules/summary.ts";
 import { checkReadings } from "../power/power-file.ts";
-import { isEqual, type Verified } from "../verify/rules/tally.ts";
+import { isEqual } from "../verify/rules/tally.ts";
 import { rememberVerified, sinceNow } from "../verify/verified-file.ts";
 import { compare } from "../verify/verify.ts";
 import { checkOthers, othersBeforeMaking } from "./check-others.ts";
@@ -47,19 +47,13 @@ export interface ApplyWords extends TargetOptions, Reach {
   readonly keyFile?: string;
 }
 
-interface Applied extends Loaded {
-  readonly again: string;
-  /** Some machines, or Nova's rows, are excluded. */
-  readonly partial: boolean;
-}
-
 const UNASKED =
   "Notice: without nova, running nova-computes are not detected. With --nova-db, extract, plan and apply watch them.";
 
 const CHOICES: readonly string[] = ["leave-nova", "skip-blocked", "after-finish"];
 
 /** Loads the run's plan and verifies the load. Returns null if it was stopped on request. */
-export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promise<Applied | null> {
+export function apply(words: ApplyWords, watching: Watching, sink: Sink) {
   return inRun(words.run, "apply", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       await checkNotFinished(run, "apply would load the missing machines again", words);
@@ -98,6 +92,7 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       const partial = leaves && (loaded.equal || loaded.failed > 0);
       const skipped = `nova2ironic show ${shellWord(`${words.run}/plan`)} --skipped`;
       if (partial && blocked > 0) await sink.several("Left out", leftOutOf(lines()), skipped);
+      // Some machines, or Nova's rows, are excluded.
       return { ...loaded, again, partial: partial || loaded.failed > 0 };
     }),
   );
@@ -126,14 +121,8 @@ interface Job {
   readonly again: string;
 }
 
-interface Loaded {
-  readonly failed: number;
-  readonly verified: Verified;
-  readonly equal: boolean;
-}
-
 /** Flavors, machines, hosts, then verify. Returns null if it was stopped on request. */
-async function load(job: Job): Promise<Loaded | null> {
+async function load(job: Job) {
   const { run, plan, backend, seal, session, nova, place, sink, again } = job;
   const same = backend.same(seal);
   const entries = session.journal.entries();

@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { orNull } from "../../lib/error.ts";
 import { ahead } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
-import type { SnapshotCounts, SnapshotHeader } from "../../model/artefact.ts";
+import type { SnapshotHeader } from "../../model/artefact.ts";
 import type { BootFile } from "../../model/boot.ts";
 import type { Finding } from "../../model/finding.ts";
 import type { HostConfig, Machine, SnapshotLine } from "../../model/machine.ts";
@@ -51,10 +51,7 @@ export interface ExtractAsked {
 }
 
 /** Reads nova_bm, nova and the hosts' files into the snapshot of a run, which it creates. */
-export function extract(
-  asked: ExtractAsked,
-  { say, during }: Pick<Sink, "say" | "during">,
-): Promise<Extracted & { readonly path: string }> {
+export function extract(asked: ExtractAsked, { say, during }: Pick<Sink, "say" | "during">) {
   const { novaConf = [], tftpRoot = [], novaDb } = asked;
   return inRun(asked.run, "extract", { kind: "migration", create: true }, async (run) => {
     const seal = await sealFor(run, asked.keyFile);
@@ -90,17 +87,6 @@ async function sealFor(run: RunFolder, keyFile: string | undefined) {
   return sealOf(run, keyFile, (await openManifest(plan)).manifest.key);
 }
 
-interface Extracted {
-  readonly header: SnapshotHeader;
-  readonly counts: SnapshotCounts;
-  readonly sha256: string;
-  readonly findings: ReadonlyMap<string, number>;
-  /** Number of machines with a value in an unknown column, by column: `bm_nodes.rack`. */
-  readonly unknown: ReadonlyMap<string, number>;
-  /** Compute hosts without a nova.conf, with the number of their machines. */
-  readonly withoutConf: ReadonlyMap<string, number>;
-}
-
 interface Deployment {
   readonly bm: Database;
   readonly nova: Database | null;
@@ -116,7 +102,7 @@ export async function takeSnapshot(
   seal: Seal & { readonly id: string },
   takenAt: string,
   progress: (machines: number) => void,
-): Promise<Extracted> {
+) {
   const schema = await readSchema(bm);
   // The snapshot reads other tables than the plan. This refuses a database without them.
   if (nova !== null) await novaVersion(nova);
@@ -135,17 +121,19 @@ export async function takeSnapshot(
   };
   const counts = { machines: 0, deleted: 0, interfaces: 0, orphans: 0, instances: 0 };
   const findings = new Map<string, number>();
+  /** Number of machines with a value in an unknown column, by column: `bm_nodes.rack`. */
   const unknown = new Map<string, number>();
+  /** Compute hosts without a nova.conf, with the number of their machines. */
   const withoutConf = new Map<string, number>();
   const note = (found: readonly Finding[]): void => {
     for (const { code } of found) findings.set(code, (findings.get(code) ?? 0) + 1);
   };
   note(header.findings);
   const reader = nova === null ? null : await openNova(nova, await claimedInstances(bm));
-  const add = trees.length === 0 ? null : withBoot(trees, hosts);
   const writer = await createArtefact(run, SNAPSHOT, header);
   try {
-    for await (const batch of ahead(seen(ahead(readMachines(bm, schema, seal)), reader, add))) {
+    const read = ahead(readMachines(bm, schema, seal));
+    for await (const batch of ahead(seen(read, reader, trees, hosts))) {
       await turn(); // sends the next query before this batch is written
       for (const orphan of batch.orphans) {
         const finding = inspectOrphan(orphan);
@@ -183,18 +171,23 @@ export async function takeSnapshot(
 async function* seen(
   batches: AsyncIterable<MachineBatch>,
   reader: NovaReader | null,
-  add: ((machine: Machine) => Promise<Machine>) | null,
+  trees: readonly Tree[],
+  hosts: readonly HostConfig[],
 ): AsyncGenerator<MachineBatch> {
+  const addBoot = async (machine: Machine): Promise<Machine> => {
+    const boot = await harvest(machine, trees, hosts);
+    return boot === undefined ? machine : { ...machine, boot };
+  };
   for await (const { machines, orphans } of batches) {
     const views =
       reader === null || machines.length === 0
-        ? []
+        ? null
         : await reader.view(machines.map(({ node }) => node));
     const whole =
-      reader === null
+      views === null
         ? machines
         : machines.map((machine, at) => ({ ...machine, nova: views[at] ?? null }));
-    const all = add === null ? whole : await Promise.all(whole.map(add));
+    const all = trees.length === 0 ? whole : await Promise.all(whole.map(addBoot));
     await turn();
     yield { orphans, machines: all.map(inspected) };
   }
@@ -204,16 +197,6 @@ async function* seen(
 function inspected(machine: Machine): Machine {
   const findings = inspect(machine);
   return findings.length === machine.findings.length ? machine : { ...machine, findings };
-}
-
-function withBoot(
-  trees: readonly Tree[],
-  hosts: readonly HostConfig[],
-): (machine: Machine) => Promise<Machine> {
-  return async (machine) => {
-    const boot = await harvest(machine, trees, hosts);
-    return boot === undefined ? machine : { ...machine, boot };
-  };
 }
 
 /** A machine's boot file. Undefined if the machine has no instance. */

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
-import { differences } from "../../model/database.ts";
-import type { NovaIdentity, NovaTarget } from "../../model/nova/nova-plan.ts";
+
+import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import type { FlavorRows } from "../../model/nova/nova-rows.ts";
 import { openRole } from "../../run/databases.ts";
 import { failpoint } from "../../run/failpoint.ts";
@@ -9,22 +9,14 @@ import { committed } from "../../systems/database/write.ts";
 import { readApiFlavors } from "../../systems/nova-db/plan-flavors.ts";
 import { identifyNovaApi } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
+import { checkNova } from "../hosts/nova-place.ts";
 
 export interface Reach {
   readonly novaDb?: string;
   readonly novaApiDb?: string;
 }
 
-export interface FlavorApi {
-  readonly identity: NovaIdentity;
-  readonly shown: string;
-  readonly target: Pick<NovaTarget, "inspect" | "perform">;
-  /** @param hosts hosts of live instances by flavor, from nova */
-  readonly rows: (hosts: FlavorRows["hosts"]) => Promise<FlavorRows>;
-  /** Waits for the open transaction of an earlier run. @throws MigrationError N2I-E318 */
-  readonly committed: () => Promise<void>;
-  readonly close: () => Promise<void>;
-}
+export type FlavorApi = Awaited<ReturnType<typeof openFlavorApi>>;
 
 /**
  * Opens the nova_api database of a plan. Null if the plan's flavors are in nova.
@@ -42,7 +34,7 @@ export async function reopenFlavorApi(
     });
   const opened = await openFlavorApi(novaApiDb, readOnly);
   try {
-    checkApi(planned, opened.identity);
+    checkNova(planned, opened.identity, "other flavors");
     return opened;
   } catch (error) {
     await opened.close();
@@ -50,17 +42,8 @@ export async function reopenFlavorApi(
   }
 }
 
-function checkApi(planned: NovaIdentity, found: NovaIdentity): void {
-  const changed = differences(planned, found, ["schema_version", "head"]);
-  if (changed.length > 0)
-    throw new MigrationError(
-      "N2I-E300",
-      `the plan was made for other flavors: ${changed.join("; ")}`,
-    );
-}
-
 /** @throws MigrationError N2I-E1.., N2I-E2.. if it cannot be opened */
-export async function openFlavorApi(spec: string, readOnly: boolean): Promise<FlavorApi> {
+export async function openFlavorApi(spec: string, readOnly: boolean) {
   const database = await openRole("nova-api-db", spec, { readOnly });
   try {
     const identity = await identifyNovaApi(database);
@@ -68,7 +51,8 @@ export async function openFlavorApi(spec: string, readOnly: boolean): Promise<Fl
       identity,
       shown: database.shown,
       target: createNovaTarget(database, identity, failpoint, "nova_api"),
-      async rows(hosts) {
+      /** @param hosts hosts of live instances by flavor, from nova */
+      async rows(hosts: FlavorRows["hosts"]): Promise<FlavorRows> {
         const reading = await readTransaction(database);
         try {
           return await readApiFlavors(reading, hosts);
@@ -76,6 +60,7 @@ export async function openFlavorApi(spec: string, readOnly: boolean): Promise<Fl
           await reading.close();
         }
       },
+      /** Waits for the open transaction of an earlier run. @throws MigrationError N2I-E318 */
       committed: () => committed(database),
       close: database.close,
     };

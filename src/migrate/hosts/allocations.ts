@@ -7,7 +7,7 @@ import type { Database } from "../../systems/database/open.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import { readComputeUuids, readPlacement } from "../../systems/nova-db/later.ts";
 import { type AllocationsNow, auditAllocations, heal } from "./rules/allocations.ts";
-import type { MachineProvider, ProvidersOf } from "./rules/computes.ts";
+import type { ProvidersOf } from "./rules/computes.ts";
 
 export interface Places {
   readonly novaDb?: string;
@@ -47,9 +47,13 @@ export function openProviders(nova: Database, placement: Database): ProvidersOf 
       ({ name }) => name,
       ({ uuid }) => uuid,
     );
-    const found = new Map<string, MachineProvider>();
-    for (const uuid of machines.map((machine) => machine.toLowerCase()))
-      found.set(uuid, { uuids: named.get(uuid) ?? [], compute: computes.get(uuid) ?? null });
-    return found;
+    return new Map(
+      machines
+        .map((machine) => machine.toLowerCase())
+        .map((uuid) => [
+          uuid,
+          { uuids: named.get(uuid) ?? [], compute: computes.get(uuid) ?? null },
+        ]),
+    );
   };
 }

@@ -19,18 +19,12 @@ import { ironicJournalled } from "../apply/ironic.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { checkNova } from "./nova-place.ts";
 import { type Watching, watchComputes } from "./nova-watch.ts";
-import { asked, checkQueued } from "./queued.ts";
+import { checkQueued } from "./queued.ts";
 import type { PlacedMachine } from "./rules/computes.ts";
 import { instanceOn } from "./rules/current-placement.ts";
 
 /** Machines to be removed from Ironic, and the nova of their instances. */
-export interface Leaving {
-  readonly machines: readonly Going[];
-  /** Of each plan that loaded some of them. Null if `extract` did not read nova. */
-  readonly sources: readonly SourceIdentity["nova"][];
-  /** Machines of the scope, by the digest of their plan. Empty without Nova. */
-  readonly placed: ReadonlyMap<string, readonly PlacedMachine[]>;
-}
+export type Leaving = Awaited<ReturnType<typeof leavingOf>>;
 
 interface NovaWords {
   readonly novaDb?: string;
@@ -44,10 +38,12 @@ export async function leavingOf(
   entries: Entries,
   scope: Pick<Scope<PlannedMachine>, "wants">,
   { novaDb, leaveNova }: NovaWords,
-): Promise<Leaving> {
+) {
   const machines: Going[] = [];
+  /** Machines of the scope, by the digest of their plan. Empty without Nova. */
   const placed = new Map<string, readonly PlacedMachine[]>();
-  const sources: Leaving["sources"][number][] = [];
+  /** Of each plan that loaded some of them. Null if `extract` did not read nova. */
+  const sources: SourceIdentity["nova"][] = [];
   for (const sha256 of plans) {
     const { header, lines: all } = await openPlan(await findPlan(run, sha256));
     if (leaveNova && novaDb === undefined) continue;
@@ -76,8 +72,7 @@ export async function leavingOf(
 
 /** @throws MigrationError N2I-E311 if instances use nodes to be removed and nova is not watched */
 export function checkStill({ machines }: Leaving, { novaDb, leaveNova }: NovaWords): void {
-  let used = 0;
-  for (const machine of machines) if (machine.used) used += 1;
+  const used = machines.filter((machine) => machine.used).length;
   if (novaDb !== undefined || leaveNova || used === 0) return;
   throw new MigrationError(
     "N2I-E311",
@@ -117,7 +112,7 @@ export async function withStill<T>(
     const [placesOf, instancesOf] = [await openPlaces(database), openInstances(database)];
     for (const some of inPortions(machines, TOGETHER)) {
       const instances = await instancesOf(some.flatMap(({ instance }) => instance ?? []));
-      await checkQueued(database, [...instances.values()].map(asked), watching);
+      await checkQueued(database, instances.values(), watching);
       const uuids = some.map(({ uuid }) => uuid);
       for (const places of (await placesOf(uuids)).values())
         for (const { host } of places) if (host !== null) hosts.add(host);
@@ -137,9 +132,8 @@ export async function withStill<T>(
 
 /** The schema may be a later one, because heartbeats are the same in every version. */
 function checkSame(source: NonNullable<SourceIdentity["nova"]>, found: NovaIdentity): void {
-  const { schema_version, head } = found;
-  const { head: _, ...planned } = source;
-  checkNova({ ...planned, schema_version, ...(head !== undefined && { head }) }, found);
+  const { engine, address, database, server } = source;
+  checkNova({ ...found, engine, address, database, server }, found);
 }
 
 /** A machine whose node a rollback removes. */

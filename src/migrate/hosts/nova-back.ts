@@ -23,12 +23,7 @@ import type { Leaving } from "./exclusions.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { novaWalk, withNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";
-import {
-  type KnownComputes,
-  type NewCompute,
-  newComputes,
-  type PlacedMachine,
-} from "./rules/computes.ts";
+import { type NewCompute, newComputes, type PlacedMachine } from "./rules/computes.ts";
 
 /** The part of Nova's rows to roll back. */
 export interface NovaScope {
@@ -63,16 +58,13 @@ export interface Backing {
   readonly sink: Sink;
 }
 
-/** Legs that are rolled back and reported together. */
-type NovaStage = (typeof BACK_AFTER_IRONIC)[number];
-
 interface NovaBack {
   /** Waits until nova-compute is stopped. Returns machines whose Nova rows were changed since. */
   readonly inspect: () => Promise<Excluded>;
   readonly check: () => Promise<void>;
   /** Restores rows. Rows that stay unchanged are added to the list of conflicts. */
   readonly part: (
-    stage: NovaStage,
+    stage: (typeof BACK_AFTER_IRONIC)[number],
     excluded: Excluded,
   ) => Promise<{ readonly done: number; readonly stopped: boolean }>;
 }
@@ -185,7 +177,7 @@ export async function newComputesOf(
 }
 
 /** Rows that one plan moved, which a later plan of the run finds in their new location. */
-async function knownTo(plans: readonly NovaFiles[]): Promise<KnownComputes> {
+async function knownTo(plans: readonly NovaFiles[]) {
   const ids = new Set<number>();
   const machines = new Set<string>();
   for (const nova of plans)

@@ -15,8 +15,13 @@ import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { openHosts } from "../../systems/nova-db/plan-read.ts";
 import { type FlavorApi, withoutThose } from "../flavors/flavor-api.ts";
 import { gather } from "../flavors/rules/facts.ts";
-import { type FlavorsAsked, judgeImages, planFlavors } from "../flavors/rules/flavors.ts";
-import { judgeSchema, refuseUnknown } from "../flavors/rules/places.ts";
+import {
+  type FlavorsAsked,
+  judgeImages,
+  judgeSchema,
+  planFlavors,
+  refuseUnknown,
+} from "../flavors/rules/flavors.ts";
 import { compileSite } from "../transform/site.ts";
 import type { Transformed } from "../transform/transform.ts";
 import { createNovaFiles, type NovaWriter } from "./nova-files.ts";
@@ -149,12 +154,11 @@ async function flavorSteps(
   const flavors = await readFlavorRows(database);
   const others = (await api?.rows(flavors.hosts)) ?? null;
   refuseUnknown(how.named, others === null ? [flavors] : [flavors, others]);
-  const own = others === null ? flavors : withoutThose(flavors, others);
-  const planned = planFlavors(own, facts, how, at);
-  const more = others === null ? null : planFlavors(others, facts, how, at);
+  const rows = others === null ? [flavors] : [withoutThose(flavors, others), others];
+  const planned = rows.map((some) => planFlavors(some, facts, how, at));
   return {
-    steps: [...planned.steps, ...(more?.steps ?? [])],
-    findings: [...planned.findings, ...(more?.findings ?? []), ...judgeImages(facts, how)],
+    steps: planned.flatMap(({ steps }) => steps),
+    findings: [...planned.flatMap(({ findings }) => findings), ...judgeImages(facts, how)],
   };
 }
 
@@ -181,11 +185,8 @@ export function judgeKept(
 }
 
 function acceptedBy(site: Site) {
-  let decisions: ReturnType<typeof compileSite> | undefined;
-  return (machine: Machine) => {
-    decisions ??= compileSite(site);
-    return decisions.of(machine).accept;
-  };
+  const decisions = compileSite(site);
+  return (machine: Machine) => decisions.of(machine).accept;
 }
 
 const NO_ROWS: MachineRows = { instance: null, elsewhere: false, volumes: [], computes: [] };

@@ -4,7 +4,7 @@ import type { Excluded } from "../../engine/part.ts";
 import type { Walked } from "../../engine/runner.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { TOGETHER } from "../../lib/streams.ts";
-import { counted, NAMED } from "../../lib/text.ts";
+import { counted, createSeveral, listed, NAMED } from "../../lib/text.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import { type Entries, IRONIC } from "../../model/journal.ts";
 import { type NovaLegName, type NovaStep, stepsOf } from "../../model/nova/nova-plan.ts";
@@ -22,15 +22,14 @@ import { FORWARD } from "../order.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
 import { inspectNova, novaWalk, withNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";
-import { asked, checkQueued } from "./queued.ts";
+import { checkQueued } from "./queued.ts";
 import { type Choice, choiceOf } from "./rules/choice.ts";
 import { accepted, changedTenants, type Placed, placedOf } from "./rules/current-placement.ts";
 
 /** Nova's part of an apply: flavors before the machines, hosts after them. */
 export interface NovaSide {
-  readonly plan: NovaFiles;
   /** The plan's machines. If they are iterated before `check`, it does not read them again. */
-  readonly lines: Tenants["lines"];
+  readonly lines: Lines;
   /** Checks that its nova-computes are stopped. @throws MigrationError N2I-E310 */
   readonly inspect: () => Promise<void>;
   /** All checks that are possible before the first write. */
@@ -45,7 +44,7 @@ interface NovaWords extends Reach {
   /** Asks for confirmation, and throws unless the answer is yes. */
   readonly confirm: (question: string) => Promise<void>;
   readonly watching: Watching;
-  readonly lines: Tenants["lines"];
+  readonly lines: Lines;
 }
 
 /** The number of Nova rows that the run's plan changes. */
@@ -63,7 +62,7 @@ function checkUnasked(file: NovaFiles | null): void {
   if (watched.length > 0)
     throw new MigrationError(
       "N2I-E311",
-      `the plan needs proof that nova-compute is stopped on ${watched.slice(0, 5).join(", ")}${watched.length > 5 ? ` and ${watched.length - 5} more` : ""}`,
+      `the plan needs proof that nova-compute is stopped on ${listed(watched, NAMED)}`,
     );
   if (file === null)
     throw new MigrationError(
@@ -116,7 +115,7 @@ export async function besideNova<T>(
       };
       const { take, lines } = tenantsOf(words.lines, choiceOf(file.header.compute_hosts ?? []));
       return work({
-        ...{ plan: file, lines, inspect: place.watch.inspect },
+        ...{ lines, inspect: place.watch.inspect },
         async check() {
           const machines = await take();
           await checkRequests(database, machines, watching);
@@ -139,14 +138,7 @@ export async function besideNova<T>(
 type Lines = MachinePlan["lines"];
 
 /** The plan's machines for checks in Nova, so that its lines are parsed once. */
-interface Tenants {
-  /** The plan's lines. A complete pass over them is cached for `take`. */
-  readonly lines: Lines;
-  /** The machines of the last or a new pass. They are released afterwards, to free memory. */
-  readonly take: () => Promise<Iterable<Placed>>;
-}
-
-export function tenantsOf(plan: Lines, choice: Choice): Tenants {
+export function tenantsOf(plan: Lines, choice: Choice) {
   let known: Iterable<Placed> | null = null;
   async function* lines(): ReturnType<Lines> {
     const placed: Placed[] = [];
@@ -161,8 +153,10 @@ export function tenantsOf(plan: Lines, choice: Choice): Tenants {
     known = placed;
   }
   return {
+    /** The plan's lines. A complete pass over them is cached for `take`. */
     lines,
-    async take() {
+    /** The machines of the last or a new pass. They are released afterwards, to free memory. */
+    async take(): Promise<Iterable<Placed>> {
       if (known === null) for await (const _ of lines());
       const taken = known ?? [];
       known = null;
@@ -181,7 +175,7 @@ async function checkRequests(
   for (const batch of inPortions(machines, TOGETHER)) {
     const loading = batch.filter((one) => !accepted(one, "N2I-D243"));
     const rows = await instancesOf(loading.flatMap(({ instance }) => instance ?? []));
-    await checkQueued(database, [...rows.values()].map(asked), watching);
+    await checkQueued(database, rows.values(), watching);
   }
 }
 
@@ -202,20 +196,15 @@ async function checkTenants(
     ...{ instancesOf: openInstances(database), onNodes: await openOnNodes(database) },
     nova: database,
   };
-  const stale: string[] = [];
-  let count = 0;
+  const stale = createSeveral();
   const first = function* () {
     for (const batch of inPortions(machines, TOGETHER)) yield batch.filter(({ at }) => !begun(at));
   };
-  for await (const what of changedTenants(first(), now)) {
-    count += 1;
-    if (stale.length < NAMED) stale.push(what);
-  }
-  if (count === 0) return;
-  const more = count > NAMED ? ` and ${count - NAMED} more` : "";
+  for await (const what of changedTenants(first(), now)) stale.add(what);
+  if (stale.length === 0) return;
   throw new MigrationError(
     "N2I-E300",
-    `Nova's instances changed since extract: ${stale.join("; ")}${more}`,
+    `Nova's instances changed since extract: ${listed(stale, NAMED, "; ")}`,
     { fix: "Stop every nova-compute and extract again. Then plan, and check the difference." },
   );
 }

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { listed, NAMED } from "../../lib/text.ts";
-import type { HostBeat, NovaTarget } from "../../model/nova/nova-plan.ts";
+import type { NovaTarget } from "../../model/nova/nova-plan.ts";
 import { now as moment, rest } from "../../run/process-context.ts";
 import { restOfMinute, runningComputes } from "./rules/running.ts";
 
@@ -39,8 +39,18 @@ export async function watchComputes(
     if (!allowed) throw new MigrationError("N2I-E310", text);
     if (now === first) tell(`Warning: ${text}`);
   };
-  await check(await patient(first, () => beats(hosts), allowed ? null : tell, stopping));
   const inspect = async (): Promise<void> => check(await beats(hosts));
+  const waitUntil = async (time: number, each?: () => Promise<void>): Promise<void> => {
+    for (; moment() < time && !stopping(); await each?.())
+      await rest(Math.max(0, Math.min(PACE, time - moment())));
+  };
+  // Waits for the rest of a minute, in case the last report was final.
+  const left = allowed ? 0 : restOfMinute(first);
+  if (left > 0) {
+    tell(`A nova-compute reported nearly a minute ago: waiting ${left} s for another report.`);
+    await waitUntil(moment() + left * 1000);
+    await inspect();
+  } else await check(first);
   return {
     /** @throws MigrationError N2I-E310 naming hosts and their last reports */
     inspect,
@@ -48,25 +58,9 @@ export async function watchComputes(
     async settle(): Promise<void> {
       if (!allowed && first.length > 0 && moment() < end) {
         tell(`Watching heartbeats of nova-compute for ${seconds} s.`);
-        for (; moment() < end && !stopping(); await inspect())
-          await rest(Math.max(0, Math.min(PACE, end - moment())));
+        await waitUntil(end, inspect);
       }
       await inspect();
     },
   };
-}
-
-/** Waits for the rest of a minute, in case the last report was final. @param tell null: no wait */
-async function patient<T extends readonly HostBeat[]>(
-  first: T,
-  again: () => Promise<T>,
-  tell: Watching["tell"] | null,
-  stopping: () => boolean,
-): Promise<T> {
-  const left = restOfMinute(first);
-  if (tell === null || left === 0) return first;
-  tell(`A nova-compute reported nearly a minute ago: waiting ${left} s for another report.`);
-  for (const end = moment() + left * 1000; moment() < end && !stopping(); )
-    await rest(Math.max(0, Math.min(PACE, end - moment())));
-  return again();
 }

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import { NAMED } from "../../lib/text.ts";
 import type { NovaFacts } from "../../model/check.ts";
-import type { InstanceRow } from "../../model/nova/nova-rows.ts";
+
 import { requestText } from "../../model/nova/requests.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { lacking } from "../../systems/database/rights.ts";
@@ -16,7 +16,7 @@ import type { Watching } from "./nova-watch.ts";
 interface Asked {
   readonly uuid: string;
   readonly host: string | null;
-  readonly deleted: boolean;
+  readonly deleted: number | boolean | null;
 }
 
 /** Text of requests to live instances that are queued for their nova-compute. */
@@ -43,10 +43,6 @@ export async function unreadQueues(database: Database): Promise<NovaFacts["unque
   return { tables: statements.map((statement) => statement.replace("SELECT ", "")), grants };
 }
 
-export function asked({ uuid, host, deleted }: InstanceRow): Asked {
-  return { uuid, host, deleted: (deleted ?? 0) !== 0 };
-}
-
 /**
  * Checks the queues before rows change, because a nova-compute that starts executes its queue.
  * @throws MigrationError N2I-E314 naming instances and the command that purges the queue, or N2I-E206
@@ -54,7 +50,7 @@ export function asked({ uuid, host, deleted }: InstanceRow): Asked {
  */
 export async function checkQueued(
   database: Database,
-  instances: readonly Asked[],
+  instances: Iterable<Asked>,
   { queued = false, tell }: Pick<Watching, "queued" | "tell">,
 ): Promise<void> {
   await mustReadRequests(database);

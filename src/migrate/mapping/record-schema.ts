@@ -41,25 +41,23 @@ const VALUES: { readonly [column: string]: { readonly [keyword: string]: Json } 
 
 function typeOf(column: Column): { readonly [keyword: string]: Json } {
   if (OBJECTS.test(column.name)) return { type: "object", ...VALUES[column.name] };
-  switch (column.type) {
-    case "integer":
-    case "bigint":
-      return { type: "integer" };
-    case "float":
-      return { type: "number" };
-    case "boolean":
-      return { type: "boolean" };
-    case "datetime":
-      return { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d$" };
-    case "string":
-      return { type: "string", maxLength: column.length ?? 255 };
-    case "text":
-      return { type: "string", maxLength: TEXT_BYTES };
-    case "mediumtext":
-    case "longtext":
-      return { type: "string" };
-  }
+  return column.type === "string"
+    ? { type: "string", maxLength: column.length ?? 255 }
+    : TYPES[column.type];
 }
+
+const TYPES: {
+  readonly [type in Exclude<Column["type"], "string">]: { readonly [keyword: string]: Json };
+} = {
+  integer: { type: "integer" },
+  bigint: { type: "integer" },
+  float: { type: "number" },
+  boolean: { type: "boolean" },
+  datetime: { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d$" },
+  text: { type: "string", maxLength: TEXT_BYTES },
+  mediumtext: { type: "string" },
+  longtext: { type: "string" },
+};
 
 /**
  * Trait names that Ironic accepts: custom ones, and the form and namespaces of os-traits. The site

@@ -177,13 +177,8 @@ async function ajvFor(how: { readonly often?: boolean } = {}): Promise<Ajv2020> 
 
 /** Reads columns lazily, because only one of many releases is in use. */
 function toRelease(doc: TargetDoc): Release {
-  const known = new Map<string, Release["node"]>();
-  const columnsOf = (table: string): Release["node"] => {
-    const columns =
-      known.get(table) ?? loadTables("ironic", doc.release).tables[table]?.columns ?? [];
-    known.set(table, columns);
-    return columns;
-  };
+  const columnsOf = (table: string): Release["node"] =>
+    loadTables("ironic", doc.release).tables[table]?.columns ?? [];
   return {
     doc,
     get node() {

@@ -5,11 +5,6 @@ import { machineOf } from "./selection.ts";
 
 type Lines = AsyncIterator<readonly (readonly [number, MachineOf])[]>;
 
-interface MachineFinder {
-  readonly find: (bm_node_id: number) => Promise<MachineOf | null>;
-  readonly close: () => Promise<void>;
-}
-
 /** Restarts of the snapshot before all of it is cached, for lists that are not in its order. */
 const RESTARTS = 3;
 
@@ -17,7 +12,7 @@ const RESTARTS = 3;
  * Finds machines in a run's snapshot by bm_nodes.id. It reads ahead lazily in the order of lists,
  * one batch at a time. Returns null if the machine or snapshot is missing.
  */
-export function machineFinder(run: string): MachineFinder {
+export function machineFinder(run: string) {
   let [lines, restarts, last]: [Lines | null, number, number] = [null, 0, -1];
   let near = new Map<number, MachineOf>();
   // The highest id read so far. A snapshot is in the order of ids.
@@ -40,7 +35,7 @@ export function machineFinder(run: string): MachineFinder {
       for (const [of, machine] of next.value) near.set(of, machine);
     }
   };
-  const find: MachineFinder["find"] = async (id) => {
+  const find = async (id: number): Promise<MachineOf | null> => {
     if (!near.has(id) && !whole) {
       if (id < last) {
         restarts += 1;

@@ -15,7 +15,7 @@ import type { openSnapshot } from "../../run/run.ts";
 import { VERSION } from "../../run/version.ts";
 import { judgeKept, type NovaPlanner } from "../hosts/nova-plan.ts";
 import type { Mappings } from "../open/documents.ts";
-import type { PowerView } from "../power/rules/gate.ts";
+import type { powerOf } from "../power/power-file.ts";
 import { createTransform, type Transformed } from "../transform/transform.ts";
 import { carry } from "./rules/carry.ts";
 import { pair } from "./rules/pairing.ts";
@@ -32,12 +32,6 @@ export interface Planned {
   readonly conductors: string;
   /** Steps on Nova's own rows. Null if they are not planned. */
   readonly nova: NovaPlanCounts | null;
-}
-
-/** The readings of a plan, and their identity in its header. */
-export interface PlannedPower {
-  readonly view: PowerView;
-  readonly made_from: PlanHeader["made_from"]["power"];
 }
 
 /** Exceptions that the operator allows. The plan records them. */
@@ -58,7 +52,7 @@ export interface Sources {
   readonly snapshot: Awaited<ReturnType<typeof openSnapshot>>;
   readonly mappings: Mappings;
   readonly site: { readonly site: Site; readonly sha256: string | null };
-  readonly power: PlannedPower | null;
+  readonly power: Awaited<ReturnType<typeof powerOf>> | null;
   readonly allow: Allowed;
 }
 

@@ -18,14 +18,8 @@ import { type NovaAsked, type NovaPlaces, planNova } from "../hosts/nova-plan.ts
 import { NO_SITE } from "../mapping/site.ts";
 import { openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
-import { POWER, readingsOf, viewOf } from "../power/power-file.ts";
-import {
-  type Destination,
-  makePlan,
-  type Planned,
-  type PlannedPower,
-  type Sources,
-} from "./make-plan.ts";
+import { POWER, powerOf } from "../power/power-file.ts";
+import { type Destination, makePlan, type Planned, type Sources } from "./make-plan.ts";
 import { openProposal } from "./propose.ts";
 import { onceLoaded, slowDelete } from "./rules/delete-cost.ts";
 import { machineOf } from "./selection.ts";
@@ -43,13 +37,6 @@ export interface PlanWords extends TargetOptions, Reach {
   readonly keyFile?: string;
 }
 
-interface Made extends Planned {
-  readonly path: string;
-  /** Foreign nodes in Ironic, which apply refuses. Null if none, or if allowed. */
-  readonly others: string | null;
-  readonly proposal: string | null;
-}
-
 interface Asked {
   /** Options for Nova's rows. Null without Nova. */
   readonly nova: NovaAsked | null;
@@ -63,7 +50,7 @@ export function plan(
   asked: Asked,
   sink: Sink,
   each: (line: PlannedMachine, machine: MachineOf) => void,
-): Promise<Made> {
+) {
   return inRun(words.run, "plan", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
@@ -76,10 +63,13 @@ export function plan(
       const opening = backend.open(words.ironicRelease, seal, { planning: true });
       const ironic = { ...(await opening), same: backend.same(seal) };
       const { entries } = await readJournal(run);
-      // Before anything is saved, because a later failure would leave an unknown plan.
+      // Foreign nodes, which apply refuses. Null if none, or if allowed. Before anything is saved,
+      // because a later failure would leave an unknown plan.
       const { target } = ironic;
       const others = words.allowOtherNodes ? null : await othersAt(run, backend, target, entries);
-      const from = { snapshot, mappings, site, power: await powerOf(run.path, words) };
+      const { maxUnreachable, recordPower } = words;
+      const power = await powerOf(`${run.path}/${POWER}`, maxUnreachable, recordPower);
+      const from = { snapshot, mappings, site, power };
       const keys = (await backend.scannedKeys?.()) ?? [];
       const made = await make(run, { ...from, ...asked }, ironic, places, { words, sink, each });
       const { nodes, ports } = made.counts;
@@ -107,7 +97,7 @@ async function make(
   ironic: Destination,
   places: Planning | null,
   { words, sink, each }: Given,
-): Promise<Planned & Pick<Made, "proposal">> {
+): Promise<Planned & { readonly proposal: string | null }> {
   const { doc } = ironic.release;
   const proposal = await openProposal(words, doc, from.power?.view.readings ?? new Map());
   const source = { snapshot: from.snapshot.header, site: from.site.site };
@@ -153,15 +143,4 @@ async function openNova(
   const api =
     words.novaApiDb === undefined ? null : keep(await openFlavorApi(words.novaApiDb, true));
   return { database, api, asked };
-}
-
-async function powerOf(
-  path: string,
-  { maxUnreachable, recordPower }: PlanWords,
-): Promise<PlannedPower> {
-  const asked = await readingsOf(`${path}/${POWER}`);
-  return {
-    view: viewOf(asked?.readings ?? null, maxUnreachable, recordPower),
-    made_from: asked === null ? null : { sha256: asked.sha256, oldest: asked.counts.oldest },
-  };
 }

@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { MigrationError, systemCode } from "../../lib/error.ts";
+import { groupedBy } from "../../lib/grouped.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
 import type { KnownReadings } from "../../model/power.ts";
 import type { MachineFlavor } from "../../model/settings.ts";
@@ -26,7 +27,11 @@ export async function openProposal(
 ) {
   if (proposeSite === undefined) return null;
   if (existsSync(proposeSite)) throw refuse(proposeSite, "it already exists");
-  const placement = placementDb === undefined ? new Map<string, string>() : await read(placementDb);
+  const placement = await closing(async (keep) =>
+    placementDb === undefined
+      ? new Map<string, string>()
+      : readClasses(keep(await openRole("placement-db", placementDb, { readOnly: true }))),
+  );
   const flavors = await flavorsIn(places);
   return createProposal({ placement, flavors, readings, keys });
 }
@@ -63,23 +68,17 @@ async function machineFlavors(
   const asking = specs.filter(({ key }) => key.startsWith("resources:CUSTOM_"));
   const ids = new Set(asking.map(({ instance_type_id }) => instance_type_id));
   const sizes = await readFlavorSizes(database, [...ids], place);
-  const own = new Map<number, [key: string, value: string | null][]>(
-    flavors.map(({ id }) => [id, []]),
+  const own = groupedBy(
+    specs,
+    ({ instance_type_id }) => instance_type_id,
+    ({ key, value }) => [key, value] as const,
   );
-  for (const { instance_type_id, key, value } of specs)
-    own.get(instance_type_id)?.push([key, value]);
   return new Map(
     flavors.flatMap(({ id, name }) => {
       const size = sizes.get(id);
       if (size === undefined) return [];
       return [[id, { name, size, extra_specs: Object.fromEntries(own.get(id) ?? []) }] as const];
     }),
-  );
-}
-
-function read(spec: string): Promise<ReadonlyMap<string, string>> {
-  return closing(async (keep) =>
-    readClasses(keep(await openRole("placement-db", spec, { readOnly: true }))),
   );
 }
 

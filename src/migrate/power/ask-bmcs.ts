@@ -72,11 +72,7 @@ export async function askFleet(
   snapshot: Awaited<ReturnType<typeof openSnapshot>>,
   selection: Selection,
   asking: Asking,
-): Promise<{
-  readonly readings: Readings;
-  readonly counts: PowerCounts;
-  readonly sha256: string;
-} | null> {
+) {
   const { sha256 } = snapshot.footer;
   const again = isPart(selection);
   // A run of all machines ignores old readings, even if they are unreadable.
@@ -141,7 +137,7 @@ async function writeReadings(
   snapshot: string,
   askedFor: PowerHeader["asked_for"],
   readings: Readings,
-): Promise<{ readonly counts: PowerCounts; readonly sha256: string }> {
+) {
   const header: PowerHeader = {
     format: "nova2ironic/power@1",
     tool: VERSION,
@@ -153,7 +149,7 @@ async function writeReadings(
   for (const { verdict, bm_node_ids } of lines)
     verdicts[verdict] = (verdicts[verdict] ?? 0) + bm_node_ids.length;
   const asked = lines.filter(({ client }) => client !== null).map(({ asked_at }) => asked_at);
-  const counts = {
+  const counts: PowerCounts = {
     machines: readings.size,
     bmcs: lines.length,
     verdicts,

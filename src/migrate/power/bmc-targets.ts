@@ -1,11 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { SnapshotLine } from "../../model/machine.ts";
-import type {
-  ConductorIpmitool,
-  PowerQuestion,
-  PowerReading,
-  PowerVerdict,
-} from "../../model/power.ts";
+import type { ConductorIpmitool, PowerQuestion, PowerReading } from "../../model/power.ts";
 import { isSealed, type Seal } from "../../model/secret.ts";
 import { askVirtual } from "../../systems/bmc/virsh-ask.ts";
 import type { Ways } from "../transform/power-way.ts";
@@ -23,20 +18,15 @@ interface Guests {
   readonly machines: { readonly bm_node_id: number; readonly macs: readonly string[] }[];
 }
 
-/** Machines that are not queried over IPMI, and the settings of all queries. */
-interface LeftOut {
-  readonly ways: Map<number, Way>;
-  readonly guests: Map<string, Guests>;
-  readonly unasked: {
-    readonly id: number;
-    readonly address: string;
-    readonly verdict: PowerVerdict;
-    readonly detail: string;
-  }[];
-}
+type LeftOut = ReturnType<typeof newAside>;
 
-export function newAside(): LeftOut {
-  return { ways: new Map(), guests: new Map(), unasked: [] };
+/** Machines that are not queried over IPMI, and the settings of all queries. */
+export function newAside() {
+  const unasked: ({ readonly id: number } & Pick<
+    PowerReading,
+    "address" | "verdict" | "detail"
+  >)[] = [];
+  return { ways: new Map<number, Way>(), guests: new Map<string, Guests>(), unasked };
 }
 
 /**

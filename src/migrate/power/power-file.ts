@@ -69,15 +69,16 @@ export function put(readings: Readings, reading: PowerReading): void {
   for (const id of reading.bm_node_ids) readings.set(id, reading);
 }
 
-/** The input of plan. @param most if more machines have a silent BMC, none is allowed */
-export function viewOf(readings: Readings | null, most: number, record: boolean): PowerView {
-  let silent = 0;
-  for (const { verdict } of new Set(readings?.values() ?? []))
-    if (verdict === "unreachable") silent += 1;
-  const allowed = silent > 0 && silent <= most;
-  return {
-    readings: readings ?? new Map(),
-    unreachable: allowed ? `--max-unreachable ${most}` : null,
-    record,
-  };
+/**
+ * The readings for a plan, and their identity in its header.
+ * @param most if more machines have a silent BMC, none is allowed
+ */
+export async function powerOf(path: string, most: number, record: boolean) {
+  const read = await readingsOf(path);
+  const readings: Readings = read?.readings ?? new Map();
+  const bmcs = [...new Set(readings.values())];
+  const silent = bmcs.filter(({ verdict }) => verdict === "unreachable").length;
+  const unreachable = silent > 0 && silent <= most ? `--max-unreachable ${most}` : null;
+  const view: PowerView = { readings, unreachable, record };
+  return { view, made_from: read && { sha256: read.sha256, oldest: read.counts.oldest } };
 }

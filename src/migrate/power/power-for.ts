@@ -1,22 +1,18 @@
 import { resolve } from "node:path";
 import { MigrationError, orNull } from "../../lib/error.ts";
-import type { PowerHeader } from "../../model/artefact.ts";
+
 import { type ConductorIpmitool, ipmitoolOf } from "../../model/power.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { openPlan, type openSnapshot, PLAN } from "../../run/run.ts";
 import { NO_SITE } from "../mapping/site.ts";
 import type { Mappings } from "../open/documents.ts";
-import { createWays, type Ways } from "../transform/power-way.ts";
+import { createWays } from "../transform/power-way.ts";
 import { openPower, POWER } from "./power-file.ts";
 
 /** The upgrade is defined from Juno to Juno. */
 const RELEASE = "juno";
 
-export interface PowerFor {
-  readonly ways: Ways;
-  readonly ipmitool: ConductorIpmitool;
-  readonly askedFor: NonNullable<PowerHeader["asked_for"]>;
-}
+export type PowerFor = Awaited<ReturnType<typeof powerFor>>;
 
 /**
  * Selects the conductors that the queries imitate: from this command, the run's last power, its
@@ -32,7 +28,7 @@ export async function powerFor(
     readonly release: string | undefined;
     readonly ipmitool: ConductorIpmitool | undefined;
   },
-): Promise<PowerFor> {
+) {
   // Missing or unreadable files are ignored.
   const readings = await orNull(openPower(`${run.path}/${POWER}`));
   const last = readings?.header.asked_for;

@@ -1,5 +1,4 @@
-import type { PowerCounts } from "../../model/artefact.ts";
-import { ipmitoolOf, type MachineOf, type PowerReading } from "../../model/power.ts";
+import { ipmitoolOf, type PowerReading } from "../../model/power.ts";
 import { surroundings } from "../../run/process-context.ts";
 import { inRun, openSnapshot, SNAPSHOT, sealOf } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
@@ -30,21 +29,8 @@ export interface PowerAsked {
   readonly keyFile?: string;
 }
 
-interface Power {
-  readonly counts: PowerCounts;
-  readonly sha256: string;
-  /** Readings with problems, or all, ordered by their first machine. */
-  readonly shown: readonly PowerReading[];
-  readonly troubled: readonly PowerReading[];
-  /** Machines that answer only with an additional setting. */
-  readonly want: number;
-  readonly machines: ReadonlyMap<number, MachineOf>;
-  /** extract had no nova.conf. */
-  readonly noConf: boolean;
-}
-
 /** Reads each machine's power state as a conductor would. @returns null if it was stopped */
-export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null> {
+export async function power(asked: PowerAsked, sink: Sink) {
   const { run: path, inFlight, rate, deadline, site, ironicRelease: release } = asked;
   const ipmitool = ipmitoolOf(asked.conductorIpmitool);
   return inRun(path, "power", { kind: "migration" }, async (run) => {
@@ -79,6 +65,7 @@ export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null
       return {
         ...{ counts: done.counts, sha256: done.sha256, ...read },
         machines: await machinesOf(snapshot, ids),
+        /** extract had no nova.conf. */
         noConf: snapshot.header.hosts.length === 0,
       };
     } finally {
@@ -95,15 +82,13 @@ function forWords({ askedFor: { release, site }, ipmitool }: PowerFor): string {
   return `Asking as ${release}'s conductors with ipmitool ${newer} do, with ${decided}.`;
 }
 
-/** Readings that need attention. */
-function inTrouble(
-  all: Iterable<PowerReading>,
-  list: boolean,
-): Pick<Power, "shown" | "troubled" | "want"> {
+/** Readings that need attention, or all to show, ordered by their first machine. */
+function inTrouble(all: Iterable<PowerReading>, list: boolean) {
   const readings = inOrder(all);
   const troubled = readings.filter(
     ({ verdict, advice, warnings }) => verdict !== "ok" || advice.length + warnings.length > 0,
   );
+  /** Machines that answer only with an additional setting. */
   const want = readings
     .filter(({ verdict, advice }) => verdict === "ok" && advice.length > 0)
     .reduce((count, { bm_node_ids }) => count + bm_node_ids.length, 0);

@@ -4,7 +4,7 @@ import type { Excluded } from "../../engine/part.ts";
 import type { Walked } from "../../engine/runner.ts";
 import { orNull } from "../../lib/error.ts";
 import { counted } from "../../lib/text.ts";
-import type { PlanHeader, TargetIdentity } from "../../model/artefact.ts";
+import type { PlanHeader } from "../../model/artefact.ts";
 import { IRONIC } from "../../model/journal.ts";
 import type { PlannedMachine, Step } from "../../model/plan.ts";
 import type { UndoPreview } from "../../model/preview.ts";
@@ -145,20 +145,17 @@ async function inspected(
   { run, backend, reach }: Wanted,
   { target: planned, key }: PlanHeader,
 ): Promise<Inspected> {
-  if (backend === null) return unasked(planned);
+  // Without Ironic's location, only the journal is known.
+  if (backend === null)
+    return {
+      ...{ name: IRONIC, size: batchOf(planned) },
+      inspect: (steps) => Promise.resolve(steps.map(({ id }) => ({ id, is: "before", why: "" }))),
+    };
   checkEngine(planned, backend);
   const seal = await sealOf(run, reach.keyFile, key);
   const { identity, target } = await backend.open(planned.release, seal);
   checkIdentity(planned, identity);
   return ironicPart(target);
-}
-
-/** Without Ironic's location, only the journal is known. */
-function unasked(target: TargetIdentity): Inspected {
-  return {
-    ...{ name: IRONIC, size: batchOf(target) },
-    inspect: (steps) => Promise.resolve(steps.map(({ id }) => ({ id, is: "before", why: "" }))),
-  };
 }
 
 /** A failure is ignored, because the advice only saves time. */

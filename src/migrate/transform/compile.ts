@@ -3,7 +3,7 @@ import type { FindingCode } from "../../model/findings.ts";
 import { besideColumns, type Rule, type TargetDoc } from "../../model/mapping.ts";
 import type { Column } from "../../model/tables.ts";
 import { CONVERTERS, type Converted, type Warning } from "./convert.ts";
-import { createShapes, type Shapes } from "./shapes.ts";
+import { createShapes } from "./shapes.ts";
 
 /** The sources that rules read. Null if a source is missing. */
 export type RuleSources = {
@@ -162,34 +162,15 @@ export function applyRule(
   return otherwise;
 }
 
-/** A rule with the number of its column. */
-export interface SettledRule extends CompiledRule {
-  readonly column: number;
-  /** Path below the column. Empty if the rule sets the whole column. */
-  readonly inner: readonly string[];
-  /** Another rule adds to this rule's object. */
-  readonly grows: boolean;
-}
-
 /** Rules with the results of fixed sources, which many machines share. */
-export interface SettledRules {
-  readonly rules: readonly SettledRule[];
-  readonly columns: readonly string[];
-  /** Columns that are NULL without a rule's value. */
-  readonly plain: readonly number[];
-  readonly shapes: Shapes;
-}
+export type SettledRules = ReturnType<typeof settleRules>;
 
 /**
  * Evaluates rules with fixed sources. Most rules read only those, so all such machines share the
  * result.
  * @param keeps the machines keep their instances
  */
-export function settleRules(
-  rules: readonly CompiledRule[],
-  fixed: RuleSources,
-  keeps: boolean,
-): SettledRules {
+export function settleRules(rules: readonly CompiledRule[], fixed: RuleSources, keeps: boolean) {
   const going = rules
     .filter(({ instanceOnly }) => keeps || !instanceOnly)
     .map((rule) => settled(rule, fixed))
@@ -202,12 +183,15 @@ export function settleRules(
   const numbered = going.map((rule) => ({
     ...rule,
     column: columns.indexOf(rule.path[0]),
+    /** Path below the column. Empty if the rule sets the whole column. */
     inner: rule.path.slice(1),
+    /** Another rule adds to this rule's object. */
     grows: going.some(({ to }) => to.startsWith(`${rule.to}.`)),
   }));
   return {
     columns,
     rules: numbered,
+    /** Columns that are NULL without a rule's value. */
     plain: plain.map(({ path }) => columns.indexOf(path[0])),
     shapes: createShapes(columns),
   };

@@ -41,11 +41,8 @@ export function driverOf(
   const fault = conf?.power_manager_fault ?? null;
   // Ironic cannot boot a Tilera instance with any driver.
   const isLost = conf?.driver === TILERA && !!instance_uuid;
-  if (
-    conf !== null &&
-    conf.driver !== drivers.deploy_driver &&
-    (site.driver === undefined || isLost)
-  ) {
+  const isOther = conf !== null && conf.driver !== drivers.deploy_driver;
+  if (isOther && (site.driver === undefined || isLost)) {
     const known = drivers.deploy_drivers_refused;
     const why = Object.hasOwn(known, conf.driver) ? known[conf.driver] : undefined;
     return refused("N2I-D308", why ?? `driver is ${conf.driver || "empty"}, ${forHost}`);
@@ -108,13 +105,9 @@ export function inspectPower({ node }: Machine, row: DriverRow): readonly Findin
 export function inspectHost({ node }: Machine, conf: HostConfig | null): readonly Finding[] {
   if (conf === null || conf.own_host === null || node.service_host === null) return NONE;
   const given = conf.host === "*" ? node.service_host : conf.host;
+  const place = `bm_nodes.id=${node.id} service_host`;
   const says = `[DEFAULT] host is ${conf.own_host} in the nova.conf for ${given ?? "NULL"}`;
-  return findingIf(
-    conf.own_host !== given,
-    "N2I-D311",
-    `bm_nodes.id=${node.id} service_host`,
-    says,
-  );
+  return findingIf(conf.own_host !== given, "N2I-D311", place, says);
 }
 
 /**

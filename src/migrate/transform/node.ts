@@ -108,19 +108,6 @@ function fieldsOf(record: object | null | undefined): { readonly [field: string]
   return (record ?? null) as { readonly [field: string]: unknown } | null;
 }
 
-/** capabilities in Ironic's format: `k1:v1,k2:v2`. @source facts/ironic.md 3.3 */
-function capabilities(conf: HostConfig | null, mapping: Mapping): string {
-  return Object.entries({ ...conf?.extra_specs, ...mapping.target.capabilities })
-    .map(([key, value]) => `${key}:${value}`)
-    .join(",");
-}
-
-/** In GiB. bm_nodes.ephemeral_mb is stale on released nodes and NULL before version 9. */
-function ephemeralGb({ node, nova }: Machine): number | null {
-  const mb = node.ephemeral_mb;
-  return nova?.instance || typeof mb !== "number" || mb <= 0 ? null : Math.ceil(mb / 1024);
-}
-
 interface Settled {
   readonly program: Program;
   readonly conf: HostConfig | null;
@@ -142,8 +129,13 @@ function rulesFor(mapping: Mapping): (set: JsonObject, row: DriverRow, is: Settl
     const keeps = mapping.states.outcomes[is.outcome].instance;
     const fixed = fixedSources(set, row, is, mapping);
     const { node, port } = is.program;
+    const capabilities = { ...is.conf?.extra_specs, ...mapping.target.capabilities };
     return {
-      ...{ ...is, keeps, capabilities: capabilities(is.conf, mapping) },
+      ...{ ...is, keeps },
+      // In Ironic's format: `k1:v1,k2:v2`.
+      capabilities: Object.entries(capabilities)
+        .map(([key, value]) => `${key}:${value}`)
+        .join(","),
       node: settleRules(node, fixed, keeps),
       port: settleRules(port, fixed, keeps),
     };
@@ -202,9 +194,12 @@ function ownSources(
   const { node, nova } = machine;
   const flavor = nova?.instance?.flavor ?? null;
   const reaped = nova?.instance?.deleted === true;
+  // Stale on released nodes and NULL before version 9.
+  const { ephemeral_mb: mb } = node;
+  const lacksDisk = nova?.instance || typeof mb !== "number" || mb <= 0;
   const fields: { readonly [field: string]: Json } = {
     capabilities: able,
-    ephemeral_gb: ephemeralGb(machine),
+    ephemeral_gb: lacksDisk ? null : Math.ceil(mb / 1024),
     released_instance: keeps && !reaped ? null : node.instance_uuid,
     // Ironic's ssh driver needs exactly one login. nova-baremetal preferred the key.
     ssh_password:

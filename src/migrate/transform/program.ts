@@ -4,14 +4,7 @@ import { type CompiledRule, compileRules, type OriginTable } from "./compile.ts"
 import { CHECKS } from "./convert.ts";
 
 /** The rules of one driver in one release, and the source columns that they do not read. */
-export interface Program {
-  readonly node: readonly CompiledRule[];
-  readonly port: readonly CompiledRule[];
-  /** Snapshot columns that no rule reads and no document drops: `bm_nodes.rack`. */
-  readonly unread: readonly string[];
-  /** Fields of a site entry that this release supports. */
-  readonly settable: ReadonlySet<string>;
-}
+export type Program = ReturnType<typeof compileProgram>;
 
 /** Read from the site document by code, because the driver is selected before rules run. */
 const CHOOSES = ["driver", "power_manager", "credentials_charset", "driver_info", "properties"];
@@ -52,7 +45,7 @@ export function compileProgram(
   driver: DriverRow,
   columns: { readonly [table: string]: readonly string[] },
   origins: OriginTable,
-): Program {
+) {
   const { rules, site, target } = mapping;
   const own = [...driver.rules, ...rules.node];
   const node = [...siteRules(mapping, own), ...own];
@@ -69,7 +62,9 @@ export function compileProgram(
   };
   return {
     ...compiled,
+    /** Fields of a site entry that this release supports. */
     settable: settableBy([...compiled.node, ...compiled.port]),
+    /** Snapshot columns that no rule reads and no document drops: `bm_nodes.rack`. */
     unread: ["bm_nodes", "bm_interfaces"]
       .flatMap((table) => (columns[table] ?? []).map((column) => `${table}.${column}`))
       .filter((column) => !read.has(column) && !dropped.has(column)),

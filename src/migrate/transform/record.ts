@@ -1,13 +1,9 @@
 import { isObject, type Json } from "../../lib/json.ts";
 import { type Finding, finding } from "../../model/finding.ts";
-import type { Desired, Resource } from "../../model/plan.ts";
-import { applyRule, type RuleSources, type SettledRule, type SettledRules } from "./compile.ts";
-import type { Warning } from "./convert.ts";
+import type { Resource } from "../../model/plan.ts";
+import { applyRule, type RuleSources, type SettledRules } from "./compile.ts";
 
-export interface Made {
-  readonly record: Desired;
-  readonly findings: readonly Finding[];
-}
+export type Made = ReturnType<typeof makeRecord>;
 
 /** A record in progress: values by column number, and the order of the columns. */
 interface Making {
@@ -25,7 +21,7 @@ export function makeRecord(
   { rules, plain, columns, shapes }: SettledRules,
   sources: RuleSources,
   source: string,
-): Made {
+) {
   const values = new Array<Json | undefined>(columns.length).fill(undefined);
   const making: Making = { values, order: [] };
   const origins: number[] = [];
@@ -45,7 +41,7 @@ export function makeRecord(
       if (isLeft ? !put(making, rule, applied.value) : isSet(values[rule.column], rule.inner))
         continue;
       if (isLeft) origins.push(applied.origin);
-      for (const [code, text] of applied.warnings ?? NO_WARNINGS)
+      for (const [code, text] of applied.warnings ?? [])
         findings = [...findings, finding(code, `${source} ${rule.to}`, text)];
     }
   }
@@ -58,7 +54,6 @@ export function makeRecord(
 }
 
 const NONE: readonly Finding[] = [];
-const NO_WARNINGS: readonly Warning[] = [];
 
 function begin({ values, order }: Making, column: number, value: Json): void {
   if (values[column] === undefined) order.push(column);
@@ -66,7 +61,11 @@ function begin({ values, order }: Making, column: number, value: Json): void {
 }
 
 /** Sets a value at a rule's path, unless it already has one. */
-function put(making: Making, { column, inner, grows }: SettledRule, value: Json): boolean {
+function put(
+  making: Making,
+  { column, inner, grows }: SettledRules["rules"][number],
+  value: Json,
+): boolean {
   const own = grows && isObject(value) ? { ...value } : value;
   const last = inner.at(-1);
   const there = making.values[column];

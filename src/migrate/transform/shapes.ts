@@ -1,8 +1,5 @@
 import type { Json } from "../../lib/json.ts";
 
-/** Makes rows from values by column number, in the order of the columns. */
-export type Shapes = ReturnType<typeof createShapes>;
-
 /** A position in a column order, with the columns that followed it. */
 interface Step {
   readonly column: number;
@@ -12,7 +9,7 @@ interface Step {
 }
 
 /**
- * A table has few column orders, so rows are copied from a template. Objects that grow beyond a
+ * Makes rows from values by column number, in the order of the columns. A table has few orders, so rows are copied from a template. Objects that grow beyond a
  * dozen fields become hash tables, which are slower to create and to write as JSON.
  */
 export function createShapes(columns: readonly string[]) {

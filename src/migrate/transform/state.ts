@@ -3,15 +3,7 @@ import type { FindingCode } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Claim, NovaSays, StateOutcome, StateRow, States } from "../../model/mapping.ts";
 
-export interface StateFacts {
-  readonly instance: boolean;
-  readonly task_state: string | null;
-  readonly nova: NovaSays;
-  readonly claim: Claim;
-  readonly launched: boolean | null;
-  /** Nova has an instance here that bm_nodes does not name and that is not a failed build. */
-  readonly placed: boolean;
-}
+export type StateFacts = ReturnType<typeof factsOf>;
 
 export interface Decision {
   readonly row: StateRow;
@@ -41,7 +33,7 @@ function claimOf({ node, nova, duplicates }: Machine): Claim {
   return duplicates.holders.includes(named.toLowerCase()) ? "lost" : "unresolved";
 }
 
-export function factsOf(machine: Machine): StateFacts {
+export function factsOf(machine: Machine) {
   const { node, nova } = machine;
   return {
     instance: node.instance_uuid !== null && node.instance_uuid !== "",
@@ -49,6 +41,7 @@ export function factsOf(machine: Machine): StateFacts {
     nova: novaSays(machine),
     claim: claimOf(machine),
     launched: nova?.instance ? nova.instance.launched_at !== null : null,
+    // Nova has an instance here that bm_nodes does not name and that is not a failed build.
     placed: nova?.placed === true,
   };
 }

@@ -23,17 +23,11 @@ import { checkNova } from "../hosts/nova-place.ts";
 import { choiceOf } from "../hosts/rules/choice.ts";
 import type { HypervisorsNow } from "../hosts/rules/computes.ts";
 import { ranSince } from "../hosts/rules/running.ts";
-import { compareNova, type Inspected, type NovaComparison, type NovaNow } from "./rules/nova.ts";
-import { emptyNovaTally, type NovaTally } from "./rules/tally.ts";
+import { compareNova, type Inspected, type NovaNow } from "./rules/nova.ts";
+import { emptyNovaTally } from "./rules/tally.ts";
 import type { Used } from "./rules/used.ts";
 
-export interface NovaVerifier {
-  /** Whether a nova-compute of the plan ran since the load. */
-  readonly ran: boolean;
-  readonly tally: NovaTally;
-  /** Returns rows with differences, or all rows. */
-  readonly open: (how: { readonly all: boolean; readonly used: Used }) => Promise<NovaComparison>;
-}
+export type NovaVerifier = Awaited<ReturnType<typeof openNovaVerifier>>;
 
 /** Location of Nova and expectations. */
 interface NovaAsked extends Reach {
@@ -52,7 +46,7 @@ export async function openNovaVerifier(
   plan: NovaFiles,
   asked: NovaAsked,
   keep: Keep,
-): Promise<NovaVerifier> {
+) {
   const readOnly = { readOnly: true };
   const database = keep(await openRole("nova-db", asked.novaDb, readOnly));
   const identity = await identifyNova(database);
@@ -77,8 +71,11 @@ export async function openNovaVerifier(
     return "no nova-compute service reports this node";
   };
   return {
-    ...{ ran: ran.size > 0, tally },
-    async open(how) {
+    /** Whether a nova-compute of the plan ran since the load. */
+    ran: ran.size > 0,
+    tally,
+    /** Returns rows with differences, or all rows. */
+    async open(how: { readonly all: boolean; readonly used: Used }) {
       const rows = inspected(plan, (leg) => (leg === "api" ? api : target));
       const now = { rows, ...(await novaNow(database, placement, plan, expects)) };
       return compareNova(now, choiceOf(plan.header.compute_hosts), tally, how);

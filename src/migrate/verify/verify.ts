@@ -84,16 +84,7 @@ export async function acceptLogs(
  * operator accepted the errors in the logs
  * @throws MigrationError N2I-E326 if there was no row to compare
  */
-export async function verifyRun(
-  asked: VerifyAsked,
-  sink: Sink,
-): Promise<
-  Verified & {
-    readonly computes: ComputeLogs | null;
-    readonly novaLeft: boolean;
-    readonly accept: (logged: string) => Promise<void>;
-  }
-> {
+export async function verifyRun(asked: VerifyAsked, sink: Sink) {
   const opened = await openToVerify(asked);
   const { run, plan, seal, mappings } = opened;
   const logs = await logsAt(asked.computeLog ?? []);
@@ -118,7 +109,7 @@ export async function verifyRun(
   return {
     ...{ ...verified, novaLeft: beside !== null },
     computes: logs.length === 0 ? null : { logs: logs.length, faults },
-    accept: (logged) => acceptLogs(opened, "final", logged, sink),
+    accept: (logged: string) => acceptLogs(opened, "final", logged, sink),
   };
 }
 
@@ -141,11 +132,6 @@ async function besideOf(
   if (files === null)
     throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was made without Nova`);
   return openNovaVerifier(run, files, { ...asked, novaDb }, keep);
-}
-
-interface ComputeLogs {
-  readonly logs: number;
-  readonly faults: number;
 }
 
 interface How {

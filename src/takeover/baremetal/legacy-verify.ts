@@ -39,9 +39,8 @@ export async function* judgeLegacy(
       else {
         yield* judgeMachine(move, seen, lock);
         // Without a login, ports are not judged.
-        for (const port of own)
-          if (port.move === move && port.now !== null)
-            yield rowOf(move)(`port:${port.id}`, portFault(port));
+        for (const port of own.filter(({ move: of, now: found }) => of === move && found !== null))
+          yield rowOf(move)(`port:${port.id}`, portFault(port));
       }
     }
   }

@@ -37,15 +37,13 @@ export function inspectSources(
   ];
 }
 
-const NONE: readonly string[] = [];
-
 /** Unknown columns in which a machine has a value, each once: `bm_nodes.rack`. */
-export function unknownOf({ node, interfaces }: Machine): readonly string[] {
-  if (node.extra === undefined && !interfaces.some(({ extra }) => extra !== undefined)) return NONE;
-  const named = new Set(Object.keys(node.extra ?? {}).map((column) => `bm_nodes.${column}`));
-  for (const { extra = {} } of interfaces)
-    for (const column of Object.keys(extra)) named.add(`bm_interfaces.${column}`);
-  return [...named];
+export function unknownOf({ node, interfaces }: Machine): ReadonlySet<string> {
+  const ofInterfaces = interfaces.flatMap(({ extra = {} }) => Object.keys(extra));
+  return new Set([
+    ...Object.keys(node.extra ?? {}).map((column) => `bm_nodes.${column}`),
+    ...ofInterfaces.map((column) => `bm_interfaces.${column}`),
+  ]);
 }
 
 /**
@@ -58,17 +56,14 @@ function inspectNova({ node, nova, duplicates }: Machine): readonly Finding[] {
   const where = `bm_nodes.id=${node.id}`;
   const place = `${where} instance_uuid`;
   const { instance } = nova;
+  const unserved = `no live nova-compute is called ${showColumn(node.service_host)}`;
+  const undecided = `instances.deleted is ${nova.undecided}`;
   return [
-    ...(nova.service ? NO_FINDINGS : [unserved(node, where)]),
+    ...findingIf(!nova.service, "N2I-D205", `${where} service_host`, unserved),
     ...nova.others.map((uuid) =>
       finding("N2I-D207", `${where} uuid`, `instances.uuid=${uuid} names this node`),
     ),
-    ...findingIf(
-      nova.undecided !== undefined,
-      "N2I-D123",
-      place,
-      `instances.deleted is ${nova.undecided}`,
-    ),
+    ...findingIf(nova.undecided !== undefined, "N2I-D123", place, undecided),
     ...(nova.garbled ?? []).map((column) =>
       finding("N2I-D210", place, `${column} of the instance`),
     ),
@@ -76,13 +71,6 @@ function inspectNova({ node, nova, duplicates }: Machine): readonly Finding[] {
       ? []
       : inspectInstance(instance, node, where, duplicates.instance_uuid.length > 0)),
   ];
-}
-
-const NO_FINDINGS: readonly Finding[] = [];
-
-function unserved({ service_host }: Machine["node"], where: string): Finding {
-  const what = `no live nova-compute is called ${showColumn(service_host)}`;
-  return finding("N2I-D205", `${where} service_host`, what);
 }
 
 function inspectInstance(
@@ -95,22 +83,15 @@ function inspectInstance(
   const { flavor, host } = instance;
   // A disputed instance names the machine that keeps it. The other has its own finding.
   const misplaced = !disputed && instance.node?.toLowerCase() !== node.uuid?.toLowerCase();
-  const hosts = (): string =>
-    `instances.host is ${showColumn(host)}, service_host ${showColumn(node.service_host)}`;
-  const gone = (): string =>
+  const hosts = `instances.host is ${showColumn(host)}, service_host ${showColumn(node.service_host)}`;
+  const gone =
     flavor === null ? "nova has no such flavor" : `flavor ${showColumn(flavor.name)} is deleted`;
+  const unlisted = "instance_info_caches has no list of VIFs";
   return [
-    ...(misplaced
-      ? [finding("N2I-D203", place, `instances.node is ${showColumn(instance.node)}`)]
-      : NO_FINDINGS),
-    ...(host === node.service_host ? NO_FINDINGS : [finding("N2I-D204", place, hosts())]),
-    ...(flavor === null || flavor.deleted ? [finding("N2I-D208", place, gone())] : NO_FINDINGS),
-    ...findingIf(
-      instance.vifs === null,
-      "N2I-D209",
-      place,
-      "instance_info_caches has no list of VIFs",
-    ),
+    ...findingIf(misplaced, "N2I-D203", place, `instances.node is ${showColumn(instance.node)}`),
+    ...findingIf(host !== node.service_host, "N2I-D204", place, hosts),
+    ...findingIf(flavor === null || flavor.deleted, "N2I-D208", place, gone),
+    ...findingIf(instance.vifs === null, "N2I-D209", place, unlisted),
     ...inspectSizes(instance, node, where),
   ];
 }

@@ -15,7 +15,9 @@ export function inspectRows(machine: Machine): readonly Finding[] {
     typeof node.prov_mac_address === "string" || live.some(({ address }) => address !== null);
   return together([
     inspectUuid(node.uuid, where),
-    others.length > 0 ? [finding("N2I-D016", `${where} uuid`, sameAs(others))] : NONE,
+    others.length > 0
+      ? [finding("N2I-D016", `${where} uuid`, `the same as on ${listedNodes(others)}`)]
+      : NONE,
     node.deleted === null ? [finding("N2I-D003", `${where} deleted`, UNDECIDED)] : NONE,
     inspectSizes(machine, where),
     addressed ? NONE : [finding("N2I-D007", where, live.length === 0 ? UNNAMED : BARE)],
@@ -24,10 +26,6 @@ export function inspectRows(machine: Machine): readonly Finding[] {
     provisioningDuplicates(machine),
     ...interfaces.map((row) => inspectInterface(row, machine)),
   ]);
-}
-
-function sameAs(others: readonly number[]): string {
-  return `the same as on ${listedNodes(others)}`;
 }
 
 function listedNodes(ids: readonly number[]): string {
@@ -43,20 +41,20 @@ const UNDECIDED = "deleted is NULL, so nova never used it";
 
 /** Nova converts them to integers, and fails on any other text. @source facts/ironic.md 3.3 */
 function inspectSizes({ node, nova }: Machine, where: string): readonly Finding[] {
-  let found = NONE;
   // If Nova was read, its figures take precedence.
-  for (const column of node.instance_uuid && nova === null ? DEPLOYED : OWN) {
-    const value = node[column] ?? null;
-    if (value === null || Number.isSafeInteger(value)) continue;
-    const what = `${column} is ${show(String(value))}`;
-    found = [...found, finding("N2I-D021", `${where} ${column}`, what)];
-  }
-  for (const column of OWN) {
-    const value = node[column];
-    if (value !== null && (typeof value !== "number" || value > 0)) continue;
-    found = [...found, finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)];
-  }
-  return found;
+  const columns = node.instance_uuid && nova === null ? DEPLOYED : OWN;
+  return [
+    ...columns.flatMap((column) => {
+      const value = node[column] ?? null;
+      if (value === null || Number.isSafeInteger(value)) return NONE;
+      return [finding("N2I-D021", `${where} ${column}`, `${column} is ${show(String(value))}`)];
+    }),
+    ...OWN.flatMap((column) => {
+      const value = node[column];
+      if (value !== null && (typeof value !== "number" || value > 0)) return NONE;
+      return [finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)];
+    }),
+  ];
 }
 
 const OWN = ["cpus", "memory_mb", "local_gb"] as const;
@@ -114,15 +112,10 @@ function spelling(
   const vifs = new Set(same.flatMap(({ vif_uuid }) => vif_uuid?.toLowerCase() || []));
   const place = `bm_interfaces.id=${row.id} address`;
   const other = `bm_interfaces.id ${first.id}`;
-  return node.instance_uuid && vifs.size > 1 && !nova?.instance?.vifs
-    ? [
-        finding(
-          "N2I-D011",
-          place,
-          `${mac} is also on ${other} of this machine, with another vif_uuid`,
-        ),
-      ]
-    : [finding("N2I-D018", place, `${show(row.address ?? "")} is ${mac} of ${other}`)];
+  if (!node.instance_uuid || vifs.size < 2 || nova?.instance?.vifs)
+    return [finding("N2I-D018", place, `${show(row.address ?? "")} is ${mac} of ${other}`)];
+  const also = `${mac} is also on ${other} of this machine, with another vif_uuid`;
+  return [finding("N2I-D011", place, also)];
 }
 
 /** Up to schema 6, a machine's own interface may repeat its provisioning MAC. */
@@ -138,25 +131,17 @@ function provisioningDuplicates({ node, duplicates }: Machine): readonly Finding
 function inspectMac(value: unknown, table: string, id: number, column: string): readonly Finding[] {
   if (typeof value !== "string") return NONE;
   const mac = normaliseMac(value);
-  const why = mac === null ? null : noNic(mac);
-  if (mac !== null && why === null) return NONE;
   const place = `${table}.id=${id} ${column}`;
-  return mac === null
-    ? [finding("N2I-D010", place, show(value))]
-    : [finding("N2I-D022", place, `${mac} is ${why}`)];
+  if (mac === null) return [finding("N2I-D010", place, show(value))];
+  const why = noNic(mac);
+  return findingIf(why !== null, "N2I-D022", place, `${mac} is ${why}`);
 }
 
 function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {
-  const values = columnsOf(row);
-  let found = NONE;
-  // Rows are plain objects without inherited keys.
-  for (const column in values) {
-    const value = values[column];
-    if (typeof value !== "string" || !value.includes("\0")) continue;
-    const place = `${table}.id=${row.id} ${column}`;
-    found = [...found, finding("N2I-D009", place, "contains a NUL character")];
-  }
-  return found;
+  return Object.entries(columnsOf(row)).flatMap(([column, value]) => {
+    if (typeof value !== "string" || !value.includes("\0")) return NONE;
+    return [finding("N2I-D009", `${table}.id=${row.id} ${column}`, "contains a NUL character")];
+  });
 }
 
 /** Migration 006 and manual changes left interfaces. @source facts/nova-bm.md 1.4, 1.6 */

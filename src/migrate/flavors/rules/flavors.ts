@@ -1,6 +1,14 @@
+import { MigrationError } from "../../../lib/error.ts";
+import { grouped } from "../../../lib/grouped.ts";
 import { listed, show } from "../../../lib/text.ts";
 import { type Finding, finding, findingIf } from "../../../model/finding.ts";
 import type { Images, NovaStep } from "../../../model/nova/nova-plan.ts";
+import {
+  ALEMBIC,
+  hasApiFlavors,
+  novaReleaseOf,
+  versionNamed,
+} from "../../../model/nova/nova-release.ts";
 import type { FlavorPlace, FlavorRow, FlavorRows, SpecRow } from "../../../model/nova/nova-rows.ts";
 import { OPERATOR } from "../../transform/convert.ts";
 import type { FlavorFacts } from "./facts.ts";
@@ -34,9 +42,7 @@ export function planFlavors(
   asked: FlavorsAsked,
   at: string,
 ): PlannedFlavors {
-  const byFlavor = new Map<number, SpecRow[]>();
-  for (const spec of specs)
-    byFlavor.set(spec.instance_type_id, [...(byFlavor.get(spec.instance_type_id) ?? []), spec]);
+  const byFlavor = grouped(specs, ({ instance_type_id }) => instance_type_id);
   const planned = flavors.map((flavor): PlannedFlavors => {
     const own = byFlavor.get(flavor.id) ?? [];
     const used = hosts.get(flavor.id) ?? [];
@@ -51,7 +57,9 @@ export function planFlavors(
     const parts = [
       imagesOf({ ...plan, specs: images }, asked.images, named),
       neverMatching(plan, facts),
-      elsewhere.length === 0 ? NOTHING : shared(plan, elsewhere),
+      elsewhere.length === 0
+        ? NOTHING
+        : only("N2I-D233", plan, `instances of it are on ${listed(elsewhere, 5)}`),
       asked.classes && elsewhere.length === 0 && !gone ? classOf(plan, facts) : NOTHING,
     ];
     const all = together(parts);
@@ -62,7 +70,7 @@ export function planFlavors(
   return together(planned);
 }
 
-export function isGone({ deleted }: FlavorRow): boolean {
+function isGone({ deleted }: FlavorRow): boolean {
   return deleted !== 0 && deleted !== null;
 }
 
@@ -86,12 +94,13 @@ interface Own {
   readonly at: string;
 }
 
-function findingOf(
-  code: Finding["code"],
-  { place, flavor }: Pick<Own, "place" | "flavor">,
-  message: string,
-): Finding {
+function findingOf(code: Finding["code"], { place, flavor }: Own, message: string): Finding {
   return finding(code, MAKERS[place].place(flavor), message);
+}
+
+/** A finding without a step. */
+function only(code: Finding["code"], own: Own, message: string): PlannedFlavors {
+  return { steps: [], findings: [findingOf(code, own, message)] };
 }
 
 function setSpec({ place, flavor }: Own, spec: SpecRow, to: string): readonly NovaStep[] {
@@ -104,13 +113,11 @@ function imagesOf(own: Own, images: Images, named: boolean): PlannedFlavors {
   const keys = new Set(specs.map(({ key }) => key));
   if (keys.size === 1 && !named) {
     const [key] = keys;
-    return { steps: [], findings: [findingOf("N2I-D230", own, `it has ${key} alone`)] };
+    return only("N2I-D230", own, `it has ${key} alone`);
   }
   switch (images.do) {
     case "keep":
-      return specs.length === 0
-        ? NOTHING
-        : { steps: [], findings: [findingOf("N2I-D231", own, [...keys].join(", "))] };
+      return specs.length === 0 ? NOTHING : only("N2I-D231", own, [...keys].join(", "));
     case "delete":
       return { steps: specs.map((spec) => make.remove(spec, flavor, at)), findings: [] };
     case "point": {
@@ -148,14 +155,7 @@ function neverMatching(own: Own, { advertised }: FlavorFacts): PlannedFlavors {
     if (values.has(text) || OPERATOR.test(text)) return [];
     return [`${key} is ${show(text)}, and machines have ${listed([...values].map(show), 3)}`];
   });
-  return never.length === 0
-    ? NOTHING
-    : { steps: [], findings: [findingOf("N2I-D232", own, never.join(", "))] };
-}
-
-function shared(own: Own, hosts: readonly string[]): PlannedFlavors {
-  const where = `instances of it are on ${listed(hosts, 5)}`;
-  return { steps: [], findings: [findingOf("N2I-D233", own, where)] };
+  return never.length === 0 ? NOTHING : only("N2I-D232", own, never.join(", "));
 }
 
 /**
@@ -169,13 +169,13 @@ export function customClass(name: string): string {
 function classOf(own: Own, { flavors, classes }: FlavorFacts): PlannedFlavors {
   const { place, flavor, specs, at } = own;
   const of = [...(flavors.get(flavor.id) ?? classes)];
-  const [only] = of;
-  if (only === undefined || only === null || of.length > 1) {
+  const [first] = of;
+  if (first === undefined || first === null || of.length > 1) {
     const names = of.map((name) => name ?? "none").join(", ");
-    return { steps: [], findings: [findingOf("N2I-D234", own, names || "no machine has one")] };
+    return only("N2I-D234", own, names || "no machine has one");
   }
   const wanted = {
-    [`resources:${customClass(only)}`]: "1",
+    [`resources:${customClass(first)}`]: "1",
     ...{ "resources:VCPU": "0", "resources:MEMORY_MB": "0", "resources:DISK_GB": "0" },
   };
   return {
@@ -194,22 +194,51 @@ export function judgeImages(
   facts: FlavorFacts,
   { images, copies }: FlavorsAsked,
 ): readonly Finding[] {
-  return [...differingImages(facts, images), ...copiesOf(facts, copies)];
+  const others =
+    images.do === "point"
+      ? [...facts.images].filter((id) => id !== images.kernel && id !== images.ramdisk)
+      : [];
+  return [
+    ...findingIf(others.length > 0, "N2I-D236", "driver_info", others.slice(0, 5).join(", ")),
+    ...[...facts.copies].map(([flavor, { instances, some, images: old }]) => {
+      const more = instances > some.length ? ` and ${instances - some.length} more` : "";
+      return finding(
+        copies ? "N2I-D237" : "N2I-D238",
+        `instance_extra.flavor ${flavor}`,
+        `${[...old].join(", ")} in instances ${some.join(", ")}${more}`,
+      );
+    }),
+  ];
 }
 
-function differingImages({ images: found }: FlavorFacts, images: Images): readonly Finding[] {
-  if (images.do !== "point") return [];
-  const others = [...found].filter((id) => id !== images.kernel && id !== images.ramdisk);
-  return findingIf(others.length > 0, "N2I-D236", "driver_info", others.slice(0, 5).join(", "));
+/** Parts of Nova that the plan did not check. @param api flavors of nova_api were checked */
+export function judgeSchema(version: number, api: boolean, moving: boolean): readonly Finding[] {
+  if (!hasApiFlavors(version)) return [];
+  const place =
+    version === ALEMBIC
+      ? `nova ${versionNamed(version)}`
+      : `nova ${version} (${novaReleaseOf(version)})`;
+  return [
+    ...findingIf(!api, "N2I-D240", place, "--nova-api-db is not given"),
+    ...findingIf(moving, "N2I-D241", place, "--compute-host moves instances"),
+  ];
 }
 
-function copiesOf({ copies }: FlavorFacts, read: boolean): readonly Finding[] {
-  return [...copies].map(([flavor, { instances, some, images }]) => {
-    const more = instances > some.length ? ` and ${instances - some.length} more` : "";
-    return finding(
-      read ? "N2I-D237" : "N2I-D238",
-      `instance_extra.flavor ${flavor}`,
-      `${[...images].join(", ")} in instances ${some.join(", ")}${more}`,
-    );
-  });
+/** A refusal names at most this many flavors. */
+const MOST = 10;
+
+/** Refuses a `--flavor` without a match. @throws MigrationError N2I-E107 */
+export function refuseUnknown(named: ReadonlySet<string>, places: readonly FlavorRows[]): void {
+  const known = places.flatMap(({ flavors, hosts }) =>
+    flavors.filter((flavor) => !isGone(flavor) || (hosts.get(flavor.id) ?? []).length > 0),
+  );
+  const words = new Set(known.flatMap(({ name, flavorid }) => [name, flavorid]));
+  const unknown = [...named].filter((word) => !words.has(word));
+  if (unknown.length === 0) return;
+  const names = [...new Set(known.map(({ name }) => show(name ?? "")))].toSorted();
+  throw new MigrationError(
+    "N2I-E107",
+    `--flavor ${unknown.map(show).join(", ")} matches no flavor. Flavors: ${listed(names, MOST) || "none"}`,
+    { fix: "Give a flavor's name or flavorid. Flavors of Newton and later need --nova-api-db." },
+  );
 }

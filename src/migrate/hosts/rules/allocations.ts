@@ -3,14 +3,6 @@ import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import { customClass } from "../../flavors/rules/flavors.ts";
 import { instanceOn } from "./current-placement.ts";
 
-/** A machine whose instance lacks an allocation. */
-interface Bare {
-  readonly machine: string | null;
-  readonly instance: string;
-  /** `CUSTOM_..`. Null if the machine has none. */
-  readonly resource_class: string | null;
-}
-
 /**
  * The commands that create a missing allocation. nova-compute reports reserved 1 for a node in use,
  * which prevents allocations. A host that is down gets no other instances.
@@ -32,7 +24,7 @@ export interface AllocationsNow {
 export async function* auditAllocations(
   machines: AsyncIterable<readonly PlannedMachine[]>,
   { instancesOf, allocatedOf }: AllocationsNow,
-): AsyncGenerator<Bare> {
+) {
   for await (const batch of machines) {
     const lines = batch.filter(isLoaded);
     const uuids = lines.flatMap((line) => instanceOn(line) ?? []);
@@ -48,6 +40,7 @@ export async function* auditAllocations(
   }
 }
 
+/** `CUSTOM_..`. Null if the machine has none. */
 function classOf({ records }: PlannedMachine): string | null {
   const name = nodeOf(records)?.resource_class;
   return typeof name === "string" ? customClass(name) : null;

@@ -53,7 +53,9 @@ export interface Choice {
  * @throws MigrationError N2I-E100, also if two values name different hosts for the same machines
  */
 export function choiceOf(words: readonly string[]): Choice {
-  const rules = words.map(ruleOf).toSorted((one, other) => rank(one) - rank(other));
+  const all = words.map(ruleOf);
+  // Specific values come before the value for all machines.
+  const rules = [...all.filter(({ by }) => by !== null), ...all.filter(({ by }) => by === null)];
   refuseTwoHosts(rules);
   const targets = new Map<string, readonly string[] | null>();
   for (const { by, to } of rules) {
@@ -85,11 +87,6 @@ function refuseTwoHosts(rules: readonly Rule[]): void {
       `--compute-host names both ${to} and ${other.to} for ${of}`,
     );
   }
-}
-
-/** Specific values come before the value for all machines. */
-function rank({ by }: Rule): number {
-  return by === null ? 1 : 0;
 }
 
 function ruleOf(word: string): Rule {
@@ -128,18 +125,16 @@ export function createSelection(choice: Choice) {
     end(): readonly Finding[] {
       const doubtful = [...open].filter(({ kind }) => kind !== "host" && unknown > 0);
       const wrong = [...open].filter((word) => !doubtful.includes(word));
+      const blocked = `${counted(unknown, "machine is", "machines are")} blocked`;
+      const present = listed([...hosts].toSorted().map(show), MOST) || "no host";
       if (wrong.length > 0)
         throw new MigrationError(
           "N2I-E107",
-          `--compute-host ${wrong.map(selectorText).join(", ")} matches no machine. Machines are on ${namesOf(hosts)}`,
+          `--compute-host ${wrong.map(selectorText).join(", ")} matches no machine. Machines are on ${present}`,
         );
       return [
         ...doubtful.map((word) =>
-          finding(
-            "N2I-D228",
-            `--compute-host ${selectorText(word)}`,
-            `${counted(unknown, "machine is", "machines are")} blocked`,
-          ),
+          finding("N2I-D228", `--compute-host ${selectorText(word)}`, blocked),
         ),
         ...[...kept].toSorted().flatMap(([host, count]) => {
           const place = `bm_nodes.service_host ${host}`;
@@ -155,8 +150,4 @@ export function createSelection(choice: Choice) {
 
 function selectorText({ kind, value }: HostSelector): string {
   return show(kind === "host" ? value : `${kind}:${value}`);
-}
-
-function namesOf(hosts: ReadonlySet<string>): string {
-  return listed([...hosts].toSorted().map(show), MOST) || "no host";
 }

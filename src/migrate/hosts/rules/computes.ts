@@ -44,27 +44,17 @@ export interface ComputeFault {
 const HELD = 1000;
 const NONE = "no live compute node of the ironic driver";
 
-/** Checks machines batch by batch. Faults that need all machines come from `end`. */
-interface ComputesAudit {
-  readonly look: (batch: readonly PlannedMachine[]) => AsyncGenerator<ComputeFault>;
-  readonly end: () => Generator<ComputeFault>;
-}
-
 /**
- * Faults of live compute nodes. Each machine needs one after the new nova-compute ran, or if one
+ * Faults of live compute nodes, batch by batch. Those that need all machines come from `end`. Each machine needs one after the new nova-compute ran, or if one
  * machine has one of the ironic driver.
  * @source facts/systems.md D-14, D-15; facts/rehearsal.md 4
  */
-export function createComputesAudit(
-  now: HypervisorsNow,
-  choice: Choice,
-  tally: HypervisorTally,
-): ComputesAudit {
+export function createComputesAudit(now: HypervisorsNow, choice: Choice, tally: HypervisorTally) {
   let started = false;
   const without: (string | null)[] = [];
   let more = 0;
   return {
-    async *look(batch) {
+    async *look(batch: readonly PlannedMachine[]): AsyncGenerator<ComputeFault> {
       const lines = batch.filter(({ records }) => nodeOf(records) !== undefined);
       const uuids = lines.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
       const found = await now.computesOf(uuids);
@@ -87,7 +77,7 @@ export function createComputesAudit(
         for (const fault of providerFaults(providers.get(key))) yield { machine, fault };
       }
     },
-    *end() {
+    *end(): Generator<ComputeFault> {
       if (!started) {
         tally.awaited = without.length + more;
         return;
@@ -131,10 +121,7 @@ function computeFaults(
   const node = nodeOf(records);
   if (node === undefined) return [];
   const properties = objectOf(node.properties);
-  const many =
-    rows.length > 1
-      ? [`${rows.length} live compute nodes: ${rows.map(({ id }) => id).join(", ")}`]
-      : [];
+  const many = `${rows.length} live compute nodes: ${rows.map(({ id }) => id).join(", ")}`;
   const sizes = rows
     .filter(
       (row) => row.hypervisor_type === "ironic" && SIZES.some(([column]) => row[column] !== 0),
@@ -145,7 +132,7 @@ function computeFaults(
           `compute_nodes.id=${row.id} ${column} is ${row[column]}, properties.${key} ${JSON.stringify(properties[key] ?? null)}`,
       ),
     );
-  return [...many, ...sizes];
+  return [...(rows.length > 1 ? [many] : []), ...sizes];
 }
 
 /** A machine in Placement, in lower case. */
@@ -173,8 +160,6 @@ function providerFaults(found: MachineProvider | undefined): readonly string[] {
   return [`its resource provider is ${uuids.join(" and ")}, its compute node ${compute}`];
 }
 
-type PlacesOf = ByMachine<ComputePlace>;
-
 /** A compute node that Nova created since, and its machine. */
 export interface NewCompute extends ComputePlace {
   readonly bm_node_id: number;
@@ -183,7 +168,7 @@ export interface NewCompute extends ComputePlace {
 export type PlacedMachine = Pick<PlannedMachine, "bm_node_id" | "uuid" | "service_host">;
 
 /** Compute nodes that existed when hosts were planned. */
-export interface KnownComputes {
+interface KnownComputes {
   readonly ids: ReadonlySet<number>;
   /** UUIDs of their machines. */
   readonly machines: ReadonlySet<string>;
@@ -198,7 +183,7 @@ export interface KnownComputes {
  */
 export async function* newComputes(
   machines: AsyncIterable<readonly PlacedMachine[]>,
-  placesOf: PlacesOf,
+  placesOf: ByMachine<ComputePlace>,
   known: KnownComputes,
 ): AsyncGenerator<NewCompute> {
   for await (const batch of machines) {
@@ -216,7 +201,7 @@ export async function* newComputes(
 /** Compute nodes of a machine on another host than planned. @source facts/nova-bm.md 5.2 */
 export async function* auditPlaces(
   machines: AsyncIterable<readonly PlannedMachine[]>,
-  placesOf: PlacesOf,
+  placesOf: ByMachine<ComputePlace>,
   choice: Choice,
 ): AsyncGenerator<ComputeFault> {
   for await (const batch of machines) {

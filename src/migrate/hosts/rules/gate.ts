@@ -46,6 +46,7 @@ export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engin
   let only: string | null = null;
   return ({ node }, place, runs) => {
     const where = `bm_nodes.id=${node.id} instance ${place.uuid}`;
+    const spelt = same(place.node, node.uuid) ? ", and Ironic's uuid is in lower case" : "";
     const faults = [
       ...(place.host === runs.host
         ? []
@@ -53,7 +54,9 @@ export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engin
             `instances.host will be ${showColumn(place.host)}, its nova-compute ${showColumn(runs.host)}`,
           ]),
       ...(runs.known ? [] : [`no live nova-compute is called ${showColumn(runs.host)}`]),
-      ...(namesNode(place.node, node.uuid, nova) ? [] : [misnamed(place.node, node.uuid)]),
+      ...(namesNode(place.node, node.uuid, nova)
+        ? []
+        : [`instances.node will be ${showColumn(place.node)}${spelt}`]),
     ];
     if (faults.length > 0) return [finding("N2I-D225", where, faults.join("; "))];
     if (runs.loads) only ??= runs.host;
@@ -85,11 +88,6 @@ export function held(
   acceptances: readonly Acceptance[],
 ): Transformed {
   return withFindings(made, accept(found, acceptances));
-}
-
-function misnamed(name: string | null, machine: string | null): string {
-  const spelt = same(name, machine) ? `, and Ironic's uuid is in lower case` : "";
-  return `instances.node will be ${showColumn(name)}${spelt}`;
 }
 
 /** Queued requests that a nova-compute would execute when it starts. */

@@ -53,7 +53,7 @@ export function createHosts(
   };
   return {
     /** Adds findings from Nova's rows. */
-    judge: judging({ world, choice, memberships, gate, acceptances }),
+    judge: judging(world, choice, memberships, gate, acceptances),
     /** The steps of one planned machine. */
     steps(line: PlannedMachine, rows: MachineRows): readonly NovaStep[] {
       if (!isLoaded(line)) return [];
@@ -79,9 +79,7 @@ export function createHosts(
     /** Services and aggregates. Call it after the last machine. */
     end(use: ReadonlyMap<string, HostUse>): Moved {
       const emptied = [...used].filter(([host]) => !reached.has(host));
-      const services = emptied.map(([host, gone]) =>
-        retire(host, gone, use.get(host) ?? UNUSED, world),
-      );
+      const services = emptied.map(([host, gone]) => retire(host, gone, use.get(host), world));
       const targets = [...reached].toSorted();
       return {
         steps: [
@@ -105,8 +103,6 @@ interface Moved {
 /** A shared constant, because most machines have no findings. */
 const NONE: readonly Finding[] = [];
 
-const UNUSED: HostUse = { instances: 0, computes: 0 };
-
 /** Rows that a host loses, and their new hosts. */
 interface Gone {
   instances: number;
@@ -114,18 +110,13 @@ interface Gone {
   readonly to: Set<string>;
 }
 
-interface Judging {
-  readonly world: NovaWorld;
-  readonly choice: Choice;
-  readonly memberships: Memberships;
-  readonly gate: HostGate;
-  readonly acceptances: (machine: Machine) => readonly Acceptance[];
-}
-
 function judging(
-  by: Judging,
+  world: NovaWorld,
+  choice: Choice,
+  memberships: Memberships,
+  gate: HostGate,
+  acceptances: (machine: Machine) => readonly Acceptance[],
 ): (machine: Machine, made: Transformed, rows: MachineRows) => Transformed {
-  const { world, choice, memberships, acceptances } = by;
   const served = new Set(world.services.map(({ host }) => host));
   return (machine, made, rows) => {
     const node = nodeOf(made.desired);
@@ -148,7 +139,7 @@ function judging(
     const host = to ?? service_host;
     const known = to !== null || served.has(service_host ?? "");
     const runs = { host, known, loads: !found.some(blocks) };
-    const places = placesIn(machine, node, rows, (place) => by.gate(machine, place, runs), to);
+    const places = placesIn(machine, node, rows, (place) => gate(machine, place, runs), to);
     return rehosted(held(made, [...found, ...places], accepted), to);
   };
 }
@@ -172,14 +163,20 @@ function placesIn(
 }
 
 /** Disables the service of a host that machines left, unless other machines remain on it. */
-function retire(host: string, gone: Gone, use: HostUse, { services }: NovaWorld): Moved {
+function retire(
+  host: string,
+  gone: Gone,
+  use: HostUse | undefined,
+  { services }: NovaWorld,
+): Moved {
   const service = services.findLast((one) => one.host === host);
   if (service === undefined) return { steps: [], findings: [] };
-  const [instances, computes] = [use.instances - gone.instances, use.computes - gone.computes];
-  if (instances <= 0 && computes <= 0)
+  const instances = Math.max(0, (use?.instances ?? 0) - gone.instances);
+  const computes = Math.max(0, (use?.computes ?? 0) - gone.computes);
+  if (instances + computes === 0)
     return { steps: serviceStep(service, [...gone.to].toSorted()), findings: [] };
   const where = `services.id=${service.id} host ${host}`;
-  const why = `${counted(Math.max(0, instances), "instance")} and ${counted(Math.max(0, computes), "compute node")} remain on it`;
+  const why = `${counted(instances, "instance")} and ${counted(computes, "compute node")} remain on it`;
   return { steps: [], findings: [finding("N2I-D223", where, why)] };
 }
 
@@ -203,10 +200,9 @@ function rehosted(made: Transformed, to: string | null): Transformed {
 
 /** The new host has hypervisors of other drivers. */
 function foreignTo({ node }: Machine, to: string, { foreign }: NovaWorld): readonly Finding[] {
-  const types = foreign.get(to);
-  if (types === undefined || types.length === 0) return NONE;
+  const types = foreign.get(to) ?? [];
   const has = `${show(to)} has compute nodes of ${types.map(show).join(", ")}`;
-  return [finding("N2I-D242", `bm_nodes.id=${node.id}`, has)];
+  return findingIf(types.length > 0, "N2I-D242", `bm_nodes.id=${node.id}`, has);
 }
 
 /** Nova would refuse to start the nova-compute of this host. */
@@ -216,9 +212,9 @@ function unstartable(
   to: string,
   { identity }: NovaWorld,
 ): readonly Finding[] {
-  if (typeof instance_uuid !== "string" || !refusesNewHosts(identity.head)) return NONE;
+  const refused = typeof instance_uuid === "string" && refusesNewHosts(identity.head);
   const none = `no nova-compute service is called ${show(to)}`;
-  return [finding("N2I-D244", `bm_nodes.id=${id}`, none)];
+  return findingIf(refused, "N2I-D244", `bm_nodes.id=${id}`, none);
 }
 
 /**

@@ -88,7 +88,9 @@ export function moveComputes(
         ...common,
         before: { ...same, service_id, ...named },
         after: {
-          ...{ ...same, ...named, service_id: movedService(row, target) },
+          ...{ ...same, ...named },
+          // A row with a host column has a service only if Nova set it. The old service is never right.
+          service_id: row.host && service_id === null ? null : (target?.id ?? null),
           ...(row.host && { host: to }),
         },
       });
@@ -110,14 +112,6 @@ export function computeHost(
   services: readonly NovaService[],
 ): string | null {
   return host ?? services.find(({ id }) => id === service_id)?.host ?? null;
-}
-
-/** A row with a host column has a service only if Nova set it. The old service is never right. */
-function movedService(
-  { service_id, host }: ComputeRow,
-  target: NovaService | undefined,
-): number | null {
-  return host && service_id === null ? null : (target?.id ?? null);
 }
 
 /** Disables an empty service with a reason, and never deletes it. */

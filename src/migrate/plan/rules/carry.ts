@@ -14,13 +14,7 @@ type Noted = readonly [code: FindingCode, message: string];
 /** The field of a port's VIF in the records of a release. */
 const VIFS = ["internal_info", "tenant_vif_port_id"] as const;
 
-interface Carry {
-  readonly machine: (source: Machine, machine: Transformed) => Transformed;
-  /** Origins to add to the plan's table. */
-  readonly origins: readonly (readonly [string, string])[];
-}
-
-/** Other fields for VIFs, with their origin. */
+/** Other fields for VIFs, with their origin, to add to the plan's table. */
 const MOVED = [
   ["extra.vif_port_id", "port.vif"],
   ["extra.nova_bm.vif_port_id", "port.vif"],
@@ -32,14 +26,14 @@ const MOVED = [
  * @param known number of origins in the plan's table without these
  * @source facts/ironic.md 4
  */
-export function carry(doc: RestDoc, target: TargetDoc, site: Site, known: number): Carry {
+export function carry(doc: RestDoc, target: TargetDoc, site: Site, known: number) {
   const decisions = compileSite(site);
   const minor = minorOf(target.api ?? "1.0");
   const fields = {
     node: carriedFields(doc, "node", minor),
     port: carriedFields(doc, "port", minor),
   };
-  const carried: Carry["machine"] = (source, machine) => {
+  const carried = (source: Machine, machine: Transformed): Transformed => {
     if (machine.desired.length === 0) return machine;
     const notes: Noted[] = [];
     const lost: string[] = [];

@@ -38,21 +38,6 @@ function asFound(
   return [...kept, ...added.map(({ field, found: value }) => [field, value] as const)];
 }
 
-/** A line of a diff, with the origin of a planned value. */
-interface DiffLine {
-  readonly sign: string;
-  readonly text: string;
-  /** Null for a line without a planned value. */
-  readonly origin: string | null;
-}
-
-interface RecordDiff {
-  readonly title: string;
-  readonly lines: readonly DiffLine[];
-  /** Number of hidden NULL fields. */
-  readonly hidden: number;
-}
-
 /** Returns the origin of a field. */
 type OriginOf = (field: string) => string | undefined;
 
@@ -62,7 +47,7 @@ export function diffOf(
   origins: Origins,
   { verdict, state }: PlannedMachine,
   all: boolean,
-): RecordDiff {
+) {
   const from = new Map(record.origins.map((at) => origins[at] ?? ["", ""]));
   const originOf: OriginOf = (field) => {
     const origin = from.get(field) ?? from.get(field.split(".")[0] ?? "");
@@ -71,17 +56,16 @@ export function diffOf(
   const fields = leaves(record.row);
   const shown = all ? fields : fields.filter(([field, value]) => value !== null || from.has(field));
   const changed =
-    record.change === "create" ? added(shown) : changedLines(shown, record.differs ?? []);
+    record.change === "create"
+      ? // A new record needs no comparison.
+        shown.map(([field, value]) => `+${field} = ${showValue(value)}`)
+      : changedLines(shown, record.differs ?? []);
   return {
     title: `${record.resource} ${String(record.row.uuid)} ${headline(record.change, verdict)}`,
     lines: changed.map((line) => annotate(line, originOf)),
+    /** Number of hidden NULL fields. */
     hidden: fields.length - shown.length,
   };
-}
-
-/** A new record needs no comparison. */
-function added(fields: readonly (readonly [string, Json])[]): readonly string[] {
-  return fields.map(([field, value]) => `+${field} = ${showValue(value)}`);
 }
 
 function changedLines(
@@ -93,7 +77,8 @@ function changedLines(
   return patch.hunks.flatMap(({ lines }) => lines.filter((line) => !line.startsWith("\\")));
 }
 
-function annotate(line: string, originOf: OriginOf): DiffLine {
+/** A line of a diff, with the origin of a planned value. Null for any other line. */
+function annotate(line: string, originOf: OriginOf) {
   const [sign, text] = [line.slice(0, 1), line.slice(1)];
   if (sign !== "+") return { sign, text, origin: null };
   const field = text.slice(0, text.indexOf(" = "));
@@ -102,7 +87,7 @@ function annotate(line: string, originOf: OriginOf): DiffLine {
 }
 
 /** Aligns the origins of short lines. */
-function renderRecord({ title, lines, hidden }: RecordDiff): readonly string[] {
+function renderRecord({ title, lines, hidden }: ReturnType<typeof diffOf>): readonly string[] {
   return [
     `# ${title}`,
     ...lines.map(({ sign, text, origin }) =>

@@ -7,13 +7,7 @@ import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../../m
 import type { Transformed } from "../../transform/transform.ts";
 
 /** Ironic's rows by their unique columns. */
-export interface Index {
-  readonly node: ReadonlyMap<string, Row>;
-  readonly instance: ReadonlyMap<string, Row>;
-  readonly name: ReadonlyMap<string, Row>;
-  readonly port: ReadonlyMap<string, Row>;
-  readonly address: ReadonlyMap<string, Row>;
-}
+export type Index = ReturnType<typeof indexCurrent>;
 
 function by(rows: readonly Row[], column: string): ReadonlyMap<string, Row> {
   const entries = rows.map((row) => [row[column], row] as const);
@@ -22,7 +16,7 @@ function by(rows: readonly Row[], column: string): ReadonlyMap<string, Row> {
   );
 }
 
-export function indexCurrent({ nodes, ports }: Current): Index {
+export function indexCurrent({ nodes, ports }: Current) {
   return {
     node: by(nodes, "uuid"),
     instance: by(nodes, "instance_uuid"),

@@ -24,9 +24,11 @@ const INTERFACE = "_interface";
 export function preflight(service: Service, adopts: boolean) {
   const { conductors, reserved } = service;
   const faults = faultsOf(service, adopts);
+  const nodes = reserved.map(({ uuid, by }) => `${uuid} by ${by}`);
+  const held = `${nodes.length} reserved: ${listed(nodes, MOST)}`;
   return {
     /** Of the whole target. */
-    findings: findingIf(reserved.length > 0, "N2I-D422", "nodes", uuidsOf(reserved)),
+    findings: findingIf(nodes.length > 0, "N2I-D422", "nodes", held),
     /** The conductors for the machines, as text for people. */
     words: wordsOf(service),
     /** Adds the findings about a machine's conductors. */
@@ -58,12 +60,9 @@ function faultsOf(
           : `no conductor${where} has ${driver}. Their drivers: ${have || "none"}`;
       return [finding("N2I-D420", `${id} driver`, message)];
     }
-    const stopped = findingIf(
-      !able.some(({ alive }) => alive),
-      adopts ? "N2I-D756" : "N2I-D423",
-      `${id} driver`,
-      `no conductor${where} that has ${driver} is alive: ${able.map(({ hostname }) => hostname).join(", ")}`,
-    );
+    const isStopped = !able.some(({ alive }) => alive);
+    const none = `no conductor${where} that has ${driver} is alive: ${able.map(({ hostname }) => hostname).join(", ")}`;
+    const stopped = findingIf(isStopped, adopts ? "N2I-D756" : "N2I-D423", `${id} driver`, none);
     const place = JSON.stringify([driver, group]);
     const enabled = known.get(place) ?? enabledBy(interfaces, able, driver);
     known.set(place, enabled);
@@ -109,11 +108,6 @@ export function placeOf(row: Row): { readonly driver: string; readonly group: st
 
 export function groupWords(group: string): string {
   return group === "" ? "" : ` of conductor group ${JSON.stringify(group)}`;
-}
-
-function uuidsOf(reserved: Service["reserved"]): string {
-  const nodes = reserved.map(({ uuid, by }) => `${uuid} by ${by}`);
-  return `${reserved.length} reserved: ${listed(nodes, MOST)}`;
 }
 
 function wordsOf({ conductors, interfaces }: Service): string {

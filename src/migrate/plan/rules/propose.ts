@@ -15,7 +15,11 @@ interface ProposalFacts extends Classes {
 }
 
 /** Values for all machines that have the same ones. */
-interface Setting extends Sized {
+interface Setting {
+  readonly node: NodeSize;
+  readonly size: string;
+  readonly wantsClass: boolean;
+  readonly found: Class | null;
   readonly driver_info: { readonly [key: string]: string };
 }
 
@@ -70,7 +74,8 @@ export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
       const found = wantsClass ? classOf(machine, classes.placement) : null;
       const setting = { node: { cpus, memory_mb, local_gb }, wantsClass, found, driver_info };
       const key = JSON.stringify(setting);
-      const to = gathered.settings.get(key) ?? { ...setting, size: sizeOf(setting.node) };
+      const size = `${cpus} cpus, ${memory_mb} MiB, ${local_gb} GB`;
+      const to = gathered.settings.get(key) ?? { ...setting, size };
       gathered.settings.set(key, to);
       gathered.set.push({ uuid, to });
     },
@@ -94,17 +99,18 @@ function settingsOf(
   if (reading?.verdict !== "ok") return {};
   const wanted = findings.filter(({ code }) => code === "N2I-D602");
   const slow = findings.some(({ code }) => code === "N2I-D628");
+  const advised = reading.advice.filter(
+    ({ key }) => key !== null && wanted.some(({ message }) => names(message, key)),
+  );
   const all = [
-    ...(slow && reading.suite !== null
-      ? [["ipmi_cipher_suite", String(reading.suite)] as const]
-      : []),
-    ...reading.advice.flatMap(({ key, value }) =>
-      key !== null && value !== null && wanted.some(({ message }) => names(message, key))
-        ? [[key, value] as const]
-        : [],
-    ),
+    { key: "ipmi_cipher_suite", value: slow && reading.suite !== null ? `${reading.suite}` : null },
+    ...advised,
   ];
-  return Object.fromEntries(all.filter(([key]) => keys.includes(key)));
+  return Object.fromEntries(
+    all.flatMap(({ key, value }) =>
+      key !== null && value !== null && keys.includes(key) ? [[key, value]] : [],
+    ),
+  );
 }
 
 /** Whether a finding is about this key: `set driver_info.ipmi_priv_level to OPERATOR`. */
@@ -146,11 +152,9 @@ function decisionLines(
   { accepts, settings, set }: Gathered,
   flavors: Classes["flavors"],
 ): readonly string[] {
-  const lines = new Map<Setting, readonly string[]>();
-  for (const [setting, found] of withSizes([...settings.values()], flavors))
-    lines.set(setting, settingLines(setting, found));
+  const classes = classesOf([...settings.values()], flavors);
   const sets = new Map<string, Group>();
-  for (const { uuid, to } of set) addTo(sets, uuid, lines.get(to) ?? []);
+  for (const { uuid, to } of set) addTo(sets, uuid, settingLines(to, classes.get(to) ?? null));
   return [...accepts.values(), ...sets.values()].flatMap(({ body, uuids }) => [
     ...matchLines(uuids),
     ...body,
@@ -206,13 +210,6 @@ interface Class {
   readonly guess: boolean;
 }
 
-interface Sized {
-  readonly node: NodeSize;
-  readonly size: string;
-  readonly wantsClass: boolean;
-  readonly found: Class | null;
-}
-
 /** The class of the machine's provider or of its instance's flavor. */
 function classOf({ node, nova }: Machine, placement: Classes["placement"]): Class | null {
   const provider = placement.get(node.uuid?.toLowerCase() ?? "");
@@ -241,21 +238,17 @@ function bare(custom: string): string {
   return custom.replace(/^CUSTOM_/, "").toLowerCase();
 }
 
-function sizeOf({ cpus, memory_mb, local_gb }: NodeSize): string {
-  return `${cpus} cpus, ${memory_mb} MiB, ${local_gb} GB`;
-}
-
-/** Adds a class to each entry. The size decides if nothing else is known. */
-function withSizes<T extends Sized>(
-  entries: readonly T[],
+/** The class of each entry. The size decides if nothing else is known. */
+function classesOf(
+  entries: readonly Setting[],
   flavors: Classes["flavors"],
-): readonly (readonly [T, Class | null])[] {
+): ReadonlyMap<Setting, Class | null> {
   const bySize = new Map<string, Class[]>();
   const note = (size: string, one: Class) => bySize.set(size, [...(bySize.get(size) ?? []), one]);
   const nodes = new Map(entries.map(({ size, node }) => [size, node]));
   for (const [size, node] of nodes)
-    for (const flavor of flavors.filter((one) => fits(one, node))) {
-      const found = flavorClass(flavor);
+    for (const flavor of flavors) {
+      const found = fits(flavor, node) ? flavorClass(flavor) : null;
       if (found !== null) note(size, found);
     }
   const seen = new Set<string>();
@@ -266,10 +259,12 @@ function withSizes<T extends Sized>(
     note(size, { ...found, why: `as machines of ${size}${GUESS}` });
   }
   const chosen = new Map([...bySize].map(([size, fitting]) => [size, choose(fitting)]));
-  return entries.map((entry) => [
-    entry,
-    entry.found === null && entry.wantsClass ? (chosen.get(entry.size) ?? null) : entry.found,
-  ]);
+  return new Map(
+    entries.map((entry) => [
+      entry,
+      entry.found ?? (entry.wantsClass ? (chosen.get(entry.size) ?? null) : null),
+    ]),
+  );
 }
 
 /** Compares exact sizes, because a smaller flavor also fits. Disks are often larger. */

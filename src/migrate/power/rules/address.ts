@@ -25,7 +25,8 @@ function formFault(text: string): string | null {
   if (/[[\]]/.test(text)) return "is in brackets";
   if (text.includes("/")) return "is a URL or a network";
   const [bare = "", zone, ...more] = text.split("%");
-  if (isIpv6(bare) && zone !== "" && more.length === 0) return isNobodys6(bare) ? NOBODYS : null;
+  if (isIpv6(bare) && zone !== "" && more.length === 0)
+    return /^(?:[0:]+$|ff)/i.test(bare) ? NOBODYS : null;
   if (/^(null|none|nil|undefined)$/i.test(text)) return "is how a script writes that there is none";
   if (/^[^:]+:\d*$/.test(text)) return "has a port in it";
   if (text.includes(":")) return "is no IPv6 address";
@@ -76,10 +77,6 @@ function isNobodys4(four: readonly number[]): boolean {
 
 function isIpv6(text: string): boolean {
   return text.includes(":") && URL.canParse(`http://[${text}]`);
-}
-
-function isNobodys6(text: string): boolean {
-  return /^[0:]+$/.test(text) || /^ff/i.test(text);
 }
 
 /** RFC 1123, and the underscore that some sites use. @source ironic 3abaa3a2d, 2025-10 */

@@ -73,6 +73,7 @@ const IPMI_PORT = 623;
  * The query of a machine, only from its planned driver and driver_info, so that the result applies
  * to a conductor.
  * @param keys driver_info keys of the release that not every release has
+ * @source ironic setup.cfg, 2014.2 to 2026.1
  */
 export function wayOf(planned: PowerSettings, keys: readonly string[]): Way {
   const info = Object.fromEntries(
@@ -80,37 +81,21 @@ export function wayOf(planned: PowerSettings, keys: readonly string[]): Way {
       ([key]) => !BY_RELEASE.includes(key) || keys.includes(key),
     ),
   );
-  switch (kindOf(planned)) {
-    case "ipmi":
-      return ipmiWay(info);
-    case "virtual":
-      return virtualWay(info, planned.macs);
-    case "iboot":
-      return noWay(
-        "iboot",
-        `${String(planned.driver)} has no BMC to ask`,
-        text(info.iboot_address),
-      );
-    case "fake":
-      return noWay("fake", `${String(planned.driver)} has no BMC to ask`);
-    case "other":
-      return noWay("other-power", `this tool cannot ask as driver ${String(planned.driver)} does`);
-  }
+  const driver = String(planned.driver);
+  const name = String(planned.power_interface ?? planned.driver);
+  // The protocol of each of Ironic's drivers.
+  if (/ipmi|pyghmi/.test(name)) return ipmiWay(info);
+  if (/(^|_)ssh$/.test(name)) return virtualWay(info, planned.macs);
+  const none = `${driver} has no BMC to ask`;
+  if (name.includes("iboot")) return noWay("iboot", none, text(info.iboot_address));
+  if (name.startsWith("fake")) return noWay("fake", none);
+  return noWay("other-power", `this tool cannot ask as driver ${driver} does`);
 }
 
 /** A machine that cannot be queried, with the reason. */
 export function noWay(verdict: PowerVerdict, detail: string, address = ""): Way {
   const words = `nobody: ${verdict}: ${detail}`;
   return { way: "none", verdict, detail, address, words, digest: askedDigest(words, []) };
-}
-
-/** The protocol of each of Ironic's drivers. @source ironic setup.cfg, 2014.2 to 2026.1 */
-function kindOf({ driver, power_interface }: PowerSettings) {
-  const name = String(power_interface ?? driver);
-  if (/ipmi|pyghmi/.test(name)) return "ipmi";
-  if (/(^|_)ssh$/.test(name)) return "virtual";
-  if (name.includes("iboot")) return "iboot";
-  return name.startsWith("fake") ? "fake" : "other";
 }
 
 function ipmiWay(info: JsonObject): Way {

@@ -32,18 +32,9 @@ export interface NovaNow {
   readonly allocatedOf: AllocationsNow["allocatedOf"] | null;
 }
 
-/** Compares Nova during the comparison of Ironic, so that the plan is read once. */
-export interface NovaComparison {
-  /** Every row that the plan changes, except instances, which are compared with their machines. */
-  readonly rows: () => AsyncGenerator<RowVerdict>;
-  /** Call it after the machines' rows in Ironic are compared. */
-  readonly machines: (batch: readonly PlannedMachine[]) => AsyncGenerator<RowVerdict>;
-  readonly end: () => AsyncGenerator<RowVerdict>;
-}
-
 /**
  * Compares every changed row of Nova, and the instance, hypervisor and resource provider of every
- * loaded machine.
+ * loaded machine, during the comparison of Ironic, so that the plan is read once.
  * @param options.all whether to return validated rows. `used` has the machines used since the load
  */
 export function compareNova(
@@ -51,7 +42,7 @@ export function compareNova(
   choice: Choice,
   tally: NovaTally,
   { all, used }: { readonly all: boolean; readonly used: Used },
-): NovaComparison {
+) {
   /** Machines with a reported row. */
   const known = new Set<string | null>();
   /** Rows whose result depends on their machine in Ironic. */
@@ -92,7 +83,8 @@ export function compareNova(
     }
   };
   return {
-    async *rows() {
+    /** Every row that the plan changes, except instances, which are compared with their machines. */
+    async *rows(): AsyncGenerator<RowVerdict> {
       for await (const inspected of rows)
         for (const one of inspected) {
           const { table, key, after, machine } = one.step;
@@ -101,11 +93,12 @@ export function compareNova(
           else waiting.set(machine, [...(waiting.get(machine) ?? []), one]);
         }
     },
-    async *machines(batch) {
+    /** Call it after the machines' rows in Ironic are compared. */
+    async *machines(batch: readonly PlannedMachine[]): AsyncGenerator<RowVerdict> {
       held.push(...batch);
       if (held.length >= TOGETHER) yield* look();
     },
-    async *end() {
+    async *end(): AsyncGenerator<RowVerdict> {
       if (held.length > 0) yield* look();
       for (const rows of waiting.values()) for (const one of rows) yield* judged(one);
       for (const found of computes.end()) yield wrong("compute nodes", found);

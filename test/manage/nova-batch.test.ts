@@ -5,8 +5,8 @@ import { windowForward } from "../../src/engine/window.ts";
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
 import type { Json } from "../../src/lib/json.ts";
 import { once } from "../../src/lib/streams.ts";
-import { novaPart } from "../../src/manage/steps/manage-nova.ts";
 import type { NovaHands } from "../../src/manage/nova-hands.ts";
+import { novaPart } from "../../src/manage/steps/manage-nova.ts";
 import { heldFor } from "../../src/manage/steps/manage-nova-marks.ts";
 import type { RunningNode } from "../../src/model/ironic/adoptable.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
@@ -146,7 +146,7 @@ function tracked(count: number): Tracked {
     },
     objections: () => Promise.resolve([]),
     portsOf: () => [],
-    askedOf: (_asked: unknown, { id }: { id: string }) => ({ node: id }),
+    askedOf: (_asked: unknown, id: string) => ({ node: id }),
     ...{ watch: 0, clock: { now: () => 0, sleep: () => Promise.resolve() } },
   };
   made.hands = own as unknown as NovaHands; // as far as the way there goes

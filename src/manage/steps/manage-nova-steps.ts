@@ -8,8 +8,8 @@ import {
   unsafe,
 } from "../../model/ironic/fake-hardware.ts";
 import { infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
-import { hasSecrets } from "../rules/nova.ts";
 import type { NovaHands } from "../nova-hands.ts";
+import { hasSecrets } from "../rules/nova.ts";
 import {
   type Act,
   bindsOf,

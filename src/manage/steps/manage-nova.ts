@@ -17,7 +17,14 @@ import {
   withServer,
 } from "./manage-acts.ts";
 import { notAsBegun } from "./manage-nova-create.ts";
-import { anothers, heldFor, isInUse, keptIfInUse, marked, type ServerMaking } from "./manage-nova-marks.ts";
+import {
+  anothers,
+  heldFor,
+  isInUse,
+  keptIfInUse,
+  marked,
+  type ServerMaking,
+} from "./manage-nova-marks.ts";
 import { type ServerStep, THERE } from "./manage-nova-steps.ts";
 import { left, type ManagePosition, NO_NODE, NONE, stays } from "./manage-positions.ts";
 

@@ -1,7 +1,7 @@
 import { MigrationError, orMessage } from "../../lib/error.ts";
 import { readOsloFiles } from "../../lib/files/oslo.ts";
-import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { BootStep } from "../../model/boot.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { LegacyMove } from "../../model/nova/legacy-move.ts";
 import { type RestOptions, saysCloud } from "../../run/cloud.ts";
 import { tableNames } from "../../systems/database/identity.ts";

@@ -10,11 +10,11 @@ import type { MovePlan } from "../../run/host-files.ts";
 import { inRun } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
-import { downTime } from "../host-watch.ts";
 import { checkMovable } from "../host-move.ts";
 import type { HostMoved } from "../host-moves.ts";
 import { hostsIn, type PlannedMoves } from "../host-plan.ts";
 import { askDown, type TakeoverWords, watchedPlan } from "../host-takeover.ts";
+import { downTime } from "../host-watch.ts";
 import { readLeases } from "../leases/leases.ts";
 import { fenceByHand } from "./legacy-fence.ts";
 import { legacyMoved, performLegacy } from "./legacy-move.ts";
@@ -70,7 +70,7 @@ export function takeOverLegacy(
         if (plan.manifest.counts.machines === 0 && taken > 0) {
           if (!before.asked) await askDown(words, { machines: 0, to }, place, sink);
           const found = taken - before.moved - half.length;
-          const all = { made: before.moved, found, left: half, locked: 0, stopped: false };
+          const all = { made: before.moved, found, left: [...half], locked: 0, stopped: false };
           return legacyMoved(plan, 0, all);
         }
         await checkMovable(plan);

@@ -145,8 +145,7 @@ function createTaker(parts: Taking) {
   };
   const around = { parts, watch, told: createTold(say), ended, signal, leaves };
   const work = createWork();
-  const hosts = createSilent(watch, clock);
-  const { settled } = hosts;
+  const { settled, ...hosts } = createSilent(watch, clock);
   /** Whether to leave the next interval to other work, and whether to check settled hosts then. */
   let [rests, rechecks] = [false, false];
 

@@ -12,7 +12,7 @@ import { read } from "../../systems/database/read.ts";
 import { string, text } from "../../systems/database/rows.ts";
 import type { PlacedPort } from "../../systems/openstack/neutron-place.ts";
 import { type NetworkService, openNetwork } from "../../systems/openstack/neutron-ports.ts";
-import { readBootFacts } from "../leases/boot.ts";
+import { readBootFacts } from "../leases/leases.ts";
 import { type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
 import { beside, type Opening } from "./beside.ts";
 

@@ -10,9 +10,8 @@ import type { ManagedOne } from "../model/ironic/manage.ts";
 import type { RunSession } from "../run/session.ts";
 import { type Sink, silently } from "../run/sink.ts";
 import type { Adapter, Recorded } from "./manage-adapter.ts";
-import type { ManageWords } from "./manage-asked.ts";
-import { type Notify, named, refused, tellEnds, telling } from "./manage-events.ts";
 import { changesBack, managedIn } from "./manage-run.ts";
+import type { ManagePart } from "./steps/manage.ts";
 import type { ManageChange } from "./steps/manage-acts.ts";
 import type { ManagePosition } from "./steps/manage-positions.ts";
 
@@ -29,11 +28,8 @@ export async function manageOne(
   notify: Notify,
 ) {
   const acting = { session, sink: { during: silently }, notify };
-  const { rows, broke, last, stays } = await perform(
-    { adapter, changes: [change], cards: null },
-    { inFlight: 1 },
-    acting,
-  );
+  const one = { adapter, changes: [change], cards: null };
+  const { rows, broke, last, stays } = await perform(one, 1, acting);
   const isIt = (id: string): boolean => id === change.id;
   const left = broke === null ? stays : (await takeBack(adapter, isIt, session, ONE_BY_ONE)).stays;
   return { broke, last: last.get(change.id) ?? null, row: rows[0], stays: left.size > 0 };
@@ -102,7 +98,7 @@ interface Acting {
 
 export async function perform(
   { adapter, changes, cards }: Omit<Looked, "place">,
-  { inFlight: most }: Pick<ManageWords, "inFlight">,
+  most: number,
   { session, sink, notify }: Acting,
 ) {
   const rows = new Map<string, ManagedOne>();
@@ -225,4 +221,68 @@ export interface Looked {
   readonly changes: readonly ManageChange[];
   /** Null for a single machine, whose port is identified only by its MAC. */
   readonly cards: KnownNics | null;
+}
+
+/** The events of a machine: `manage.start`, then `manage.end` or `manage.error`. */
+export interface ManageEvent {
+  readonly event: "manage.start" | "manage.end" | "manage.error";
+  readonly node: string;
+  readonly name: string;
+  /** Null: refused before a uuid was chosen. */
+  readonly server: string | null;
+  readonly why?: string;
+}
+
+export type Notify = (event: ManageEvent) => void;
+
+/** A machine that is refused before its first step also has two events. */
+function refused(change: ManageChange, why: readonly string[], notify: Notify): void {
+  notify({ event: "manage.start", ...named(change) });
+  notify({ event: "manage.error", ...named(change), why: why.join("; ") });
+}
+
+function tellEnds(held: ReadonlyMap<string, ManageChange>, notify: Notify): void {
+  for (const change of held.values()) notify({ event: "manage.end", ...named(change) });
+}
+
+function named({ id, asked, server }: ManageChange): Omit<ManageEvent, "event"> {
+  return { node: id, name: asked?.name ?? "", server };
+}
+
+/**
+ * Wraps the part with the events of each machine.
+ *
+ * @param holds whether to delay the end event
+ * @param broke called for each machine that fails with an exception
+ */
+function telling(
+  part: ManagePart,
+  notify: Notify,
+  {
+    holds,
+    broke,
+  }: {
+    readonly holds: (change: ManageChange, reached: ManagePosition) => boolean;
+    readonly broke: (change: ManageChange, why: string) => void;
+  },
+): ManagePart {
+  return {
+    ...part,
+    async perform(change, seen, begin) {
+      const about = named(change);
+      notify({ event: "manage.start", ...about });
+      try {
+        const reached = await part.perform(change, seen, begin);
+        if (reached.is === "after") {
+          if (!holds(change, reached)) notify({ event: "manage.end", ...about });
+        } else notify({ event: "manage.error", ...about, why: reached.why.join("; ") });
+        return reached;
+      } catch (cause) {
+        const why = cause instanceof MigrationError ? `${cause.code} ${cause.message}` : "a fault";
+        notify({ event: "manage.error", ...about, why });
+        broke(change, why);
+        throw cause;
+      }
+    },
+  };
 }

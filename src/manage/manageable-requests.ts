@@ -26,14 +26,23 @@ import type { RestService } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
 import { besideCards } from "./adoptable.ts";
 import type { Adapter } from "./manage-adapter.ts";
-import type { ManageEvent, Notify } from "./manage-events.ts";
-import { manageOne, takeBack } from "./manage-perform.ts";
+import { type ManageEvent, manageOne, type Notify, takeBack } from "./manage-perform.ts";
 import { managedIn } from "./manage-run.ts";
-import { adoptableNode, askedOf, faultIn, keptAsked, serverBody, VALIDATES } from "./rules/body.ts";
 import { whyNot } from "./rules/criteria.ts";
 import { zoneFault } from "./rules/nova.ts";
 import { requestFaults } from "./rules/request.ts";
-import { deniedText, type MANAGEABLE_RULES, statusOf, wantedOf } from "./rules/served.ts";
+import {
+  adoptableNode,
+  askedOf,
+  deniedText,
+  faultIn,
+  keptAsked,
+  type MANAGEABLE_RULES,
+  serverBody,
+  statusOf,
+  VALIDATES,
+  wantedOf,
+} from "./rules/served.ts";
 
 interface ManageableParts {
   readonly http: Http;

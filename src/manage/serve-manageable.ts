@@ -16,7 +16,7 @@ import { KEYSTONE } from "../systems/openstack/kinds.ts";
 import { serviceUrl } from "../systems/openstack/session.ts";
 import { checkPlace } from "./manage.ts";
 import { type Adapter, allocationAdapter, checkAdapter } from "./manage-adapter.ts";
-import type { Notify } from "./manage-events.ts";
+import type { Notify } from "./manage-perform.ts";
 import { manageableAnswer } from "./manageable-requests.ts";
 import { allocationKeeper } from "./record-keeper.ts";
 import { MANAGEABLE, MANAGEABLE_RULES } from "./rules/served.ts";

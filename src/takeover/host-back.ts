@@ -16,8 +16,7 @@ import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/r
 import type { Sink } from "../run/sink.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
-import { liftByHand } from "./baremetal/legacy-fence.ts";
-import { takenByHand } from "./baremetal/legacy-journal.ts";
+import { liftByHand, takenByHand } from "./baremetal/legacy-fence.ts";
 import { returnMachines, withLegacy } from "./baremetal/legacy-moves.ts";
 import {
   type LegacyPlace,

@@ -15,7 +15,7 @@ import { type RunSession, withSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
 import { performFence } from "../systems/nova-db/fence.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
-import { checkDead, checkPairs, silentSince } from "./host-checks.ts";
+import { checkDead, checkPairs, silentSince } from "./host-watch.ts";
 import { isFenced, type MoveWorld } from "./rules/move-hosts.ts";
 import { fenceLeg, fencePart, rowsLeg } from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";

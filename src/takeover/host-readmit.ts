@@ -16,8 +16,7 @@ import type { Sink } from "../run/sink.ts";
 import { instancesOn } from "../systems/nova-db/legacy.ts";
 import { servedElsewhere } from "../systems/nova-db/machines.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
-import { hasLifted, isLifting, lifting } from "./baremetal/legacy-journal.ts";
-import { isAbout } from "./baremetal/legacy-left.ts";
+import { hasLifted, isLifting, lifting } from "./baremetal/legacy-fence.ts";
 import { withLegacy } from "./baremetal/legacy-moves.ts";
 import {
   type LegacyPlace,
@@ -27,6 +26,7 @@ import {
 } from "./baremetal/legacy-place.ts";
 import { withHosts } from "./host-moves.ts";
 import { checkSpelling } from "./host-plan.ts";
+import { isAbout } from "./host-verify.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { openHostPlace } from "./host-world.ts";
 import { liftFence, readLeases } from "./leases/leases.ts";

@@ -8,7 +8,7 @@ import type { RunFolder } from "../run/files/run-folder.ts";
 import { kindOf } from "../run/files/run-kind.ts";
 import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import { nextCommand } from "../run/next.ts";
-import { hasLifted, takenByHand } from "./baremetal/legacy-journal.ts";
+import { hasLifted, takenByHand } from "./baremetal/legacy-fence.ts";
 import { LEGACY } from "./baremetal/steps/legacy-begun.ts";
 import { fencesOf, rowsToRestore } from "./steps/host-move.ts";
 

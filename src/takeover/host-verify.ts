@@ -1,7 +1,9 @@
 import { MigrationError } from "../lib/error.ts";
+import { isObject } from "../lib/json.ts";
 import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
 import type { Entries, Entry } from "../model/journal.ts";
 import type { ComputeHost, LeftHost } from "../model/nova/host-move.ts";
+import type { Lease } from "../model/nova/leases.ts";
 import { queueOf } from "../model/nova/requests.ts";
 import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
@@ -10,9 +12,9 @@ import { kindOf } from "../run/files/run-kind.ts";
 import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { listVerdicts, type VerifiedRows } from "../run/verified.ts";
-import { hasLifted } from "./baremetal/legacy-journal.ts";
-import { leftHosts, ranSinceFenced } from "./baremetal/legacy-left.ts";
+import { hasLifted } from "./baremetal/legacy-fence.ts";
 import { type LegacyPlaces, legacyPlaces } from "./baremetal/legacy-place.ts";
+import { LEGACY } from "./baremetal/steps/legacy-begun.ts";
 import { isSilentAgain } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
 import { type OpenTarget, openTarget } from "./open-target.ts";
@@ -150,4 +152,46 @@ function queueVerdict(host: string, purged: boolean): RowVerdict {
   const resource = queueOf(host);
   const reason = `not checked: on the broker, run rabbitmqctl purge_queue ${resource}, then pass --queue-purged`;
   return verdictsOf(null)(resource, purged ? null : reason);
+}
+
+/** Includes hosts in the journal, because an agent's last plan may move nothing. */
+function leftHosts(
+  { manifest }: Pick<MovePlan, "manifest">,
+  entries: Entries,
+): readonly LeftHost[] {
+  const known = new Map(manifest.from.map((one) => [one.host, one]));
+  for (const entry of entries) {
+    const move =
+      entry.do === "start" && entry.part === LEGACY && isObject(entry.observed)
+        ? entry.observed.move
+        : null;
+    if (!isObject(move) || typeof move.from !== "string" || move.from === move.to) continue;
+    const { from: host } = move;
+    if (!known.has(host))
+      known.set(host, { host, id: null, report_count: null, last_seen_up: null });
+  }
+  return [...known.values()];
+}
+
+export async function isAbout(
+  host: string,
+  plan: Pick<MovePlan, "manifest" | "lines">,
+  entries: Entries,
+): Promise<boolean> {
+  if (leftHosts(plan, entries).some((one) => one.host === host)) return true;
+  for await (const batch of plan.lines()) if (batch.some(({ from }) => from === host)) return true;
+  return false;
+}
+
+/** An operator may have changed Nova's time of the last report, so callers watch the host. */
+function ranSinceFenced(
+  { report_count }: LeftHost,
+  service: ComputeHost | undefined,
+  { age, fenced }: Lease,
+): boolean {
+  if (service === undefined) return false;
+  if (report_count !== null && service.report_count !== report_count) return true;
+  // Fenced by hand, without a time.
+  if (fenced === null) return report_count === null;
+  return age < fenced || (service.age !== null && service.age * 1000 < fenced);
 }

@@ -6,10 +6,9 @@ import type { MovePlan } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { moveLegacy } from "./baremetal/legacy-move.ts";
 import { type LegacyPlaces, openLegacyPlace } from "./baremetal/legacy-place.ts";
-import { judgeLegacy } from "./baremetal/legacy-verify.ts";
+import { compareMoves, judgeLegacy } from "./compare.ts";
 import { type HostMoved, performMoves } from "./host-moves.ts";
 import { openHostPlace } from "./host-world.ts";
-import { compareMoves } from "./ironic-verify.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
 export interface OpenTarget extends MoveTarget {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { MigrationError } from "../../src/lib/error.ts";
 import type { Entry } from "../../src/model/journal.ts";
-import { hasLifted } from "../../src/takeover/baremetal/legacy-journal.ts";
+import { hasLifted } from "../../src/takeover/baremetal/legacy-fence.ts";
 import { withLegacy } from "../../src/takeover/baremetal/legacy-moves.ts";
 import { LEGACY } from "../../src/takeover/baremetal/steps/legacy-begun.ts";
 import { ends } from "../hostile/cli.ts";

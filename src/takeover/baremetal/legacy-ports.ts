@@ -15,7 +15,7 @@ import {
   openNetwork,
   type PlacedPort,
 } from "../../systems/openstack/neutron-ports.ts";
-import { readBootFacts } from "../leases/boot.ts";
+import { readBootFacts } from "../leases/leases.ts";
 import { type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
 import { beside, type Opening } from "./beside.ts";
 

@@ -44,27 +44,8 @@ export async function runAt(
   return { place: { path, is: "run" }, run: await openRun(path, { create: false }) };
 }
 
-/** The run's snapshot, with its digest checked once. Null if there is none. */
-type SnapshotIn = () => Promise<Awaited<ReturnType<typeof openSnapshot>> | null>;
-
-export function snapshotIn(run: RunFolder | null): SnapshotIn {
-  let found: ReturnType<SnapshotIn> | undefined;
-  return () => {
-    const open = (): ReturnType<SnapshotIn> =>
-      run === null
-        ? Promise.resolve(null)
-        : orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
-    found ??= open();
-    return found;
-  };
-}
-
 /** The plan's facts about machines and Nova. Null without a plan. */
-export async function planFacts(
-  run: RunFolder,
-  snapshot: SnapshotIn,
-  leaves: boolean,
-): Promise<PlanFacts | null> {
+export async function planFacts(run: RunFolder, leaves: boolean): Promise<PlanFacts | null> {
   const plan = await planOrNull(run.path);
   if (plan === null) return null;
   const nova = await novaPlanOf(run, plan.footer);
@@ -101,7 +82,7 @@ export async function planFacts(
   const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()]);
   for (const id of changes?.images ?? []) images.add(id);
   const { header, footer } = plan;
-  const taken = await snapshot();
+  const taken = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
   const { ports, verdicts } = footer.footer;
   return {
     ...{ machines, skipped, takeOvers, ports, images, made, traits, nova: changes },

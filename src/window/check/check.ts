@@ -35,7 +35,7 @@ import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
 import { readBeats } from "../../systems/nova-db/services.ts";
 import { paceOf } from "../handover/conductor-pace.ts";
 import { askGlance, orWhy } from "./check-cloud.ts";
-import { oursByJournal, planFacts, runAt, snapshotIn } from "./check-run.ts";
+import { oursByJournal, planFacts, runAt } from "./check-run.ts";
 import { type CheckRow, checkAll } from "./rules/checks.ts";
 
 /** Systems to check, by option name. REST is for Glance. */
@@ -94,8 +94,7 @@ async function gather(
     ["placement-db", placement],
   ]);
   const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source));
-  const snapshot = snapshotIn(run);
-  const plan = run && (await planFacts(run, snapshot, asked.skipBlocked));
+  const plan = run && (await planFacts(run, asked.skipBlocked));
   const nodes: BmFacts["nodes"] = "refused" in bm ? [] : bm.nodes;
   const release = asked.ironicRelease ?? plan?.release;
   const ironic = await orWhy("ironic-db", target, async () =>

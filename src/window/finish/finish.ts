@@ -171,17 +171,13 @@ function checkLoaded({ path }: RunFolder, entries: Entries, { undo }: FinishWord
 }
 
 function summaryOf({ changed, fine, held, untaken, gone, left }: Finished, undo: boolean): string {
-  const keeps =
-    held === 0
-      ? ""
-      : `, ${held} held by the plan (protected, or not cleaned, until you have looked)`;
-  const waits =
-    untaken === 0 ? "" : `, ${untaken} not taken over by a conductor yet (verify --takeover)`;
-  const missing = gone.length === 0 ? "" : `, ${gone.length} not in Ironic`;
-  const text = undo
-    ? `Finish taken back: ${counted(changed, "machine")} protected again`
-    : `Finish: ${counted(changed, "machine")} cleared, ${fine} with nothing to clear${keeps}${waits}${missing}`;
-  return `${text}, ${left.length} left.`;
+  if (undo)
+    return `Finish taken back: ${counted(changed, "machine")} protected again, ${left.length} left.`;
+  const more = (count: number, text: string): string => (count === 0 ? "" : `, ${count} ${text}`);
+  const keeps = more(held, "held by the plan (protected, or not cleaned, until you have looked)");
+  const waits = more(untaken, "not taken over by a conductor yet (verify --takeover)");
+  const rest = `${keeps}${waits}${more(gone.length, "not in Ironic")}, ${left.length} left.`;
+  return `Finish: ${counted(changed, "machine")} cleared, ${fine} with nothing to clear${rest}`;
 }
 
 /** Printed if nothing remains to do. A guided run prints its own end. */

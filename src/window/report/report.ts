@@ -116,16 +116,15 @@ async function takeOverOf(name: string): Promise<{ boots: boolean; staged: boole
 
 function createFirst() {
   const [trouble, others]: [ReportMachine[], ReportMachine[]] = [[], []];
-  const add = (machine: ReportMachine): void => {
-    const calm = machine.verdict === "create" || machine.verdict === "unchanged";
-    const kept = calm || machine.verdict === "skipped" ? others : trouble;
-    if (kept.length < STATIC_ROWS) kept.push(machine);
-  };
   return {
     /** Passes the machines on, and keeps some of them. */
     async *of(batches: AsyncIterable<readonly Reported[]>): AsyncGenerator<readonly Reported[]> {
       for await (const batch of batches) {
-        for (const { machine } of batch) add(machine);
+        for (const { machine } of batch) {
+          const isFine = ["create", "unchanged", "skipped"].includes(machine.verdict);
+          const kept = isFine ? others : trouble;
+          if (kept.length < STATIC_ROWS) kept.push(machine);
+        }
         yield batch;
       }
     },

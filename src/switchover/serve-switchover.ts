@@ -1,7 +1,7 @@
 import { loadIdentical } from "../migrate/open/documents.ts";
 import { openManagePlace } from "../migrate/open/services.ts";
 import { ironicFault } from "../model/served.ts";
-import { closing, type Keep } from "../run/databases.ts";
+import { closing } from "../run/databases.ts";
 import { lockRun, openRun } from "../run/files/run-folder.ts";
 import { surroundings } from "../run/process-context.ts";
 import { bound, checkLoopback, type ProxyAsked } from "../serving/bind.ts";
@@ -64,23 +64,16 @@ export function serveSwitchover(asked: ServeSwitchAsked, told: ServeSwitchTold):
       reload: () => told.say(policy.reload()),
     });
     try {
-      const place = await placeOf(asked, keep, told.say);
+      const opened = await openManagePlace(asked, keep, told.say, true);
+      checkMinor(opened.service, "switchover");
+      const nova = await openSwitchNova(asked, opened, keep, { readOnly: false });
+      const place = { ...opened, nova };
       await listening({ ...asked, state: state.path }, told, { place, policy, interrupt });
     } finally {
       interrupt.end();
       await lock.release();
     }
   });
-}
-
-async function placeOf(
-  asked: ServeSwitchAsked,
-  keep: Keep,
-  say: (text: string) => void,
-): Promise<SwitchPlace> {
-  const place = await openManagePlace(asked, keep, say, true);
-  checkMinor(place.service, "switchover");
-  return { ...place, nova: await openSwitchNova(asked, place, keep, { readOnly: false }) };
 }
 
 interface Opened {
@@ -132,8 +125,6 @@ async function listening(
   }
 }
 
-const shown = (): Promise<void> => Promise.resolve();
-
 function workOf(
   asked: ServeSwitchAsked,
   { say, pause = PAUSE_MS, tries = TRIES }: ServeSwitchTold,
@@ -144,7 +135,7 @@ function workOf(
     /** Uses the service's login, because the caller's token may have expired. */
     async again({ plan: { source, instance_uuid, leave_nova, picked }, id, target }) {
       const again = { source, destination: target, leaveNova: leave_nova, nova: place.nova };
-      const { plan } = await decide(place.service, doc, again, shown, Date.now());
+      const { plan } = await decide(place.service, doc, again);
       return { ...sameInstance(plan, instance_uuid), id, picked };
     },
   };

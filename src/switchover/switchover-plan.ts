@@ -36,24 +36,20 @@ interface Decided {
 
 /**
  * @param show receives the hardware differences before a destination is refused
- * @param now milliseconds
  * @throws MigrationError N2I-E306, N2I-E380 to N2I-E388
  */
 export async function decide(
   service: RestService,
   doc: IdenticalDoc,
   asked: SwitchAsked,
-  show: (differences: readonly HardwareDifference[]) => Promise<void>,
-  now: number,
+  show: (differences: readonly HardwareDifference[]) => Promise<void> = () => Promise.resolve(),
 ): Promise<Decided> {
   const { taken = new Set(), everywhere = service } = asked;
   const destined =
-    asked.destination === undefined ? null : destinationOf(service, asked.destination);
+    asked.destination === undefined ? null : nodeOf(service, asked.destination, "N2I-E384");
   // Errors of the source are reported first.
   destined?.catch(() => undefined);
-  const source = await wholeNode(service, asked.source);
-  if (source === null)
-    throw new MigrationError("N2I-E306", `Ironic has no node ${JSON.stringify(asked.source)}`);
+  const source = await nodeOf(service, asked.source, "N2I-E306");
   const named = await destined;
   if (named?.uuid === source.uuid)
     throw new MigrationError("N2I-E384", `${nodeName(source)} is the source itself`);
@@ -76,7 +72,6 @@ export async function decide(
         `${nodeName(named)} is not identical to ${nodeName(source)}: ${whys.join("; ")}`,
       );
   }
-  const stamp = new Date(now).toISOString().replaceAll(/\D/g, "").slice(0, STAMP);
   const between = { source: source.uuid, destination: destination.uuid, instance_uuid };
   const isIronics = source.told.allocation_uuid === instance_uuid;
   const server = (await asked.nova?.serverOf(between, isIronics)) ?? null;
@@ -85,7 +80,7 @@ export async function decide(
     ...{ source_name: source.name, destination_name: destination.name },
     connectors: movingConnectors(source).map(({ uuid }) => uuid),
     targets: source.targets.map(({ uuid }) => uuid),
-    failed_name: source.name === null ? null : failedName(source.name, stamp),
+    failed_name: source.name === null ? null : failedName(source.name),
     ...{ picked: named === null, leave_nova: asked.leaveNova },
   };
   return { plan, source, destination };
@@ -101,11 +96,15 @@ export function sameInstance(plan: Switchover, was: string): Switchover {
   );
 }
 
-/** @throws MigrationError N2I-E384 if it does not exist */
-async function destinationOf(service: RestService, ident: string): Promise<WholeNode> {
+/** @throws MigrationError with this code if it does not exist */
+async function nodeOf(
+  service: RestService,
+  ident: string,
+  code: "N2I-E306" | "N2I-E384",
+): Promise<WholeNode> {
   const node = await wholeNode(service, ident);
   if (node !== null) return node;
-  throw new MigrationError("N2I-E384", `Ironic has no node ${JSON.stringify(ident)}`);
+  throw new MigrationError(code, `Ironic has no node ${JSON.stringify(ident)}`);
 }
 
 function takenFaults({ uuid }: WholeNode, taken: ReadonlySet<string>): readonly SwitchFault[] {
@@ -126,8 +125,8 @@ async function sharedFaults(
 /** Maximum length of a node's name. @source ironic: db/sqlalchemy/models.py */
 const LONGEST = 255;
 
-function failedName(name: string, stamp: string): string {
-  const end = `-failed-${stamp}`;
+function failedName(name: string): string {
+  const end = `-failed-${new Date().toISOString().replaceAll(/\D/g, "").slice(0, STAMP)}`;
   return `${name.slice(0, LONGEST - end.length)}${end}`;
 }
 
@@ -157,10 +156,8 @@ function instanceOf(source: WholeNode, asked: SwitchAsked): string {
 }
 
 /** A node in enroll has no known power state. The switchover reads it, and skips one that is on. */
-function mayBePicked({ told: { power_state, provision_state } }: WholeNode): boolean {
-  return (
-    power_state === "power off" || (power_state !== "power on" && provision_state === "enroll")
-  );
+function mayBePicked({ told: { power_state: power, provision_state } }: WholeNode): boolean {
+  return power === "power off" || (power !== "power on" && provision_state === "enroll");
 }
 
 /** Reads ports and volumes only of otherwise matching nodes. @throws MigrationError N2I-E387 */

@@ -37,35 +37,19 @@ export interface SwitchingsAt {
   readonly tries: number;
 }
 
-export interface Switchings {
-  /** Uuids of nodes in progress. */
-  readonly taken: () => ReadonlySet<string>;
-  /** Reserves both nodes, synchronously; false if one of them is already reserved. */
-  readonly reserve: (plan: Switchover) => boolean;
-  readonly release: (plan: Switchover) => void;
-  readonly begin: (accepted: Accepted, plan: Switchover) => void;
-  /** The switchover that gave the node this name, or null. */
-  readonly named: (name: string, node: string) => Accepted | null;
-  /** The node's newest switchover as source, otherwise as target, or null. */
-  readonly shown: (node: string) => Promise<ShownSwitchover | null>;
-  /** Resolves after each switchover has finished its step. */
-  readonly ended: () => Promise<void>;
-}
+export type Switchings = Awaited<ReturnType<typeof openSwitchings>>;
 
 /** Resumes those of an earlier process. @throws MigrationError N2I-E110, N2I-E112, N2I-E113 */
-export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
+export async function openSwitchings(at: SwitchingsAt) {
   const all = [...(await acceptedIn(at.state))];
   const taken = new Set<string>();
   const working = new Map<string, { error: string | null }>();
   const works = new Set<Promise<void>>();
-  const nodesOf = (one: { readonly source: string; readonly target: string }) => [
-    one.source,
-    one.target,
-  ];
+  const nodesOf = ({ source, target }: Accepted) => [source, target];
   const begin = (accepted: Accepted, plan: Switchover | null): void => {
     const own: { error: string | null } = { error: null };
     working.set(accepted.id, own);
-    const work = workOn(at, accepted, plan, own).finally(() => {
+    const work: Promise<void> = workOn(at, accepted, plan, own).finally(() => {
       working.delete(accepted.id);
       for (const node of nodesOf(accepted)) taken.delete(node);
       works.delete(work);
@@ -80,30 +64,35 @@ export async function openSwitchings(at: SwitchingsAt): Promise<Switchings> {
       begin(one, null);
     }
   return {
-    taken: () => taken,
-    reserve({ source, destination }) {
+    /** Uuids of nodes in progress. */
+    taken: (): ReadonlySet<string> => taken,
+    /** Reserves both nodes, synchronously; false if one of them is already reserved. */
+    reserve({ source, destination }: Switchover): boolean {
       if (taken.has(source) || taken.has(destination)) return false;
       taken.add(source).add(destination);
       return true;
     },
-    release({ source, destination }) {
+    release({ source, destination }: Switchover): void {
       taken.delete(source);
       taken.delete(destination);
     },
-    begin(accepted, plan) {
+    begin(accepted: Accepted, plan: Switchover): void {
       all.push(accepted);
       begin(accepted, plan);
     },
-    named: (name, node) =>
+    /** The switchover that gave the node this name, or null. */
+    named: (name: string, node: string): Accepted | null =>
       all.findLast((one) => one.name === name && one.target === node && one.source !== node) ??
       null,
-    async shown(node) {
+    /** The node's newest switchover as source, otherwise as target, or null. */
+    async shown(node: string): Promise<ShownSwitchover | null> {
       const found =
         all.findLast(({ source }) => source === node) ??
         all.findLast(({ target }) => target === node);
       return found === undefined ? null : shownOf(found, working.get(found.id));
     },
-    async ended() {
+    /** Resolves after each switchover has finished its step. */
+    async ended(): Promise<void> {
       while (works.size > 0) await Promise.all(works);
     },
   };

@@ -16,15 +16,7 @@ import type { ranges } from "../serving/versions.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
 import type { RestService } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
-import {
-  bodyOf,
-  DENIED,
-  type ShownSwitchover,
-  sourceIn,
-  spokenOf,
-  statusOf,
-  wantedOf,
-} from "./rules/served.ts";
+import { bodyOf, DENIED, sourceIn, spokenOf, statusOf, wantedOf } from "./rules/served.ts";
 import type { Switchover } from "./rules/switching.ts";
 import type { SwitchPlace } from "./switchover-perform.ts";
 import { decide, type SwitchAsked } from "./switchover-plan.ts";
@@ -155,7 +147,7 @@ async function reserved(
     // Nodes reserved later are found by the next attempt.
     const now = { ...asked, taken: new Set(switchings.taken()) };
     try {
-      const { plan } = await decide(service, doc, now, () => Promise.resolve(), Date.now());
+      const { plan } = await decide(service, doc, now);
       const before = is === "name" ? switchings.named(source, plan.source) : null;
       // A retry after a lost response would otherwise move the node that now has the name.
       if (before !== null)
@@ -179,7 +171,7 @@ async function showReply({ parts, asked, service, fields }: Asking): Promise<Rep
   const { said, ident } = sourceIn(asked.path);
   const node = ident === null ? null : await readRunning(service, ident.text, []);
   if (node === null) return unknown(said, fields);
-  const switchover: ShownSwitchover | null = await parts.switchings.shown(node.uuid);
+  const switchover = await parts.switchings.shown(node.uuid);
   return switchover === null
     ? fault(404, `Node ${said} has no switchover.`, fields)
     : jsonReply(200, { switchover }, fields);

@@ -97,17 +97,12 @@ export function isPastReturn({ begun }: Switched): boolean {
   return begun.has("switchover-deploy");
 }
 
-export function stateOf({ begun }: Switched): {
-  readonly state: string;
-  readonly at: string | null;
-} {
-  const open = STEP_NAMES.filter((name) => begun.get(name)?.open === true);
-  const ended = STEP_NAMES.filter((name) => begun.get(name)?.open === false).at(-1);
-  const [at] = open;
-  return {
-    state: ended === undefined ? "begun" : SWITCH_STATES[ended],
-    at: at === undefined ? null : SWITCH_STATES[at],
-  };
+export function stateOf({ begun }: Switched) {
+  const open = STEP_NAMES.find((name) => begun.get(name)?.open === true);
+  const ended = STEP_NAMES.findLast((name) => begun.get(name)?.open === false);
+  const state = ended === undefined ? "begun" : SWITCH_STATES[ended];
+  const at = open === undefined ? null : SWITCH_STATES[open];
+  return { state, at, isDone: state === "DONE" && at === null };
 }
 
 /** @throws MigrationError N2I-E110 to N2I-E113 */
@@ -128,8 +123,7 @@ export async function switchState(path: string) {
       changed: 0,
     };
   const { plan, begun } = switched;
-  const { state, at } = stateOf(switched);
-  const isDone = state === "DONE" && at === null;
+  const { state, at, isDone } = stateOf(switched);
   // Without its marks, the run waits for another switchover, and must not start again.
   const again =
     begun.get("switchover-hold")?.back === true

@@ -99,9 +99,10 @@ interface Outcome {
   readonly at: string;
 }
 
-type InRun = Pick<Accepted, "run">;
-
-export async function writeOutcome({ run }: InRun, outcome: Outcome | null): Promise<void> {
+export async function writeOutcome(
+  { run }: Pick<Accepted, "run">,
+  outcome: Outcome | null,
+): Promise<void> {
   await writeNote(run, OUTCOME, outcome === null ? null : { ...outcome });
 }
 
@@ -111,7 +112,7 @@ export async function closeTakenBack(run: Accepted["run"], at: string): Promise<
   await writeOutcome({ run }, { state: "FAILED", error: TAKEN_BACK, at });
 }
 
-export async function outcomeOf({ run }: InRun): Promise<Outcome | null> {
+export async function outcomeOf({ run }: Pick<Accepted, "run">): Promise<Outcome | null> {
   const { state, error, at } = objectOf(await readNote(run, OUTCOME));
   if (state !== "WAIT_FENCE" && state !== "FAILED") return null;
   return { state, error: String(error), at: String(at) };
@@ -125,11 +126,7 @@ export async function isOpen(accepted: Accepted): Promise<boolean> {
   if ((await outcomeOf(accepted)) !== null) return false;
   const { entries } = await readJournal(accepted.run);
   const switched = switchedIn(entries);
-  return switched === null ? !wasBegun(entries) : !isDone(stateOf(switched));
-}
-
-function isDone({ state, at }: ReturnType<typeof stateOf>): boolean {
-  return state === "DONE" && at === null;
+  return switched === null ? !wasBegun(entries) : !stateOf(switched).isDone;
 }
 
 function wasBegun(entries: Entries): boolean {
@@ -161,7 +158,7 @@ export async function shownOf(
     return { ...common, state: outcome?.state ?? "CHECKED", step: null, error };
   }
   const reached = stateOf(switched);
-  if (isDone(reached))
+  if (reached.isDone)
     return working === undefined
       ? { ...common, state: "DONE", step: null, error: null }
       : { ...common, state: SWITCH_STATES["switchover-clear"], step: "DONE", error };

@@ -1,5 +1,4 @@
-import type { JsonObject } from "../lib/json.ts";
-import { objectOf } from "../lib/json.ts";
+import { type JsonObject, objectOf } from "../lib/json.ts";
 import { inOrder } from "../lib/streams.ts";
 import { serverSteps } from "./rules/server.ts";
 import { SWITCH_MARK } from "./rules/switching.ts";
@@ -64,7 +63,7 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
 async function serverFacts({ plan, nova }: SwitchAt): Promise<readonly SwitchFact[]> {
   const { server, source, destination } = plan;
   if (server === null || nova === null) return [];
-  const { is, why } = await nova.inspect(serverSteps(server).free);
+  const { is, why } = await nova.inspect(serverSteps(server).free.forth);
   const row = { what: `server ${server.uuid}`, why: is === "after" ? null : why || "task_state" };
   if (nova.placement === null) return [row];
   const stand = await nova.placement.stand(server.uuid, source, destination);

@@ -23,6 +23,7 @@ import {
   stays,
   switchBackPart,
   switchPart,
+  taken,
 } from "./steps/switch-part.ts";
 import { switchSteps } from "./steps/switch-steps.ts";
 import { keptIn, named, switchedIn } from "./switchover-run.ts";
@@ -199,11 +200,13 @@ function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
     async look(image, kept) {
       if (image !== null) return step.look(image, kept);
       const spare = await calls.read(plan.destination);
-      const why = unmarked(at, spare) ?? othersNow(spare);
+      const { uuid, instance_uuid, provision_state } = spare;
+      const why = unmarked(at, spare);
       if (why !== null) return taken(why);
+      if (typeof instance_uuid === "string")
+        return taken(`node ${String(uuid)} has instance ${instance_uuid}`);
       const busy = patience(spare);
       if (busy !== null) return busy;
-      const { provision_state } = spare;
       // In earlier steps it may be in enroll.
       if (step.name === "switchover-power" && provision_state !== "manageable")
         return taken(`node ${plan.destination} is ${String(provision_state)}, expected manageable`);
@@ -226,14 +229,4 @@ async function unlessBroken(
     const why = `node ${named(destination, destination_name)} was deleted`;
     return { ...taken(why), code: "N2I-E384" };
   }
-}
-
-function taken(why: string): SwitchPosition {
-  return { ...stays(why), taken: "destination" };
-}
-
-function othersNow({ uuid, instance_uuid }: JsonObject): string | null {
-  return typeof instance_uuid === "string"
-    ? `node ${String(uuid)} has instance ${instance_uuid}`
-    : null;
 }

@@ -76,7 +76,7 @@ function checkSame(plan: Switchover, { source, destination }: SwitchWords): void
 
 async function decided(words: SwitchWords, { service, nova }: SwitchPlace, shows: SwitchShows) {
   const doc = await loadIdentical(words.identical);
-  return decide(service, doc, { ...words, nova }, shows.differences, Date.now());
+  return decide(service, doc, { ...words, nova }, shows.differences);
 }
 
 async function preview(

@@ -9,14 +9,6 @@ import type {
   WholeNode,
 } from "../../model/switchover.ts";
 
-/** Compared values of a node by field; each capability is a field. */
-type Readings = ReadonlyMap<string, Reading>;
-
-interface Reading {
-  readonly value: Json;
-  readonly when: IdenticalField["when"];
-}
-
 /** Differing fields in the order of the document. @source facts/systems.md B3 */
 export function differences(
   source: WholeNode,
@@ -61,7 +53,11 @@ export function hardwareKey(node: WholeNode, doc: IdenticalDoc, fields: "always"
   return JSON.stringify(counted.toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
-function readingsOf(node: WholeNode, { fields }: IdenticalDoc): Readings {
+/** Compared values of a node by field; each capability is a field. */
+function readingsOf(
+  node: WholeNode,
+  { fields }: IdenticalDoc,
+): ReadonlyMap<string, { readonly value: Json; readonly when: IdenticalField["when"] }> {
   const all = { ...node.told, ports: node.ports, portgroups: node.portgroups };
   return new Map(
     fields.flatMap((field) => {

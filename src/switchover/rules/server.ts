@@ -1,3 +1,4 @@
+import { invert } from "../../model/change.ts";
 import type { OwnedMachine, Tenant } from "../../model/nova/host-move.ts";
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import { requestText } from "../../model/nova/requests.ts";
@@ -66,25 +67,28 @@ function serverFaults({ uuid, task_state, vm_state, host }: Tenant): readonly st
 /** In this state Nova does not act by itself, and refuses most tenant requests. */
 const GUARD = "migrating";
 
-export function serverSteps(server: SwitchedServer) {
-  const { from, to } = server;
-  return {
-    hold: step(server, { ...from, task_state: null }, { ...from, task_state: GUARD }),
-    rows: step(server, { ...from, task_state: GUARD }, { ...to, task_state: GUARD }),
-    free: step(server, { ...to, task_state: GUARD }, { ...to, task_state: null }),
-  };
+/** A step of a switchover in Nova's rows. */
+export interface SwitchedRow {
+  readonly forth: NovaStep;
+  /** The first one that matches the row is made. Null: no rollback is possible. */
+  readonly back: readonly NovaStep[] | null;
 }
 
-/**
- * The more likely row first: a starting nova-compute clears the guard.
- *
- * @source nova@26.2.2:nova/compute/manager.py _init_instance
- */
-export function serverBack(server: SwitchedServer): readonly NovaStep[] {
+export function serverSteps(server: SwitchedServer) {
   const { from, to } = server;
-  return [GUARD, null].map((task_state) =>
+  const hold = step(server, { ...from, task_state: null }, { ...from, task_state: GUARD });
+  // The more likely row first: a starting nova-compute clears the guard.
+  // @source nova@26.2.2:nova/compute/manager.py _init_instance
+  const back = [GUARD, null].map((task_state) =>
     step(server, { ...to, task_state }, { ...from, task_state }),
   );
+  const rows = step(server, { ...from, task_state: GUARD }, { ...to, task_state: GUARD });
+  const free = step(server, { ...to, task_state: GUARD }, { ...to, task_state: null });
+  return {
+    hold: { forth: hold, back: [invert(hold)] },
+    rows: { forth: rows, back },
+    free: { forth: free, back: null },
+  } satisfies { readonly [name: string]: SwitchedRow };
 }
 
 type Row = ServerPlace & { readonly task_state: string | null };
@@ -97,8 +101,4 @@ function step({ id, uuid, from }: SwitchedServer, before: Row, after: Row): Nova
     after: { ...common, ...after },
     ...{ machine: from.node, of: `instance ${uuid}` },
   };
-}
-
-export function inverse(change: NovaStep): NovaStep {
-  return { ...change, before: change.after, after: change.before };
 }

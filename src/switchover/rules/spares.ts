@@ -1,3 +1,4 @@
+import { grouped } from "../../lib/grouped.ts";
 import { createSeveral, type Several } from "../../lib/text.ts";
 import type { IdenticalDoc, SpareClass, WholeNode } from "../../model/switchover.ts";
 import { bootsFromVolume, sourceFaults, spareFaults, stayingConnectors } from "./capable.ts";
@@ -8,24 +9,13 @@ const PASSING = "N2I-E380";
 /** The instance cannot boot elsewhere in its current configuration. */
 const INCAPABLE = "N2I-E382";
 
-interface Gathering {
-  /** An active node. */
-  readonly machine: (node: WholeNode) => void;
-  /** A manageable or enrolled node. */
-  readonly spare: (node: WholeNode) => void;
-  readonly classes: () => readonly SpareClass[];
-  /** Machines that boot from a volume but cannot move, with the reason. */
-  readonly incapable: Several;
-  /** Nodes that cannot be a spare for any machine, with the reason. */
-  readonly unusable: Several;
-}
-
-export function gatherSpares(doc: IdenticalDoc): Gathering {
+export function gatherSpares(doc: IdenticalDoc) {
   const machines = new Map<string, { readonly example: WholeNode; count: number }>();
   const spares: WholeNode[] = [];
   const [incapable, unusable] = [createSeveral(), createSeveral()];
   return {
-    machine(node) {
+    /** An active node. */
+    machine(node: WholeNode) {
       if (!bootsFromVolume(node)) return;
       const whys = sourceFaults(node).filter(({ code }) => code === INCAPABLE);
       if (whys.length > 0) return incapable.add(nodeText(node, whys));
@@ -34,20 +24,15 @@ export function gatherSpares(doc: IdenticalDoc): Gathering {
       if (known === undefined) machines.set(key, { example: node, count: 1 });
       else known.count += 1;
     },
-    spare(node) {
+    /** A manageable or enrolled node. */
+    spare(node: WholeNode) {
       const whys = spareFaults(node).filter(({ code }) => code !== PASSING);
       if (whys.length > 0) unusable.add(nodeText(node, whys));
       else spares.push(node);
     },
-    classes() {
+    classes(): readonly SpareClass[] {
       const ordered = spares.toSorted(inOrder);
-      const alike = new Map<string, WholeNode[]>();
-      for (const spare of ordered) {
-        const key = keyOf(spare, doc, "always");
-        const others = alike.get(key);
-        if (others === undefined) alike.set(key, [spare]);
-        else others.push(spare);
-      }
+      const alike = grouped(ordered, (spare) => keyOf(spare, doc, "always"));
       return [...machines.values()].map(({ example, count }) => {
         const candidates = (alike.get(keyOf(example, doc, "always")) ?? []).filter(
           (spare) => unlike(example, spare, doc).length === 0,
@@ -57,7 +42,10 @@ export function gatherSpares(doc: IdenticalDoc): Gathering {
         return { example, machines: count, candidates, nearest };
       });
     },
-    ...{ incapable, unusable },
+    /** Machines that boot from a volume but cannot move, with the reason. */
+    incapable: incapable as Several,
+    /** Nodes that cannot be a spare for any machine, with the reason. */
+    unusable: unusable as Several,
   };
 }
 
@@ -122,10 +110,8 @@ function nearestOf(
   ordered: readonly WholeNode[],
   whysOf: (spare: WholeNode) => readonly string[],
 ): SpareClass["nearest"] {
-  let nearest: { readonly spare: WholeNode; readonly whys: readonly string[] } | null = null;
-  for (const spare of ordered) {
-    const whys = whysOf(spare);
-    if (nearest === null || whys.length < nearest.whys.length) nearest = { spare, whys };
-  }
-  return nearest === null ? null : { spare: nearest.spare, why: nearest.whys.join("; ") };
+  const [best] = ordered
+    .map((spare) => ({ spare, whys: whysOf(spare) }))
+    .toSorted((one, other) => one.whys.length - other.whys.length);
+  return best === undefined ? null : { spare: best.spare, why: best.whys.join("; ") };
 }

@@ -16,7 +16,7 @@ export function stepRows(
     row(
       "DST_MANAGEABLE",
       readyCalls(destination) || "none",
-      stateOf(destination),
+      `${word(destination.told.provision_state)}, ${word(destination.told.power_state)}`,
       "manageable, power off",
     ),
     ...nova.hold,
@@ -86,10 +86,6 @@ function serverRows({ server }: Switchover, from: string, to: string) {
       row("NOVA_FREED", update("task_state"), "migrating", "NULL"),
     ],
   };
-}
-
-function stateOf({ told: { provision_state, power_state } }: WholeNode): string {
-  return `${word(provision_state)}, ${word(power_state)}`;
 }
 
 function readyCalls({ told: { provision_state, power_state } }: WholeNode): string {

@@ -38,7 +38,10 @@ export function holdStep(at: SwitchAt): SwitchStep {
           return { ...stays(otherMark(node)), taken: side };
       }
       const [source, destination] = nodes;
-      const seen = await forward(at, changes, imageOf(plan), { source, destination });
+      const { server } = plan;
+      const { from, to } = server ?? {};
+      const image = { ...plan, server: server && { ...server, from: { ...from }, to: { ...to } } };
+      const seen = await forward(at, changes, image, { source, destination });
       if (seen.is !== "after") {
         [began, since] = [at.now(), null];
         return seen;
@@ -55,12 +58,6 @@ export function holdStep(at: SwitchAt): SwitchStep {
       return todo.length === 0 ? REACHED : next(todo);
     },
   };
-}
-
-function imageOf(plan: Switchover): JsonObject {
-  const { server } = plan;
-  const { from, to } = server ?? {};
-  return { ...plan, server: server && { ...server, from: { ...from }, to: { ...to } } };
 }
 
 /** Minimum milliseconds before both marks are read again. */
@@ -85,9 +82,13 @@ export function unlinkStep(at: SwitchAt): SwitchStep {
       const found =
         typeof allocation_uuid === "string" ? await calls.allocation(allocation_uuid) : null;
       const { traits } = objectOf(instance_info);
+      const again = REMADE.flatMap((name) => {
+        const value = found?.[name] ?? null;
+        return value === null ? [] : [[name, value] as const];
+      });
       const kept = {
         instance_uuid: plan.instance_uuid,
-        ...(found !== null && { allocation: remade(found) }),
+        ...(found !== null && { allocation: Object.fromEntries(again) }),
         ...(traits !== undefined && { traits }),
       };
       return forward(at, changes, kept, { source });
@@ -116,11 +117,6 @@ export function allocationStep(at: SwitchAt): SwitchStep {
 
 /** Fields of a new allocation. @source ironic: api/controllers/v1/allocation.py, `post` */
 const REMADE = ["uuid", "name", "resource_class", "extra", "owner"];
-
-function remade(found: JsonObject): JsonObject {
-  const all = REMADE.map((name) => [name, found[name] ?? null] as const);
-  return Object.fromEntries(all.filter(([, value]) => value !== null));
-}
 
 /** An allocation by backfill clears `instance_info.traits`, so they are written again. */
 async function allocated(
@@ -179,15 +175,13 @@ function ofInstance(node: JsonObject): JsonObject {
     const value = node[name];
     return value === undefined ? [] : [[name, value] as const];
   });
+  const isCopied = ([key, value]: readonly [string, Json]): boolean =>
+    key !== SWITCH_MARK && !NOT_COPIED.test(key) && !JSON.stringify(value).includes(MASK);
   const keyed = KEYED.map((name) => {
     const keys = Object.entries(objectOf(node[name]));
-    return [name, Object.fromEntries(keys.filter(([key, value]) => isCopied(key, value)))] as const;
+    return [name, Object.fromEntries(keys.filter(isCopied))] as const;
   });
   return Object.fromEntries([...fields, ...keyed]);
-}
-
-function isCopied(key: string, value: Json): boolean {
-  return key !== SWITCH_MARK && !NOT_COPIED.test(key) && !JSON.stringify(value).includes(MASK);
 }
 
 function fieldsOf({ failed_name }: Switchover, kept: JsonObject): readonly NodeField[] {

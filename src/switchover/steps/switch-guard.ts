@@ -1,7 +1,7 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { inOrder } from "../../lib/streams.ts";
 import { SWITCH_MARK, type SwitchSide } from "../rules/switching.ts";
-import { next, type SwitchAt, type SwitchPosition, stays, WAITS } from "./switch-part.ts";
+import { next, type SwitchAt, type SwitchPosition, stays, taken, WAITS } from "./switch-part.ts";
 
 const PASSING: ReadonlySet<unknown> = new Set([
   ...["verifying", "cleaning", "clean wait", "deploying", "wait call-back", "deleting"],
@@ -27,15 +27,14 @@ export function sparePatience({ now }: Pick<SwitchAt, "now">) {
     }
     since ??= now();
     if (now() - since < PASSES) return WAITS;
-    const why = `${busyWith(spare)}, for ${PASSES / 1000} seconds`;
-    return { ...stays(why), taken: "destination", code: "N2I-E380" };
+    const { uuid, reservation, provision_state } = spare;
+    const busy =
+      typeof reservation === "string"
+        ? `locked by host ${reservation}`
+        : `in a transitional state: ${String(provision_state)}`;
+    const why = `node ${String(uuid)} is ${busy}, for ${PASSES / 1000} seconds`;
+    return { ...taken(why), code: "N2I-E380" };
   };
-}
-
-function busyWith({ uuid, reservation, provision_state }: JsonObject): string {
-  return typeof reservation === "string"
-    ? `node ${String(uuid)} is locked by host ${reservation}`
-    : `node ${String(uuid)} is in a transitional state: ${String(provision_state)}`;
 }
 
 /** The BMC reports on. An unreachable BMC leaves an error, or null. */
@@ -47,10 +46,8 @@ export function isOff({ power_state, last_error }: JsonObject): boolean {
   return power_state === "power off" && (last_error ?? null) === null;
 }
 
-const REASON = "nova2ironic switchover";
-
 export function reasonFor({ id, destination }: SwitchAt["plan"]): string {
-  return `${REASON} ${id} to ${destination}`;
+  return `nova2ironic switchover ${id} to ${destination}`;
 }
 
 /** Whether the last proof that the source is off came without its BMC. */
@@ -80,9 +77,8 @@ export function otherMark(node: JsonObject): string {
   return `node ${String(node.uuid)} is in switchover ${String(markOf(node))}: extra.${SWITCH_MARK}`;
 }
 
-type Nodes = readonly [source: JsonObject, destination: JsonObject];
-
-export async function bothNodes({ calls, plan }: Pick<SwitchAt, "calls" | "plan">): Promise<Nodes> {
+/** Source, destination. */
+export function bothNodes({ calls, plan }: Pick<SwitchAt, "calls" | "plan">) {
   return inOrder([calls.read(plan.source), calls.read(plan.destination)]);
 }
 

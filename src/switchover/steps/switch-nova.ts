@@ -1,8 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import { rowsPart } from "../../migrate/apply/nova.ts";
 import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
-import { inverse, serverBack, serverSteps } from "../rules/server.ts";
-import type { SwitchedServer, SwitchStepName } from "../rules/switching.ts";
+import { type SwitchedRow, serverSteps } from "../rules/server.ts";
 import {
   next,
   REACHED,
@@ -39,40 +38,13 @@ export function novaRows(target: Target): Pick<SwitchNova, "inspect" | "change">
   };
 }
 
-/** Stops Nova and tenants from acting on the server. */
-export function novaHoldStep(at: SwitchAt): SwitchStep {
-  return rowStep(at, "switchover-nova-hold", (server) => {
-    const { hold } = serverSteps(server);
-    return { forth: hold, back: [inverse(hold)] };
-  });
-}
-
-export function novaRowsStep(at: SwitchAt): SwitchStep {
-  return rowStep(at, "switchover-nova-rows", (server) => {
-    return { forth: serverSteps(server).rows, back: serverBack(server) };
-  });
-}
-
-export function novaFreeStep(at: SwitchAt): SwitchStep {
-  return rowStep(at, "switchover-nova-free", (server) => {
-    return { forth: serverSteps(server).free, back: null };
-  });
-}
-
-interface Ways {
-  readonly forth: NovaStep;
-  readonly back: readonly NovaStep[] | null;
-}
-
-function rowStep(
-  at: SwitchAt,
-  name: SwitchStepName,
-  waysOf: (server: SwitchedServer) => Ways,
-): SwitchStep {
+/** `hold` stops Nova and tenants from acting on the server. */
+export function serverStep(at: SwitchAt, step: "hold" | "rows" | "free"): SwitchStep {
   const { server } = at.plan;
+  const name = `switchover-nova-${step}` as const;
   if (server === null)
     return { name, look: () => Promise.resolve(REACHED), lookBack: () => Promise.resolve(REACHED) };
-  const { forth, back } = waysOf(server);
+  const { forth, back }: SwitchedRow = serverSteps(server)[step];
   return {
     name,
     look: () => stands(at, [forth]),

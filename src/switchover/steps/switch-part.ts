@@ -53,9 +53,7 @@ export type Write = (NodeWrite | OtherWrite) & {
 };
 
 /** The source's node uuid, the subject of each step. */
-interface SwitchChange {
-  readonly id: string;
-}
+type SwitchChange = { readonly id: string };
 
 export interface SwitchPosition extends Position {
   readonly why: readonly string[];
@@ -93,6 +91,11 @@ export const REACHED: SwitchPosition = { is: "after", why: [], todo: [] };
 
 export function stays(...why: readonly string[]): SwitchPosition {
   return { is: "other", why, todo: [] };
+}
+
+/** Others have taken the destination. */
+export function taken(why: string): SwitchPosition {
+  return { ...stays(why), taken: "destination" };
 }
 
 /** @param image the record for the journal; the first one is the state before the step */

@@ -1,5 +1,4 @@
-import type { Json, JsonObject } from "../../lib/json.ts";
-import { objectOf } from "../../lib/json.ts";
+import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { type NodeWrite, nodeCalls } from "../../systems/ironic-api/node.ts";
 import {
   areVolumesOf,
@@ -19,6 +18,7 @@ import {
   type SwitchPosition,
   type SwitchStep,
   stays,
+  taken,
   WAITS,
 } from "./switch-part.ts";
 
@@ -45,23 +45,17 @@ export function destinationStep(at: SwitchAt): SwitchStep {
       const busy = patience(node);
       if (busy !== null) return busy;
       const foreign = unmarked(at, node);
-      if (foreign !== null) return { ...stays(foreign), taken: "destination" };
+      if (foreign !== null) return taken(foreign);
       if (provision_state === "enroll")
         return once("manage", calls.provision(id, "manage", ["enroll"]), kept, last_error);
       if (provision_state !== "manageable")
-        return {
-          ...stays(`node ${id} is ${String(provision_state)}, expected manageable`),
-          taken: "destination",
-        };
+        return taken(`node ${id} is ${String(provision_state)}, expected manageable`);
       if (power_state === "power off") return REACHED;
       // A newly enrolled node may be in use.
-      if (plan.picked)
-        return {
-          ...stays(
-            `node ${id} is ${power_state === "power on" ? "on" : "not known to be off"}, and it was not named`,
-          ),
-          ...{ taken: "destination", code: "N2I-E384" },
-        };
+      if (plan.picked) {
+        const is = power_state === "power on" ? "on" : "not known to be off";
+        return { ...taken(`node ${id} is ${is}, and it was not named`), code: "N2I-E384" };
+      }
       return once("off", calls.power(id, { target: "power off" }), kept, last_error);
     },
     // An enrolled node stays manageable, because Ironic has no transition to enroll.

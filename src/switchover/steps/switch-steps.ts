@@ -11,7 +11,7 @@ import {
   unlinkStep,
 } from "./switch-fields.ts";
 import { areVolumesOf, isBusy, isFenced, offGuard, otherInstance, unkept } from "./switch-guard.ts";
-import { novaFreeStep, novaHoldStep, novaRowsStep, placementStep } from "./switch-nova.ts";
+import { placementStep, serverStep } from "./switch-nova.ts";
 import { owned } from "./switch-owner.ts";
 import { next, REACHED, type SwitchAt, type SwitchStep, stays, WAITS } from "./switch-part.ts";
 import { destinationStep, maintenanceStep, sourceOffStep } from "./switch-power.ts";
@@ -20,19 +20,19 @@ import { vifsStep, volumesStep } from "./switch-volumes.ts";
 const STEPS: { readonly [name in SwitchStepName]: (at: SwitchAt) => SwitchStep } = {
   "switchover-hold": holdStep,
   "switchover-destination": destinationStep,
-  "switchover-nova-hold": novaHoldStep,
+  "switchover-nova-hold": (at) => serverStep(at, "hold"),
   "switchover-power": sourceOffStep,
   "switchover-maintenance": maintenanceStep,
   "switchover-unlink": unlinkStep,
   "switchover-volumes": volumesStep,
   "switchover-vifs": vifsStep,
   "switchover-fields": fieldsStep,
-  "switchover-nova-rows": novaRowsStep,
+  "switchover-nova-rows": (at) => serverStep(at, "rows"),
   "switchover-claim": claimStep,
   "switchover-deploy": deployStep,
   "switchover-allocation": allocationStep,
   "switchover-placement": placementStep,
-  "switchover-nova-free": novaFreeStep,
+  "switchover-nova-free": (at) => serverStep(at, "free"),
   "switchover-clear": clearStep,
   "switchover-release": releaseStep,
 };

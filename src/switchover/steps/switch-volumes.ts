@@ -29,17 +29,16 @@ export function volumesStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-volumes",
     async look(image) {
-      const known: readonly string[] = plan.targets;
       const [targets, seen, source] = await inOrder([
         calls.volumesOf("targets", plan.source),
         moves(at, FORTH, "source", "destination", ready),
         calls.read(plan.source),
       ]);
-      const more = targets.filter((uuid) => !known.includes(uuid));
+      const more = targets.filter((uuid) => !plan.targets.includes(uuid));
       if (more.length > 0)
         return stays(`node ${plan.source} now has another volume target: ${more.join(", ")}`);
       if (seen.is !== "before") return seen;
-      const kept = image ?? { connectors: plan.connectors, targets: known };
+      const kept = image ?? { connectors: plan.connectors, targets: plan.targets };
       return guard.look(kept, source) ?? { ...seen, image: kept };
     },
     async lookBack() {
@@ -95,7 +94,7 @@ async function moves(
   kinds: readonly VolumeKind[],
   from: SwitchSide,
   to: SwitchSide,
-  ready: () => Promise<string | null> = () => Promise.resolve(null),
+  ready: () => Promise<string | null>,
 ): Promise<SwitchPosition> {
   const todo: NodeWrite[] = [];
   const others: string[] = [];
@@ -121,33 +120,19 @@ async function moves(
           ]),
       });
   }
-  return either(todo, others, to === "source");
-}
-
-/** @param isBack a rollback also proceeds with conflicts */
-function either(
-  todo: readonly NodeWrite[],
-  others: readonly string[],
-  isBack: boolean,
-): SwitchPosition {
-  if (others.length > 0 && (!isBack || todo.length === 0)) return stays(...others);
+  // A rollback also proceeds with conflicts.
+  if (others.length > 0 && (to === "destination" || todo.length === 0)) return stays(...others);
   return todo.length === 0 ? REACHED : { ...next(todo), why: others };
 }
 
 /** Moves Neutron ports in order. Each gets a MAC of the destination and keeps its addresses. */
 export function vifsStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
-  const attached = async (node: string, vif: string): Promise<boolean> =>
-    (await calls.vifs(node)).includes(vif);
-  const detach = (node: string, vif: string): NodeWrite => ({
-    ...{ what: `detaching VIF ${vif} of node ${node}`, on: [plan.source, plan.destination] },
-    look: async () => ((await attached(node, vif)) ? "open" : "made"),
-    call: () => nodeCalls.detach(node, vif),
-  });
-  const attach = (node: string, vif: string): NodeWrite => ({
-    ...{ what: `attaching VIF ${vif} to node ${node}`, on: [plan.source, plan.destination] },
-    look: async () => ((await attached(node, vif)) ? "made" : "open"),
-    call: () => nodeCalls.attach(node, vif),
+  const write = (node: string, vif: string, isAttached: boolean): NodeWrite => ({
+    what: `${isAttached ? "attaching" : "detaching"} VIF ${vif} ${isAttached ? "to" : "of"} node ${node}`,
+    on: [plan.source, plan.destination],
+    look: async () => ((await calls.vifs(node)).includes(vif) === isAttached ? "made" : "open"),
+    call: () => (isAttached ? nodeCalls.attach : nodeCalls.detach)(node, vif),
   });
   const moved = async (
     vifs: readonly string[],
@@ -161,10 +146,12 @@ export function vifsStep(at: SwitchAt): SwitchStep {
     // The order decides the NIC, so VIFs after the first missing one are attached again.
     const again = missing === -1 ? [] : vifs.slice(missing).filter((vif) => there.includes(vif));
     const todo = vifs.flatMap((vif) => [
-      ...(left.includes(vif) ? [detach(from, vif)] : []),
-      ...(there.includes(vif) && !again.includes(vif) ? [] : [attach(to, vif)]),
+      ...(left.includes(vif) ? [write(from, vif, false)] : []),
+      ...(there.includes(vif) && !again.includes(vif) ? [] : [write(to, vif, true)]),
     ]);
-    return todo.length === 0 ? REACHED : next([...again.map((vif) => detach(to, vif)), ...todo]);
+    return todo.length === 0
+      ? REACHED
+      : next([...again.map((vif) => write(to, vif, false)), ...todo]);
   };
   return {
     name: "switchover-vifs",

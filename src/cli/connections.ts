@@ -193,12 +193,6 @@ function isOther(args: Args, name: string, connections: ReadonlyMap<string, Conn
   return JSON.stringify(given) !== JSON.stringify([connections.get(name) ?? []].flat().map(String));
 }
 
-/** The options in `--without`. `nova-db` includes all options of Nova. */
-function leftOut({ without }: Args): readonly string[] {
-  const names = [without ?? []].flat().map(String);
-  return names.includes("nova-db") ? [...names, ...WITH_NOVA] : names;
-}
-
 /** The options a file may set. Options that belong together come from one source. */
 function wanted(
   args: Args,
@@ -213,7 +207,9 @@ function wanted(
   // Options of the file are not combined with another Nova database.
   const alone =
     isSaid(args, "leave-nova") || args.takeover === true || isOther(args, "nova-db", connections);
-  const without = leftOut(args);
+  const named = [args.without ?? []].flat().map(String);
+  // `--without nova-db` excludes all options of Nova.
+  const without = named.includes("nova-db") ? [...named, ...WITH_NOVA] : named;
   const images = IMAGES.some((name) => isSaid(args, name));
   return (option) => {
     if (option === "run") return true;

@@ -23,15 +23,16 @@ export async function extractCommand(args: ExtractArgs): Promise<void> {
     ].join("\n"),
   );
   const { withoutConf } = made;
-  if (withoutConf.size > 0) say(args, missingText(withoutConf));
+  if (withoutConf.size > 0) {
+    const hosts = listed([...withoutConf.keys()].toSorted(), NAMED);
+    const unknown = [...withoutConf.values()].reduce((sum, count) => sum + count, 0);
+    say(
+      args,
+      `Warning: no nova.conf is given for ${hosts}, so the power manager of ${counted(unknown, "machine")} is unknown.`,
+    );
+  }
   say(
     args,
     `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\n${AFTER.extract(args, [...withoutConf.keys()])}`,
   );
-}
-
-function missingText(withoutConf: ReadonlyMap<string, number>): string {
-  const hosts = listed([...withoutConf.keys()].toSorted(), NAMED);
-  const machines = [...withoutConf.values()].reduce((sum, count) => sum + count, 0);
-  return `Warning: no nova.conf is given for ${hosts}, so the power manager of ${counted(machines, "machine")} is unknown.`;
 }

@@ -1,5 +1,4 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
-import type { FormatOptions } from "../../lib/table/format.ts";
 import { counted } from "../../lib/text.ts";
 import { type PowerAsked, power } from "../../migrate/power/power.ts";
 import { AFTER } from "../../window/runner/after.ts";
@@ -7,9 +6,9 @@ import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { powerView, summary } from "../views/power.ts";
 import { groups } from "../views/power-groups.ts";
-import { exitWith, say, sinkOf, type Voice } from "./shared.ts";
+import { exitWith, type ListArgs, say, sinkOf } from "./shared.ts";
 
-export async function powerCommand(args: Voice & FormatOptions & PowerAsked): Promise<void> {
+export async function powerCommand(args: ListArgs & PowerAsked): Promise<void> {
   const done = await power(args, sinkOf(args));
   if (done === null) return say(args, AFTER.stoppedPower(args));
   const { counts, machines, want, noConf } = done;

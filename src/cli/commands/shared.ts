@@ -28,6 +28,8 @@ export interface Voice {
   readonly progressInterval: number;
   /** A stage of `run`, which prints the next command itself. */
   readonly walked?: boolean;
+  /** Answers every question with yes. */
+  readonly yes?: boolean;
 }
 
 export type ListArgs = Voice & FormatOptions;
@@ -148,7 +150,7 @@ const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => 
   faults: faultsView,
 };
 
-export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
+export function sinkOf(args: Voice & At): Sink {
   return {
     say: (text) => say(args, text),
     result: (text) => printResult(args, text),

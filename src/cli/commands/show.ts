@@ -6,9 +6,8 @@ import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { movesView } from "../views/hosts.ts";
 import { powerView } from "../views/power.ts";
-import { journalView, logView } from "../views/records.ts";
+import { journalView, logView, windowView } from "../views/records.ts";
 import { each, machinesView, novaStepsView, snapshotView } from "../views/show.ts";
-import { windowView } from "../views/window.ts";
 import { print, printMachines } from "./shared.ts";
 
 export async function showCommand(args: ShowArgs): Promise<void> {

@@ -1,12 +1,11 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
-import type { FormatOptions } from "../../lib/table/format.ts";
 import { openRun } from "../../run/files/run-folder.ts";
 import type { HostVerifyWords } from "../../takeover/host-verify.ts";
 import type { RunVerified } from "../kinds/kind.ts";
 import { verifyTakeoverRun } from "../kinds/takeover.ts";
 import { kindFor } from "../kinds.ts";
 import type { VerifyArgs } from "../options/verify.ts";
-import { exitWith, note, say, type Voice } from "./shared.ts";
+import { exitWith, type ListArgs, note, say, type Voice } from "./shared.ts";
 
 export async function verifyCommand(args: VerifyArgs): Promise<void> {
   const kind = await kindFor(await openRun(args.run, { create: false }));
@@ -14,7 +13,7 @@ export async function verifyCommand(args: VerifyArgs): Promise<void> {
 }
 
 /** `host verify`, which has only the options of such runs. */
-export async function verifyHostsCommand(args: Voice & FormatOptions & HostVerifyWords) {
+export async function verifyHostsCommand(args: ListArgs & HostVerifyWords) {
   shown(args, await verifyTakeoverRun(args));
 }
 

@@ -1,10 +1,9 @@
 import type { JsonObject } from "../../lib/json.ts";
-import type { FormatOptions } from "../../lib/table/format.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { Rollback } from "../../run/rollback.ts";
 import type { Sink } from "../../run/sink.ts";
 import type { Advice } from "../../window/runner/next-step.ts";
-import { sinkOf, type Voice } from "../commands/shared.ts";
+import { type ListArgs, sinkOf } from "../commands/shared.ts";
 import type { RollbackArgs } from "../options/apply.ts";
 import type { StatusArgs } from "../options/status.ts";
 import type { VerifyArgs } from "../options/verify.ts";
@@ -33,7 +32,7 @@ export interface RunVerified {
 }
 
 /** Verifies a run that is not a migration, and lists its rows. */
-export async function verifiedBy<A extends Voice & FormatOptions & { readonly run: string }>(
+export async function verifiedBy<A extends ListArgs & { readonly run: string }>(
   args: A,
   verify: (args: A, sink: Sink) => Promise<{ readonly validated: number; readonly wrong: number }>,
 ): Promise<RunVerified> {

@@ -1,10 +1,9 @@
-import type { FormatOptions } from "../../lib/table/format.ts";
 import type { RunAbout } from "../../run/files/run-kind.ts";
 import { hostState } from "../../takeover/host-status.ts";
 import type { HostVerifyWords } from "../../takeover/host-verify.ts";
 import { adviceOf } from "../../window/runner/next-step.ts";
 import { refuseOptions } from "../commands/said.ts";
-import type { Voice } from "../commands/shared.ts";
+import type { ListArgs } from "../commands/shared.ts";
 import { rollbackOptions } from "../options/apply.ts";
 import type { Declared, OptionTable } from "../options/declared.ts";
 import { HOST, HOSTS_BACK } from "../options/host/actions.ts";
@@ -30,9 +29,7 @@ export function takeover({ variant = "ironic" }: RunAbout): RunKind {
   };
 }
 
-export async function verifyTakeoverRun(
-  args: Voice & FormatOptions & HostVerifyWords,
-): Promise<RunVerified> {
+export async function verifyTakeoverRun(args: ListArgs & HostVerifyWords): Promise<RunVerified> {
   return verifiedBy(args, (await import("../../takeover/host-verify.ts")).verifyHosts);
 }
 

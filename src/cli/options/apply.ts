@@ -1,17 +1,14 @@
-import type { FormatOptions } from "../../lib/table/format.ts";
 import type { ApplyWords } from "../../migrate/apply/apply.ts";
 import type { RollbackWords } from "../../migrate/rollback/rollback.ts";
 import { POWER_MAX_AGE } from "../../model/power.ts";
 import type { RehearseWords } from "../../window/rehearse/rehearse.ts";
 import type { WatchArgs } from "../commands/node/nova-options.ts";
-import type { Voice } from "../commands/shared.ts";
+import type { ListArgs } from "../commands/shared.ts";
 import { type Declared, flag, number, word } from "./declared.ts";
 import { listOptions, listOptionsWithoutAll } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, nodeOption, TARGET, WATCH } from "./shared.ts";
 
-export interface ApplyArgs extends Voice, FormatOptions, WatchArgs, ApplyWords {
-  readonly yes: boolean;
-}
+export type ApplyArgs = ListArgs & WatchArgs & ApplyWords;
 
 export const applyOptions: Declared = {
   command: "apply",
@@ -37,11 +34,10 @@ export const applyOptions: Declared = {
   ],
 };
 
-export interface RollbackArgs extends Voice, FormatOptions, WatchArgs, RollbackWords {
+export interface RollbackArgs extends ListArgs, WatchArgs, RollbackWords {
   readonly plan: boolean;
   readonly novaBmDb?: string;
   readonly fenceCommand?: string;
-  readonly yes: boolean;
 }
 
 export const rollbackOptions: Declared = {
@@ -62,9 +58,7 @@ export const rollbackOptions: Declared = {
   examples: ["$0 rollback --run m1 --ironic-db conf:/etc/ironic/ironic.conf --all --plan"],
 };
 
-export interface RehearseArgs extends Voice, FormatOptions, RehearseWords {
-  readonly yes: boolean;
-}
+export type RehearseArgs = ListArgs & RehearseWords;
 
 export const rehearseOptions: Declared = {
   command: "rehearse",

@@ -1,10 +1,9 @@
-import type { FormatOptions } from "../../lib/table/format.ts";
-import type { Voice } from "../commands/shared.ts";
+import type { ListArgs } from "../commands/shared.ts";
 import { argument, type Declared, flag } from "./declared.ts";
 import { listOptions } from "./format.ts";
 import { ALL_ROWS, common } from "./shared.ts";
 
-export interface ShowArgs extends Voice, FormatOptions {
+export interface ShowArgs extends ListArgs {
   readonly file: string;
   readonly diff?: string;
   readonly allRows: boolean;

@@ -1,11 +1,10 @@
-import type { FormatOptions } from "../../lib/table/format.ts";
 import type { Places } from "../../migrate/hosts/allocations.ts";
-import type { Voice } from "../commands/shared.ts";
+import type { ListArgs } from "../commands/shared.ts";
 import { argument, type Declared, word } from "./declared.ts";
 import { formatOptions, listOptions } from "./format.ts";
 import { common, meaning } from "./shared.ts";
 
-export interface StatusArgs extends Voice, FormatOptions, Places {
+export interface StatusArgs extends ListArgs, Places {
   readonly run: string;
 }
 

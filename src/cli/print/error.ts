@@ -14,9 +14,18 @@ import type { Emit } from "./events.ts";
  * @param debug adds the chain of causes with their position in the code
  */
 export function errorText(error: unknown, { debug }: { readonly debug: boolean }): string {
-  const lines = error instanceof MigrationError ? refusalLines(error) : bugLines(error);
-  const chain = debug && error instanceof Error ? [...ownFrames(error), ...causes(error)] : [];
-  return [...chain, ...lines].map((line) => `${visibleLines(line).join("\n")}\n`).join("");
+  const isBug = !(error instanceof MigrationError);
+  const { code, message, why, fix } = refused(error);
+  const own = error instanceof Error && (debug || isBug) ? frames(error) : [];
+  const all = debug && error instanceof Error ? causes(error) : [];
+  const lines = [
+    ...(isBug ? [...all, ...own] : [...own, ...all]),
+    `ERROR ${code} ${isBug ? "This is a bug in nova2ironic: " : ""}${sentence(message)}`,
+    ...(why === null ? [] : [`Why: ${why}`]),
+    ...(isBug ? [] : [`More: nova2ironic explain ${code}`]),
+    `Fix: ${fix}`,
+  ];
+  return lines.map((line) => `${visibleLines(line).join("\n")}\n`).join("");
 }
 
 export function exitStatus(error: unknown): number {
@@ -25,10 +34,17 @@ export function exitStatus(error: unknown): number {
 
 /** The error as an event of `--json` and as a line of the run's log. */
 export function refusalOf(error: unknown): JsonObject {
-  const code = error instanceof MigrationError ? error.code : "N2I-E900";
-  const message = error instanceof MigrationError ? error.message : safeMessage(error);
-  const { why, fix } = error instanceof MigrationError ? error : REFUSALS[code];
-  return { severity: "error", code, message, ...(why !== null && { why }), fix };
+  const { why, fix, ...about } = refused(error);
+  return { severity: "error", ...about, ...(why !== null && { why }), fix };
+}
+
+function refused(error: unknown) {
+  if (error instanceof MigrationError) {
+    const { code, message, why, fix } = error;
+    return { code, message, why, fix };
+  }
+  const { why, fix } = REFUSALS["N2I-E900"];
+  return { code: "N2I-E900", message: safeMessage(error), why, fix };
 }
 
 /** The last line of stderr with `--json`. Consumers treat an unknown name as a failure. */
@@ -38,30 +54,6 @@ export function emitExit(
   nameOf: (status: number) => string = exitName,
 ): void {
   emit("exit", { code: status, name: nameOf(status) });
-}
-
-function refusalLines(error: MigrationError): readonly string[] {
-  return [
-    `ERROR ${error.code} ${sentence(error.message)}`,
-    ...(error.why === null ? [] : [`Why: ${error.why}`]),
-    `More: nova2ironic explain ${error.code}`,
-    `Fix: ${error.fix}`,
-  ];
-}
-
-function bugLines(error: unknown): readonly string[] {
-  const { why, fix } = REFUSALS["N2I-E900"];
-  const where = error instanceof Error ? frames(error) : [];
-  return [
-    ...where,
-    `ERROR N2I-E900 This is a bug in nova2ironic: ${sentence(safeMessage(error))}`,
-    `Why: ${why}`,
-    `Fix: ${fix}`,
-  ];
-}
-
-function ownFrames(error: Error): readonly string[] {
-  return error instanceof MigrationError ? frames(error) : [];
 }
 
 function sentence(message: string): string {

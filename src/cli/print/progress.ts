@@ -168,26 +168,20 @@ export function measure(
   };
 }
 
-function ofSecond(rate: number): string {
-  return `${rate < 10 ? rate : Math.round(rate)}/s`;
-}
-
-function outstanding(done: number, total: number | null): string {
-  return total === null ? "" : `${total - done} outstanding, `;
-}
-
 /** `1200 of 5000 (24 %), 310/s, ETA 13 s`. @param slow shows machines per minute */
 export function sentence(
   { done, total, percent, rate, eta, idle }: Evidence,
   slow = false,
 ): string {
-  const each = slow ? `${Math.round((rate ?? 0) * 60)} a minute` : ofSecond(rate ?? 0);
+  const perSecond = rate !== null && rate >= 10 ? Math.round(rate) : rate;
+  const each = slow ? `${Math.round((rate ?? 0) * 60)} a minute` : `${perSecond}/s`;
+  const outstanding = total === null ? "" : `${total - done} outstanding, `;
   return [
     total === null ? `${done}` : `${done} of ${total}`,
     percent === null ? "" : ` (${percent} %)`,
     rate === null ? "" : `, ${each}`,
     eta === null ? "" : `, ETA ${duration(eta * 1000)}`,
-    idle === undefined ? "" : `; ${outstanding(done, total)}none done for ${idle} s`,
+    idle === undefined ? "" : `; ${outstanding}none done for ${idle} s`,
   ].join("");
 }
 

@@ -23,7 +23,8 @@ export function stageList(stages: readonly string[], at: number, drawn: Drawn): 
   for (const { style, begins, text } of words) {
     const last = lines.at(-1);
     const gap = begins ? "  " : " ";
-    const shown = drawn.colour ? styled(text, style) : text;
+    const [on, off] = STYLES[style];
+    const shown = drawn.colour ? `\x1b[${on}m${text}\x1b[${off}m` : text;
     if (last === undefined || last.text.length + gap.length + text.length >= drawn.width)
       lines.push({ text, shown });
     else {
@@ -32,9 +33,4 @@ export function stageList(stages: readonly string[], at: number, drawn: Drawn): 
     }
   }
   return lines.map(({ shown }) => shown);
-}
-
-function styled(text: string, style: keyof typeof STYLES): string {
-  const [on, off] = STYLES[style];
-  return `\x1b[${on}m${text}\x1b[${off}m`;
 }

@@ -10,12 +10,11 @@ import { withMachines } from "./machines.ts";
 import { adoptableView, differencesView, managedView, sparesView, stepsView } from "./nodes.ts";
 import { powerView } from "./power.ts";
 import { bootView, guardsView, statesView, undoView } from "./previews.ts";
-import { journalView, logView } from "./records.ts";
+import { journalView, logView, windowView } from "./records.ts";
 import { rehearsalView } from "./rehearsal.ts";
 import { settingsView } from "./settings.ts";
 import { machinesView, novaStepsView, snapshotView } from "./show.ts";
 import { faultsView, verdictsView } from "./verify.ts";
-import { windowView } from "./window.ts";
 
 async function* none(): AsyncGenerator<never> {}
 

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import { EXIT_STATUS, type ExitName, type Refusal } from "../../lib/exit-status.ts";
 import { REFUSALS } from "../../lib/refusals.ts";
-import { nearest } from "../../lib/table/nearest.ts";
+import { didYouMean, nearest } from "../../lib/table/nearest.ts";
 import type { View } from "../../lib/table/table.ts";
 import { FINDINGS, type FindingCode, type FindingKind } from "../../model/findings.ts";
 
@@ -32,16 +32,10 @@ export function explain(code: string, others: readonly string[] = []): string {
     ...nearest(wanted, [...refusals.keys(), ...findings.keys()]),
     ...nearest(code, others),
   ];
-  throw new MigrationError(
-    "N2I-E100",
-    `there is no code ${others.length === 0 ? "" : "or topic "}${JSON.stringify(code)}`,
-    {
-      fix:
-        near.length === 0
-          ? "List all codes with: nova2ironic explain --all-rows"
-          : `Did you mean ${near.join(" or ")}? List all codes with: nova2ironic explain --all-rows`,
-    },
-  );
+  const what = `code ${others.length === 0 ? "" : "or topic "}${JSON.stringify(code)}`;
+  throw new MigrationError("N2I-E100", `there is no ${what}`, {
+    fix: `${didYouMean(near)}List all codes with: nova2ironic explain --all-rows`,
+  });
 }
 
 export function codesView(): View & { readonly rows: readonly (readonly string[])[] } {
@@ -70,13 +64,9 @@ function findingText(code: FindingCode, { severity, title, advice }: FindingKind
     `${code}: ${title}\n`,
     `Severity: ${SEVERITIES[severity]}`,
     `Advice: ${advice}`,
-    `Machines: ${machinesWith(code)}`,
+    `Machines: nova2ironic show RUN/plan --match Finding=${code.replace("N2I-", "")}`,
     site,
   ].join("\n");
-}
-
-function machinesWith(code: FindingCode): string {
-  return `nova2ironic show RUN/plan --match Finding=${code.replace("N2I-", "")}`;
 }
 
 export function isCode(word: string): boolean {

@@ -1,4 +1,4 @@
-import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
+import { type Columns, rowsOf, type View, viewOf } from "../../lib/table/table.ts";
 import { counted } from "../../lib/text.ts";
 import type { Finding } from "../../model/finding.ts";
 import type { MoveCounts, OwnedRow, PlannedMove } from "../../model/nova/host-move.ts";
@@ -21,11 +21,7 @@ export function movesView(moves: AsyncIterable<PlannedMove> | Iterable<PlannedMo
   return { ...viewOf(MOVE, moves), causes: ["From", "To", "Verdict", "Findings", "Why"] };
 }
 
-export function hostsText({
-  findings,
-}: {
-  readonly findings: readonly Finding[];
-}): readonly string[] {
+export function hostsText(findings: readonly Finding[]): readonly string[] {
   return findings.map(({ code, place, message }) => `${code} ${place}: ${message}`);
 }
 
@@ -38,18 +34,10 @@ export function hostVerifiedText(counts: { readonly validated: number; readonly 
   return `Verify: ${counted(counts.validated, "row")} validated, ${counts.wrong} not as they should be.`;
 }
 
-const OWNED: Columns<OwnedRow> = {
-  Machine: ({ machine }) => machine,
-  Name: ({ name }) => name,
-  Owner: ({ owner }) => owner,
-  Up: ({ up }) => (up === null ? null : up ? "up" : "down"),
-  Age: ({ age }) => age,
-  Epoch: ({ epoch }) => epoch,
-  Lock: ({ lock }) => lock,
-  State: ({ state }) => state,
-  Instance: ({ instance }) => instance,
-};
-
 export function ownersView(rows: AsyncIterable<OwnedRow> | Iterable<OwnedRow>): View {
-  return viewOf(OWNED, rows);
+  const columns = ["Machine", "Name", "Owner", "Up", "Age", "Epoch", "Lock", "State", "Instance"];
+  return rowsOf(columns, rows, ({ machine, name, owner, up, age, epoch, lock, ...more }) => {
+    const is = up === null ? null : up ? "up" : "down";
+    return [machine, name, owner, is, age, epoch, lock, more.state, more.instance];
+  });
 }

@@ -1,5 +1,5 @@
 import { type Json, objectOf } from "../../lib/json.ts";
-import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
+import { type Columns, rowsOf, type View, viewOf } from "../../lib/table/table.ts";
 import type { AdoptableRow, RunningNode } from "../../model/ironic/adoptable.ts";
 import type { ManagedOne } from "../../model/ironic/manage.ts";
 import { maskedText } from "../../model/ironic/masked.ts";
@@ -22,12 +22,8 @@ const ADOPTABLE: Columns<AdoptableRow> = {
 
 /** Machines without a server record; `all` adds the other machines with the reasons. */
 export function adoptableView(rows: AsyncIterable<AdoptableRow>, all: boolean): View {
-  if (!all) return viewOf(ADOPTABLE, rows);
-  const whole: Columns<AdoptableRow> = {
-    ...ADOPTABLE,
-    "Why not": ({ whyNot }) => whyNot.join("; "),
-  };
-  return viewOf(whole, rows);
+  const whyNot: Columns<AdoptableRow> = { "Why not": ({ whyNot }) => whyNot.join("; ") };
+  return viewOf(all ? { ...ADOPTABLE, ...whyNot } : ADOPTABLE, rows);
 }
 
 /** Masked, because it may be a path or an address. */
@@ -35,16 +31,9 @@ function imageOf({ instance_info: { image_source } }: RunningNode): Json {
   return typeof image_source === "string" ? maskedText(image_source) : null;
 }
 
-const MANAGED: Columns<ManagedOne> = {
-  UUID: ({ node }) => node,
-  Name: ({ name }) => name,
-  Server: ({ server }) => server,
-  Result: ({ became }) => became,
-  Why: ({ why }) => why,
-};
-
 export function managedView(rows: readonly ManagedOne[]): View {
-  return viewOf(MANAGED, rows);
+  const columns = ["UUID", "Name", "Server", "Result", "Why"];
+  return rowsOf(columns, rows, (it) => [it.node, it.name, it.server, it.became, it.why]);
 }
 
 const SPARES: Columns<SpareClass> = {
@@ -60,36 +49,21 @@ const SPARES: Columns<SpareClass> = {
 
 /** Spares by hardware class; `all` adds the nearest mismatch. */
 export function sparesView(classes: readonly SpareClass[], all: boolean): View {
-  if (!all) return viewOf(SPARES, classes);
-  const whole: Columns<SpareClass> = {
-    ...SPARES,
-    "Why not": ({ nearest }) =>
-      nearest === null ? "" : `${nodeName(nearest.spare)}: ${nearest.why}`,
-  };
-  return viewOf(whole, classes);
+  const nearestOf = ({ nearest }: SpareClass): string =>
+    nearest === null ? "" : `${nodeName(nearest.spare)}: ${nearest.why}`;
+  return viewOf(all ? { ...SPARES, "Why not": nearestOf } : SPARES, classes);
 }
 
 function propertyOf(name: string): (row: SpareClass) => Json {
   return ({ example: { told } }) => objectOf(told.properties)[name] ?? null;
 }
 
-const STEPS: Columns<SwitchStepRow> = {
-  Step: ({ step }) => step,
-  Call: ({ call }) => call,
-  Before: ({ before }) => before,
-  After: ({ after }) => after,
-};
-
-const DIFFERENCES: Columns<HardwareDifference> = {
-  Field: ({ field }) => field,
-  Source: ({ source }) => source,
-  Destination: ({ destination }) => destination,
-};
-
 export function stepsView(rows: readonly SwitchStepRow[]): View {
-  return viewOf(STEPS, rows);
+  const columns = ["Step", "Call", "Before", "After"];
+  return rowsOf(columns, rows, (it) => [it.step, it.call, it.before, it.after]);
 }
 
 export function differencesView(rows: readonly HardwareDifference[]): View {
-  return viewOf(DIFFERENCES, rows);
+  const columns = ["Field", "Source", "Destination"];
+  return rowsOf(columns, rows, (it) => [it.field, it.source, it.destination]);
 }

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../../lib/json.ts";
-import { type Columns, type View, viewOf } from "../../lib/table/table.ts";
-import type { Entries, Entry } from "../../model/journal.ts";
+import { type Columns, rowsOf, type View } from "../../lib/table/table.ts";
+import type { Entries } from "../../model/journal.ts";
+import type { readWindow } from "../../run/files/window-file.ts";
 
 /** An entry as read. Its fields depend on its type. */
 type Line = { readonly [field: string]: Json | undefined };
@@ -20,16 +21,13 @@ const ENTRY: Columns<Line> = {
 };
 
 export function journalView(entries: Entries): View {
-  return { ...viewOf<Line>(ENTRY, linesOf(entries)), causes: ["What", "Part"] };
-}
-
-/** A generator, because the journal of a large fleet is long. */
-function* linesOf(entries: Entries): Generator<Line> {
-  for (const entry of entries) yield lineOf(entry);
-}
-
-function lineOf(entry: Entry): Line {
-  return Object.fromEntries(Object.entries(entry));
+  const cells = Object.values(ENTRY);
+  const view = rowsOf(Object.keys(ENTRY), entries, (entry) => {
+    // The fields of an entry depend on its type.
+    const line: Line = Object.fromEntries(Object.entries(entry));
+    return cells.map((cell) => cell(line));
+  });
+  return { ...view, causes: ["What", "Part"] };
 }
 
 /** `created 4, found 0`: values and lengths of lists. Observed rows are only in the file. */
@@ -42,19 +40,23 @@ function detailsOf(line: Line): string {
   return shown.join(", ");
 }
 
-const FACT: Columns<JsonObject> = {
-  At: ({ ts = null }) => ts,
-  What: ({ type = null }) => type,
-  PID: ({ pid = null }) => pid,
-  Text: textOf,
-};
-
 export function logView(facts: AsyncIterable<JsonObject> | Iterable<JsonObject>): View {
-  return { ...viewOf(FACT, facts), causes: ["What"] };
+  const columns = ["At", "What", "PID", "Text"];
+  const view = rowsOf(columns, facts, (fact) => [
+    ...[fact.ts ?? null, fact.type ?? null, fact.pid ?? null, textOf(fact)],
+  ]);
+  return { ...view, causes: ["What"] };
 }
 
 function textOf({ type, command, text, code, message, status, name }: JsonObject): string {
   if (type === "begin") return String(command);
   if (type === "refused") return `${code} ${message}`;
   return type === "end" ? `exit ${status} ${name}` : String(text ?? "");
+}
+
+export function windowView(lines: Awaited<ReturnType<typeof readWindow>>): View {
+  const columns = ["At", "By", "What", "Stage", "Result", "Outside a window"];
+  return rowsOf(columns, lines, (it) => [
+    ...[it.at, it.by, it.do, it.stage ?? null, it.result ?? null, it.outside ?? null],
+  ]);
 }

@@ -1,20 +1,14 @@
-import { type View, viewOf } from "../../lib/table/table.ts";
+import { rowsOf, type View } from "../../lib/table/table.ts";
 import { counted, duration } from "../../lib/text.ts";
-import type { Rehearsal, RehearsedRefusal, RehearsedStage } from "../../model/rehearsal.ts";
+import type { Rehearsal, RehearsedRefusal } from "../../model/rehearsal.ts";
 import { butFor } from "../../window/report/rules/window.ts";
 
 export function rehearsalView({ stages }: Pick<Rehearsal, "stages">): View {
-  return viewOf<RehearsedStage>(
-    {
-      Stage: ({ stage }) => stage,
-      Seconds: ({ seconds }) => rounded(seconds),
-      Machines: ({ machines }) => machines,
-      Rows: ({ rows }) => rows,
-      "Rows/s": ({ rate }) => (rate === null ? null : rounded(rate)),
-      Result: ({ result }) => result,
-    },
-    stages,
-  );
+  const columns = ["Stage", "Seconds", "Machines", "Rows", "Rows/s", "Result"];
+  return rowsOf(columns, stages, ({ stage, seconds, machines, rows, rate, result }) => {
+    const perSecond = rate === null ? null : rounded(rate);
+    return [stage, rounded(seconds), machines, rows, perSecond, result];
+  });
 }
 
 /** Three digits, the accuracy of a measured time. */

@@ -1,11 +1,6 @@
 import { gatherGroups, groupLines, SCREENFUL } from "../../lib/table/groups.ts";
 import type { MachineOf } from "../../model/power.ts";
-
-interface Thing {
-  readonly text: string;
-  readonly cause: string;
-  readonly bm_node_id?: number;
-}
+import type { One } from "../../run/sink.ts";
 
 export function exampleOf(machine: MachineOf | null): readonly string[] {
   if (machine === null) return [];
@@ -24,7 +19,7 @@ interface How {
 /** A line per item; more than a screenful are grouped by cause with example machines. */
 export async function severalLines(
   what: string,
-  things: AsyncIterable<Thing> | Iterable<Thing>,
+  things: AsyncIterable<One> | Iterable<One>,
   find: (bm_node_id: number) => Promise<MachineOf | null>,
   { all, width, keep, every }: How,
 ): Promise<readonly string[]> {

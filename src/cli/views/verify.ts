@@ -110,12 +110,11 @@ export function takenOverText(
   return [
     `Take-over: ${done} handed over, ${waiting} waiting, ${staged} staged, ${held} held by the plan, ${failed} failed, ${missing} missing.`,
     ...(logs > 0 ? [`Logs: ${counted(faults, "fault")} in ${many}${more}.`] : []),
-    ...(powerUnknown > 0 ? [unknownPower(powerUnknown)] : []),
+    // A conductor reads the power state at an interval, not during the take-over.
+    ...(powerUnknown > 0
+      ? [
+          `Power: ${counted(powerUnknown, "machine is", "machines are")} handed over whose power Ironic has not read yet. Wait for [conductor] sync_power_state_interval (60 s by default), then run verify --takeover again.`,
+        ]
+      : []),
   ];
-}
-
-/** A conductor reads the power state at an interval, not during the take-over. */
-function unknownPower(count: number): string {
-  const whose = counted(count, "machine is", "machines are");
-  return `Power: ${whose} handed over whose power Ironic has not read yet. Wait for [conductor] sync_power_state_interval (60 s by default), then run verify --takeover again.`;
 }

@@ -24,7 +24,7 @@ export async function hostPlanCommand(args: PlanArgs): Promise<void> {
 export async function printMoves(args: PlanArgs, { manifest, path }: PlannedMoves): Promise<void> {
   const every = EVERY.show({ file: path, nova: false });
   await printView(movesView(movesOf(path)), { ...args, every });
-  const text = [...hostsText(manifest), movesText(manifest.counts)].join("\n");
+  const text = [...hostsText(manifest.findings), movesText(manifest.counts)].join("\n");
   if (args.format === "table") printLines(text);
   else say(args, text);
 }

@@ -10,7 +10,6 @@ export async function hostSchemaCommand(
   args: ListArgs & {
     readonly change: "extend" | "status" | "revert";
     readonly novaBmDb: string;
-    readonly yes: boolean;
   },
 ): Promise<void> {
   const sink = sinkOf(args);

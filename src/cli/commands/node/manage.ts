@@ -83,7 +83,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
 }
 
 export async function unmanageCommand(
-  args: ManageArgs & { readonly machine: string; readonly yes: boolean },
+  args: ManageArgs & { readonly machine: string },
 ): Promise<void> {
   const left = gatherLeft(args);
   await managedBack({ ...args, all: false, node: [args.machine] }).back(sinkOf(args), left.add);

@@ -22,14 +22,11 @@ export async function configCommand(args: ConfigArgs): Promise<void> {
       args,
       "Note: This output has a patch for each of several files. Make one output for each file that is on another host.",
     );
-  if (inspected?.hosts) warn(args, `Wrong: ${inspected.hosts}.`);
+  // On stderr, because stdout is the patch, and printed even with --quiet.
+  if (inspected?.hosts && !args.json)
+    io().stderr.write(`${visibleLines(`Wrong: ${inspected.hosts}.`).join("\n")}\n`);
   const open = inspected?.rows.filter(({ state }) => state !== "right").length ?? 0;
   if (open > 0) say(args, `${counted(open, "setting is", "settings are")} to change.`);
   else if (inspected?.hosts === null) say(args, "All settings are as needed.");
   if (open > 0 || inspected?.hosts) exitWith(EXIT_STATUS.differs.status);
-}
-
-/** Goes to stderr, because stdout is the patch, and is printed even with --quiet. */
-function warn({ json }: ConfigArgs, text: string): void {
-  if (!json) io().stderr.write(`${visibleLines(text).join("\n")}\n`);
 }

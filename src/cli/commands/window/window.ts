@@ -2,7 +2,7 @@ import { openRun } from "../../../run/files/run-folder.ts";
 import { closeWindow, openWindow, readWindow } from "../../../run/files/window-file.ts";
 import type { StatusArgs } from "../../options/status.ts";
 import { printView } from "../../print/out.ts";
-import { windowView } from "../../views/window.ts";
+import { windowView } from "../../views/records.ts";
 import { print } from "../shared.ts";
 
 export async function windowCommand(

@@ -1,13 +1,10 @@
-import type { FormatOptions } from "../../../lib/table/format.ts";
 import type { BootWords } from "../../../window/boot/boot.ts";
-import type { Voice } from "../../commands/shared.ts";
+import type { ListArgs } from "../../commands/shared.ts";
 import { type Declared, flag, perHost, word } from "../declared.ts";
 import { listOptions } from "../format.ts";
 import { common, nodeOption } from "../shared.ts";
 
-export interface BootArgs extends Voice, FormatOptions, BootWords {
-  readonly yes: boolean;
-}
+export type BootArgs = ListArgs & BootWords;
 
 export const bootOptions: Declared = {
   command: "boot",

@@ -1,8 +1,7 @@
-import type { FormatOptions } from "../../../lib/table/format.ts";
 import { releaseNames } from "../../../run/files/load-tables.ts";
 import type { CheckAsked } from "../../../window/check/check.ts";
 import type { ConfigWords } from "../../../window/config/config.ts";
-import type { Voice } from "../../commands/shared.ts";
+import type { ListArgs, Voice } from "../../commands/shared.ts";
 import { type Declared, flag, perHost, word, words } from "../declared.ts";
 import { listOptions, matchOption } from "../format.ts";
 import { common, meaning, needed } from "../shared.ts";
@@ -41,7 +40,7 @@ export const checkOptions: Declared = {
   ],
 };
 
-export type ConfigArgs = Voice & FormatOptions & ConfigWords;
+export type ConfigArgs = ListArgs & ConfigWords;
 
 export const configOptions: Declared = {
   command: "config",

@@ -1,17 +1,15 @@
-import type { FormatOptions } from "../../../lib/table/format.ts";
 import type { FinishWords } from "../../../window/finish/finish.ts";
 import type { HandoverWords } from "../../../window/handover/handover.ts";
-import type { Voice } from "../../commands/shared.ts";
+import type { ListArgs } from "../../commands/shared.ts";
 import { type Declared, flag, number, words } from "../declared.ts";
 import { listOptions } from "../format.ts";
 import { common, needed, nodeOption, TARGET } from "../shared.ts";
 
-export interface HandoverArgs extends Voice, FormatOptions, HandoverWords {
+export interface HandoverArgs extends ListArgs, HandoverWords {
   readonly inFlight?: number;
   readonly perMinute?: number;
   readonly deadline: number;
   readonly maxFailures: number;
-  readonly yes: boolean;
 }
 
 export const handoverOptions: Declared = {
@@ -39,9 +37,8 @@ export const handoverOptions: Declared = {
   examples: ["$0 handover --run m1 --ironic-db conf:/etc/ironic/ironic.conf"],
 };
 
-export interface FinishArgs extends Voice, FormatOptions, FinishWords {
+export interface FinishArgs extends ListArgs, FinishWords {
   readonly plan: boolean;
-  readonly yes: boolean;
 }
 
 export const finishOptions: Declared = {

@@ -8,7 +8,6 @@ import { planOptions } from "../plan.ts";
 import { common } from "../shared.ts";
 
 export interface RunArgs extends Voice, RunWords {
-  readonly yes: boolean;
   readonly config?: string;
   readonly without?: readonly string[];
 }

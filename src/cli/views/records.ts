@@ -56,11 +56,7 @@ function textOf({ type, command, text, code, message, status, name }: JsonObject
 
 export function windowView(lines: Awaited<ReturnType<typeof readWindow>>): View {
   const columns = ["At", "By", "What", "Stage", "Result", "Outside a window"];
-  return rowsOf(
-    columns,
-    lines,
-    ({ at, by, stage = null, result = null, outside = null, ...line }) => [
-      ...[at, by, line.do, stage, result, outside],
-    ],
-  );
+  return rowsOf(columns, lines, (it) => [
+    ...[it.at, it.by, it.do, it.stage ?? null, it.result ?? null, it.outside ?? null],
+  ]);
 }

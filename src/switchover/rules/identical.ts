@@ -57,13 +57,12 @@ export function hardwareKey(node: WholeNode, doc: IdenticalDoc, fields: "always"
 function readingsOf(
   node: WholeNode,
   { fields }: IdenticalDoc,
-): ReadonlyMap<string, { readonly value: Json } & Pick<IdenticalField, "when">> {
+): ReadonlyMap<string, { readonly value: Json; readonly when: IdenticalField["when"] }> {
   const all = { ...node.told, ports: node.ports, portgroups: node.portgroups };
   return new Map(
     fields.flatMap((field) => {
       const found = at(all, field.field.split("."));
-      const when = field.when === undefined ? {} : { when: field.when };
-      return readAs(found, field).map(([name, value]) => [name, { value, ...when }] as const);
+      return readAs(found, field).map(([name, value]) => [name, { value, when: field.when }]);
     }),
   );
 }

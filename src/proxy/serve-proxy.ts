@@ -19,8 +19,6 @@ interface ProxyTold {
   readonly served: (request: Served) => void;
 }
 
-export type ServedProxy = Awaited<ReturnType<typeof openProxy>>;
-
 /**
  * Serves os-baremetal-nodes until a signal stops it. Open requests are answered first.
  *

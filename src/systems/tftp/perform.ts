@@ -112,8 +112,7 @@ async function putAs(
         await write(temp, source, after.sha256, owner);
         await pause("boot.temp");
         // link() fails if the name was created in the meantime.
-        if (before === null) await link(temp, at);
-        else await rename(temp, at);
+        await (before === null ? link(temp, at) : rename(temp, at));
       } finally {
         await rm(temp, { force: true });
       }

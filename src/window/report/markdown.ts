@@ -23,7 +23,7 @@ type Cells = readonly (string | number)[];
 
 /** The report as Markdown for a change ticket. @param all every section. Default: one page */
 export function markdown(facts: ReportFacts, all: boolean): string {
-  const { verdict, nova } = facts;
+  const { verdict } = facts;
   const pieces = [
     `# Move of nova-baremetal to Ironic: run ${plain(facts.run)}`,
     `**${plain(verdict.title)}**`,
@@ -32,7 +32,7 @@ export function markdown(facts: ReportFacts, all: boolean): string {
       ? [table(["", ""], aboutOf(facts)), ...found(facts), ...changed(facts), ...times(facts)]
       : brief(facts)),
     "## What rollback does",
-    undoLines(facts, nova)
+    undoLines(facts)
       .map((line) => `- ${plain(line)}`)
       .join("\n"),
     facts.undo.map((line) => `    ${visible(line)}`).join("\n"),

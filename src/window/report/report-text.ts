@@ -2,7 +2,7 @@ import { counted, duration } from "../../lib/text.ts";
 import { SIGNS, serverName } from "../../migrate/plan/rules/summary.ts";
 import { stepsOf } from "../../model/nova/nova-plan.ts";
 import type { Verdict } from "../../model/plan.ts";
-import type { NovaTotals, ReportFacts } from "./rules/facts.ts";
+import type { ReportFacts } from "./rules/facts.ts";
 import { clock } from "./rules/night.ts";
 import { minute } from "./rules/window.ts";
 
@@ -33,11 +33,7 @@ export function aboutOf(facts: ReportFacts): readonly (readonly [string, string]
 }
 
 /** The verdicts of the plan, with their meaning. */
-export function verdictRows({ plan }: ReportFacts): readonly {
-  readonly verdict: Verdict;
-  readonly machines: number;
-  readonly means: string;
-}[] {
+export function verdictRows({ plan }: ReportFacts) {
   // The names of an object of this type are its keys, which Object.keys does not type.
   return (Object.keys(SIGNS) as Verdict[])
     .map((verdict) => ({
@@ -49,10 +45,7 @@ export function verdictRows({ plan }: ReportFacts): readonly {
 }
 
 /** Machines by compute host, with a column for each verdict of the plan. */
-export function hostRows(facts: ReportFacts): {
-  readonly titles: readonly string[];
-  readonly rows: readonly (readonly (string | number)[])[];
-} {
+export function hostRows(facts: ReportFacts) {
   const verdicts = verdictRows(facts).map(({ verdict }) => verdict);
   return {
     titles: ["Compute host", "Machines", ...verdicts],
@@ -64,10 +57,7 @@ export function hostRows(facts: ReportFacts): {
 }
 
 /** The steps of the migration, with clock times if its start is planned. */
-export function nightRows({ night, window }: ReportFacts): {
-  readonly titles: readonly string[];
-  readonly rows: readonly (readonly string[])[];
-} {
+export function nightRows({ night, window }: ReportFacts) {
   const until = window === null ? "In all" : "Ends at";
   return {
     titles: [
@@ -86,7 +76,7 @@ export function nightRows({ night, window }: ReportFacts): {
   };
 }
 
-export function undoLines({ plan }: ReportFacts, nova: NovaTotals | null): readonly string[] {
+export function undoLines({ plan, nova }: ReportFacts): readonly string[] {
   const { nodes, ports } = plan.counts;
   const rows = nova === null ? 0 : stepsOf(nova.counts);
   return [

@@ -118,6 +118,11 @@ export async function filesOf(
     return trees.size === 0 ? null : new Map([...trees].filter(([, machines]) => machines > 0));
   });
   const power = await openPower(`${run.path}/${POWER}`).catch(() => null);
+  // Conductors will use other settings than these readings.
+  const isRejected =
+    !("missing" in plan) &&
+    wantsPower(plan.footer.footer) &&
+    plan.header.made_from.power?.sha256 === power?.footer.sha256;
   const finish = await orWhy(async () => {
     const end = await endOfRun(run);
     return { end, guards: knowsGuards(available(plan)?.header.target.release ?? "") };
@@ -133,7 +138,7 @@ export async function filesOf(
     finish,
     run: given.run,
     rest: !("missing" in plan) && plan.header.target.engine === "rest",
-    asked: power !== null && ("missing" in plan || !isAskedOtherwise(plan, power)),
+    asked: power !== null && !isRejected,
     outdated: !("missing" in plan) && (await isOutdated(run, plan.header, power)),
     ...{ ...(nova !== null && { nova }), ...(boot !== null && { boot }) },
     ...(held !== null && { held }),
@@ -196,12 +201,4 @@ async function isOutdated(
   const site = surroundings().saved.get(run.path)?.get("site");
   const text = typeof site === "string" ? await orNull(readFile(site, "utf8")) : null;
   return text !== null && createHash("sha256").update(text).digest("hex") !== made_from.site;
-}
-
-/** Whether the plan rejected these readings because conductors will use other settings. */
-function isAskedOtherwise(
-  { header, footer }: Awaited<ReturnType<typeof openPlan>>,
-  power: Awaited<ReturnType<typeof openPower>>,
-): boolean {
-  return wantsPower(footer.footer) && header.made_from.power?.sha256 === power.footer.sha256;
 }

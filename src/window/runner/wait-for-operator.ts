@@ -139,11 +139,12 @@ export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<v
 /** Rows that differ, by the system to fix. */
 type Seen = Record<"powerUnknown" | "ironic" | "nova", number>;
 
-function count(verdict: RowVerdict, seen: Seen): void {
-  const { resource, state } = verdict;
+function count({ resource, state, differs }: RowVerdict, seen: Seen): void {
+  // A conductor reads the power of a machine some time after the take-over.
+  const isPower = differs.length === 1 && differs[0]?.field === "power_state";
   if (state === "validated" || state === "used") return;
   if (resource !== "node" && resource !== "port") seen.nova += 1;
-  else if (isPowerUnknown(verdict)) seen.powerUnknown += 1;
+  else if (isPower && differs[0]?.found === null) seen.powerUnknown += 1;
   else seen.ironic += 1;
 }
 
@@ -160,12 +161,6 @@ function missingText(run: string, { powerUnknown, ironic, nova }: Seen): string 
   if (powerUnknown > 0 && texts.length === 1)
     texts.push(`if their BMCs stay silent, continue with ${nextCommand("finish", { run })}`);
   return texts.join("; ");
-}
-
-/** A conductor reads the power of a machine some time after the take-over. */
-function isPowerUnknown({ differs }: RowVerdict): boolean {
-  const [only, ...more] = differs;
-  return only?.field === "power_state" && only.found === null && more.length === 0;
 }
 
 function lister(run: string, look: "takeover" | "final"): string {

@@ -56,10 +56,7 @@ export const CHECKS: readonly Check[] = [
 ];
 
 export function checkAll(view: CheckView): readonly CheckRow[] {
-  return CHECKS.map(({ title, inspect, planned }) => ({
-    title,
-    ...withPlan(planned === true, view, inspect(view)),
-  }));
+  return CHECKS.map((check) => ({ title: check.title, ...withPlan(check, view) }));
 }
 
 const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix: string] } = {
@@ -69,10 +66,11 @@ const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix
 };
 
 /** Without a plan, a successful check that needs one becomes a warning. */
-function withPlan(planned: boolean, { plan, run }: CheckView, found: CheckResult): CheckResult {
-  if (!planned || plan !== null || found.result !== "Success") return found;
-  const [why, fix] = WHY[run.is];
-  return joined([warning(`Not held against a plan: ${run.path} ${why}.`, fix), found]);
+function withPlan({ planned, inspect }: Check, view: CheckView): CheckResult {
+  const found = inspect(view);
+  if (planned !== true || view.plan !== null || found.result !== "Success") return found;
+  const [why, fix] = WHY[view.run.is];
+  return joined([warning(`Not held against a plan: ${view.run.path} ${why}.`, fix), found]);
 }
 
 /** The worst row decides. */

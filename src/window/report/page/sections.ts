@@ -165,7 +165,7 @@ function novaFound({ findings: found, counts }: NovaTotals): string {
 }
 
 function rollback(facts: ReportFacts): string {
-  const lines = list(undoLines(facts, facts.nova));
+  const lines = list(undoLines(facts));
   const commands = facts.undo.map((line) => escaped(line)).join("\n");
   return section("What rollback does", `${lines}\n<pre tabindex="0">${commands}</pre>`);
 }

@@ -129,20 +129,13 @@ interface Inspectable<C extends Change, L> extends Pick<Leg<C, L>, "plan" | "lin
   readonly part: Omit<Leg<C, L>["part"], "perform" | "far">;
 }
 
-/** A change to revert, and its state. */
-interface Inspected<C, L> {
-  readonly line: L;
-  readonly change: C;
-  readonly state: State;
-}
-
 /** Preview of a rollback, batch by batch in plan order. Writes nothing, also not to the journal. */
 export async function* inspectBack<C extends Change, L>(
   leg: Inspectable<C, L>,
   entries: Entries,
   { wants }: Pick<Scope<L>, "wants">,
   excluded: Excluded = NOBODY,
-): AsyncGenerator<readonly Inspected<C, L>[]> {
+) {
   const ownership = ownershipOf(entries, leg.part.name, leg.plan);
   for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
     const owned = ownedIn(ownership, span);
@@ -157,7 +150,7 @@ async function inspect<C extends Change, L>(
   { part }: Pick<Inspectable<C, L>, "part">,
   pairs: readonly { readonly line: L; readonly change: C }[],
   excluded: Excluded,
-): Promise<readonly Inspected<C, L>[]> {
+) {
   const changes = pairs.map(({ change }) => change);
   const states = new Map((await part.inspect(changes)).map((state) => [state.id, state]));
   const waits = (await part.waiting?.(changes, "back")) ?? NOBODY;

@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { runOwn } from "./hooks.ts";
+import { runScript } from "./hooks.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
@@ -47,7 +47,7 @@ export async function askFence(
   if (fenceCommand === undefined) return;
   say(`Fence command for ${from}: started.`);
   const variables = { NOVA2IRONIC_RUN: run, NOVA2IRONIC_HOST: from, ...env };
-  const { lines, fault } = await runOwn(
+  const { lines, fault } = await runScript(
     { name: "--fence-command", program: fenceCommand, args: [from], env: variables },
     LONGEST,
     signal,

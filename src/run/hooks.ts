@@ -35,7 +35,7 @@ export async function runHook(
   try {
     say(`Hook ${hook}: started.`);
     const asked = { name: hook, program, args: [], env };
-    const { lines, fault } = await runOwn(asked, seconds, signal);
+    const { lines, fault } = await runScript(asked, seconds, signal);
     for (const line of lines.slice(-SHOWN)) say(`Hook ${hook}: ${line}`);
     if (fault !== null) throw failed(hook, fault);
     return true;
@@ -51,7 +51,7 @@ export async function runHook(
  * Runs the operator's own program with HOME and the given variables.
  * @returns lines of its output, with masked secrets, and why it failed, if it did
  */
-export async function runOwn(
+export async function runScript(
   {
     name,
     program,

@@ -2,11 +2,7 @@ import type { LogFault } from "../lib/quotes.ts";
 import { checkLog, linesOf } from "../systems/logs/scan.ts";
 import type { Sink } from "./sink.ts";
 
-interface Place {
-  readonly path: string;
-  /** First line to check. */
-  readonly from: number;
-}
+type Place = ReturnType<typeof placeOf>;
 
 type Lines = ReturnType<typeof linesOf>;
 /** Finds faults in a log. @param from first line whose faults count */
@@ -43,7 +39,8 @@ export async function listFaults(
   return count;
 }
 
-function placeOf(log: string): Place {
+/** @returns `from`: first line to check */
+function placeOf(log: string) {
   const [, path = log, line = "1"] = /^(.+):([1-9]\d{0,9})$/s.exec(log) ?? [];
   return { path, from: Number(line) };
 }

@@ -8,18 +8,7 @@ import { shellWord } from "../text.ts";
 import { atExit } from "./at-exit.ts";
 import { notWritten } from "./failure.ts";
 
-interface Holder {
-  readonly pid: number;
-  readonly host: string;
-  readonly command: string;
-  /** ISO 8601, UTC. */
-  readonly since: string;
-  /** Boot id and pid namespace. A pid is comparable only within the same two. */
-  readonly realm: string;
-  /** Start of the process in kernel ticks. Unlike a pid, it is not reused. */
-  readonly began: string;
-  readonly token: string;
-}
+type Holder = Awaited<ReturnType<typeof myself>>;
 
 const TEXTS = ["host", "command", "since", "realm", "began", "token"];
 
@@ -113,15 +102,18 @@ async function readHolder(path: string): Promise<Holder | null> {
   return { ...holder, token: holder.token.replace(/[^0-9a-f]/g, "") };
 }
 
-async function myself(command: string): Promise<Holder> {
+async function myself(command: string) {
   const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => "");
   const space = await readlink("/proc/self/ns/pid").catch(() => "");
   return {
     pid: process.pid,
     host: hostname(),
     command,
+    /** ISO 8601, UTC. */
     since: new Date().toISOString(),
+    /** Boot id and pid namespace. A pid is comparable only within the same two. */
     realm: `${boot.trim()} ${space}`,
+    /** Start of the process in kernel ticks. Unlike a pid, it is not reused. */
     began: await beginOf(process.pid),
     token: randomBytes(8).toString("hex"),
   };

@@ -37,14 +37,8 @@ export async function endpointWithin(
 ): Promise<Endpoint | null> {
   const at = endpointAt(host, port);
   if (at !== null) return at;
-  const stop = new AbortController();
-  const either = AbortSignal.any([signal, stop.signal]);
-  try {
-    const late = sleep(deadline, null, { signal: either });
-    return await Promise.race([endpointOf(host, port), late]);
-  } finally {
-    stop.abort();
-  }
+  const late = sleep(deadline, null, { signal, ref: false });
+  return Promise.race([endpointOf(host, port), late]);
 }
 
 /** Unspecified, broadcast and multicast addresses. A reply would say nothing about one machine. */

@@ -19,7 +19,7 @@ import {
   type Talk,
   type Timers,
 } from "./talk.ts";
-import { createTurns, type Mux, openMux } from "./transport.ts";
+import { type Mux, openMux } from "./transport.ts";
 
 export interface ConnectOptions
   extends Pick<BmcTarget, "port" | "suite" | "level">,
@@ -112,16 +112,15 @@ function commandsOf(
   deadline: number,
   end: () => Promise<void>,
 ): Pick<BmcSession, "chassisStatus" | "deviceId" | "close"> {
-  const turn = createTurns();
+  let last: Promise<unknown> = Promise.resolve();
   let closed = false;
-  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-    const endTurn = await turn("");
-    try {
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = last.then(() => {
       talk.allow(deadline);
-      return await work();
-    } finally {
-      endTurn();
-    }
+      return work();
+    });
+    last = mine.catch(() => undefined);
+    return mine;
   };
   const ask = <T>(command: Command, parse: (data: Buffer) => T | null): Promise<T> =>
     inTurn(async () => {

@@ -50,13 +50,7 @@ export interface Rakp {
 }
 
 /** Session keys. `forget` overwrites them with zeros. */
-export interface Keys {
-  readonly sik: Buffer;
-  /** Integrity key. */
-  readonly k1: Buffer;
-  /** Its first 16 bytes are the encryption key. */
-  readonly k2: Buffer;
-}
+export type Keys = ReturnType<typeof sessionKeys>;
 
 /** MAC of RAKP 2, which proves that the BMC knows the password. @source facts/ipmi.md 2.7, 4 */
 export function rakp2Mac(login: Rakp): Buffer {
@@ -77,13 +71,14 @@ const FOR_K1 = [Buffer.alloc(20, 1)];
 const FOR_K2 = [Buffer.alloc(20, 2)];
 
 /** Both constants have 20 bytes, also with SHA256. @source facts/ipmi.md 2.7, 5 */
-export function sessionKeys(login: Rakp): Keys {
+export function sessionKeys(login: Rakp) {
   const { suite, consoleRandom, bmcRandom } = login;
   const sik = hmac(suite, login.kg ?? login.password, [
     consoleRandom,
     bmcRandom,
     ...identity(login),
   ]);
+  // k1 is the integrity key. The first 16 bytes of k2 are the encryption key.
   return { sik, k1: hmac(suite, sik, FOR_K1), k2: hmac(suite, sik, FOR_K2) };
 }
 

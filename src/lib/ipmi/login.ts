@@ -19,13 +19,7 @@ const LONGEST_USER = 16;
 const LONGEST_KEY = 20;
 
 /** `wipe` overwrites the secrets with zeros. */
-export interface Credentials {
-  readonly user: Buffer;
-  readonly password: Buffer;
-  readonly kg: Buffer | null;
-  /** Whether ipmitool truncates the password. */
-  readonly cut: boolean;
-}
+export type Credentials = ReturnType<typeof credentials>;
 
 /**
  * The password as `ipmitool -f` reads it: fgets of 20 bytes up to the first LF, then cut at the
@@ -49,9 +43,10 @@ export function whyNotUser(user: string): string | null {
 }
 
 /** @param user a valid name: see `whyNotUser` */
-export function credentials(user: string, password: string, kg: Uint8Array | null): Credentials {
+export function credentials(user: string, password: string, kg: Uint8Array | null) {
   const whole = Buffer.from(password, "utf8");
   const read = readAsFile(whole);
+  /** Whether ipmitool truncates the password. */
   const cut = read.length < whole.length;
   whole.fill(0);
   const key = kg === null ? null : Buffer.from(kg.subarray(0, LONGEST_KEY));

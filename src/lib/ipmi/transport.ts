@@ -122,7 +122,7 @@ function createRoutes(chance: Chance) {
 }
 
 /** One caller at a time per key. The result ends the turn. */
-export function createTurns(): (key: string) => Promise<() => void> {
+function createTurns(): (key: string) => Promise<() => void> {
   const turns = new Map<string, Promise<void>>();
   return async (key) => {
     const before = turns.get(key);

@@ -5,13 +5,13 @@ const { red, yellow, green } = picocolors.createColors(true);
 type Paint = typeof red;
 
 const WORDS: ReadonlyMap<string, Paint> = new Map([
-  ...wordsIn("blocked conflict blocks Failure failed mismatched missing stumbles", red),
-  ...wordsIn("unreachable wrong-password wrong-user incomplete deadline no", red),
-  ...wordsIn("drift warning Warning waiting suspended left leave wrong held extra", yellow),
-  ...wordsIn("create unchanged ok Success done validated right yes ready", green),
+  ...paintOf("blocked conflict blocks Failure failed mismatched missing stumbles", red),
+  ...paintOf("unreachable wrong-password wrong-user incomplete deadline no", red),
+  ...paintOf("drift warning Warning waiting suspended left leave wrong held extra", yellow),
+  ...paintOf("create unchanged ok Success done validated right yes ready", green),
 ]);
 
-function wordsIn(text: string, paint: Paint): readonly (readonly [string, Paint])[] {
+function paintOf(text: string, paint: Paint): readonly (readonly [string, Paint])[] {
   return text.split(" ").map((word) => [word, paint]);
 }
 

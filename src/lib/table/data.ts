@@ -68,7 +68,7 @@ export function cellText(value: Json): string {
 
 /** One line of JSON with the blanks and ASCII escapes of Python's `json.dumps`. */
 function pythonJson(value: Json): string {
-  if (isList(value)) return `[${value.map(pythonJson).join(", ")}]`;
+  if (Array.isArray(value)) return `[${value.map(pythonJson).join(", ")}]`;
   if (typeof value === "object" && value !== null) {
     const members = Object.entries(value).map(
       ([name, member]) => `${asciiJson(name)}: ${pythonJson(member)}`,
@@ -84,10 +84,6 @@ function asciiJson(value: Json, indent = 0): string {
     /[\x7f-\uffff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-}
-
-function isList(value: Json): value is readonly Json[] {
-  return Array.isArray(value);
 }
 
 /**

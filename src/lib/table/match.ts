@@ -1,9 +1,8 @@
 import { MigrationError } from "../error.ts";
+import { grouped } from "../grouped.ts";
 import type { Json } from "../json.ts";
 import { cellText } from "./data.ts";
 import { didYouMean, nearest } from "./nearest.ts";
-
-type Wanted = ReadonlyMap<number, readonly RegExp[]>;
 
 /**
  * Filters rows. Patterns of one column are alternatives, and all columns must match. A cell with
@@ -15,28 +14,27 @@ export function matching(
   columns: readonly string[],
   words: readonly string[],
 ): (row: readonly Json[]) => boolean {
-  const wanted = wantedOf(columns, words);
+  const wanted = grouped(
+    words.map((word) => wantedOf(columns, word)),
+    ({ at }) => at,
+  );
   return (row) =>
-    [...wanted].every(([at, patterns]) => {
+    [...wanted].every(([at, alternatives]) => {
       const cell = row[at] ?? null;
       const text = cellText(cell);
       const parts = cell === null ? [text, ""] : [text, ...text.split(/[\s,;]+/)];
-      return patterns.some((pattern) => parts.some((part) => pattern.test(part)));
+      return alternatives.some(({ pattern }) => parts.some((part) => pattern.test(part)));
     });
 }
 
-function wantedOf(columns: readonly string[], words: readonly string[]): Wanted {
-  const wanted = new Map<number, readonly RegExp[]>();
-  for (const word of words) {
-    const end = word.indexOf("=");
-    if (end < 1)
-      throw new MigrationError("N2I-E100", `--match needs COLUMN=VALUE, not ${word}`, {
-        fix: `Name one of these columns: ${columns.join(", ")}.`,
-      });
-    const at = columnOf(columns, word.slice(0, end).trim());
-    wanted.set(at, [...(wanted.get(at) ?? []), patternOf(word.slice(end + 1).trim())]);
-  }
-  return wanted;
+function wantedOf(columns: readonly string[], word: string) {
+  const end = word.indexOf("=");
+  if (end < 1)
+    throw new MigrationError("N2I-E100", `--match needs COLUMN=VALUE, not ${word}`, {
+      fix: `Name one of these columns: ${columns.join(", ")}.`,
+    });
+  const at = columnOf(columns, word.slice(0, end).trim());
+  return { at, pattern: patternOf(word.slice(end + 1).trim()) };
 }
 
 /** A column by its name, or by a word that only one column has: `host` is `Service Host`. */

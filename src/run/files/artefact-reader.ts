@@ -1,24 +1,16 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { BigIntStats } from "node:fs";
 import { constants, type FileHandle, open } from "node:fs/promises";
 import { setImmediate as turn } from "node:timers/promises";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { notRead, writtenOf } from "../../lib/files/failure.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
-import type { ArtefactKind, Footer } from "../../model/artefact.ts";
+import type { ArtefactKind } from "../../model/artefact.ts";
 import { LONGEST_FOOTER, parseFooter, parseObject } from "./artefact-form.ts";
 
 /** Checks a line and its text before it is returned. Throws if it refuses the line. */
 type Check<Line> = (line: Line, value: JsonObject, text: string) => void;
-
-export interface ArtefactReader<Header, Line, Counts> {
-  readonly header: Header;
-  readonly footer: Footer<Counts>;
-  /** Lines in batches, from the first at each call. Memory is one batch. */
-  readonly lines: () => AsyncIterable<Line[]>;
-}
 
 /** Bytes per read. Each read also checks that the file is unchanged. */
 const READ = 1024 * 1024;
@@ -36,7 +28,7 @@ export async function openArtefact<Header = JsonObject, Line = JsonObject, Count
   path: string,
   kind: ArtefactKind,
   check: Check<Line> = () => undefined,
-): Promise<ArtefactReader<Header, Line, Counts>> {
+) {
   const file = await openFile(path, kind);
   try {
     const ending = await readEnding(file, path, kind);
@@ -46,7 +38,8 @@ export async function openArtefact<Header = JsonObject, Line = JsonObject, Count
       // Format and digest were checked, instead of each field.
       header: (await headerOf(file, path, ending)) as Header,
       footer: { footer: counts as Counts, sha256 },
-      lines: () => linesOf(path, kind, ending, check),
+      /** Lines in batches, from the first at each call. Memory is one batch. */
+      lines: (): AsyncIterable<Line[]> => linesOf(path, kind, ending, check),
     };
   } catch (cause) {
     throw notRead(path, cause);
@@ -145,14 +138,7 @@ function* wholeLines(read: Buffer): Generator<Buffer> {
   }
 }
 
-interface ArtefactEnd {
-  readonly counts: JsonObject;
-  readonly sha256: string;
-  /** Bytes before the footer line. */
-  readonly body: number;
-  /** State of the file when its digest was checked. */
-  state: BigIntStats;
-}
+type ArtefactEnd = Awaited<ReturnType<typeof readEnding>>;
 
 const STAGES: { readonly [kind in ArtefactKind | "plan"]: string } = {
   plan: "plan",
@@ -177,11 +163,7 @@ export async function openFile(path: string, kind: keyof typeof STAGES): Promise
 }
 
 /** Reads only header and footer. @throws MigrationError N2I-E111, N2I-E112, N2I-E113 */
-async function readEnding(
-  file: FileHandle,
-  path: string,
-  kind: ArtefactKind,
-): Promise<ArtefactEnd> {
+async function readEnding(file: FileHandle, path: string, kind: ArtefactKind) {
   const state = await file.stat({ bigint: true });
   if (!state.isFile()) throw refusal("N2I-E113", path, "is not a regular file");
   const size = Number(state.size);
@@ -193,7 +175,13 @@ async function readEnding(
   const footer = parseFooter(tail.toString("utf8", start, tail.length - 1));
   if (footer === "absent") throw refusal("N2I-E111", path, "has no footer");
   if (footer === "edited") throw refusal("N2I-E112", path, "has a changed footer");
-  return { ...footer, body: from + start, state };
+  return {
+    ...footer,
+    /** Bytes before the footer line. */
+    body: from + start,
+    /** State of the file when its digest was checked. */
+    state,
+  };
 }
 
 /** @throws MigrationError N2I-E112 if it differs */
@@ -203,8 +191,12 @@ async function checkBody(
   { body, sha256 }: ArtefactEnd,
 ): Promise<void> {
   const hash = createHash("sha256");
-  const range = { start: 0, end: body - 1, autoClose: false, highWaterMark: READ };
-  for await (const read of file.createReadStream(range)) hash.update(read);
+  for (let at = 0; at < body; ) {
+    const read = await bytesAt(file, at, Math.min(READ, body - at));
+    if (read.length === 0) break; // it became shorter, so the digest differs
+    hash.update(read);
+    at += read.length;
+  }
   if (hash.digest("hex") !== sha256)
     throw refusal("N2I-E112", path, "does not match the digest in its footer");
 }

@@ -1,6 +1,7 @@
-import { lstat, mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { existsSync, lstatSync } from "node:fs";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { MigrationError, systemCode } from "../../lib/error.ts";
+import { MigrationError } from "../../lib/error.ts";
 import { notWritten } from "../../lib/files/failure.ts";
 import { openManifest, PLAN } from "./plan-folder.ts";
 import { INNER, type RunFolder } from "./run-folder.ts";
@@ -27,8 +28,7 @@ export async function makeInnerRun(run: RunFolder, name: string): Promise<RunFol
     // In a copied run, PLAN may be the folder instead of a link.
     if (plan !== PLAN) await symlink(plan, join(inner.path, PLAN));
     for (const file of SHARED)
-      if (await exists(join(run.path, file)))
-        await symlink(join("..", file), join(inner.path, file));
+      if (exists(join(run.path, file))) await symlink(join("..", file), join(inner.path, file));
   } catch (cause) {
     throw notWritten(inner.path, cause);
   }
@@ -37,18 +37,13 @@ export async function makeInnerRun(run: RunFolder, name: string): Promise<RunFol
 
 /** Removes only a folder with the mark. Links are removed, not followed. */
 async function removeInnerRun(path: string): Promise<void> {
-  if (!(await exists(path))) return;
-  if (!(await exists(join(path, INNER))))
+  if (!exists(path)) return;
+  if (!existsSync(join(path, INNER)))
     throw new MigrationError("N2I-E110", `${path} was not made by a rehearsal`);
   await rm(path, { recursive: true });
 }
 
-async function exists(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    (cause: unknown) => {
-      if (["ENOENT", "ENOTDIR"].includes(systemCode(cause) ?? "")) return false;
-      throw cause;
-    },
-  );
+/** Also for a link without its target. */
+function exists(path: string): boolean {
+  return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 }

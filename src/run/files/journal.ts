@@ -132,17 +132,9 @@ function journalOn(handle: FileHandle, path: string, found: Parsed, begun: () =>
   };
 }
 
-interface Parsed {
-  readonly entries: Entry[];
-  /** Whether an incomplete last line was cut off. */
-  readonly torn: boolean;
-  /** Bytes of complete lines. */
-  readonly bytes: number;
-  /** Digest of the last line. */
-  readonly prev: string;
-}
+type Parsed = Awaited<ReturnType<typeof parseJournal>>;
 
-async function parseJournal(handle: FileHandle, path: string): Promise<Parsed> {
+async function parseJournal(handle: FileHandle, path: string) {
   const content = await contentOf(handle, path, "a journal", LARGEST);
   const bytes = content.lastIndexOf(0x0a) + 1;
   // An invalid byte is a better error than its line.
@@ -154,7 +146,7 @@ async function parseJournal(handle: FileHandle, path: string): Promise<Parsed> {
     const line = content.subarray(from, end);
     const number = entries.length + 1;
     const value = parseObject(line.toString("utf8"));
-    if (number === 1 && value?.do !== "open") throw notOurs(path);
+    if (number === 1 && value?.do !== "open") throw foreignFile(path);
     const place = `${path}:${number}`;
     if (value?.prev !== prev) throw journalFault(place, `does not follow from line ${number - 1}`);
     entries.push(parseEntry(value, place));
@@ -163,11 +155,19 @@ async function parseJournal(handle: FileHandle, path: string): Promise<Parsed> {
   const tail = content.toString("latin1", bytes, bytes + BEGINNING.length);
   // Never truncate a foreign file. A power failure may leave NULs.
   if (entries.length === 0 && !BEGINNING.startsWith(tail) && !tail.startsWith("\0"))
-    throw notOurs(path);
-  return { entries, torn: bytes < content.length, bytes, prev };
+    throw foreignFile(path);
+  return {
+    entries,
+    /** Whether an incomplete last line is to be cut off. */
+    torn: bytes < content.length,
+    /** Bytes of complete lines. */
+    bytes,
+    /** Digest of the last line. */
+    prev,
+  };
 }
 
-function notOurs(path: string): MigrationError {
+function foreignFile(path: string): MigrationError {
   return new MigrationError("N2I-E113", `${path} is not a journal of nova2ironic`);
 }
 

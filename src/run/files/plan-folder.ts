@@ -11,7 +11,7 @@ import type { ArtefactKind } from "../../model/artefact.ts";
 import { MOVES, type MoveManifest } from "../../model/nova/host-move.ts";
 import { MACHINES, type PlanFile, type PlanManifest } from "../../model/nova/nova-plan.ts";
 import { LONGEST_LINE, parseObject } from "./artefact-form.ts";
-import { type ArtefactReader, isOf, openArtefact, openFile, refusal } from "./artefact-reader.ts";
+import { isOf, openArtefact, openFile, refusal } from "./artefact-reader.ts";
 import { type ArtefactWriter, createArtefact } from "./artefact-writer.ts";
 import type { RunFolder } from "./run-folder.ts";
 
@@ -166,11 +166,7 @@ async function resolved(path: string): Promise<string> {
   }
 }
 
-export interface OpenedPlan {
-  readonly folder: string;
-  readonly manifest: PlanManifest;
-  readonly sha256: string;
-}
+export type OpenedPlan = Awaited<ReturnType<typeof openManifest>>;
 
 type Stage = "plan" | "moves";
 
@@ -179,7 +175,7 @@ type Stage = "plan" | "moves";
  * @param of plan whose command the message names if it is missing
  * @throws MigrationError N2I-E110 to N2I-E113
  */
-export async function openManifest(path: string, of: Stage = "plan"): Promise<OpenedPlan> {
+export async function openManifest(path: string, of: Stage = "plan") {
   const folder = await resolved(path);
   const file = join(folder, MANIFEST);
   const text = await textOf(file, of);
@@ -209,7 +205,7 @@ export async function openFileOf<Header = JsonObject, Line = JsonObject>(
   { folder, manifest }: Pick<OpenedPlan, "folder" | "manifest">,
   name: string,
   check?: (line: Line, value: JsonObject, text: string) => void,
-): Promise<ArtefactReader<Header, Line, JsonObject>> {
+) {
   const path = join(folder, `${name}.jsonl`);
   const file = await openArtefact<Header, Line>(path, KINDS.get(name) ?? "nova", check);
   if (file.footer.sha256 !== manifest.files[name]?.sha256)

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError } from "../../lib/error.ts";
@@ -46,15 +46,10 @@ function openSince(entries: readonly WindowEntry[]): WindowEntry | null {
 export function recordWindow({ path }: RunFolder, entry: Omit<WindowEntry, "at" | "by">): void {
   const file = join(path, FILE);
   try {
-    const handle = openSync(file, "a", 0o600);
-    try {
-      const line: JsonObject = { v: FORMAT, at: new Date().toISOString(), by: whoami(), ...entry };
-      // Start on a new line, because a kill may have cut off the previous one.
-      writeSync(handle, `\n${JSON.stringify(line)}\n`);
-      fsyncSync(handle);
-    } finally {
-      closeSync(handle);
-    }
+    const line: JsonObject = { v: FORMAT, at: new Date().toISOString(), by: whoami(), ...entry };
+    // Start on a new line, because a kill may have cut off the previous one.
+    const text = `\n${JSON.stringify(line)}\n`;
+    writeFileSync(file, text, { flag: "a", mode: 0o600, flush: true });
   } catch (cause) {
     throw notWritten(file, cause);
   }

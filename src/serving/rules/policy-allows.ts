@@ -44,7 +44,7 @@ function attributesOf(who: TokenOwner): Target {
 
 /** The policy contains every rule that its checks can reach. */
 function named(name: string, asked: Asked): boolean {
-  const rule = asked.policy.rules.get(name);
+  const rule = asked.policy.get(name);
   return rule !== undefined && holds(rule, asked);
 }
 

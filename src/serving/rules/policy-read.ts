@@ -15,9 +15,7 @@ export interface AskedRule {
   readonly inCode: { readonly [name: string]: string };
 }
 
-export interface Policy {
-  readonly rules: ReadonlyMap<string, Expression>;
-}
+export type Policy = ReadonlyMap<string, Expression>;
 
 /** A rule of the file before parsing. Unused rules are not parsed. */
 interface Written {
@@ -105,7 +103,7 @@ function link(
   for (const name of asked.keys()) visit(name, []);
   // Nova evaluates it per caller before every rule, without is_admin, so this is not a circle.
   if ([...rules.values()].some(asksIsAdmin)) visit(ADMIN, []);
-  return { rules };
+  return rules;
 }
 
 /** The newest name in the file counts. An older rule that only names the newest is skipped. */

@@ -49,13 +49,9 @@ function at(range: Range, minor: number): number | null {
   return range === null ? null : Math.max(range.least, Math.min(range.most, minor));
 }
 
-export interface Page {
-  readonly items: readonly unknown[];
-  readonly more: boolean;
-  readonly marker: string | null;
-}
+export type Page = NonNullable<ReturnType<typeof pageOf>>;
 
-export function pageOf(body: unknown, of: "nodes" | "ports"): Page | null {
+export function pageOf(body: unknown, of: "nodes" | "ports") {
   if (!isObject(body)) return null;
   const { [of]: items, next } = body;
   if (!Array.isArray(items)) return null;

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { NO_SITE } from "../src/migrate/mapping/site.ts";
 import { createOrigins } from "../src/migrate/transform/compile.ts";
 import { compileProgram } from "../src/migrate/transform/program.ts";
@@ -9,17 +8,14 @@ import { type Case, caseUuid } from "./cases/case.ts";
 import { fleets } from "./support/arbitrary.ts";
 import { lostBy } from "./support/lost.ts";
 import { mappings, planned, withCase } from "./support/planned-case.ts";
-import { seeded } from "./support/seeded.ts";
+import { holdsLater } from "./support/seeded.ts";
 
 test("every machine and interface of a generated fleet is loaded, or told of", async () => {
-  await fc.assert(
-    fc.asyncProperty(fleets, (given) =>
-      withCase(given, async (at) => {
-        await planned(at);
-        assert.deepEqual(await lostBy(at), []);
-      }),
-    ),
-    { ...seeded(15), includeErrorInReport: true },
+  await holdsLater(15, fleets, (given) =>
+    withCase(given, async (at) => {
+      await planned(at);
+      assert.deepEqual(await lostBy(at), []);
+    }),
   );
 });
 

@@ -7,7 +7,14 @@ import { refused, runs } from "./hostile/cli.ts";
 import { engines, testOnce } from "./lab/engines.ts";
 import { fleet, fleetUuid } from "./support/fleet.ts";
 import { conductor, killedRelease } from "./support/kills.ts";
-import { scene } from "./support/scene.ts";
+import { type Scene, scene } from "./support/scene.ts";
+
+const change = ({ sql }: Scene, id: number, row: object) =>
+  sql((db) =>
+    db("nodes")
+      .where({ uuid: fleetUuid(id) })
+      .update(row),
+  );
 
 testOnce(
   "a staged load holds every machine, and one whose maintenance somebody took over has drifted",
@@ -27,10 +34,8 @@ testOnce(
     const rest = await at.does("apply", ["--yes"]);
     assert.match(rest.err, /^This load began with --staged and continues staged\.$/m);
     assert.match(rest.err, /8 validated, 0 mismatched.*; 4 machines staged\./);
-    await at.sql((db) =>
-      db("nodes").where({ uuid: first }).update({ maintenance_reason: "fans broken" }),
-    );
-    await at.sql((db) => db("nodes").where({ uuid: second }).update({ maintenance: false }));
+    await change(at, 1, { maintenance_reason: "fans broken" });
+    await change(at, 2, { maintenance: false });
     const seen = await at.does("verify", ["-f", "value", "-c", "UUID", "-c", "Fields"]);
     assert.deepEqual(seen.out.trim().split("\n"), [
       `${first} maintenance maintenance_reason`,
@@ -58,12 +63,7 @@ testOnce(
     // What a death in it leaves: everything is in the journal, and no word of a comparison.
     rmSync(join(at.run, "verified.json"));
     assert.equal(await next(), "verify");
-    const driven = (driver: string) =>
-      at.sql((db) =>
-        db("nodes")
-          .where({ uuid: fleetUuid(1) })
-          .update({ driver }),
-      );
+    const driven = (driver: string) => change(at, 1, { driver });
     const [node] = await at.sql((db) => db("nodes").where({ uuid: fleetUuid(1) }));
     await driven("another");
     const found = await at.does("verify");
@@ -80,12 +80,9 @@ testOnce(
   async (t) => {
     const at = await scene("sqlite", t, fleet(2, "juno"));
     const before = await at.digest();
-    await refused(
-      ["apply", "--run", at.run, ...at.ironic, "--yes", "-q", "--staged"],
-      4,
-      "N2I-E308",
-    );
-    await refused(["handover", "--run", at.run, ...at.ironic, "--yes", "-q"], 4, "N2I-E308");
+    const words = ["--run", at.run, ...at.ironic, "--yes", "-q"];
+    for (const command of [["apply", "--staged"], ["handover"]])
+      await refused([...command, ...words], 4, "N2I-E308");
     assert.equal(await at.digest(), before);
     await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes"]);
     const takeover = ["verify", "--run", at.run, ...at.ironic, "--takeover"];
@@ -126,16 +123,8 @@ testOnce(
       /columns Log, Says has no such column: .* without --match State=waiting\.$/m,
     );
     assert.match(two.err, /^Take-over: 1 handed over/m);
-    const fields = [
-      "finish",
-      "--run",
-      at.run,
-      ...at.ironic,
-      "--yes",
-      "--match",
-      "Findings=protected",
-    ];
-    await refused([...fields, "-q"], 64, "N2I-E100");
+    const on = ["--run", at.run, ...at.ironic, "--yes", "-q"];
+    await refused(["finish", ...on, "--match", "Findings=protected"], 64, "N2I-E100");
     const half = await at.does("status");
     assert.match(half.out, /2 of 4 staged machines released/);
     assert.match(half.err, /^Next: nova2ironic handover --run /m);
@@ -145,20 +134,12 @@ testOnce(
       [fleetUuid(2), fleetUuid(4)],
     );
     // What a conductor read meanwhile; Nova would go by it, however old it is.
-    await at.sql((db) =>
-      db("nodes")
-        .where({ uuid: fleetUuid(1) })
-        .update({ power_state: "power on" }),
-    );
+    await change(at, 1, { power_state: "power on" });
     const back = await release(0, "--yes", "--undo");
     assert.match(back.out, /^Handover taken back: 2 machines staged again, 0 left\./);
     assert.equal(await at.digest(), digest);
     assert.match((await at.does("status")).out, /0 of 4 staged machines released/);
-    await refused(
-      ["handover", "--run", at.run, ...at.ironic, "-q", "--yes", "--node", "9"],
-      64,
-      "N2I-E306",
-    );
+    await refused(["handover", ...on, "--node", "9"], 64, "N2I-E306");
   },
 );
 
@@ -172,11 +153,7 @@ testOnce(
     await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
     await release();
     // What a conductor records; the machine is switched on by hand while it is staged again.
-    await at.sql((db) =>
-      db("nodes")
-        .where({ uuid: fleetUuid(1) })
-        .update({ power_state: "power off" }),
-    );
+    await change(at, 1, { power_state: "power off" });
     await release("--undo");
     await release();
     const [row] = await at.sql((db) => db("nodes").where({ uuid: fleetUuid(1) }));

@@ -8,7 +8,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort, startDaemon } from "./daemon.ts";
 import { owner, privateFolder } from "./folder.ts";
 
-/** A daemon that a shell's script is, made by a command, in a folder of its own. */
 function daemonOf(script: string, init: readonly string[] = ["true"]) {
   const user = owner();
   const folder = privateFolder("n2i-daemon-", user);

@@ -26,7 +26,6 @@ function script(): string | null {
   return unpackedProgram("wsrep_sst_rsync", "mariadb-server")?.path ?? null;
 }
 
-/** A Galera cluster of our own on loopback. */
 export async function startGalera(size: number) {
   const nodes: Server[] = [];
   const stop = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -69,6 +69,13 @@ export async function withDatabase(engine: Engine, t: Test, charset?: string) {
     await server.dropDatabase(name);
   });
   return { engine, name, url: server.url(name), db, server };
+}
+
+/** Writes a database's URL to a file of a private folder. @returns the address of that file */
+export function addressFile(folder: string, name: string, url: string): string {
+  const path = join(folder, `${name}.url`);
+  writeFileSync(path, url, { mode: 0o600 });
+  return `file:${path}`;
 }
 
 /**

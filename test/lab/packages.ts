@@ -7,7 +7,6 @@ import { IRONIC } from "./ironic/programs.ts";
 import { versionsOf } from "./python.ts";
 import { unpackedProgram } from "./unpack.ts";
 
-/** Software of a lane, and whether it is installed. */
 interface Needed extends Software {
   readonly isInstalled: () => boolean;
 }
@@ -67,13 +66,11 @@ export type Equipped = keyof typeof LANES;
 
 export const EQUIPPED = Object.keys(LANES) as readonly Equipped[];
 
-/** Software of these lanes that is not installed, once each. */
 export function missingSoftware(lanes: readonly Equipped[]): readonly Software[] {
   const all = lanes.flatMap((lane) => LANES[lane].software);
   return [...new Set(all)].filter(({ isInstalled }) => !isInstalled());
 }
 
-/** Packages of these lanes that are to be unpacked and are not yet. */
 export function missingUnpacked(lanes: readonly Equipped[]): readonly string[] {
   const all = lanes.flatMap((lane) => [...LANES[lane].unpacked]);
   return all.flatMap(([program, pack]) => (unpackedProgram(program, pack) === null ? [pack] : []));

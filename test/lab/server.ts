@@ -45,7 +45,6 @@ export function serverAt(at: Coordinates, stop: () => Promise<void>) {
         .then((rows: readonly object[]) => rows.length > 0)
         .finally(() => db.destroy());
     },
-    /** Drops it, whoever is still connected. */
     dropDatabase: (name: string) =>
       run(
         at,

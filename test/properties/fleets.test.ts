@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import fc from "fast-check";
 import { novaPlanOf } from "../../src/migrate/hosts/nova-files.ts";
 import { type RawRow, select } from "../../src/systems/database/rows.ts";
 import { openWriting } from "../../src/systems/database/write.ts";
@@ -11,7 +10,7 @@ import { digestDatabase } from "../support/digest.ts";
 import { type Mutation, mutationsOf } from "../support/mutations.ts";
 import { planned, planOf, targetOf, type Workplace, withCase } from "../support/planned-case.ts";
 import { disturb, loaded, NODES, PORTS, rich, told } from "../support/rich.ts";
-import { seeded } from "../support/seeded.ts";
+import { holdsLater } from "../support/seeded.ts";
 import { applied, artefact, rolledBack, verified } from "../support/stages.ts";
 
 function again(at: Workplace, name: string): Workplace {
@@ -23,51 +22,48 @@ function again(at: Workplace, name: string): Workplace {
 }
 
 test("whatever the fleet, a plan loads, verifies, is done when it is done, and can be taken back", async () => {
-  await fc.assert(
-    fc.asyncProperty(fleets, (given) =>
-      withCase(given, async (at) => {
-        const before = await digestDatabase(at.ironic, true);
-        const { counts, sha256 } = await planned(at);
+  await holdsLater(6, fleets, (given) =>
+    withCase(given, async (at) => {
+      const before = await digestDatabase(at.ironic, true);
+      const { counts, sha256 } = await planned(at);
 
-        const twin = again(at, "twin");
-        assert.equal((await planned(twin)).sha256, sha256);
-        assert.deepEqual(
-          readFileSync(artefact(twin, "plan")),
-          readFileSync(artefact(at, "plan")),
-          "the same snapshot gives the same plan, byte for byte",
-        );
+      const twin = again(at, "twin");
+      assert.equal((await planned(twin)).sha256, sha256);
+      assert.deepEqual(
+        readFileSync(artefact(twin, "plan")),
+        readFileSync(artefact(at, "plan")),
+        "the same snapshot gives the same plan, byte for byte",
+      );
 
-        const { done: created } = await applied(at);
-        assert.equal(created, counts.nodes + counts.ports, "what is planned is created");
+      const { done: created } = await applied(at);
+      assert.equal(created, counts.nodes + counts.ports, "what is planned is created");
 
-        const {
-          tally: { uncleaned: _, ...tally },
-        } = await verified(at);
-        const left_out = counts.machines - counts.verdicts.create;
-        assert.deepEqual(
-          tally,
-          {
-            ...{ validated: created, mismatched: 0, missing: 0, extra: 0, suspended: 0 },
-            ...{ used: 0, ironics_own: 0, staged: 0, left_out },
-          },
-          "what is created is as planned",
-        );
+      const {
+        tally: { uncleaned: _, ...tally },
+      } = await verified(at);
+      const left_out = counts.machines - counts.verdicts.create;
+      assert.deepEqual(
+        tally,
+        {
+          ...{ validated: created, mismatched: 0, missing: 0, extra: 0, suspended: 0 },
+          ...{ used: 0, ironics_own: 0, staged: 0, left_out },
+        },
+        "what is created is as planned",
+      );
 
-        const second = again(at, "second");
-        const after = (await planned(second)).counts;
-        assert.deepEqual(
-          after.verdicts,
-          { ...counts.verdicts, create: 0, unchanged: counts.verdicts.create },
-          "a plan after its load is empty",
-        );
-        assert.deepEqual([after.nodes, after.ports], [0, 0]);
+      const second = again(at, "second");
+      const after = (await planned(second)).counts;
+      assert.deepEqual(
+        after.verdicts,
+        { ...counts.verdicts, create: 0, unchanged: counts.verdicts.create },
+        "a plan after its load is empty",
+      );
+      assert.deepEqual([after.nodes, after.ports], [0, 0]);
 
-        const undone = await rolledBack(at);
-        assert.deepEqual([undone.done, undone.left], [created, []]);
-        assert.equal(await digestDatabase(at.ironic, true), before, "rollback is identity");
-      }),
-    ),
-    { ...seeded(6), includeErrorInReport: true },
+      const undone = await rolledBack(at);
+      assert.deepEqual([undone.done, undone.left], [created, []]);
+      assert.equal(await digestDatabase(at.ironic, true), before, "rollback is identity");
+    }),
   );
 });
 
@@ -88,53 +84,43 @@ async function placesOf({ run }: Pick<Workplace, "run">): Promise<ReadonlyMap<st
 }
 
 test("whatever the fleet, no machine loads whose live instance is not under a known nova-compute of its own, and on it", async () => {
-  await fc.assert(
-    fc.asyncProperty(fleets, (given) =>
-      withCase(given, async (at) => {
-        await planned(at);
-        const { instances = [], services = [] } = given.nova ?? {};
-        const rows = new Map<string, CaseRow>(instances.map((row) => [lower(row.uuid), row]));
-        const names = new Set(services.map(({ host }) => host));
-        for await (const lines of (await planOf(at)).lines())
-          for (const { uuid, service_host, records } of lines) {
-            const [node] = records.filter(({ resource }) => resource === "node");
-            const row = rows.get(lower(node?.row.instance_uuid));
-            if (row === undefined || row.deleted !== 0) continue;
-            assert.equal(row.host, service_host);
-            assert.ok(names.has(service_host));
-            assert.equal(lower(row.node), lower(uuid));
-          }
-      }),
-    ),
-    { ...seeded(6), includeErrorInReport: true },
+  await holdsLater(6, fleets, (given) =>
+    withCase(given, async (at) => {
+      await planned(at);
+      const { instances = [], services = [] } = given.nova ?? {};
+      const rows = new Map<string, CaseRow>(instances.map((row) => [lower(row.uuid), row]));
+      const names = new Set(services.map(({ host }) => host));
+      for await (const lines of (await planOf(at)).lines())
+        for (const { uuid, service_host, records } of lines) {
+          const [node] = records.filter(({ resource }) => resource === "node");
+          const row = rows.get(lower(node?.row.instance_uuid));
+          if (row === undefined || row.deleted !== 0) continue;
+          assert.equal(row.host, service_host);
+          assert.ok(names.has(service_host));
+          assert.equal(lower(row.node), lower(uuid));
+        }
+    }),
   );
 });
 
 test("whatever the fleet, each live instance of a machine that loads goes to the planned host, on its machine, and no other moves", async () => {
-  await fc.assert(
-    fc.asyncProperty(known, (generated) => {
-      const given = {
-        ...generated,
-        plan_nova: ["--compute-host", "iron"],
-      };
-      return withCase(given, async (at) => {
-        await planned(at);
-        const places = new Map(await placesOf(at));
-        for await (const lines of (await planOf(at)).lines())
-          for (const { uuid, records, findings } of lines) {
-            const [node] = records.filter(({ resource }) => resource === "node");
-            const tenant = lower(node?.row.instance_uuid);
-            if (typeof node?.row.instance_uuid !== "string") continue;
-            // One that is deleted in nova, and accepted, stays where it is.
-            if (findings.some(({ code }) => code === "N2I-D202")) continue;
-            const place = places.get(tenant);
-            assert.deepEqual([place?.host, lower(place?.node)], ["iron", lower(uuid)]);
-            places.delete(tenant);
-          }
-        assert.deepEqual([...places], []);
-      });
+  await holdsLater(6, known, (given) =>
+    withCase({ ...given, plan_nova: ["--compute-host", "iron"] }, async (at) => {
+      await planned(at);
+      const places = new Map(await placesOf(at));
+      for await (const lines of (await planOf(at)).lines())
+        for (const { uuid, records, findings } of lines) {
+          const [node] = records.filter(({ resource }) => resource === "node");
+          const tenant = lower(node?.row.instance_uuid);
+          if (typeof node?.row.instance_uuid !== "string") continue;
+          // One that is deleted in nova, and accepted, stays where it is.
+          if (findings.some(({ code }) => code === "N2I-D202")) continue;
+          const place = places.get(tenant);
+          assert.deepEqual([place?.host, lower(place?.node)], ["iron", lower(uuid)]);
+          places.delete(tenant);
+        }
+      assert.deepEqual([...places], []);
     }),
-    { ...seeded(6), includeErrorInReport: true },
   );
 });
 

@@ -8,68 +8,57 @@ const STRANGER = caseUuid("vif", 77);
 const idOf = (uuid: string): string => `(SELECT id FROM nodes WHERE uuid='${uuid}')`;
 const [NODE, PORT] = [NODES[0], PORTS[0]];
 
-interface Move {
-  readonly name: string;
-  readonly statements: readonly string[];
-  readonly found: readonly string[];
-}
-
-const MOVES: readonly Move[] = [
-  {
-    name: "a deleted port is missing",
-    statements: [`DELETE FROM ports WHERE uuid='${PORT}'`],
-    found: [`${PORT} missing`],
-  },
-  {
-    name: "a port with another uuid is missing, and extra",
-    statements: [`UPDATE ports SET uuid='${STRANGER}' WHERE uuid='${PORT}'`],
-    found: [`${PORT} missing`, `${STRANGER} extra`],
-  },
-  {
-    name: "a port on another node is missing here and extra there",
-    statements: [`UPDATE ports SET node_id=${idOf(NODES[1])} WHERE uuid='${PORT}'`],
-    found: [`${PORT} missing`, `${PORT} extra`],
-  },
-  {
-    name: "a port on no node is missing",
-    statements: [`UPDATE ports SET node_id=NULL WHERE uuid='${PORT}'`],
-    found: [`${PORT} missing`],
-  },
-  {
-    name: "a deleted node is missing, and its ports are",
-    statements: [
-      `DELETE FROM ports WHERE uuid='${PORT}'`,
-      `DELETE FROM nodes WHERE uuid='${NODE}'`,
-    ],
-    found: [`${NODE} missing`, `${PORT} missing`],
-  },
-  {
-    name: "a node with another uuid is missing, its ports are, and it is extra",
-    statements: [`UPDATE nodes SET uuid='${STRANGER}' WHERE uuid='${NODE}'`],
-    found: [`${NODE} missing`, `${PORT} missing`, `${STRANGER} extra`],
-  },
-  {
-    name: "a port somebody added is extra",
-    statements: [
-      `INSERT INTO ports (uuid, address, node_id) VALUES ('${STRANGER}', '52:54:00:aa:aa:aa', ${idOf(NODE)})`,
-    ],
-    found: [`${STRANGER} extra`],
-  },
-  {
-    name: "a node that carries our mark and is not in the plan is extra",
-    statements: [
-      `INSERT INTO nodes (uuid, extra) VALUES ('${STRANGER}', '{"nova_bm": {"id": 9}}')`,
-    ],
-    found: [`${STRANGER} extra`],
-  },
-  {
-    name: "a node of somebody else's is none of ours",
-    statements: [`INSERT INTO nodes (uuid, extra) VALUES ('${STRANGER}', '{"note": "nova_bm"}')`],
-    found: [],
-  },
+/** What somebody does, what verify then says, and how it is done. */
+const MOVES: readonly (readonly [
+  name: string,
+  found: readonly string[],
+  ...statements: readonly string[],
+])[] = [
+  ["a deleted port is missing", [`${PORT} missing`], `DELETE FROM ports WHERE uuid='${PORT}'`],
+  [
+    "a port with another uuid is missing, and extra",
+    [`${PORT} missing`, `${STRANGER} extra`],
+    `UPDATE ports SET uuid='${STRANGER}' WHERE uuid='${PORT}'`,
+  ],
+  [
+    "a port on another node is missing here and extra there",
+    [`${PORT} missing`, `${PORT} extra`],
+    `UPDATE ports SET node_id=${idOf(NODES[1])} WHERE uuid='${PORT}'`,
+  ],
+  [
+    "a port on no node is missing",
+    [`${PORT} missing`],
+    `UPDATE ports SET node_id=NULL WHERE uuid='${PORT}'`,
+  ],
+  [
+    "a deleted node is missing, and its ports are",
+    [`${NODE} missing`, `${PORT} missing`],
+    `DELETE FROM ports WHERE uuid='${PORT}'`,
+    `DELETE FROM nodes WHERE uuid='${NODE}'`,
+  ],
+  [
+    "a node with another uuid is missing, its ports are, and it is extra",
+    [`${NODE} missing`, `${PORT} missing`, `${STRANGER} extra`],
+    `UPDATE nodes SET uuid='${STRANGER}' WHERE uuid='${NODE}'`,
+  ],
+  [
+    "a port somebody added is extra",
+    [`${STRANGER} extra`],
+    `INSERT INTO ports (uuid, address, node_id) VALUES ('${STRANGER}', '52:54:00:aa:aa:aa', ${idOf(NODE)})`,
+  ],
+  [
+    "a node that carries our mark and is not in the plan is extra",
+    [`${STRANGER} extra`],
+    `INSERT INTO nodes (uuid, extra) VALUES ('${STRANGER}', '{"nova_bm": {"id": 9}}')`,
+  ],
+  [
+    "a node of somebody else's is none of ours",
+    [],
+    `INSERT INTO nodes (uuid, extra) VALUES ('${STRANGER}', '{"note": "nova_bm"}')`,
+  ],
 ];
 
-for (const { name, statements, found } of MOVES)
+for (const [name, found, ...statements] of MOVES)
   test(`to verify, ${name}`, async () => {
     await loaded(rich("juno"), async (at) => {
       for (const sql of statements) await disturb(at.ironic, sql);

@@ -19,7 +19,6 @@ async function faulty(t: TestContext, nodes = 3, most: number | null = 82) {
   return { ...scene, use };
 }
 
-/** A fault of every call for nodes. */
 function ofNodes(fault: Fault): (call: Call) => Fault | null {
   return ({ path }) => (path.startsWith("/v1/nodes") ? fault : null);
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { Cloud } from "../lab/cloud/start.ts";
 
-/** A user of each kind in this Keystone, with a token each. */
 export async function realUsers(cloud: Cloud) {
   const { token: admin, env } = cloud;
   const { id: user, project } = await whose(cloud, admin);
@@ -33,7 +32,6 @@ export type RealUsers = Awaited<ReturnType<typeof realUsers>>;
 /** Of Nova's API its servers alone: a service that knows nothing of such rules has to refuse the token. */
 const SERVERS = { access_rules: [{ service: "compute", method: "GET", path: "/v2.1/servers" }] };
 
-/** What the token that ends lasts. */
 const LASTS_S = 20;
 
 async function application(

@@ -5,7 +5,6 @@ import { standInIronic, standInKeystone } from "./stand-ins.ts";
 const LISTENING = /listening on (\S+), /;
 export const PATH = "/v2.1/os-baremetal-nodes";
 
-/** The program itself, in front of stand-ins. */
 export async function running(
   t: TestContext,
   nodes: number,

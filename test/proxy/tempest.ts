@@ -19,7 +19,6 @@ shown = [client.show_baremetal_node(node["id"])["node"] for node in nodes]
 json.dump({"nodes": nodes, "shown": shown}, sys.stdout)
 `;
 
-/** What Tempest's client lists and shows of a service in Keystone's catalog. */
 export async function tempestAsks(
   { env }: Pick<Cloud, "env">,
   service: string,

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { connect as tlsConnect } from "node:tls";
 import type { ServedRoute } from "../../src/serving/serving.ts";
 import { authority } from "../support/certificates.ts";
+import { putPair } from "../systems/openstack/demanding.ts";
 import { heldRoute, line, listening, piecewise, wire } from "./scene.ts";
 
 const HEAD = "GET /said HTTP/1.1\r\n";
@@ -55,14 +55,11 @@ test("a client that closes its side after its request gets the whole answer, and
 });
 
 test("a TLS client that closes its side gets the whole answer", async (t) => {
-  const { file, signs } = authority(t);
-  const own = { cert: join(dirname(file), "cert"), key: join(dirname(file), "key") };
-  const pair = signs("IP:127.0.0.1", 1);
-  writeFileSync(own.cert, pair.cert);
-  writeFileSync(own.key, pair.key);
+  const ca = authority(t);
+  const own = putPair(ca, ca.signs("IP:127.0.0.1", 1));
   const { url } = await listening(t, { tls: own, routes: [leftRoute] });
   const port = Number(new URL(url).port);
-  const socket = tlsConnect({ host: "127.0.0.1", port, ca: readFileSync(file) });
+  const socket = tlsConnect({ host: "127.0.0.1", port, ca: readFileSync(ca.file) });
   t.after(() => socket.destroy());
   socket.end("GET /left HTTP/1.1\r\nHost: here\r\n\r\n");
   assert.match(await text(socket), /^HTTP\/1\.1 200 /);

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { get as tlsGet } from "node:https";
-import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { MigrationError } from "../../src/lib/error.ts";
 import { LIMITS, type ServedRoute } from "../../src/serving/serving.ts";
 import { authority } from "../support/certificates.ts";
+import { putPair } from "../systems/openstack/demanding.ts";
 import { heldRoute, line, listening, piecewise, shorter, wire } from "./scene.ts";
 
 const STATUS = /^HTTP\/1\.1 (\d{3})/;
@@ -277,26 +277,18 @@ test("what is not done when the time is up is cut", async (t) => {
 });
 
 test("it speaks TLS with its certificate, and says so where plain HTTP comes", async (t) => {
-  const { file, signs } = authority(t);
-  const ca = readFileSync(file);
-  const pair = signs("IP:127.0.0.1", 1);
-  const own = { cert: join(dirname(file), "cert"), key: join(dirname(file), "key") };
-  writeFileSync(own.cert, pair.cert);
-  writeFileSync(own.key, pair.key);
+  const ca = authority(t);
+  const own = putPair(ca, ca.signs("IP:127.0.0.1", 1));
+  const how = { ca: readFileSync(ca.file), agent: false };
   const { url } = await listening(t, { tls: own, maxConnections: 1 });
   assert.match(url, /^https:/);
   const answer = await new Promise<string>((resolve, reject) => {
-    tlsGet(`${url}/said`, { ca, agent: false }, (response) => resolve(text(response))).on(
-      "error",
-      reject,
-    );
+    tlsGet(`${url}/said`, how, (response) => resolve(text(response))).on("error", reject);
   });
   assert.match(answer, /"bytes":0/);
   await wire(t, url, line("GET", "/said")).ended;
   const again = new Promise<number>((resolve, reject) => {
-    const asked = tlsGet(`${url}/said`, { ca, agent: false }, ({ statusCode = 0 }) =>
-      resolve(statusCode),
-    );
+    const asked = tlsGet(`${url}/said`, how, ({ statusCode = 0 }) => resolve(statusCode));
     asked.on("error", reject);
   });
   assert.equal(await again, 200);

@@ -37,7 +37,6 @@ export async function listening(t: Pick<TestContext, "after">, more: Partial<Ser
 
 export type Scene = Awaited<ReturnType<typeof listening>>;
 
-/** A route that answers once it may. */
 export function heldRoute() {
   let free: () => void = () => undefined;
   const held = new Promise<void>((resolve) => {
@@ -63,7 +62,6 @@ export function wire(t: Pick<TestContext, "after">, url: string, bytes: string |
   socket.write(bytes);
   return {
     ...{ socket, ended, text: () => text },
-    /** Waits until all that came has this. */
     async until(what: RegExp) {
       while (!what.test(text)) {
         if (socket.destroyed) throw new Error(`it never came: ${what}\n${text}`);
@@ -80,7 +78,6 @@ export function line(method: string, path: string, ...fields: readonly string[])
   return `${head.join("\r\n")}\r\n\r\n`;
 }
 
-/** A limit shorter for one test. */
 export function shorter(t: Pick<TestContext, "after">, limit: keyof typeof LIMITS, value: number) {
   const usual = LIMITS[limit];
   LIMITS[limit] = value;

@@ -3,7 +3,6 @@ import fc from "fast-check";
 const SURROGATES = { first: 0xd800, many: 0x800 };
 const LAST = 0x10ffff;
 
-/** Any character but half of one. */
 const character = fc
   .integer({ min: 0, max: LAST - SURROGATES.many })
   .map((at) => String.fromCodePoint(at < SURROGATES.first ? at : at + SURROGATES.many));

@@ -76,7 +76,6 @@ function certificateBody(
 
 const [INTEGER, OCTETS, OBJECT, SEQUENCE] = [0x02, 0x04, 0x06, 0x30];
 
-/** A DER element. */
 function der(tag: number, ...parts: readonly Buffer[]): Buffer {
   const body = Buffer.concat(parts);
   const { length } = body;
@@ -108,7 +107,6 @@ const IS_AUTHORITY = der(
   der(OCTETS, der(SEQUENCE, Buffer.from("0101ff", "hex"))),
 );
 
-/** subjectAltName. */
 function alternativeName(name: string): Buffer {
   const value = name.slice(name.indexOf(":") + 1);
   const general = isIPv4(value)

@@ -106,7 +106,6 @@ function interfaceOf({ id, instance_uuid }: CaseRow): CaseRow {
   };
 }
 
-/** A nova-compute service. */
 export function service(host: string, at: number): CaseRow {
   return {
     ...{ id: at + 1, host, binary: "nova-compute", topic: "compute" },

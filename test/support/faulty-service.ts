@@ -40,7 +40,6 @@ type Choice = (call: string, headers: IncomingHttpHeaders) => Fault | null | und
 /** Selects calls: one, those that match, or those for which it returns true. */
 type Which = string | RegExp | ((call: string) => boolean);
 
-/** A call that may change something. */
 export const isWrite = (call: string): boolean => !call.startsWith("GET");
 
 /** An answer without any action of the service. */
@@ -50,9 +49,12 @@ export function instead(status: number, body: unknown = {}): Fault {
 }
 
 /** Each write among calls, by its number among those that are alike. */
-export function numberedWrites(calls: readonly string[]) {
+export const numberedWrites = (calls: readonly string[]) => numbered(calls.filter(isWrite));
+
+/** Each call by its number among those that are alike. */
+export function numbered(calls: readonly string[]) {
   const seen = new Map<string, number>();
-  return calls.filter(isWrite).map((call) => {
+  return calls.map((call) => {
     const nth = (seen.get(call) ?? 0) + 1;
     seen.set(call, nth);
     return [call, nth] as const;

@@ -34,7 +34,6 @@ export function fleet(machines: number, release: Release = "juno"): Case {
   };
 }
 
-/** The uuid of a machine of the fleet. */
 export function fleetUuid(id: number): string {
   return caseUuid("node", id);
 }

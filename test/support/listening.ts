@@ -14,7 +14,6 @@ export async function portOf(t: Test, server: Server): Promise<number> {
   return at.port;
 }
 
-/** The same for HTTP: the URL. */
 export async function listening(t: Test, server: PlainServer | SecureServer): Promise<string> {
   t.after(() => server.closeAllConnections());
   const port = await portOf(t, server);

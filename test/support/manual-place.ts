@@ -50,7 +50,6 @@ export const CASE: Case = {
   nova_conf: { "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" }, "compute-2": {} },
 };
 
-/** The deployment the manual speaks of. */
 export async function place(
   t: TestContext,
   given: Case,

@@ -9,7 +9,6 @@ export function planWords(run: string, of: "nova" | "all" = "all"): string {
     .join("");
 }
 
-/** The machines of the plan of a run. */
 export function machinesIn(run: string): readonly PlannedMachine[] {
   const lines = readFileSync(`${run}/plan/machines.jsonl`, "utf8").trimEnd().split("\n");
   // The tool wrote it a moment ago.

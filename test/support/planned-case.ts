@@ -35,7 +35,6 @@ export async function open(
   return openDatabase(await readDatabaseAddress(spec, ROLE, environment), { readOnly });
 }
 
-/** Words after an option, of which there may be several. */
 export function after(words: readonly string[], option: string): readonly string[] {
   return words.flatMap((word, at) => (word === option ? [words[at + 1] ?? ""] : []));
 }

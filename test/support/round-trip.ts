@@ -36,7 +36,6 @@ export async function written(given: Case, t: TestContext): Promise<WrittenCase>
   return writeCase(given, privateFolder(t));
 }
 
-/** Extracts a case from one engine; the run's folder. */
 export async function extractedFrom(
   engine: Engine,
   given: Case,

@@ -24,5 +24,8 @@ export function holdsLater<Ts extends [unknown, ...unknown[]]>(
   usual: number,
   ...property: Parameters<typeof fc.asyncProperty<Ts>>
 ): Promise<void> {
-  return fc.assert(fc.asyncProperty(...property), seeded(usual));
+  return fc.assert(fc.asyncProperty(...property), {
+    ...seeded(usual),
+    includeErrorInReport: true,
+  });
 }

@@ -22,7 +22,6 @@ export function applied(at: Place): Promise<Walked<PlannedMachine>> {
   return acting(at, true, (leg, session) => forward(leg, session));
 }
 
-/** Takes back everything the run loaded, as `rollback --all` does. */
 export function rolledBack(at: Place): Promise<Walked<PlannedMachine>> {
   const all = { all: true, wants: () => true };
   return acting(at, false, (leg, session) => back(leg, session, all));

@@ -21,7 +21,7 @@ import {
   walkBack,
   walkForward,
 } from "../../src/switchover/switchover-walk.ts";
-import { openService, type RestService } from "../../src/systems/ironic-api/service.ts";
+import { openService } from "../../src/systems/ironic-api/service.ts";
 import { pauseShorter } from "../../src/systems/openstack/passing.ts";
 import { cloudOf } from "../../src/systems/openstack/settings.ts";
 import { during } from "../engine/on-journal.ts";
@@ -105,7 +105,7 @@ export async function forward(
       };
       const stopping = (): boolean => isAsked;
       const session = { ...given, stopping, journal: { ...given.journal, append } };
-      const at = atOf({ service, nova }, plan, session);
+      const at = atOf(service, nova, plan, session);
       const fenced = async (): Promise<Fenced | null> => Promise.resolve(fence ?? null);
       halted = await walkForward(at, session, (state) => states.push(state), fenced);
     },
@@ -115,14 +115,13 @@ export async function forward(
 }
 
 function atOf(
-  {
-    service,
-    nova = null,
-  }: { readonly service: RestService; readonly nova?: SwitchNova | null | undefined },
+  service: Scene["service"],
+  nova: SwitchNova | undefined,
   plan: Switchover,
   session: WindowSession,
 ) {
-  return switchAt(service, plan, session.journal.entries, { times, now: clock(), nova });
+  const { entries } = session.journal;
+  return switchAt(service, plan, entries, { times, now: clock(), nova: nova ?? null });
 }
 
 export async function back(
@@ -137,7 +136,7 @@ export async function back(
       const entries = session.journal.entries();
       const plan = switchedIn(entries)?.plan;
       if (plan === undefined) return;
-      const at = atOf({ service, nova }, plan, session);
+      const at = atOf(service, nova, plan, session);
       const prove = () => Promise.resolve(fence);
       await walkBack(at, session, (some) => left.push(...some), prove);
     },

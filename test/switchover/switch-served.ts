@@ -51,7 +51,6 @@ export async function servedSwitchover(
     ...{ cloud, keystone, state, said, heard, get, before: switchedDump(cloud) },
     url: () => at.url,
     put: (node: string, body?: unknown, how: Asked = {}) => ask(node, body, how),
-    /** Once it is in one of these states. */
     async until(node: string, ...states: readonly string[]) {
       for (;;) {
         const { text } = await get(node);
@@ -60,7 +59,6 @@ export async function servedSwitchover(
       }
     },
     end: () => at.end(),
-    /** Ends the service, and starts it again on the same folder. */
     async again() {
       await at.end();
       at = await open();

@@ -4,34 +4,22 @@ import { readJournal } from "../../src/run/files/journal.ts";
 import { switchedIn } from "../../src/switchover/switchover-run.ts";
 import { refuses } from "../manage/in-memory.ts";
 import { BROKEN, writes } from "../manage/scene.ts";
-import { instead, isWrite } from "../support/faulty-service.ts";
+import { instead, isWrite, numbered } from "../support/faulty-service.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
 import { back, faults, forward, scene } from "./switch-scene.ts";
 
 /** The first call that has no way back is the second that brings the spare to another state. */
 const PROVISION = `PUT /v1/nodes/${SPARE}/states/provision`;
 
-/** Calls up to the deploy, each by its number among those that are alike. */
-function callsBefore(calls: readonly string[]): readonly (readonly [call: string, nth: number])[] {
-  const seen = new Map<string, number>();
-  const all = calls.map((call) => {
-    const nth = (seen.get(call) ?? 0) + 1;
-    seen.set(call, nth);
-    return [call, nth] as const;
-  });
-  const deploy = all.findIndex(([call, nth]) => call === PROVISION && nth === 2);
-  return all.slice(0, deploy);
-}
-
 test("B-13: a service that fails from any call before the deploy on leaves what a rollback gives back whole", async (t) => {
   const whole = await scene(t);
   const before = switchedDump(whole.cloud);
   whole.cloud.calls.length = 0;
   await forward(whole);
+  const all = numbered(whole.cloud.calls);
+  const deploy = all.findIndex(([call, nth]) => call === PROVISION && nth === 2);
   // Of questions that are put again and again, the first.
-  const chosen = callsBefore(whole.cloud.calls).filter(
-    ([call, nth]) => !call.startsWith("GET") || nth === 1,
-  );
+  const chosen = all.slice(0, deploy).filter(([call, nth]) => isWrite(call) || nth === 1);
   assert.ok(chosen.length > 25, String(chosen.length));
   for (const [call, nth] of chosen) {
     const at = await scene(t);

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
@@ -10,7 +9,7 @@ import { loadNova } from "../cases/load-case.ts";
 import { assertRefusal, type Ran, run } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { engines, testOnce } from "../lab/engines.ts";
-import { withDatabase } from "../lab/index.ts";
+import { addressFile, withDatabase } from "../lab/index.ts";
 import { uuidOf } from "../manage/in-memory.ts";
 import { REFUSED, writes } from "../manage/scene.ts";
 import { requestsIn } from "../support/requests.ts";
@@ -81,12 +80,11 @@ async function novaOf(
     },
   });
   await requestsIn(db);
-  const file = join(privateFolder(t), "nova");
   const account = await made.server?.restrictedUser("switches", made.name, "SELECT, UPDATE");
-  writeFileSync(file, `${account?.url ?? made.url}\n`, { mode: 0o600 });
+  const novaDb = addressFile(privateFolder(t), "nova", account?.url ?? made.url);
   const all = () => db("instances").orderBy("id");
   return {
-    ...{ db, all, nova: ["--nova-db", `file:${file}`], novaDb: `file:${file}` },
+    ...{ db, all, nova: ["--nova-db", novaDb], novaDb },
     row: async (): Promise<readonly unknown[]> => {
       const names = ["node", "host", "task_state", ...(byId ? ["compute_id"] : [])];
       const [row] = await db("instances").select(...names);
@@ -259,7 +257,6 @@ testOnce(
   },
 );
 
-/** A scene with Nova's database, open until the test ends. */
 async function novaScene(t: TestContext) {
   const at = await novaOf(t, "sqlite", "ab450ba04102");
   assert.ok(at !== null);

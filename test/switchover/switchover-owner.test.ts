@@ -34,7 +34,6 @@ function marks(at: Scene, uuid: string, mark: string | null): void {
   });
 }
 
-/** A node with its power, its volumes and its VIFs. */
 function hardwareOf({ cloud }: Scene, uuid: string): string {
   const { nodes, targets, connectors, attached, machines } = cloud;
   const own = [targets, connectors].map((kept) =>

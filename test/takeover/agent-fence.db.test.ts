@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Cloud, cloud, looksUntil, SILENT, until } from "./agent-cloud.ts";
@@ -9,8 +9,7 @@ import { report } from "./agents.ts";
 function slowFence({ folder }: Cloud) {
   const program = join(folder, "fence");
   const script = `#!/bin/sh\necho "$1" >>${folder}/told\nwhile [ ! -e ${folder}/on ]; do sleep 0.05; done\n`;
-  writeFileSync(program, script);
-  chmodSync(program, 0o700);
+  writeFileSync(program, script, { mode: 0o700 });
   const told = join(folder, "told");
   return {
     more: { fenceCommand: program },

@@ -10,7 +10,6 @@ import { type Cloud, cloud, looksUntil, MACHINES, SILENT, taken, until } from ".
 import { report } from "./agents.ts";
 import { ago } from "./cloud.ts";
 
-/** Machines that agents said they took. */
 function took(said: readonly string[]): number {
   const counts = said.map((line) => Number(/Took (\d+) machines?/.exec(line)?.[1] ?? 0));
   return counts.reduce((sum, count) => sum + count, 0);

@@ -51,14 +51,12 @@ export async function loadAgents(
   await loadNova(nova, engine, given);
 }
 
-/** As nova-compute of these hosts reports. */
 export async function report(nova: Knex, hosts: readonly string[]): Promise<void> {
   await nova("services")
     .whereIn("host", hosts)
     .update({ report_count: nova.raw("report_count + 1"), updated_at: ago(0) });
 }
 
-/** Root filesystem of a machine's tenant. */
 export function rootOf(id: number): string {
   return `11111111-2222-4333-8444-${String(id).padStart(12, "0")}`;
 }

@@ -8,7 +8,7 @@ import { loadNova } from "../cases/load-case.ts";
 import { run } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { whileItWaits } from "../lab/bmc/quick-clock.ts";
-import { withDatabase } from "../lab/index.ts";
+import { addressFile, withDatabase } from "../lab/index.ts";
 import { requestsIn } from "../support/requests.ts";
 import { onlyUnderLock } from "../support/under-lock.ts";
 
@@ -27,10 +27,8 @@ export const DOWN: readonly string[] = [...TAKE, ...QUICK, "--confirmed-down"];
 export const FROM_H1: readonly string[] = DOWN.slice(2);
 export const PLAN: readonly string[] = ["host", "plan", "--from", "H1", "--to", "H2", ...QUICK];
 export const MOVE: readonly string[] = ["host", "move", "--yes"];
-/** H1 is dead, and not forced down. */
 export const DEAD = { H1: { forced_down: false } };
 
-/** Seconds ago, as Nova writes times. */
 export function ago(seconds: number): string {
   return new Date(Date.now() - seconds * 1000).toISOString().slice(0, 19).replace("T", " ");
 }
@@ -50,7 +48,6 @@ interface Wanted {
   readonly engine?: Engine;
 }
 
-/** Puts Nova's rows there, as hostCloud has them. */
 export async function loadHosts(db: Knex, engine: Engine, wanted: Wanted): Promise<void> {
   const { shape = "8f2f1571d55b", machines = 4, services = {}, tenants = false } = wanted;
   const old = shape === 254;
@@ -96,8 +93,7 @@ export async function hostCloud(t: TestContext, wanted: Wanted = {}) {
   const folder = privateFolder(t);
   mkdirSync(join(folder, "runs"), { mode: 0o700 });
   const account = await made.server?.restrictedUser("moves", made.name, RIGHTS);
-  writeFileSync(join(folder, "nova.url"), `${account?.url ?? made.url}\n`, { mode: 0o600 });
-  const nova = ["--nova-db", `file:${join(folder, "nova.url")}`];
+  const nova = ["--nova-db", addressFile(folder, "nova", account?.url ?? made.url)];
   const at = ["--run", join(folder, "runs", "h1")];
   const byHost = shape !== 254;
   let reported = performance.now();
@@ -165,7 +161,6 @@ export function reportsOn<T>(db: Knex, command: () => Promise<T>): Promise<T> {
   return whileItWaits(() => reportH1(db), command);
 }
 
-/** Lets the hosts that are not dead report once more. */
 export async function reportAgain(db: Knex): Promise<void> {
   const now = { updated_at: ago(-AHEAD) };
   const seen = (await db.schema.hasColumn("services", "last_seen_up"))

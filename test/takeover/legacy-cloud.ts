@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Knex } from "knex";
@@ -15,7 +15,7 @@ import { loadNova, loadNovaBm } from "../cases/load-case.ts";
 import { run } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { whileItWaits } from "../lab/bmc/quick-clock.ts";
-import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { addressFile, type TestDatabase, withDatabase } from "../lab/index.ts";
 import { requestsIn } from "../support/requests.ts";
 import { AHEAD, ago, uuidOf } from "./cloud.ts";
 import { opened } from "./leases/place.ts";
@@ -78,14 +78,9 @@ export async function legacyCloud(
   await extendSchema(await opened(bm.url, t));
   const folder = privateFolder(t);
   mkdirSync(join(folder, "runs"), { mode: 0o700 });
-  const at = (name: string, url: string): string => {
-    const file = join(folder, `${name}.url`);
-    writeFileSync(file, `${url}\n`, { mode: 0o600 });
-    return `file:${file}`;
-  };
   const words = {
-    novaBmDb: at("bm", await accountUrl(bm, "legacybm", "SELECT, INSERT, UPDATE")),
-    novaDb: at("nova", await accountUrl(nova, "legacynova", "SELECT, UPDATE")),
+    novaBmDb: addressFile(folder, "bm", await accountUrl(bm, "legacybm", "SELECT, INSERT, UPDATE")),
+    novaDb: addressFile(folder, "nova", await accountUrl(nova, "legacynova", "SELECT, UPDATE")),
   };
   const places = ["--nova-bm-db", words.novaBmDb, "--nova-db", words.novaDb];
   const own = ["--run", join(folder, "runs", "h1")];
@@ -121,17 +116,14 @@ export async function legacyCloud(
 
 export type LegacyCloud = Awaited<ReturnType<typeof legacyCloud>>;
 
-/** A run that moves machines of nova-baremetal. */
 export async function runAt(path: string) {
   const run = await openRun(path, { create: true });
   await markKind(run, { kind: "takeover", variant: "baremetal" }, "host agent");
   return run;
 }
 
-/** A's lease, which ran out. */
 export const LEASE = { host: "A", epoch: 2, heartbeat_ms: 1, ttl_ms: 60_000 };
 
-/** A is dead, and its lease is fenced. */
 export async function fencedCloud(t: TestContext, machines: number): Promise<LegacyCloud> {
   const cloud = await legacyCloud(t, { machines });
   await cloud.bm("bm_service_leases").insert({ ...LEASE, fenced_by: "B" });

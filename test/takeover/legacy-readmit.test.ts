@@ -6,7 +6,6 @@ import { forgetLast, MOVE, QUICK, uuidOf } from "./cloud.ts";
 import { LEASE, legacyCloud, reporting } from "./legacy-cloud.ts";
 import { takes } from "./legacy-does.ts";
 
-/** A's lease, fenced. */
 const ROW = { ...LEASE, epoch: 3, fenced_by: "B" };
 const READMIT = ["host", "readmit", "A", "--yes"];
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { chmodSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { MigrationError } from "../../src/lib/error.ts";
@@ -124,8 +124,7 @@ testOnce(
     await refused(/N2I-E303 --yes does not confirm that A is down/, 4, "--yes");
     await refused(/N2I-E100 --to accepts only this host/, 64, ...DOWN, "--to", "C");
     const program = join(cloud.folder, "fence");
-    writeFileSync(program, "#!/bin/sh\nexit 1\n");
-    chmodSync(program, 0o700);
+    writeFileSync(program, "#!/bin/sh\nexit 1\n", { mode: 0o700 });
     await refused(/N2I-E316 --fence-command ended with 1/, 4, "--yes", "--fence-command", program);
     assert.equal(await cloud.dump(), before);
     await bm("bm_service_leases").update({ heartbeat_ms: Date.now(), ttl_ms: 1e9 });

@@ -61,7 +61,6 @@ export function images({ folder }: LegacyCloud, ids: readonly number[]) {
   };
 }
 
-/** Every name of a tree, with what it holds. */
 export function contents(root: string): readonly string[] {
   return readdirSync(root, { recursive: true, encoding: "utf8" })
     .toSorted()

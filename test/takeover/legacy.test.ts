@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { acquireLock } from "../../src/takeover/leases/locks.ts";
@@ -9,6 +9,7 @@ import { ends, runs } from "../hostile/cli.ts";
 import { deploy } from "../hostile/deployment.ts";
 import { SMALL } from "../hostile/fleet.ts";
 import { engines, testOnce } from "../lab/engines.ts";
+import { addressFile } from "../lab/index.ts";
 import { changes, rowsOf } from "../migrate/nova/rows.ts";
 import { AHEAD, ago, MOVE, uuidOf } from "./cloud.ts";
 import { opened } from "./leases/place.ts";
@@ -240,11 +241,10 @@ testOnce("an instance that is deleted while its machine moves is told by verify"
 for (const engine of engines("sqlite", "mysql"))
   test(`A-18: on ${engine}, a list names each machine's owner, epoch, age, lock and its end, and state`, async (t) => {
     const { bm, nova, folder } = await deploy(engine, t, SMALL);
-    const file = (name: string, url: string): string => {
-      writeFileSync(join(folder, name), url, { mode: 0o600 });
-      return `file:${join(folder, name)}`;
-    };
-    const at = ["--nova-db", file("n.url", nova.url), "--nova-bm-db", file("b.url", bm.url)];
+    const at = [
+      ...["--nova-db", addressFile(folder, "n", nova.url)],
+      ...["--nova-bm-db", addressFile(folder, "b", bm.url)],
+    ];
     const service = { binary: "nova-compute", topic: "compute", deleted: 0, disabled: false };
     await nova.db("services").insert([
       { ...service, id: 71, host: "A", report_count: 1, updated_at: ago(600) },

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
@@ -7,7 +6,7 @@ import { loadNovaApi } from "../cases/load-case.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { hideTables } from "../hostile/hidden.ts";
 import { engines, testOnce } from "../lab/engines.ts";
-import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { addressFile, type TestDatabase, withDatabase } from "../lab/index.ts";
 import { type HostCloud, hostCloud, MOVE, PLAN } from "./cloud.ts";
 import { legacyCloud } from "./legacy-cloud.ts";
 
@@ -21,9 +20,7 @@ async function without(
   const account = await database.server?.restrictedUser("part", database.name, rights);
   assert.ok(account);
   await hideTables(database, account.user, rights, [hidden]);
-  const path = join(folder, `${hidden}.url`);
-  writeFileSync(path, `${account.url}\n`, { mode: 0o600 });
-  return `file:${path}`;
+  return addressFile(folder, hidden, account.url);
 }
 
 /** nova_api as far as a move reads it: all hosts of one cell, H2 in an aggregate besides. */
@@ -100,9 +97,8 @@ for (const engine of engines("mysql", "postgresql"))
     const cloud = await hostCloud(t, { engine });
     await ends(0, cloud.host(...PLAN));
     const account = await cloud.made.server?.restrictedUser("reads", cloud.made.name, "SELECT");
-    const path = join(cloud.folder, "reads.url");
-    writeFileSync(path, `${account?.url}\n`, { mode: 0o600 });
-    const ran = await ends(12, run([...MOVE, ...cloud.at, "--nova-db", `file:${path}`]));
+    const nova = addressFile(cloud.folder, "reads", account?.url ?? "");
+    const ran = await ends(12, run([...MOVE, ...cloud.at, "--nova-db", nova]));
     for (const table of ["compute_nodes", "instances", "services"])
       assert.match(ran.err, new RegExp(`GRANT UPDATE ON \\S*${table} TO `));
     assert.equal((await cloud.owners())[0], "1 H1 NULL H1");

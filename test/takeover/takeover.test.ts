@@ -155,6 +155,8 @@ test("a takeover that is only shown writes nothing, and show lists its machines,
   const cloud = await deadCloud(t);
   const only = await ends(0, cloud.host(...TAKE, ...QUICK, "--plan"));
   assert.match(only.out, /Plan: 4 of 4 machines to move/);
+  const bare = await cloud.host(...TAKE, ...QUICK, "--yes");
+  assert.match(bare.err, /--yes does not confirm that H1 is down/);
   assert.equal((await cloud.owners())[0], "1 H1 NULL H1");
   assert.equal(Boolean((await cloud.services())[0]?.forced_down), false);
   const plan = join(cloud.folder, "runs", "h1", "plan");

@@ -68,7 +68,6 @@ test("garbage comes before an answer, and is never like it", async (t) => {
   assert.ok(new Set(came.map(({ bytes }) => bytes.length)).size > 2);
 });
 
-/** A line of seed 1. */
 function lineWith(options: Partial<BmcOptions>) {
   const bmc = newBmc("127.0.0.1", withOptions(HEALTHY, options), () => {});
   return { bmc, line: newLine(bmc, seeded(seedFor(1, bmc.address))) };

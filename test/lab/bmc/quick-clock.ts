@@ -71,7 +71,6 @@ export function quickClock(end = Infinity, turns = TURNS): Timers {
   };
 }
 
-/** The clock of all BMCs and commands of this process. */
 export const QUICK = quickClock();
 
 /** Lanes whose BMCs, hosts and services are other processes, which need the time they need. */

@@ -15,7 +15,6 @@ export interface Came {
 export const CAPABILITIES = hex("0600ff07 00 00000000 00000000 09 2018c8 8104388e04b1");
 /** Get Channel Cipher Suites, from the first, outside a session. */
 export const CIPHER_SUITES = hex("0600ff07 06 00 00000000 00000000 0a00 2018c8 8108540e008095");
-/** ASF presence ping. */
 const PING = hex("0600ff06 000011be 80 2a 00 00");
 
 /** Open Session with tag 7, the console's id aabbccdd, no level. @param suite its three algorithms */
@@ -62,13 +61,6 @@ export async function answered(
   } finally {
     socket.close();
   }
-}
-
-/** Whether this has no answer: the one to the next question, of the other format, comes first. */
-export async function isSilent(to: string | BmcPlace, datagram: Buffer): Promise<boolean> {
-  const next = datagram[4] === CIPHER_SUITES[4] ? CAPABILITIES : CIPHER_SUITES;
-  const [first] = await answered(to, [datagram, next], 1);
-  return first?.bytes[4] === next[4];
 }
 
 /** Whether any kind of IPMI answer comes within 200 ms. */

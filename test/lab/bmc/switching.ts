@@ -1,6 +1,5 @@
 import type { Bmc, OnOther, SimAnswer, SimSession } from "../../support/bmc/index.ts";
 
-/** A command that could change power. */
 export interface PowerCommand {
   readonly address: string;
   readonly command: (typeof ACTIONS)[number];

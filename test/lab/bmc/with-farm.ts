@@ -4,7 +4,6 @@ import { takeAddresses } from "./here.ts";
 import { CLOCK } from "./quick-clock.ts";
 import { type PowerCommand, switching } from "./switching.ts";
 
-/** BMCs that can be switched, too. */
 export interface Switched extends Omit<Farm, "commands"> {
   /** Every command since the start that could change power, oldest first. */
   readonly commands: () => readonly PowerCommand[];

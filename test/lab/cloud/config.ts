@@ -23,7 +23,6 @@ export function cloudConfig(service: Service, place: CloudPlace): string {
   return ini({ ...common(place), ...CONFIGS[service](place) });
 }
 
-/** Sections in the form oslo.config reads. */
 export function ini(sections: Sections): string {
   return Object.entries(sections)
     .map(([section, options]) =>
@@ -92,7 +91,6 @@ function connection({ server, databases }: CloudPlace, name: keyof CloudPlace["d
   return sqlalchemy(server, databases[name]);
 }
 
-/** The address of a database, as SQLAlchemy wants it. */
 export function sqlalchemy({ engine, user, password, host, port }: Coordinates, database: string) {
   const dialect = { mysql: "mysql+pymysql", postgresql: "postgresql+psycopg2" }[engine];
   const charset = engine === "mysql" ? "?charset=utf8" : "";

@@ -3,7 +3,6 @@ import { needs } from "../index.ts";
 import type { Service } from "./config.ts";
 import { startCloud } from "./start.ts";
 
-/** A cloud of this test alone, ended with it. */
 export async function withCloud(t: Pick<TestContext, "after">, services?: readonly Service[]) {
   const server = await needs("mysql");
   const cloud = await startCloud(server, services === undefined ? {} : { services });

@@ -20,7 +20,6 @@ export function telling(ironic: Api) {
     });
     return told;
   };
-  /** Waits until a node has these values. */
   const becomes = async (node: string, wanted: Body): Promise<Body> => {
     let now: Body = {};
     await until(`node ${node} is ${JSON.stringify(wanted)}`, async () => {

@@ -21,7 +21,6 @@ export async function needsIronic(t: Test): Promise<IronicAt> {
   return at;
 }
 
-/** An Ironic of this test alone, ended with it. */
 export async function withIronic(t: Test, engine: Server["engine"], options: IronicOptions = {}) {
   const ironic = await startIronic(await needs(engine), options);
   t.after(ironic.stop);

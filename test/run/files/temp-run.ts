@@ -12,14 +12,12 @@ import { createArtefact } from "../../../src/run/files/artefact-writer.ts";
 import { openRun, type RunFolder } from "../../../src/run/files/run-folder.ts";
 import { smallDisk } from "../../support/small-disk.ts";
 
-/** A run in a folder of its own, removed after the test. */
 export async function tempRun(t: TestContext): Promise<RunFolder> {
   const path = mkdtempSync(join(tmpdir(), "n2i disk-"));
   t.after(() => rm(path, { recursive: true, force: true }));
   return openRun(path, { create: false });
 }
 
-/** A run on a small disk of its own. */
 export async function mountedRun(t: TestContext, options: string): Promise<RunFolder> {
   return openRun(smallDisk(t, options), { create: false });
 }

@@ -58,7 +58,6 @@ export interface Bmc {
   readonly guid: Buffer;
   options: BmcOptions;
   power: boolean;
-  /** How many busy answers are left. */
   busyLeft: number;
   readonly sessions: Map<number, SimSession>;
   readonly counts: Counts;
@@ -82,7 +81,7 @@ export function newCounts() {
   return {
     ...{ received: 0, sent: 0, dropped: 0 },
     ...{ opens: 0, rakp1: 0, rakp3: 0, logins: 0, badLogins: 0 },
-    ...{ statusReads: 0, busyAnswers: 0, closes: 0 },
+    ...{ statusReads: 0, closes: 0 },
   };
 }
 

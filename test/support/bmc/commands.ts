@@ -3,6 +3,8 @@ import { suiteRecords } from "./crypto.ts";
 import type { SimAnswer, SimRequest } from "./packet.ts";
 
 const OK = 0x00;
+/** Get Device ID, after the completion code. */
+const DEVICE = Buffer.from("2001050302bf911200020f00000000", "hex");
 const UNKNOWN_COMMAND = 0xc1;
 const BAD_LENGTH = 0xc7;
 const BAD_FIELD = 0xcc;
@@ -28,12 +30,11 @@ export function sessionCommand(bmc: Bmc, session: SimSession, request: SimReques
   const { busy } = bmc.options;
   if (busy !== null && busy.command === name && bmc.busyLeft > 0) {
     bmc.busyLeft--;
-    bmc.counts.busyAnswers++;
     return [busy.code];
   }
   switch (name) {
     case "06/01":
-      return [OK, ...Buffer.from(bmc.options.device, "hex")];
+      return [OK, ...DEVICE];
     case "06/37":
       return [OK, ...bmc.guid];
     case "06/38":

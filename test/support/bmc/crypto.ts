@@ -24,7 +24,6 @@ export interface SimSuite {
 const SHA1 = { authentication: 1, hash: "sha1", fullCode: 20, shortCode: 12 } as const;
 const SHA256 = { authentication: 3, hash: "sha256", fullCode: 32, shortCode: 16 } as const;
 
-/** The suites this BMC can speak. */
 export const SUITES: readonly SimSuite[] = [
   {
     ...{ id: 0, authentication: 0, integrity: 0, confidentiality: 0 },
@@ -47,7 +46,6 @@ export function suiteRecords(ids: readonly number[]): Buffer {
   return Buffer.from(records);
 }
 
-/** The suite with exactly these algorithms. */
 export function suiteOf(authentication: number, integrity: number, confidentiality: number) {
   return SUITES.find(
     (suite) =>

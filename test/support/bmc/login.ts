@@ -43,7 +43,6 @@ export function openSession(bmc: Bmc, request: Buffer, now: number): Buffer | nu
   return plain20(0x11, Buffer.concat([Buffer.from(head), session.theirId, ourId, algorithms]));
 }
 
-/** RAKP1 to RAKP2. */
 export function rakp1(bmc: Bmc, request: Buffer, now: number): Buffer | null {
   const nameLength = request[27];
   if (nameLength === undefined || request.length < 28 + nameLength) return null;
@@ -56,7 +55,6 @@ export function rakp1(bmc: Bmc, request: Buffer, now: number): Buffer | null {
     refusal(bmc, { type: 0x13, full: 40 + suite.fullCode }, request, status, session.theirId);
   if (session.stage !== "opened") return again(bmc, session, () => refuse(BAD_SESSION));
   session.usedAt = now;
-  if (nameLength > 16) return refuse(0x0c);
   const name = request.subarray(28, 28 + nameLength);
   session.user = userOf(bmc, name.toString());
   if (session.user === null && suite.id !== 0) {

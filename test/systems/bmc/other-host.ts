@@ -9,7 +9,6 @@ import { privateFolder } from "../../hostile/deployment.ts";
 export const HOST = "vmhost.example";
 const KEY = "not a key, but what the other host knows as one\n";
 
-/** The programs that stand in for others. */
 const BIN = resolve("test/support/bin");
 
 /** One that lets in who has the key, and whose host key is known here. */

@@ -25,7 +25,6 @@ const CALLS = MACHINES.filter((machine) => "becomes" in machine).length;
 
 const uuidOf = (at: number): string => `e0000000-0000-4000-8000-00000000000${at}`;
 
-/** An Ironic with these machines, and finish over its API. */
 async function world(t: TestContext) {
   const ironic = await livingIronic(t);
   const nodes = MACHINES.map(({ row }, at): GuardedNode => {

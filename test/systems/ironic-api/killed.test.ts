@@ -21,7 +21,6 @@ async function adoptOne(t: TestContext) {
   return { ironic, run };
 }
 
-/** The calls each kind of machine takes. */
 const KINDS = [
   ["in use", { protected_reason: null }, 5],
   ["in use, held and with traits", HELD, 7],

@@ -167,7 +167,6 @@ for (const engine of ENGINES)
     assert.ok(bulk.works() && compared > 50, String(compared));
   });
 
-/** Steps that create two nodes with a port each. */
 function steps(): readonly Step[] {
   const driver = { driver: "ipmi", extra: { nova_bm: { id: 1 } }, maintenance: false };
   const step = (resource: Step["resource"], machine: string, after: Row): Step => ({

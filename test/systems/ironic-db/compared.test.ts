@@ -29,7 +29,6 @@ async function compared(at: Workplace, key: Seal) {
   return { tally, opened, fields: wrong.flatMap(({ differs }) => differs) };
 }
 
-/** Gives some machines another password in Ironic. */
 async function changePasswords({ ironic }: Workplace, machines: number): Promise<void> {
   const nodes: readonly { id: number; driver_info: string }[] = await ironic
     .knex("nodes")

@@ -49,7 +49,6 @@ test("a preview of a rollback walks no table of ports for each batch, and sees w
   });
 });
 
-/** The step that takes back what this one created. */
 function undone(step: Step): Step {
   return { ...step, before: step.after, after: null };
 }

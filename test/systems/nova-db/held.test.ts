@@ -10,7 +10,6 @@ import { HOOKS } from "../../support/hooks.ts";
 import { openedAt } from "../../support/opened.ts";
 import { loadHosts, uuidOf } from "../../takeover/cloud.ts";
 
-/** Machines with a tenant each on H1, in a Nova that is open to be written. */
 async function hostsTarget(engine: Engine, machines: number, t: TestContext) {
   const place = await withDatabase(engine, t);
   await loadHosts(place.db, engine, { machines, tenants: true });

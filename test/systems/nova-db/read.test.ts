@@ -14,7 +14,6 @@ import { openedAt } from "../../support/opened.ts";
 const uuidOf = (n: number): string => `b0000000-0000-4000-8000-${String(n).padStart(12, "0")}`;
 const DISK = "image_disk_format";
 
-/** The instances of machines, as bm_nodes has them. */
 function claimed(uuids: readonly string[]): Claimed {
   const met = createTextSet();
   for (const uuid of uuids) met.add(uuid);

@@ -7,7 +7,6 @@ import type { Authority, Pair } from "../../support/certificates.ts";
 
 export const HERE = "IP:127.0.0.1";
 
-/** Writes a file next to the authority's certificate. */
 export function put(ca: Authority, name: string, text: Buffer): string {
   const path = join(dirname(ca.file), name);
   writeFileSync(path, text, { mode: 0o600 });
@@ -18,7 +17,6 @@ export function putPair(ca: Authority, { cert, key }: Pair) {
   return { cert: put(ca, "client.pem", cert), key: put(ca, "client.key", key) };
 }
 
-/** The settings of a client without a certificate. */
 export function withoutOwn(ca: Authority): Tls {
   return { cacert: ca.file, cert: null, key: null, insecure: false };
 }

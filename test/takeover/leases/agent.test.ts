@@ -13,7 +13,7 @@ import { type Deployment, deploy, privateFolder } from "../../hostile/deployment
 import { SMALL } from "../../hostile/fleet.ts";
 import { connect } from "../../lab/connect.ts";
 import { engines, testOnce } from "../../lab/engines.ts";
-import type { TestDatabase } from "../../lab/index.ts";
+import { addressFile } from "../../lab/index.ts";
 import { startMariadb } from "../../lab/mariadb.ts";
 import { proxyTo } from "../../support/proxy.ts";
 import { begunApart } from "./apart.ts";
@@ -69,13 +69,9 @@ async function hostOf(made: Pick<Deployment, "bm" | "nova" | "folder" | "source"
   };
   await nova.db("services").insert({ id: 77, ...service, report_count: 5 });
   await bm.db("bm_nodes").update({ service_host: "A" });
-  const place = (name: string, { url }: TestDatabase): string => {
-    const file = join(folder, `${name}.url`);
-    writeFileSync(file, url, { mode: 0o600 });
-    return `file:${file}`;
-  };
   const asked: AgentAsked = {
-    ...{ host: "A", novaBmDb: place("bm", bm), novaDb: place("nova", nova) },
+    ...{ host: "A", novaBmDb: addressFile(folder, "bm", bm.url) },
+    ...{ novaDb: addressFile(folder, "nova", nova.url) },
     ...{ interval: 10, ttl: 60, take: false },
   };
   const report = () => nova.db("services").where({ id: 77 }).increment("report_count", 1);
@@ -248,10 +244,9 @@ for (const engine of engines("mysql"))
     const { bm, asked, folder } = place;
     const { port } = place.bm.server;
     const line = await proxyTo(port, t);
-    const file = join(folder, "line.url");
-    writeFileSync(file, bm.url.replace(`:${port}/`, `:${line.port}/`), { mode: 0o600 });
+    const through = bm.url.replace(`:${port}/`, `:${line.port}/`);
     await withAgent(
-      { ...asked, novaBmDb: `file:${file}` },
+      { ...asked, novaBmDb: addressFile(folder, "line", through) },
       () => undefined,
       async (agent) => {
         await agent.pass();
@@ -357,9 +352,8 @@ for (const engine of engines("mysql", "postgresql"))
     assert.ok(place.bm.server && place.nova.server);
     const { bm, nova, asked, folder } = place;
     const reader = await place.bm.server.restrictedUser("agent", bm.name, "SELECT");
-    const file = join(folder, "agent.url");
-    writeFileSync(file, reader.url, { mode: 0o600 });
-    const own = { ...asked, novaBmDb: `file:${file}`, novaDb: place.source[3] ?? "" };
+    const novaBmDb = addressFile(folder, "agent", reader.url);
+    const own = { ...asked, novaBmDb, novaDb: place.source[3] ?? "" };
     const begun = () =>
       withAgent(
         own,

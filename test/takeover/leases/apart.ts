@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { MigrationError } from "../../../src/lib/error.ts";
 import { type AgentAsked, withAgent } from "../../../src/takeover/host-agent.ts";
-import type { TestDatabase } from "../../lab/index.ts";
+import { addressFile, type TestDatabase } from "../../lab/index.ts";
 
 interface Asked {
   readonly asked: AgentAsked;
@@ -17,11 +15,10 @@ interface Asked {
 export async function begunApart({ asked, bm, nova, folder }: Asked): Promise<void> {
   const account = await nova.server?.restrictedUser("ahead", nova.name, "SELECT");
   assert.ok(account);
-  const file = join(folder, "ahead.url");
-  writeFileSync(file, account.url, { mode: 0o600 });
+  const novaDb = addressFile(folder, "ahead", account.url);
   await nova.db.raw("SET GLOBAL init_connect = 'SET timestamp = UNIX_TIMESTAMP() + 3000'");
   const begun = withAgent(
-    { ...asked, novaDb: `file:${file}` },
+    { ...asked, novaDb },
     () => undefined,
     () => assert.fail("it begins"),
   );

@@ -15,7 +15,6 @@ import { leased } from "./place.ts";
 const DAY = 86_400_000;
 const A = { host: "A", ttl: DAY, my_ip: "10.0.0.1", tftp_root: "/tftpboot" };
 
-/** As its row is after so long without a heartbeat. */
 async function silentFor(
   { db }: NonNullable<Awaited<ReturnType<typeof leased>>>["made"],
   milliseconds: number,

@@ -16,21 +16,10 @@ export interface CheckCases {
 }
 
 type CheckCase = CheckCases[string][number];
-export const fails = (change: Partial<CheckView>, says: RegExp): CheckCase => [
-  change,
-  "Failure",
-  says,
-];
-export const warns = (change: Partial<CheckView>, says: RegExp): CheckCase => [
-  change,
-  "Warning",
-  says,
-];
-export const passes = (change: Partial<CheckView>, says: RegExp): CheckCase => [
-  change,
-  "Success",
-  says,
-];
+const told =
+  (verdict: CheckVerdict) =>
+  (change: Partial<CheckView>, says: RegExp): CheckCase => [change, verdict, says];
+export const [fails, warns, passes] = [told("Failure"), told("Warning"), told("Success")];
 
 const MAY = { statements: [], grants: [], missing: [] };
 /** A user who may not make a statement, and what is said against that. */

@@ -13,9 +13,7 @@ const WORKERS = 8;
 
 interface Setting {
   readonly machines: number;
-  /** Seconds from one pass to the next. */
   readonly interval: number;
-  /** Machines of a pass. */
   readonly workers: number;
   /** The second of the first pass, one for each conductor. */
   readonly phases: readonly number[];

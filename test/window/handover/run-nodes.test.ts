@@ -8,7 +8,6 @@ import { runNodes } from "../../../src/window/finish/finish-part.ts";
 const ABOUT = { at: "2026-01-01T00:00:00.000Z", by: "a test" } as const;
 const MACHINES = ["a", "b", "c"];
 
-/** A plan of three machines, which leaves out those that it blocks. */
 function planOf(sha256: string, blocked: readonly string[] = []): RunPlan {
   const machines = MACHINES.map((uuid, bm_node_id) => {
     const record = { resource: "node", row: { uuid, sha256 }, origins: [] };

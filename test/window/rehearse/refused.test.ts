@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Case } from "../../cases/case.ts";
 import { refused, runs } from "../../hostile/cli.ts";
+import { digest } from "../../hostile/digest.ts";
 import { SMALL, tenant } from "../../hostile/fleet.ts";
-import { dumpOf, rehearsing, restored } from "./scene.ts";
+import { rehearsing, restored } from "./scene.ts";
 
 const BLOCKED: Case = {
   ...SMALL,
@@ -83,9 +84,9 @@ test("another target than the plan's, and a run that is loaded, are refused befo
 
 test("nothing is written to the copy without a yes", async (t) => {
   const { words, copy } = await rehearsing("sqlite", t);
-  const before = await dumpOf(copy);
+  const before = await digest(copy);
   await refused([...words, "-q"], 4, "N2I-E303", [/--yes was not given/]);
-  assert.equal(await dumpOf(copy), before);
+  assert.equal(await digest(copy), before);
 });
 
 test("status, next and the report take what was rehearsed until there was a load", async (t) => {

@@ -5,12 +5,14 @@ import { type TestContext, test } from "node:test";
 import { canary } from "../../hostile/canaries.ts";
 import { killedAt, refused, run, runs } from "../../hostile/cli.ts";
 import type { Deployment } from "../../hostile/deployment.ts";
+import { digest } from "../../hostile/digest.ts";
 import { SITE, tenant } from "../../hostile/fleet.ts";
 import { deploySecrets } from "../../hostile/secrets-case.ts";
 import { engines, testOnce } from "../../lab/engines.ts";
+import { addressFile } from "../../lab/index.ts";
 import { laterCloud } from "../../migrate/nova/later.ts";
 import { plannedCloud } from "../../migrate/nova/planned.ts";
-import { dumpOf, foundIn, rehearsing, restored } from "./scene.ts";
+import { foundIn, rehearsing, restored } from "./scene.ts";
 
 const ITSELF = /is the database that the plan was made for/;
 
@@ -18,12 +20,12 @@ for (const engine of engines())
   test(`on ${engine}, the plan's own databases are refused, and nothing is written`, async (t) => {
     const made = await plannedCloud(engine, t);
     const { at, writer, novaWriter, nova, ironic } = made;
-    const before = [await dumpOf(nova), await dumpOf(ironic)];
+    const before = [await digest(nova), await digest(ironic)];
     await refused(["rehearse", ...at, ...writer, "--yes"], 4, "N2I-E351", [ITSELF]);
     const { url } = await restored(t, made, ironic);
     const words = ["rehearse", ...at, "--ironic-db", url, ...novaWriter.slice(0, 2), "--yes"];
     await refused(words, 4, "N2I-E351", [/--nova-db .* is the database that the plan/]);
-    assert.deepEqual([await dumpOf(nova), await dumpOf(ironic)], before);
+    assert.deepEqual([await digest(nova), await digest(ironic)], before);
   });
 
 testOnce("the plan's own database is refused under other names of its file", async (t) => {
@@ -48,9 +50,8 @@ for (const engine of engines("mysql", "postgresql"))
         ? `mysql://${server.user}:${server.password}@localhost/${name}?unix_socket=${server.socket}`
         : `postgresql://${server.user}:${server.password}@/${name}?host=${server.socket}&port=${server.port}`;
     for (const [at_, url] of [other, socket].entries()) {
-      const path = join(folder, `other-${at_}.url`);
-      writeFileSync(path, url, { mode: 0o600 });
-      const words = ["rehearse", ...at, "--ironic-db", `file:${path}`, "--yes"];
+      const file = addressFile(folder, `other-${at_}`, url);
+      const words = ["rehearse", ...at, "--ironic-db", file, "--yes"];
       await refused(words, 4, "N2I-E351", [ITSELF]);
     }
   });
@@ -63,9 +64,9 @@ for (const engine of engines())
     await copy.db("conductors").insert({ hostname: "alive", drivers: "[]", online: true });
     const now = new Date().toISOString().slice(0, 19).replace("T", " ");
     await beat(now);
-    const before = await dumpOf(copy);
+    const before = await digest(copy);
     await refused([...words, "--yes"], 4, "N2I-E351", [/ironic-conductor alive .*last minute/]);
-    assert.equal(await dumpOf(copy), before);
+    assert.equal(await digest(copy), before);
     await beat("2014-06-01 12:00:00");
     await runs(0, [...words, "--yes"]);
   });
@@ -112,7 +113,7 @@ for (const engine of engines())
     assert.match(err, /^Rollback: every row of the copies is as it was before\.$/m);
     assert.match(err.replaceAll("\n", " "), /Drop the copies, which hold passwords: /);
     assert.equal(found().held, true);
-    assert.notEqual(await dumpOf(copy), before);
+    assert.notEqual(await digest(copy), before);
   });
 
 testOnce("a rehearsal that was killed is run again on a copy that is restored again", async (t) => {
@@ -131,7 +132,6 @@ testOnce("a rehearsal that was killed is run again on a copy that is restored ag
   }
 });
 
-/** The command with copies of Ironic's and Nova's databases. */
 async function wordsOf(t: TestContext, made: Deployment): Promise<readonly string[]> {
   const { at, ironic, nova } = made;
   return [
@@ -144,7 +144,7 @@ for (const engine of engines())
   test(`on ${engine}, a plan's rows of nova are changed and rolled back on a copy, and nova stays as it was`, async (t) => {
     const made = await plannedCloud(engine, t);
     const { nova, ironic } = made;
-    const before = [await dumpOf(nova), await dumpOf(ironic)];
+    const before = [await digest(nova), await digest(ironic)];
     const { err, out } = await runs(0, [...(await wordsOf(t, made)), "-f", "json"]);
     const { held, nova: rows, stages } = foundIn(made);
     assert.equal(held, true, err);
@@ -158,7 +158,7 @@ for (const engine of engines())
       stages.map(({ stage, result }) => [stage, result]),
       STAGES.map((stage) => [stage, "done"]),
     );
-    assert.deepEqual([await dumpOf(nova), await dumpOf(ironic)], before);
+    assert.deepEqual([await digest(nova), await digest(ironic)], before);
   });
 
 testOnce(
@@ -182,14 +182,14 @@ for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, extra specs of nova_api are rehearsed on a copy of their own`, async (t) => {
     const made = await laterCloud(engine, t, ["--flavor-images", "delete"]);
     const databases = [made.nova, made.api, made.ironic];
-    const before = await Promise.all(databases.map(dumpOf));
+    const before = await Promise.all(databases.map(digest));
     await runs(3, await wordsOf(t, made));
     const why = "--nova-api-db is not given";
     assert.deepEqual(foundIn(made).nova, { rows: 12, left: 12, why });
     const api = ["--nova-api-db", (await restored(t, made, made.api)).url];
     const { err } = await runs(0, [...(await wordsOf(t, made)), ...api]);
     assert.deepEqual(foundIn(made).nova, { rows: 12, left: 0, why: null }, err);
-    assert.deepEqual(await Promise.all(databases.map(dumpOf)), before);
+    assert.deepEqual(await Promise.all(databases.map(digest)), before);
   });
 
 testOnce(
@@ -229,16 +229,11 @@ for (const engine of engines("sqlite", "mysql"))
       ...["rehearse", ...at, "--ironic-db", (await restored(t, made, ironic)).url],
       ...["--yes", "--debug"],
     ];
-    const tried = async (status: number, asked: readonly string[]): Promise<void> => {
-      const ran = await made.tried(asked);
-      assert.deepEqual(ran.leaks, [], asked.join(" "));
-      assert.equal(ran.status, status, `${asked.join(" ")}\n${ran.err}${ran.out}`);
-    };
-    await tried(0, ["extract", ...at, ...source]);
-    await tried(0, ["plan", ...at, ...reader, ...plan, "--allow-other-nodes"]);
-    await tried(0, await words());
-    await tried(4, ["rehearse", ...at, ...reader, "--yes", "--debug"]);
-    await tried(0, ["plan", ...at, ...reader, ...plan, "--allow-other-nodes"]);
+    await made.silently(0, ["extract", ...at, ...source]);
+    await made.silently(0, ["plan", ...at, ...reader, ...plan, "--allow-other-nodes"]);
+    await made.silently(0, await words());
+    await made.silently(4, ["rehearse", ...at, ...reader, "--yes", "--debug"]);
+    await made.silently(0, ["plan", ...at, ...reader, ...plan, "--allow-other-nodes"]);
     await ironic.db("nodes").update({ driver_info: made.watch(canary("not JSON")).text });
-    await tried(0, await words());
+    await made.silently(0, await words());
   });

@@ -1,15 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Engine } from "../../../src/model/database.ts";
 import type { Rehearsal } from "../../../src/model/rehearsal.ts";
 import type { Case } from "../../cases/case.ts";
 import { type Deployment, deploy, extractAndPlan } from "../../hostile/deployment.ts";
+import { digest } from "../../hostile/digest.ts";
 import { SMALL } from "../../hostile/fleet.ts";
 import { CLIENTS } from "../../lab/cloud/schema.ts";
-import { type TestDatabase, withDatabase } from "../../lab/index.ts";
+import { addressFile, type TestDatabase, withDatabase } from "../../lab/index.ts";
 import { onlyUnderLock } from "../../support/under-lock.ts";
 
 export async function rehearsing(engine: Engine, t: TestContext, given: Case = SMALL) {
@@ -20,7 +21,7 @@ export async function rehearsing(engine: Engine, t: TestContext, given: Case = S
   return {
     ...{ ...made, copy },
     words: ["rehearse", ...at, "--ironic-db", url],
-    dump: () => dumpOf(ironic),
+    dump: () => digest(ironic),
     found: () => foundIn(made),
   };
 }
@@ -39,9 +40,8 @@ export async function restored(
   await restore(database, copy);
   const rights = "SELECT, INSERT, UPDATE, DELETE";
   const account = await copy.server?.restrictedUser("copy", copy.name, rights);
-  const path = join(folder, `copy-${randomUUID()}.url`);
-  writeFileSync(path, account?.url ?? copy.url, { mode: 0o600 });
-  return { copy, url: `file:${path}` };
+  const url = addressFile(folder, `copy-${randomUUID()}`, account?.url ?? copy.url);
+  return { copy, url };
 }
 
 async function restore({ name, server }: TestDatabase, copy: TestDatabase): Promise<void> {
@@ -60,32 +60,4 @@ async function restore({ name, server }: TestDatabase, copy: TestDatabase): Prom
     stdio: ["pipe", "ignore", "inherit"],
   });
   if (server.engine === "mysql") await onlyUnderLock(copy);
-}
-
-const TABLES = {
-  mysql: "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()",
-  postgresql: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
-  sqlite: "SELECT name FROM sqlite_master WHERE type = 'table'",
-};
-
-/** Every row of every table, whatever the order. */
-export async function dumpOf({ db, engine }: Pick<TestDatabase, "db" | "engine">): Promise<string> {
-  const answer: unknown = await db.raw(TABLES[engine]);
-  const rows =
-    engine === "mysql"
-      ? (answer as [[]])[0]
-      : engine === "sqlite"
-        ? answer
-        : (answer as { rows: [] }).rows;
-  const names = (rows as { name: string }[]).map(({ name }) => name).sort();
-  const told: unknown[] = [];
-  for (const name of names) {
-    const all: object[] = await db(name).select();
-    told.push([name, all.map((row) => JSON.stringify(row, plainly)).sort()]);
-  }
-  return JSON.stringify(told);
-}
-
-function plainly(_: string, value: unknown): unknown {
-  return typeof value === "bigint" ? String(value) : value;
 }

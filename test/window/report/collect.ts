@@ -22,7 +22,6 @@ export function collector(columns?: number) {
 
 type Collected = ReturnType<typeof collector>;
 
-/** The rows as a command writes them to this stream. */
 export async function printRows(
   out: Collected["out"],
   columns: readonly string[],

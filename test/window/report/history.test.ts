@@ -12,10 +12,14 @@ function at(milliseconds: number): string {
   return new Date(Date.UTC(2026, 0, 2) + milliseconds).toISOString();
 }
 
-function runOf(t: TestContext, lines: readonly (object | string)[]): string {
+type Lines = readonly (object | string)[];
+
+function runOf(t: TestContext, log: Lines, window?: Lines): string {
   const folder = privateFolder(t);
-  const text = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
-  writeFileSync(join(folder, "log.jsonl"), text.join("\n"));
+  for (const [name, lines] of Object.entries({ log, ...(window && { window }) })) {
+    const text = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
+    writeFileSync(join(folder, `${name}.jsonl`), text.join("\n"));
+  }
   return folder;
 }
 
@@ -79,23 +83,18 @@ test("commands beside each other, and after one that was killed, have their own 
 });
 
 test("a command that an option makes other work is not taken for the work of its name", async (t) => {
-  const run = runOf(t, [
+  const log = [
     ...[begin("finish --run m1 --plan", 0), end(0, 1_000)],
     ...[begin("finish --undo --run m1", 2_000), end(0, 3_000)],
     ...[begin("finish --run --plans", 4_000), end(0, 5_000)],
+  ];
+  const run = runOf(t, log, [
+    // The log has this one.
+    { do: "begin", at: at(2_100), by: "me", stage: "finish" },
+    { do: "end", at: at(2_900), by: "me", stage: "finish", result: "done" },
+    { do: "begin", at: at(6_000), by: "me", stage: "final" },
+    { do: "end", at: at(7_000), by: "me", stage: "final", result: "done" },
   ]);
-  writeFileSync(
-    join(run, "window.jsonl"),
-    [
-      // The log has this one.
-      { do: "begin", at: at(2_100), by: "me", stage: "finish" },
-      { do: "end", at: at(2_900), by: "me", stage: "finish", result: "done" },
-      { do: "begin", at: at(6_000), by: "me", stage: "final" },
-      { do: "end", at: at(7_000), by: "me", stage: "final", result: "done" },
-    ]
-      .map((line) => JSON.stringify(line))
-      .join("\n"),
-  );
   assert.deepEqual(
     (await measuredOf(run, [])).ran.map(({ command }) => command),
     ["finish --plan", "finish --undo", "finish", "verify --final"],
@@ -103,12 +102,12 @@ test("a command that an option makes other work is not taken for the work of its
 });
 
 test("stages that one command went through have their times from the record of the window", async (t) => {
-  const run = runOf(t, [
+  const log = [
     begin("run --run m1", 0),
     end(0, 60_000),
     begin("apply --run m1", 100_000),
     end(0, 109_000),
-  ]);
+  ];
   const lines = [
     { do: "open", at: at(1_000), by: "me" },
     { do: "begin", at: at(2_000), by: "me", stage: "apply" },
@@ -120,8 +119,7 @@ test("stages that one command went through have their times from the record of t
     { do: "end", at: at(108_000), by: "me", stage: "apply", result: "done" },
     { do: "close", at: at(200_000), by: "me" },
   ];
-  writeFileSync(join(run, "window.jsonl"), lines.map((line) => JSON.stringify(line)).join("\n"));
-  const { ran } = await measuredOf(run, []);
+  const { ran } = await measuredOf(runOf(t, log, lines), []);
   assert.deepEqual(
     ran.map(({ command, seconds, result }) => [command, seconds, result]),
     [

@@ -111,7 +111,6 @@ const RAN = [
   },
 ] as const;
 
-/** All a report says of these machines. */
 export function sampleFacts(more: Partial<ReportFacts> = {}): ReportFacts {
   const tally = createTotals();
   for (const machine of MACHINES) tally.add(machine);

@@ -3,11 +3,14 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tableNames } from "../../../src/systems/database/identity.ts";
 import { ends, refused, run, runs } from "../../hostile/cli.ts";
+import { digest } from "../../hostile/digest.ts";
 import { SITE, tenant } from "../../hostile/fleet.ts";
 import { deploySecrets } from "../../hostile/secrets-case.ts";
 import { engines, testOnce } from "../../lab/engines.ts";
-import { dumpOf } from "../rehearse/scene.ts";
+import { addressFile } from "../../lab/index.ts";
+import { asDatabase } from "../../migrate/nova/rows.ts";
 import { finishedRun } from "./scene.ts";
 
 const TABLES = ["bm_interfaces", "bm_nodes", "migrate_version"];
@@ -16,16 +19,16 @@ for (const engine of engines())
   test(`on ${engine}, retire changes nothing, and what it prints drops the tables of nova_bm alone`, async (t) => {
     const { words, bm } = await finishedRun(engine, t);
     await bm.db.raw("CREATE TABLE racks (id integer)");
-    const before = await dumpOf(bm);
+    const before = await digest(bm);
     const { out } = await runs(0, words);
-    assert.equal(await dumpOf(bm), before);
+    assert.equal(await digest(bm), before);
     const statements = out.match(/^DROP TABLE .*;$/gm) ?? [];
     assert.deepEqual(
       statements,
       TABLES.map((name) => `DROP TABLE ${name};`),
     );
     for (const statement of statements) await bm.db.raw(statement);
-    assert.equal(await dumpOf(bm), JSON.stringify([["racks", []]]));
+    assert.deepEqual(await tableNames(asDatabase(bm.db, engine)), new Set(["racks"]));
   });
 
 for (const engine of engines("mysql", "postgresql"))
@@ -33,9 +36,8 @@ for (const engine of engines("mysql", "postgresql"))
     const { at, reader, bm, folder } = await finishedRun(engine, t);
     assert.ok(bm.server);
     const { password } = bm.server;
-    const url = join(folder, "owner.url");
-    writeFileSync(url, bm.url, { mode: 0o600 });
-    const { out } = await runs(0, ["retire", ...at, "--nova-bm-db", `file:${url}`, ...reader]);
+    const url = addressFile(folder, "owner", bm.url);
+    const { out } = await runs(0, ["retire", ...at, "--nova-bm-db", url, ...reader]);
     const [command] = /^umask 077; .*$/m.exec(out) ?? assert.fail(out);
     assert.ok(!out.includes(password));
     const [file, secret] =
@@ -61,9 +63,7 @@ for (const engine of engines("sqlite", "mysql"))
   test(`on ${engine}, a nova_bm with leases is extracted, and its tables are among those to drop`, async (t) => {
     const made = await finishedRun(engine, t);
     const { words, bm, source, folder } = made;
-    const url = join(folder, "owner.url");
-    writeFileSync(url, bm.url, { mode: 0o600 });
-    const place = ["--nova-bm-db", `file:${url}`];
+    const place = ["--nova-bm-db", addressFile(folder, "owner", bm.url)];
     const schema = ["host", "schema"];
     await ends(2, run([...schema, "status", ...place]));
     const said = await runs(0, [...schema, "extend", ...place]);
@@ -120,9 +120,6 @@ for (const engine of engines("sqlite", "mysql"))
       [4, [...retire, ...reader, "--debug"]],
       [0, ["finish", ...at, ...writer, "--yes"]],
       [0, [...retire, ...reader, "--debug"]],
-    ] as const) {
-      const ran = await made.tried(words);
-      assert.deepEqual(ran.leaks, [], words.join(" "));
-      assert.equal(ran.status, status, `${words.join(" ")}\n${ran.err}${ran.out}`);
-    }
+    ] as const)
+      await made.silently(status, words);
   });

@@ -48,7 +48,6 @@ interface Opened {
   readonly strange: readonly string[];
 }
 
-/** Opens the report without a network. */
 async function open(t: TestContext, options: BrowserContextOptions = {}): Promise<Opened> {
   assert.ok(browser);
   const context = await browser.newContext({ offline: true, ...options });

@@ -199,11 +199,7 @@ for (const engine of ENGINES) {
     assert.ok(first);
     const trx = await openWriting(at.ironic.database);
     await createRows(
-      {
-        ironic: within(at.ironic, trx),
-        inMaintenance: false,
-        bulk: null,
-      },
+      { ironic: within(at.ironic, trx), inMaintenance: false, bulk: null },
       [first],
       () => false,
     );
@@ -215,12 +211,8 @@ for (const engine of ENGINES) {
     const at = await ironicOn(engine, t);
     const trx = await openWriting(at.ironic.database);
     const making = (): Promise<void> => Promise.reject(new Error("not yet"));
-    const writing = {
-      ironic: at.ironic,
-      trx,
-      inMaintenance: false,
-      bulk: bulkOf(at.ironic.database),
-    };
+    const ironic = within(at.ironic, trx);
+    const writing = { ironic, inMaintenance: false, bulk: bulkOf(at.ironic.database) };
     const [first] = steps();
     assert.ok(first);
     for (const isOurs of [true, false])

@@ -83,6 +83,6 @@ function checkOwn(path: string, name: string): void {
   if ((mode & 0o022) !== 0) throw failed(name, "is writable by other users (chmod go-w)");
 }
 
-function failed(hook: string, what: string): MigrationError {
-  return new MigrationError("N2I-E329", `${hook} ${what}`);
+function failed(hook: string, fault: string): MigrationError {
+  return new MigrationError("N2I-E329", `${hook} ${fault}`);
 }

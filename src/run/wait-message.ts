@@ -5,12 +5,12 @@ const FIRST = 2000;
 const AGAIN = 30_000;
 
 /** Reports work without progress that takes longer than a moment. */
-export async function waitingFor<T>(what: string, work: () => Promise<T>): Promise<T> {
+export async function waitingFor<T>(action: string, work: () => Promise<T>): Promise<T> {
   const { wait } = surroundings();
   const began = Date.now();
   let timer: NodeJS.Timeout;
   const say = (): void => {
-    wait(`Still ${what}: ${Math.round((Date.now() - began) / 1000)} s so far.`);
+    wait(`Still ${action}: ${Math.round((Date.now() - began) / 1000)} s so far.`);
     timer = setTimeout(say, AGAIN).unref();
   };
   timer = setTimeout(say, FIRST).unref();

@@ -113,9 +113,9 @@ export function outOfLimits(
   if (is >= 1e9 && most === undefined) return "a number below 1000000000";
   const fits = is >= least && is <= (most ?? is) && (above === undefined || is > above);
   if (fits && (whole !== true || Number.isInteger(is))) return null;
-  const what = whole === true ? "a whole number" : "a number";
-  if (above !== undefined) return `${what} above ${above}`;
-  return most === undefined ? `${what}, ${least} or more` : `${what} from ${least} to ${most}`;
+  const kind = whole === true ? "a whole number" : "a number";
+  if (above !== undefined) return `${kind} above ${above}`;
+  return most === undefined ? `${kind}, ${least} or more` : `${kind} from ${least} to ${most}`;
 }
 
 /** An option with a value. */

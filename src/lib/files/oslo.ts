@@ -185,6 +185,6 @@ function unquoted(value: string): string {
   return (quote === '"' || quote === "'") && value.endsWith(quote) ? value.slice(1, -1) : value;
 }
 
-function refused(place: string, what: string): MigrationError {
-  return new MigrationError("N2I-E104", `${place}: ${what}`);
+function refused(place: string, fault: string): MigrationError {
+  return new MigrationError("N2I-E104", `${place}: ${fault}`);
 }

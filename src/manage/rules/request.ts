@@ -49,8 +49,10 @@ function beyondFaults({ name, description, metadata }: ManageAsked): readonly st
     ([key, value]) => [`metadata ${JSON.stringify(key)}`, value] as const,
   );
   return [["name", name] as const, ["description", description ?? ""] as const, ...values].flatMap(
-    ([what, text]) =>
-      BEYOND.test(text) ? [`${what}: Nova accepts no emoji or other characters beyond U+FFFF`] : [],
+    ([field, text]) =>
+      BEYOND.test(text)
+        ? [`${field}: Nova accepts no emoji or other characters beyond U+FFFF`]
+        : [],
   );
 }
 
@@ -64,10 +66,10 @@ function nameFaults(name: string, keeper: "allocation" | "nova"): readonly strin
 }
 
 export function repeatedFaults(all: readonly ManageAsked[]): readonly string[] {
-  const repeated = (what: string, values: readonly string[]): readonly string[] => {
+  const repeated = (field: string, values: readonly string[]): readonly string[] => {
     const seen = new Set<string>();
     const twice = new Set(values.filter((value) => seen.size === seen.add(value).size));
-    return [...twice].map((value) => `${what} ${JSON.stringify(value)} is listed more than once`);
+    return [...twice].map((value) => `${field} ${JSON.stringify(value)} is listed more than once`);
   };
   return [
     ...repeated(

@@ -72,12 +72,14 @@ export async function findConductors(
     for (const row of nodes) {
       if (arrived.get(row.uuid ?? null) === row.provision_state) continue;
       const { driver, group } = placeOf(row);
-      const what = `${driver}${groupWords(group)}`;
-      without.set(what, (without.get(what) ?? 0) + 1);
+      const missing = `${driver}${groupWords(group)}`;
+      without.set(missing, (without.get(missing) ?? 0) + 1);
     }
   }
   if (without.size === 0) return;
-  const some = [...without].map(([what, machines]) => `${what} (${counted(machines, "machine")})`);
+  const some = [...without].map(
+    ([missing, machines]) => `${missing} (${counted(machines, "machine")})`,
+  );
   throw new MigrationError("N2I-E214", `no conductor is alive for ${some.join(", ")}`);
 }
 

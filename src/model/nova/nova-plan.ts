@@ -133,12 +133,12 @@ export const MACHINES = "machines";
 export function refuseStrange(
   left: Outcome["left"],
   owned: (id: string) => boolean,
-  what: string,
+  rows: string,
 ): void {
   const strange = left.filter(({ id }) => !owned(id)).map(({ id, why }) => `${id} ${why}`);
   if (strange.length === 0) return;
   const some = listed(strange, NAMED, "; ");
-  throw new MigrationError("N2I-E300", `${strange.length} ${what} are not as planned: ${some}`);
+  throw new MigrationError("N2I-E300", `${strange.length} ${rows} are not as planned: ${some}`);
 }
 
 /** Nova rows by order. `shared` are host rows of several machines, which depend on the others. */

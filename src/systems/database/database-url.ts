@@ -208,20 +208,20 @@ function options(query: string, fault: Fault): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (const pair of query.split("&").filter((part) => part !== "")) {
     const [name = "", ...value] = pair.replaceAll("+", " ").split("=");
-    const what = "an option of the address";
-    found.set(decoded(name, what, fault), decoded(value.join("="), what, fault));
+    const part = "an option of the address";
+    found.set(decoded(name, part, fault), decoded(value.join("="), part, fault));
   }
   return found;
 }
 
 /** An invalid `%` escape is kept, as in Python's unquote. */
-function decoded(text: string, what: string, fault: Fault): string {
+function decoded(text: string, part: string, fault: Fault): string {
   return text.replace(/(?:%[0-9a-f]{2})+/gi, (escapes) => {
     try {
       return decodeURIComponent(escapes);
     } catch {
       // The cause could contain the password.
-      throw fault(`${what} has percent escapes that are not UTF-8`);
+      throw fault(`${part} has percent escapes that are not UTF-8`);
     }
   });
 }

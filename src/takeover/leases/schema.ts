@@ -202,8 +202,8 @@ async function grantOf(
       const [sql, values] = verb === "CREATE" ? [MAY_CREATE, []] : [MAY_CHANGE, [table]];
       const [row] = await ask(database, "asking for privileges", sql, values);
       if (row === undefined || isTrue(row.may)) return null;
-      const what = verb === "CREATE" ? "CREATE ON SCHEMA " : "";
-      return `GRANT ${what}${text(row.name)} TO ${account}`;
+      const privilege = verb === "CREATE" ? "CREATE ON SCHEMA " : "";
+      return `GRANT ${privilege}${text(row.name)} TO ${account}`;
     }
   }
 }

@@ -54,9 +54,9 @@ export function renderLine(machine: PlannedMachine): string {
   const { verdict, uuid, bm_node_id, state, records, reason } = machine;
   const ports = records.filter(({ resource }) => resource === "port").length;
   const name = uuid ?? `bm_nodes.id=${bm_node_id}`;
-  const what =
+  const detail =
     reason ?? `${state.outcome.padEnd(13)} ${counted(ports, "port")}${acceptedCodes(machine)}`;
-  return `  ${SIGNS[verdict][0]} ${name.padEnd(36)}  ${verdict.padEnd(9)}  ${what}`;
+  return `  ${SIGNS[verdict][0]} ${name.padEnd(36)}  ${verdict.padEnd(9)}  ${detail}`;
 }
 
 export function renderFinding({ code, severity, place, message, accepted }: Finding): string {

@@ -90,7 +90,7 @@ export function stateFindings(
   const findings: Finding[] = [];
   if (row.finding !== undefined) {
     const what = `task_state ${JSON.stringify(facts.task_state)}: ${row.means}`;
-    const found = finding(row.finding, place, says === null ? what : `${what}; ${says}`);
+    const found = finding(row.finding, place, says === null ? what : [what, says].join("; "));
     findings.push(accepted === null ? found : { ...found, accepted });
   }
   if (gone !== undefined && says !== null)

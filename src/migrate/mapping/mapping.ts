@@ -104,7 +104,7 @@ function typed(
 
 /**
  * The complete document of every release, oldest first.
- * @throws MigrationError N2I-E103 with the faults of the documents that they extend
+ * @throws MigrationError N2I-E103 with the faults of the documents they extend
  */
 function extended(documents: readonly NamedDocument[]): readonly NamedDocument<TargetDoc>[] {
   // The schema requires a release.

@@ -130,7 +130,7 @@ const WITHOUT_FIELD: { readonly [place: string]: string } = {
   power: "measured over IPMI",
 };
 
-/** The texts before the field in other origins. */
+/** The prefix of the field in other origins. */
 const BEFORE_FIELD: { readonly [place: string]: string } = {
   conf: "nova.conf [baremetal]",
   nova: "nova.instances.",

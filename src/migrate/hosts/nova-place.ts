@@ -23,10 +23,14 @@ import type { NovaFiles } from "./nova-files.ts";
 import { type ComputeWatch, type Watching, watchComputes } from "./nova-watch.ts";
 
 /** @throws MigrationError N2I-E300 with the differences */
-export function checkNova(planned: NovaIdentity, found: NovaIdentity, what = "another nova"): void {
+export function checkNova(
+  planned: NovaIdentity,
+  found: NovaIdentity,
+  other = "another nova",
+): void {
   const changed = differences(planned, found, ["schema_version", "head"]);
   if (changed.length > 0)
-    throw new MigrationError("N2I-E300", `the plan was made for ${what}: ${changed.join("; ")}`);
+    throw new MigrationError("N2I-E300", `the plan was made for ${other}: ${changed.join("; ")}`);
 }
 
 interface NovaPlace {

@@ -182,7 +182,7 @@ const SSH_KEYS = ["driver_info.ssh_key_filename", "driver_info.ssh_key_contents"
 /**
  * The machine's own sources for rules of the node table. Even in maintenance, Nova would undeploy a
  * node that names a deleted instance.
- * @source facts/nova-bm.md 5.4; facts/ironic.md 5.2; facts/rehearsal.md 5
+ * @source facts/nova-bm.md 5.4, facts/ironic.md 5.2; facts/rehearsal.md 5
  */
 function ownSources(
   machine: Machine,

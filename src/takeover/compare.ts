@@ -114,12 +114,7 @@ export async function* judgeLegacy(
       const lock = locks.get(`node:${move.uuid.toLowerCase()}`);
       if (seen === undefined) continue;
       if (isGivenUp(move, seen)) yield* judgeOthers(move, seen);
-      else {
-        yield* judgeLegacyMachine(move, seen, lock);
-        // Without a login, ports are not judged.
-        for (const port of own.filter(({ move: of, now: found }) => of === move && found !== null))
-          yield rowOf(move)(`port:${port.id}`, portFault(port));
-      }
+      else yield* judgeLegacyMachine(move, seen, lock, own);
     }
   }
 }
@@ -146,6 +141,7 @@ function* judgeLegacyMachine(
   move: LegacyMove,
   now: LegacyNow,
   lock: LockState | undefined,
+  ports: readonly SeenPort[],
 ): Generator<RowVerdict> {
   const { id, to } = move;
   const row = rowOf(move);
@@ -156,6 +152,9 @@ function* judgeLegacyMachine(
   const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
   yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${why}${held}`);
   yield* judgeNova(move, now, to);
+  // Without a login, ports are not judged.
+  for (const port of ports)
+    if (port.move === move && port.now !== null) yield row(`port:${port.id}`, portFault(port));
 }
 
 /** For a machine that others have, or that is deleted: Nova must match nova_bm. */

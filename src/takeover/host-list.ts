@@ -40,16 +40,15 @@ export function listHosts(
     const machines = await openMachines(database);
     async function* rows(): AsyncGenerator<OwnedRow> {
       for await (const nodes of everyNode(database))
-        for (const machine of await machines.of(nodes))
-          if (isIronic(machine)) yield rowOf(machine, hosts, down);
+        for (const machine of await machines.of(nodes)) {
+          const { computes } = machine;
+          // A compute node may be deleted while the node has an instance.
+          if (computes.length === 0 || computes.some((row) => row.hypervisor_type === "ironic"))
+            yield rowOf(machine, hosts, down);
+        }
     }
     await work(rows());
   });
-}
-
-/** Also without a compute node, which may be deleted while the node has an instance. */
-function isIronic({ computes }: OwnedMachine): boolean {
-  return computes.length === 0 || computes.some((row) => row.hypervisor_type === "ironic");
 }
 
 function rowOf(

@@ -6,7 +6,7 @@ import { rowsPart } from "../migrate/apply/nova.ts";
 import { checkNova } from "../migrate/hosts/nova-place.ts";
 import type { Left } from "../model/change.ts";
 import type { Entries } from "../model/journal.ts";
-import type { PlannedMove } from "../model/nova/host-move.ts";
+import type { LeftHost, PlannedMove } from "../model/nova/host-move.ts";
 import type { HeldSteps, NovaStep, NovaTarget } from "../model/nova/nova-plan.ts";
 import { failpoint } from "../run/failpoint.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
@@ -16,7 +16,7 @@ import type { Sink } from "../run/sink.ts";
 import { performFence } from "../systems/nova-db/fence.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { checkDead, checkPairs, silentSince } from "./host-watch.ts";
-import { isFenced, type MoveWorld } from "./rules/move-hosts.ts";
+import { isFenced } from "./rules/move-hosts.ts";
 import { fenceLeg, fencePart, rowsLeg } from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";
 
@@ -85,7 +85,9 @@ export function performMoves(
     const world = await place.world();
     await checkPairs(world, plan);
     // Before the fence, the plan's report_count counts: the fence statement compares it.
-    const seen = isEachFenced(manifest, world)
+    const isFencedNow = ({ id }: LeftHost): boolean =>
+      world.hosts.some((one) => one.id === id && isFenced(one));
+    const seen = manifest.from.every(isFencedNow)
       ? await silentSince(target, place, manifest, sink)
       : manifest.from;
     const watch = async (): Promise<void> => {
@@ -193,8 +195,4 @@ export interface HostMoved {
   readonly left: readonly Left[];
   readonly stopped: boolean;
   readonly hosts: readonly string[];
-}
-
-function isEachFenced({ from }: MovePlan["manifest"], { hosts }: MoveWorld): boolean {
-  return from.every(({ id }) => hosts.some((one) => one.id === id && isFenced(one)));
 }

@@ -84,8 +84,11 @@ async function fencing(
   const plans: MovePlan[] = [];
   for (const plan of await movePlans(run, entries)) {
     checkSpelling(host, plan.manifest.from);
+    const { mode, from } = plan.manifest;
+    const unfenced =
+      mode === "takeover" && from.some((one) => one.host === host && one.id === null);
     const fences = await fencesOf([plan], entries, { wants: ofHost(host) });
-    if (fences > 0 || tookUnfenced(plan, host)) plans.push(plan);
+    if (fences > 0 || unfenced) plans.push(plan);
   }
   if (plans.length > 0 && !hasLifted(host, entries)) return plans;
   throw new MigrationError("N2I-E319", `this run has no fence of ${host}`, {
@@ -207,10 +210,6 @@ async function mayComeBack(
   };
   await check();
   return check;
-}
-
-function tookUnfenced({ manifest: { mode, from } }: MovePlan, host: string): boolean {
-  return mode === "takeover" && from.some((one) => one.host === host && one.id === null);
 }
 
 function ofHost(host: string): (step: NovaStep) => boolean {

@@ -92,7 +92,9 @@ async function* judged(
     // A fence by others is lifted by them. This run only needs an empty queue.
     const ours = plans.some(({ manifest }) => fences(manifest, left.host));
     // A host without a lease or service has no fence, and must not run before it is readmitted.
-    const taken = ours || plans.some(({ manifest }) => wasTakenOver(manifest, left.host));
+    const isTaken = ({ manifest: { mode, from } }: MovePlan): boolean =>
+      mode === "takeover" && from.some(({ host }) => host === left.host);
+    const taken = ours || plans.some(isTaken);
     const started = isNew && taken;
     const runs =
       started ||
@@ -101,10 +103,6 @@ async function* judged(
       yield judgeHost(left, service, { fenced: fenced || started || !ours, runs, started });
     yield queueVerdict(left.host, queuePurged);
   }
-}
-
-function wasTakenOver({ mode, from }: MovePlan["manifest"], left: string): boolean {
-  return mode === "takeover" && from.some(({ host }) => host === left);
 }
 
 function fences({ fence }: MovePlan["manifest"], host: string): boolean {

@@ -80,7 +80,9 @@ async function backOf(
   if (isOurs && !unasked) return { is: "before", seen, ...NONE };
   const now = await hands.hardware.read(id);
   if (unasked && isServing(change, seen, now)) return { ...stays(seen, IN_USE), inService: true };
-  const open = isOurs || standsFake(change, now) || (await portsWanted(hands, change, now));
+  // It may still have the driver of this run without the mark.
+  const isFake = now.driver === FAKE && change.acts.some(({ step }) => step === "fake");
+  const open = isOurs || isFake || (await portsWanted(hands, change, now));
   return { is: open ? "before" : "after", seen, ...NONE };
 }
 
@@ -88,11 +90,6 @@ const IN_USE =
   "its user may be using its server: put the machine back as it was and run the same command, or run rollback, which deletes the server";
 
 const MEANWHILE = `its maintenance was ended during the rollback, and ${IN_USE}`;
-
-/** Whether it still has the driver of this run, even without the mark. */
-function standsFake({ acts }: ManageChange, { driver }: JsonObject): boolean {
-  return driver === FAKE && acts.some(({ step }) => step === "fake");
-}
 
 /** Whether nothing of the node belongs to this run except a mark. */
 function isPortsAlone(change: ManageChange, seen: SeenServer, now: JsonObject): boolean {

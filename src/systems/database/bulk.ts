@@ -2,12 +2,11 @@ import { createRequire } from "node:module";
 import { Readable, type Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { Knex } from "knex";
-import type { Through } from "./limit.ts";
 import type { Database } from "./open.ts";
 
 const require = createRequire(import.meta.url);
 
-export type ColumnValue = string | number | boolean | null;
+type ColumnValue = string | number | boolean | null;
 
 interface Sent {
   readonly table: string;
@@ -18,7 +17,7 @@ interface Sent {
  * `doubtful`: MariaDB skipped or truncated rows, and reports only how many. `refused`: the server
  * accepts no bulk load. In both cases the caller must roll back.
  */
-export type Became = "written" | "doubtful" | "refused";
+type Became = "written" | "doubtful" | "refused";
 
 const SPECIAL = /[\\\t\n\r]/;
 const ESCAPES: { readonly [character: string]: string } = {
@@ -107,7 +106,7 @@ type CopyFrom = (sql: string) => Writable & { readonly rowCount: number };
 async function copy(trx: Knex, { table, columns }: Sent, chunks: Iterable<Buffer>) {
   const { from } = require("pg-copy-streams") as { readonly from: CopyFrom };
   const sql = `COPY ${table} (${columns.join(",")}) FROM STDIN`;
-  const through: Through = async (client) => {
+  const through = async (client: unknown) => {
     const stream = from(sql);
     // pg's client accepts any object with a `submit` method.
     (client as { query: (query: unknown) => void }).query(stream);

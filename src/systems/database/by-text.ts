@@ -1,11 +1,6 @@
 import { inOrder, sql } from "./read.ts";
 import { number, type Readable, string } from "./rows.ts";
 
-export interface ByText {
-  /** Ids of rows with one of these texts, case-insensitive. Hash collisions may add other ids. */
-  readonly ids: (texts: readonly string[]) => readonly number[];
-}
-
 /** A key is a 22-bit hash and a 31-bit id, an integer that a double holds exactly. */
 const ID_SPAN = 2 ** 31;
 const HASHES = 2 ** 22;
@@ -15,19 +10,19 @@ const HASHES = 2 ** 22;
  *
  * @param live condition for relevant rows
  */
-export async function indexByText(
-  database: Readable,
-  table: string,
-  column: string,
-  live: string,
-): Promise<ByText> {
+export async function indexByText(database: Readable, table: string, column: string, live: string) {
   // Node stores these numbers in 8 bytes each.
   const keys: number[] = [];
   const fields = { id: number, name: sql(column, string) };
   for await (const page of inOrder(database, fields, table, `${live} AND id > -1`))
     for (const { id, name } of page) keys.push(keyOf(name) + id);
   const sorted = Float64Array.from(keys).sort();
-  return { ids: (texts) => [...new Set(texts.flatMap((name) => idsAt(sorted, keyOf(name))))] };
+  return {
+    /** Ids of rows with one of these texts, case-insensitive. Hash collisions may add other ids. */
+    ids: (texts: readonly string[]): readonly number[] => [
+      ...new Set(texts.flatMap((name) => idsAt(sorted, keyOf(name)))),
+    ],
+  };
 }
 
 /** FNV-1a, folded to 22 bits. */

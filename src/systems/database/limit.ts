@@ -75,7 +75,7 @@ interface Dialect {
 /**
  * A protocol exchange on the driver's connection instead of a statement: an option of knex's `raw`.
  */
-export type Through = (connection: unknown) => Promise<unknown>;
+type Through = (connection: unknown) => Promise<unknown>;
 
 /** A statement compiled by knex, which reads its result from `response`. */
 interface Statement {

@@ -1,5 +1,5 @@
 import type { Row } from "../../model/machine.ts";
-import { type Became, sendRows } from "../database/bulk.ts";
+import { sendRows } from "../database/bulk.ts";
 import type { Database } from "../database/open.ts";
 import { ask, number, string, text } from "../database/rows.ts";
 import { orBehind } from "../database/sequence.ts";
@@ -7,7 +7,7 @@ import { fieldWriter } from "./codec.ts";
 import type { Ironic } from "./current.ts";
 import { filled, NODE_ID, type NodeIds, nodeIdOf, type WriteRows } from "./insert.ts";
 
-export interface Bulk {
+interface Bulk {
   /** False after the server refused a bulk load. */
   readonly works: () => boolean;
   readonly write: WriteRows;
@@ -29,7 +29,7 @@ export function bulkOf({ engine }: Pick<Database, "engine">): Bulk | null {
       if (!works || ids === null) return null;
       const drawn = owners === null && draw !== null ? await draw(ironic, rows) : null;
       const { columns, lines } = textOf(ironic, table, rows, drawn ?? (owners && ids));
-      const became: Became = await ironic.database.run(`writing ${table}`, () =>
+      const became = await ironic.database.run(`writing ${table}`, () =>
         sendRows(ironic.database, { table, columns }, lines, rows.length).catch(orBehind(table)),
       );
       works &&= became !== "refused";

@@ -9,7 +9,7 @@ import type { Step } from "../../model/plan.ts";
 import { keyed } from "../database/keyed.ts";
 import { read } from "../database/read.ts";
 import { number, string, text } from "../database/rows.ts";
-import type { Bulk } from "./bulk.ts";
+import type { bulkOf } from "./bulk.ts";
 import { type Ironic, isWritten, readRows, toNode, toPort } from "./current.ts";
 import { insertRows, type NodeIds, type WriteRows } from "./insert.ts";
 import { insertTraits, traitsOf } from "./traits.ts";
@@ -33,7 +33,7 @@ interface Writing {
   /** Sets maintenance, as a staged load does. */
   readonly inMaintenance: boolean;
   /** Tried before INSERT statements. */
-  readonly bulk: Bulk | null;
+  readonly bulk: ReturnType<typeof bulkOf>;
   /** Runs before rows are written. An error prevents the write. */
   readonly making?: () => Promise<void>;
 }

@@ -3,12 +3,13 @@ import { MigrationError } from "../../lib/error.ts";
 import { counted } from "../../lib/text.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Column } from "../../model/tables.ts";
-import type { ColumnValue } from "../database/bulk.ts";
 import type { Database } from "../database/open.ts";
 import { integer, type RawRow, text } from "../database/rows.ts";
 import { orBehind } from "../database/sequence.ts";
 import { encode } from "./codec.ts";
 import type { Ironic } from "./current.ts";
+
+type Cell = ReturnType<typeof encode>;
 
 export type NodeIds = ReadonlyMap<string, number>;
 
@@ -51,7 +52,7 @@ async function insertChunk(
   { engine, knex }: Database,
   table: string,
   columns: readonly Column[],
-  cells: readonly (readonly ColumnValue[])[],
+  cells: readonly (readonly Cell[])[],
 ): Promise<readonly RawRow[]> {
   const names = columns.map(({ name }) => name).join(",");
   if (engine === "postgresql") {
@@ -118,7 +119,7 @@ export async function insertRows(
   const settled = async (): Promise<void> => {
     for (const { id, uuid } of await working) made.set(text(uuid) ?? "", integer(id) ?? 0);
   };
-  let cells: (readonly ColumnValue[])[] = [];
+  let cells: (readonly Cell[])[] = [];
   let bytes = 0;
   for (const [at, row] of rows.entries()) {
     const values = used.map(({ name }) => encode(name, row[name] ?? null, seal));

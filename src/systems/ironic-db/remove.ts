@@ -1,10 +1,9 @@
 import { grouped } from "../../lib/grouped.ts";
-import type { Outcome } from "../../model/change.ts";
 import { compareRow, sameSecret } from "../../model/compare.ts";
 import type { RemovalForecast } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
-import { type ByText, indexByText } from "../database/by-text.ts";
+import { indexByText } from "../database/by-text.ts";
 import { keyed } from "../database/keyed.ts";
 import {
   amongOf,
@@ -35,7 +34,7 @@ const byKey: ByNode = (_, nodeIds) => Promise.resolve({ column: "node_id", value
 
 /** For a preview: reads a table without an index once instead of once per batch. */
 function readOnce({ database }: Ironic): ByNode {
-  const indexes = new Map<string, Promise<ByText>>();
+  const indexes = new Map<string, ReturnType<typeof indexByText>>();
   let scanned: Promise<ReadonlySet<string>> | undefined;
   return async (table, nodeIds) => {
     scanned ??= scannedByNode(database);
@@ -163,7 +162,7 @@ export function createJudge(ironic: Ironic): (steps: readonly Step[]) => Promise
 }
 
 /** @param ironic in a transaction */
-export async function removeRows(ironic: Ironic, steps: readonly Step[]): Promise<Removed> {
+export async function removeRows(ironic: Ironic, steps: readonly Step[]) {
   const parted = await part(ironic, { locking: true, byNode: byKey }, steps);
   const { going, gone, left, locked, portIds, nodeIds, withTraits } = parted;
   await deleteBy(ironic, "ports", "id", portIds);
@@ -173,10 +172,6 @@ export async function removeRows(ironic: Ironic, steps: readonly Step[]): Promis
     await deleteBy(ironic, table, "node_id", nodeIds);
   await deleteBy(ironic, "nodes", "id", nodeIds);
   return { done: going.map(({ id }) => id), found: gone, left, locked };
-}
-
-export interface Removed extends Outcome {
-  readonly locked: ReadonlySet<string>;
 }
 
 const RESERVED = "reserved by conductor ";

@@ -5,7 +5,7 @@ import type { Outcome } from "../../model/change.ts";
 import type { Target, Verifier } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
-import { type ByText, indexByText } from "../database/by-text.ts";
+import { indexByText } from "../database/by-text.ts";
 import { keyed } from "../database/keyed.ts";
 import { inOrder } from "../database/read.ts";
 import { askIn, askNumber, countRows, number, type RawRow, string } from "../database/rows.ts";
@@ -16,7 +16,7 @@ import { GARBLED, MARK, UNREADABLE } from "./codec.ts";
 import { createRows } from "./create.ts";
 import { columnsOf, type Ironic, readCurrent, toNode, toPort } from "./current.ts";
 import { headOf } from "./open.ts";
-import { createJudge, type Removed, removeRows } from "./remove.ts";
+import { createJudge, removeRows } from "./remove.ts";
 import { readService } from "./service.ts";
 import { withTraits } from "./traits.ts";
 
@@ -31,6 +31,10 @@ interface Load {
   /** Milliseconds to wait for locks of conductors. */
   readonly lockWait: number;
   readonly rest?: (milliseconds: number) => Promise<void>;
+}
+
+interface Removed extends Outcome {
+  readonly locked: ReadonlySet<string>;
 }
 
 /** The database backend: each batch is one transaction in Ironic's database. */
@@ -187,7 +191,7 @@ function everything(ironic: Ironic, table: "node" | "port", prefix: string): str
 function portsReader(ironic: Ironic): (nodes: readonly number[]) => Promise<readonly RawRow[]> {
   const { database } = ironic;
   const { engine } = database;
-  let index: Promise<ByText> | undefined;
+  let index: ReturnType<typeof indexByText> | undefined;
   return async (nodes) => {
     if (nodes.length === 0) return [];
     if (engine !== "mysql")

@@ -6,19 +6,6 @@ import { ask, near, type RawRow, text, whole } from "../database/rows.ts";
 /** Values of several live rows, with up to five bm_nodes ids each. */
 type Shared = ReadonlyMap<string, readonly number[]>;
 
-export interface SharedValues {
-  readonly none: boolean;
-  /** By lower-case uuid, because some engines' unique index is case-sensitive. */
-  readonly uuid: Shared;
-  readonly instance_uuid: Shared;
-  /** Lower-case uuid of rows that share an instance, by bm_nodes.id. */
-  readonly uuids: ReadonlyMap<number, string>;
-  /** Uuids of live rows by the instance that a soft-deleted row also has, lower case. */
-  readonly movedTo: ReadonlyMap<string, readonly string[]>;
-  /** By bare lower-case hex. */
-  readonly address: Shared;
-}
-
 /** Removes a MAC's separators, in every engine's SQL. */
 const HEX = (column: string): string =>
   `replace(replace(replace(lower(${column}),':',''),'-',''),'.','')`;
@@ -86,14 +73,14 @@ const MACS = {
 };
 
 /**
- * Searches on the server, so memory grows only with the number of conflicts.
+ * Searches on the server, so memory grows only with the number of conflicts. `uuid`: by lower-case
+ * uuid, because some engines' unique index is case-sensitive. `uuids`: of rows that share an
+ * instance, by bm_nodes.id. `movedTo`: uuids of live rows by the instance that a soft-deleted row
+ * also has. `address`: by bare lower-case hex.
  *
  * @source facts/nova-bm.md 1.6, 1.11, 2.4
  */
-export async function readShared(
-  database: Database,
-  columns: readonly string[],
-): Promise<SharedValues> {
+export async function readShared(database: Database, columns: readonly string[]) {
   const read = (what: string, sql: string) => ask(database, `looking for shared ${what}`, sql);
   const shared = async (
     what: string,

@@ -10,7 +10,7 @@ import { type Database, readTransaction } from "../database/open.ts";
 import { inOrder, quoted } from "../database/read.ts";
 import { ask, digits, type RawRow, text, whole } from "../database/rows.ts";
 import { type ReadRow, rowReader } from "./columns.ts";
-import { readShared, type SharedValues } from "./duplicates.ts";
+import { readShared } from "./duplicates.ts";
 import type { NovaBmSchema } from "./open.ts";
 
 /** Machines in order of bm_nodes.id, and interfaces without a machine. */
@@ -18,6 +18,8 @@ export interface MachineBatch {
   readonly machines: readonly Machine[];
   readonly orphans: readonly BmInterface[];
 }
+
+type SharedValues = Awaited<ReturnType<typeof readShared>>;
 
 interface Reading {
   readonly database: Database;

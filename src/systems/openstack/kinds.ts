@@ -8,19 +8,24 @@ export interface ServiceKind {
   readonly spoken?: string;
   /** Headers for a microversion. */
   readonly pin: (microversion: string) => { readonly [name: string]: string };
+  /** How to give its URL. */
+  readonly fix: string;
 }
 
 function kind(
   name: CloudService,
   version: RegExp,
-  more: Partial<Pick<ServiceKind, "types" | "spoken" | "pin">> = {},
+  more: Partial<Omit<ServiceKind, "name" | "version">> = {},
 ): ServiceKind {
-  return { name, types: new Set([name]), version, pin: () => ({}), ...more };
+  const variable = `OS_${name.toUpperCase()}_ENDPOINT_OVERRIDE`;
+  const fix = `Set ${name}_endpoint_override in clouds.yaml, or ${variable}.`;
+  return { name, types: new Set([name]), version, pin: () => ({}), fix, ...more };
 }
 
 export const BAREMETAL = kind("baremetal", /\/v1$/, {
   types: new Set(["baremetal", "bare-metal"]),
   pin: (microversion) => ({ "X-OpenStack-Ironic-API-Version": microversion }),
+  fix: "Pass --ironic-url.",
 });
 
 /**
@@ -47,11 +52,3 @@ export const NETWORK = kind("network", /\/v[12](\.\d)?$/);
 
 /** Calls use v3. Its URL may end in the older version. */
 export const KEYSTONE: Pick<ServiceKind, "version"> = { version: /\/v(3|2\.0)$/ };
-
-/** How to give the URL of a service. */
-export function endpointFix({ name }: ServiceKind): string {
-  const variable = `OS_${name.toUpperCase()}_ENDPOINT_OVERRIDE`;
-  return name === "baremetal"
-    ? "Pass --ironic-url."
-    : `Set ${name}_endpoint_override in clouds.yaml, or ${variable}.`;
-}

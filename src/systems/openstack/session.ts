@@ -3,7 +3,7 @@ import { isObject, objectOf, parsedJson } from "../../lib/json.ts";
 import { type Auth, type Cloud, ENVIRONMENT, type Sought } from "./cloud.ts";
 import { faultIn } from "./fault.ts";
 import { type Answered, type Http, type HttpCall, openHttp, type Unanswered } from "./http.ts";
-import { BAREMETAL, endpointFix, KEYSTONE, type ServiceKind } from "./kinds.ts";
+import { BAREMETAL, KEYSTONE, type ServiceKind } from "./kinds.ts";
 import { askUntilAnswered, isPassing } from "./passing.ts";
 
 export interface Answer {
@@ -54,7 +54,7 @@ export async function openSession(
         cloud.auth.kind === "keystone"
           ? `${cloud.from}: the catalog has no ${face} ${kind.name} endpoint${region === null ? "" : ` in region ${region}`}`
           : `${cloud.from}: nothing says where the ${kind.name} service is`,
-        { fix: endpointFix(kind) },
+        { fix: kind.fix },
       );
     const whole = found.replace("%(project_id)s", login.project ?? "%(project_id)s");
     const url = serviceUrl(whole, cloud.from, kind);

@@ -62,13 +62,13 @@ test("help, completion and errors of the command line load no stage, no system a
     ...["run/next.js", "run/paths.js", "run/patience.js"],
     ...["run/process-context.js", "run/stages.js", "run/version.js", "systems/database/limit.js"],
   ];
-  assert.deepEqual([elsewhere, packages], [known, ["picocolors", "yargs"]]);
+  assert.deepEqual([elsewhere, packages], [known, ["picocolors", "string-width", "yargs"]]);
 });
 
-test("status loads colours alone of packages, and of the systems outside only the run's folder", () => {
+test("status loads of packages only colours and the width of text, which yargs loads too, and of the systems outside only the run's folder", () => {
   const { files, packages } = loadedWith("cli/kinds/migration.js");
   const systems = files.filter((file) => file.startsWith("systems/"));
-  assert.deepEqual([systems, packages], [[], ["picocolors"]]);
+  assert.deepEqual([systems, packages], [[], ["picocolors", "string-width"]]);
   assert.ok(!files.includes("migrate/open/documents.js"), "nor the mapping documents");
 });
 

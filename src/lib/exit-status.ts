@@ -32,15 +32,11 @@ export const EXIT_STATUS = {
 
 export type ExitName = keyof typeof EXIT_STATUS;
 
-export interface Refusal {
-  readonly exit: number;
-  readonly title: string;
-  readonly why: string;
-  readonly fix: string;
-}
+export type Refusal = ReturnType<typeof bug>;
 
-function ending(name: ExitName): (title: string, why: string, fix: string) => Refusal {
-  return (title, why, fix) => ({ exit: EXIT_STATUS[name].status, title, why, fix });
+function ending(name: ExitName) {
+  const exit: number = EXIT_STATUS[name].status;
+  return (title: string, why: string, fix: string) => ({ exit, title, why, fix });
 }
 
 export const bug = ending("bug");

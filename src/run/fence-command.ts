@@ -1,4 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
+import { quote } from "../lib/quotes.ts";
 import { runScript } from "./hooks.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
@@ -58,7 +59,7 @@ export async function askFence(
       `--fence-command was stopped: ${from} is not known to be down`,
     );
   });
-  for (const line of lines) say(`Fence command: ${line}`);
+  for (const line of lines) say(`Fence command: ${quote(line)}`);
   if (fault !== null)
     throw new MigrationError(
       "N2I-E316",

@@ -36,7 +36,7 @@ export async function runHook(
     say(`Hook ${hook}: started.`);
     const asked = { name: hook, program, args: [], env };
     const { lines, fault } = await runScript(asked, seconds, signal);
-    for (const line of lines.slice(-SHOWN)) say(`Hook ${hook}: ${line}`);
+    for (const line of lines.slice(-SHOWN)) say(`Hook ${hook}: ${quote(line)}`);
     if (fault !== null) throw failed(hook, fault);
     return true;
   } catch (cause) {
@@ -49,7 +49,7 @@ export async function runHook(
 
 /**
  * Runs the operator's own program with HOME and the given variables.
- * @returns lines of its output, with masked secrets, and why it failed, if it did
+ * @returns lines of its output, which may have secrets, and why it failed, if it did
  */
 export async function runScript(
   {
@@ -69,7 +69,7 @@ export async function runScript(
     { name, program, args, environment: { HOME, ...env }, fix },
     { deadline: seconds * 1000, signal },
   );
-  const lines = `${stdout}\n${stderr}`.split("\n").filter(Boolean).map(quote);
+  const lines = `${stdout}\n${stderr}`.split("\n").filter(Boolean);
   if (stopped === "late") return { lines, fault: `took longer than ${seconds} s` };
   const ended = status === 0 && stopped === null;
   return { lines, fault: ended ? null : `ended with ${status ?? "a signal"}` };

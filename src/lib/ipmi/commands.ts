@@ -47,21 +47,16 @@ export function parseSuites(list: Buffer): readonly number[] {
   return [...ids].toSorted((one, other) => one - other);
 }
 
-export interface Device {
-  /** Product number. */
-  readonly device: number | null;
-  /** IANA enterprise number. */
-  readonly manufacturer: number | null;
-  readonly firmware: string;
-  readonly updating: boolean;
-}
+export type Device = NonNullable<ReturnType<typeof parseDevice>>;
 
 /** Null if it lacks mandatory fields. */
-export function parseDevice(data: Buffer): Device | null {
+export function parseDevice(data: Buffer) {
   if (data.length < 6) return null;
   const [major, minor] = [data.readUInt8(2), data.readUInt8(3)];
   return {
+    /** Product number. */
     device: data.length >= 11 ? data.readUInt16LE(9) : null,
+    /** IANA enterprise number. */
     manufacturer: data.length >= 9 ? data.readUIntLE(6, 3) & 0xfffff : null,
     firmware: `${major & 0x7f}.${minor.toString(16).padStart(2, "0")}`,
     updating: (major & 0x80) !== 0,

@@ -9,18 +9,12 @@ import { type Scene, scene } from "../support/scene.ts";
 import { ALL, YES } from "./matrix.ts";
 import { ends, statusOf } from "./truth.ts";
 
-/** Holds every COMMIT of the scene's database, and lets them go. */
-interface Gate {
-  readonly close: () => Promise<void>;
-  readonly open: () => Promise<void>;
-  readonly end: () => Promise<void>;
-  /** How many COMMITs wait at it, and how many other sessions the tool has. */
-  readonly waits: string;
-  readonly others: string;
-}
-
-/** A standby that never comes: only this database's sessions wait for it. */
-async function absentStandby(made: Scene): Promise<Gate> {
+/**
+ * A standby that never comes: every COMMIT of this database waits for it while it is closed.
+ *
+ * @returns also how many COMMITs wait, and how many other sessions the tool has
+ */
+async function absentStandby(made: Scene) {
   const server = await needs("postgresql");
   const admin = connect({ ...server, database: "postgres" });
   const set = async (name: string, value: string): Promise<void> => {

@@ -12,7 +12,7 @@ import type { Entry } from "../../src/model/journal.ts";
 import { journalOf, step } from "./memory-part.ts";
 
 /** A door of a machine, which somebody opens and closes; some need a while to open. */
-export interface Door {
+interface Door {
   readonly id: string;
   /** What it was before, on the way back. */
   readonly was?: string;

@@ -18,27 +18,22 @@ function wrong(made: Whole): readonly Wrong[] {
   const finish = ["finish", ...at, ...writer];
   const verify = ["verify", ...at, ...reader];
   const extract = ["extract", "--run", join(folder, "another")];
+  const bmDb = source.slice(0, 2);
+  const [bm, nova, ironic] = [source[1] ?? "", source[3] ?? "", reader[1] ?? ""];
+  const twice = ["--from", `h=${old}`, "--from", `h=${old}`];
+  const repaints = ["--node", "\u001b[2J"];
+  const noNova = /not a nova database/;
   return [
     [64, "N2I-E100", /takes a folder/, [...bare, "", "--yes"]],
     [64, "N2I-E410", /not a folder/, [...bare, join(folder, "site.json"), "--yes"]],
     [64, "N2I-E410", /ENOENT/, [...bare, `other=${tree}`, "--yes"]],
-    [
-      64,
-      "N2I-E100",
-      /names h more/,
-      [...boot, "--from", `h=${old}`, "--from", `h=${old}`, "--plan"],
-    ],
+    [64, "N2I-E100", /names h more/, [...boot, ...twice, "--plan"]],
     [64, "N2I-E100", /exclude each other/, [...boot, "--verify", "--undo"]],
     [64, "N2I-E100", /--served-as takes/, [...bare, tree, "--served-as", "", "--yes"]],
     [64, "N2I-E100", /--served-as takes/, [...bare, tree, "--served-as", "tftpboot", "--yes"]],
     [64, "N2I-E100", /--served-as takes/, [...bare, tree, "--served-as", "/x\nkernel y", "--yes"]],
     [64, "N2I-E100", /path of --tftp-root/, [...bare, join(folder, "a tree"), "--yes"]],
-    [
-      64,
-      "N2I-E306",
-      /"\\u001b\[2j" is not in the plan/,
-      [...boot, "--node", "\u001b[2J", "--plan"],
-    ],
+    [64, "N2I-E306", /"\\u001b\[2j" is not in the plan/, [...boot, ...repaints, "--plan"]],
     [64, "N2I-E306", /"" is not in the plan/, [...release, "--node", ""]],
     [4, "N2I-E303", /--yes/, ["handover", ...at, ...writer]],
     [64, "N2I-E100", /--in-flight takes a number, 1 or more/, [...release, "--in-flight", "0"]],
@@ -63,39 +58,14 @@ function wrong(made: Whole): readonly Wrong[] {
     [255, "N2I-E100", /nova-bm-db/, ["check", ...at, ...reader, "--without", "nova-bm-db"]],
     [255, "N2I-E110", /is not a folder/, ["check", "--run", "/dev/null", ...check.slice(3)]],
     // Addresses of one another.
-    [
-      4,
-      "N2I-E202",
-      /is not an Ironic/,
-      ["handover", ...at, "--ironic-db", source[1] ?? "", "--yes"],
-    ],
-    [
-      4,
-      "N2I-E202",
-      /is not an Ironic/,
-      [...verify, "--takeover", "--ironic-db", source[3] ?? ""].toSpliced(3, 2),
-    ],
-    [
-      4,
-      "N2I-E202",
-      /not a nova database/,
-      planning.map((word) => (word === source[3] ? (reader[1] ?? "") : word)),
-    ],
-    [4, "N2I-E202", /not a nova database/, [...verify, "--nova-db", source[1] ?? ""]],
-    [4, "N2I-E202", /is a nova database/, [...extract, "--nova-bm-db", source[3] ?? ""]],
-    [4, "N2I-E202", /is an Ironic d/, [...extract, "--nova-bm-db", reader[1] ?? ""]],
-    [
-      4,
-      "N2I-E202",
-      /--nova-db .* not a nova database/,
-      [...extract, ...source.slice(0, 2), "--nova-db", reader[1] ?? ""],
-    ],
-    [
-      4,
-      "N2I-E202",
-      /not a nova database/,
-      ["apply", ...at, ...writer, "--nova-db", writer[1] ?? "", "--yes"],
-    ],
+    [4, "N2I-E202", /is not an Ironic/, ["handover", ...at, "--ironic-db", bm, "--yes"]],
+    [4, "N2I-E202", /is not an Ironic/, ["verify", ...at, "--takeover", "--ironic-db", nova]],
+    [4, "N2I-E202", noNova, planning.map((word) => (word === nova ? ironic : word))],
+    [4, "N2I-E202", noNova, [...verify, "--nova-db", bm]],
+    [4, "N2I-E202", /is a nova database/, [...extract, "--nova-bm-db", nova]],
+    [4, "N2I-E202", /is an Ironic d/, [...extract, "--nova-bm-db", ironic]],
+    [4, "N2I-E202", /--nova-db .* not a nova d/, [...extract, ...bmDb, "--nova-db", ironic]],
+    [4, "N2I-E202", noNova, ["apply", ...at, ...writer, "--nova-db", writer[1] ?? "", "--yes"]],
   ];
 }
 

@@ -35,7 +35,7 @@ export interface Deployment {
   readonly users: { readonly [role: string]: string };
 }
 
-export interface Charsets {
+interface Charsets {
   readonly bm?: string;
   readonly nova?: string;
   readonly ironic?: string;

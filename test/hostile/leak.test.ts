@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
+import type { Engine } from "../../src/model/database.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { engines, testOnce } from "../lab/engines.ts";
 import { canary, finder, search, searchProcess } from "./canaries.ts";
@@ -56,12 +57,9 @@ for (const engine of engines("sqlite", "mysql"))
 // On Linux: it reads /proc.
 for (const engine of engines("mysql", "postgresql"))
   test(`on ${engine}, a running load has secrets neither in its arguments nor in its environment`, async (t) => {
-    const made = await deploySecrets(engine, t);
-    const { at, source, reader, writer, plan, env, find } = made;
-    await made.silently(0, ["extract", ...at, ...source]);
-    await made.silently(0, ["plan", ...at, ...reader, ...plan]);
-    const apply = ["apply", ...at, ...writer, "--yes", "--skip-blocked"];
-    const paused = await pausedAt("commit.before:1", apply, env);
+    const made = await planned(engine, t);
+    const { env, find } = made;
+    const paused = await pausedAt("commit.before:1", applying(made), env);
     assert.deepEqual(searchProcess(find, paused.pid, VARIABLE), []);
     assert.notDeepEqual(searchProcess(find, paused.pid, "NONE"), [], "it would be found there");
     paused.signal("SIGUSR2");
@@ -89,11 +87,17 @@ testOnce("a canary is found as text, in hex, and in base64 wherever it begins", 
 
 const VOICES = [["-q"], ["-q", "--debug"], ["-q", "--json"]];
 
-async function planned(made: Secrets): Promise<void> {
+async function planned(engine: Engine, t: TestContext): Promise<Secrets> {
+  const made = await deploySecrets(engine, t);
   const { at, source, reader, plan, silently } = made;
   await silently(0, ["extract", ...at, ...source]);
   await silently(0, ["plan", ...at, ...reader, ...plan]);
+  return made;
 }
+
+const applying = ({ at, writer }: Secrets, ...more: readonly string[]): readonly string[] => [
+  ...["apply", ...at, ...writer, "--yes", "--skip-blocked", ...more],
+];
 
 /** Nothing of the secrets in what was said and kept, and nothing said in a way of its own. */
 function assertSilent(made: Secrets, ran: Ran, words: readonly string[]): void {
@@ -108,12 +112,11 @@ function assertSilent(made: Secrets, ran: Ran, words: readonly string[]): void {
 
 for (const engine of engines()) {
   test(`on ${engine}, a server that quotes the row it refuses is not repeated`, async (t) => {
-    const made = await deploySecrets(engine, t);
-    await planned(made);
+    const made = await planned(engine, t);
     await refuseLoudly(made.ironic, "INSERT", "nodes", "NEW.driver_info");
     const before = await digest(made.ironic);
     for (const voice of VOICES) {
-      const words = ["apply", ...made.at, ...made.writer, "--yes", "--skip-blocked", ...voice];
+      const words = applying(made, ...voice);
       const { leaks, ...ran } = await made.tried(words);
       assert.deepEqual(leaks, []);
       assertSilent(made, ran, words);
@@ -123,11 +126,10 @@ for (const engine of engines()) {
   });
 
   test(`on ${engine}, a duplicate key that only the server sees is refused without the row's values`, async (t) => {
-    const made = await deploySecrets(engine, t);
-    await planned(made);
+    const made = await planned(engine, t);
     await made.ironic.db.raw("CREATE UNIQUE INDEX one_of_each ON nodes (driver)");
     const before = await digest(made.ironic);
-    const words = ["apply", ...made.at, ...made.writer, "--yes", "--skip-blocked", "-q"];
+    const words = applying(made, "-q");
     const { leaks, ...ran } = await made.tried(words);
     assert.deepEqual(leaks, []);
     assertRefusal(ran, 4, "N2I-E300", /writing nodes: .*(ER_DUP_ENTRY|23505|SQLITE_CONSTRAINT)/);
@@ -135,13 +137,12 @@ for (const engine of engines()) {
   });
 
   test(`on ${engine}, another's row that appears during the load is refused without the row's values`, async (t) => {
-    const made = await deploySecrets(engine, t);
-    await planned(made);
+    const made = await planned(engine, t);
     for (const [place, column] of [
       ["instance_uuid", "b0000000-0000-4000-8000-000000000001"],
       ["uuid", "a0000000-0000-4000-8000-000000000002"],
     ] as const) {
-      const words = ["apply", ...made.at, ...made.writer, "--yes", "--skip-blocked", "-q"];
+      const words = applying(made, "-q");
       const paused = await pausedAt("begin.after:1", [...words, "--debug"], made.env);
       const other = made.watch(canary(`password of the other by ${place}`));
       await made.ironic.db("nodes").insert({
@@ -166,10 +167,9 @@ for (const engine of engines()) {
 
 for (const engine of engines("mysql", "postgresql")) {
   test(`on ${engine}, a connection cut before the commit leaves nothing, and no secret in the error`, async (t) => {
-    const made = await deploySecrets(engine, t);
-    await planned(made);
+    const made = await planned(engine, t);
     const before = await digest(made.ironic);
-    const words = ["apply", ...made.at, ...made.writer, "--yes", "--skip-blocked", "-q"];
+    const words = applying(made, "-q");
     const paused = await pausedAt("commit.before:1", [...words, "--debug"], made.env);
     await cut(made);
     paused.signal("SIGUSR2");

@@ -7,23 +7,11 @@ import type { Case } from "../cases/case.ts";
 import type { TestDatabase } from "../lab/index.ts";
 import { type Canary, canary, type Find, finder, search } from "./canaries.ts";
 import { type Ran, run } from "./cli.ts";
-import { type Deployment, deploy } from "./deployment.ts";
+import { deploy } from "./deployment.ts";
 import { SITE, tenant } from "./fleet.ts";
 
 /** A deployment with a canary in every field that holds a secret, and what looks for them. */
-export interface Secrets extends Deployment {
-  readonly canaries: readonly Canary[];
-  readonly find: Find;
-  /** Runs the tool; gives what it printed and every leak there and in the files it wrote. */
-  readonly tried: (
-    words: readonly string[],
-  ) => Promise<Ran & { readonly leaks: readonly string[] }>;
-  /** The same, of a command that ends so and leaks nothing. */
-  readonly silently: (status: number, words: readonly string[]) => Promise<Ran>;
-  /** What the tool must have in its environment. */
-  readonly env: { readonly [name: string]: string };
-  readonly watch: (made: Canary) => Canary;
-}
+export type Secrets = Awaited<ReturnType<typeof deploySecrets>>;
 
 /** The one variable of the environment an operator put a secret into. */
 export const VARIABLE = "NOVA_DATABASE";
@@ -70,7 +58,7 @@ export async function deploySecrets(
   engine: Engine,
   t: TestContext,
   caseOf: (made: (name: string) => string) => Case = caseWith,
-): Promise<Secrets> {
+) {
   const canaries: Canary[] = [];
   const watch = (one: Canary): Canary => {
     canaries.push(one);
@@ -112,12 +100,17 @@ export async function deploySecrets(
   for (const role of ["reader", "writer", "writes"])
     writeFileSync(join(made.folder, `${role}.url`), `${urls[role]}\n`);
   const rest = made.source.slice(made.source.indexOf("--nova-conf"));
+  const source: readonly string[] = [
+    ...["--nova-bm-db", `conf:${conf}`, "--nova-db", `env:${VARIABLE}`, ...rest],
+  ];
   const home = join(made.folder, "home");
   mkdirSync(home);
   const own = { [VARIABLE]: urls.nova ?? "" };
   const env = { ...own, TMPDIR: home, HOME: home };
   const folders = [join(made.folder, "runs"), home];
-  const tried: Secrets["tried"] = async (words) => {
+  const find: Find = (place, bytes) => finder(canaries)(place, bytes);
+  /** Runs the tool; gives what it printed and every leak there and in the files it wrote. */
+  const tried = async (words: readonly string[]) => {
     // The command runs in this process: its temporary files are to be found too.
     const before = ["TMPDIR", "HOME"].map((name) => [name, process.env[name]] as const);
     Object.assign(process.env, { TMPDIR: home, HOME: home });
@@ -130,10 +123,9 @@ export async function deploySecrets(
   };
   return {
     ...made,
-    ...{ canaries, env, watch, tried },
-    find: (place, bytes) => finder(canaries)(place, bytes),
-    source: ["--nova-bm-db", `conf:${conf}`, "--nova-db", `env:${VARIABLE}`, ...rest],
-    async silently(status, words) {
+    ...{ canaries, env, source, watch, tried, find },
+    /** The same, of a command that ends so and leaks nothing. */
+    async silently(status: number, words: readonly string[]): Promise<Ran> {
       const { leaks, ...ran } = await tried(words);
       assert.equal(ran.status, status, `${words.join(" ")}\n${ran.out}${ran.err}`);
       assert.deepEqual(leaks, [], words.join(" "));

@@ -10,20 +10,7 @@ import { runs } from "./cli.ts";
 import { type Deployment, deploy } from "./deployment.ts";
 
 /** A deployment that every command has something to do with: rows of Nova, boot files, a conductor. */
-export interface Whole extends Deployment {
-  /** The old host's TFTP tree, and the conductor's. */
-  readonly old: string;
-  readonly tree: string;
-  readonly extract: readonly string[];
-  /** Options of plan, for a user with SELECT only, Nova's rows among them. */
-  readonly planning: readonly string[];
-  /** nova's database, for a user with SELECT only. */
-  readonly novaReader: readonly string[];
-  /** Options of check, for users with SELECT only; it watches nothing. */
-  readonly check: readonly string[];
-  readonly boot: readonly string[];
-  readonly trees: () => string;
-}
+export type Whole = ReturnType<typeof withTrees>;
 
 /** Two machines of which each has a tenant, on an Ironic that can stage them. */
 export function wholeCase(machines = 2): Case {
@@ -55,7 +42,7 @@ export async function whole(
 }
 
 /** Adds the trees to what was built of a case. */
-export function withTrees(made: Deployment, given: Case): Whole {
+export function withTrees(made: Deployment, given: Case) {
   const [old, tree] = [join(made.folder, "old"), join(made.folder, "tree")];
   const tenants = given.nova_bm.nodes.filter((node) => "instance_uuid" in node);
   writeTree(old, Object.assign({}, ...tenants.map(({ id }) => novaTree(Number(id)))));

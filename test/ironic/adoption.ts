@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { PlannedMachine } from "../../src/model/plan.ts";
+
 import { type Case, caseUuid } from "../cases/case.ts";
 import { writeCase } from "../cases/write-case.ts";
-import { type Ran, run } from "../hostile/cli.ts";
+import { run } from "../hostile/cli.ts";
+
 import { privateFolder } from "../hostile/deployment.ts";
 import { acceptOf, FAKE_POWER, SITE, tenant } from "../hostile/fleet.ts";
 import { apiOf } from "../lab/ironic/api.ts";
@@ -36,21 +37,6 @@ function three(more: Pick<Case, "nova">, set: { readonly [field: string]: string
   };
 }
 
-export interface Adoption {
-  readonly api: ReturnType<typeof apiOf>;
-  readonly folder: string;
-  /** Runs a command on the run and asserts its status; 137 is death by a failpoint. */
-  readonly does: (
-    status: number | "killed",
-    command: string,
-    options?: readonly string[],
-    env?: { readonly [name: string]: string },
-  ) => Promise<Ran>;
-  readonly plan: () => readonly PlannedMachine[];
-  /** Uuid and state of every node, uuid of every port: what a double or an orphan would show in. */
-  readonly there: () => Promise<{ readonly nodes: readonly string[]; readonly ports: number }>;
-}
-
 /**
  * Three machines that nobody can switch, extracted; Ironic is reached by `words`.
  *
@@ -63,7 +49,7 @@ export async function adoption(
   words: readonly string[],
   env: { readonly [name: string]: string } = {},
   more: Pick<Case, "nova"> & { readonly set?: { readonly [field: string]: string } } = {},
-): Promise<Adoption> {
+) {
   const { set = {}, ...nova } = more;
   const folder = privateFolder(t);
   const written = await writeCase(three(nova, set), folder);
@@ -74,7 +60,13 @@ export async function adoption(
     status: [],
   };
   const api = apiOf(ironic);
-  const does: Adoption["does"] = async (status, command, options = [], more = {}) => {
+  /** Runs a command on the run and asserts its status; "killed" is death by a failpoint. */
+  const does = async (
+    status: number | "killed",
+    command: string,
+    options: readonly string[] = [],
+    more: { readonly [name: string]: string } = {},
+  ) => {
     const line = [command, ...at, ...(own[command] ?? words), ...options];
     const ran = await run(line, { env: { ...env, ...more } });
     assert.equal(ran.status, status === "killed" ? 128 : status, `${ran.out}${ran.err}`);
@@ -84,6 +76,7 @@ export async function adoption(
   return {
     ...{ api, folder, does },
     plan: () => machinesIn(join(folder, "run")),
+    /** Uuid and state of every node, and how many ports: what a double or an orphan would show in. */
     async there() {
       const nodes = rows(await api("GET", "/v1/nodes?fields=uuid,provision_state"), "nodes");
       const ports = rows(await api("GET", "/v1/ports"), "ports");

@@ -2,11 +2,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Knex } from "knex";
-import type { PlannedMachine } from "../../src/model/plan.ts";
+
 import { writeCase } from "../cases/write-case.ts";
-import { type Ran, runs } from "../hostile/cli.ts";
+import { runs } from "../hostile/cli.ts";
+
 import { privateFolder } from "../hostile/deployment.ts";
-import { type IpmiSim, startIpmiSim } from "../lab/bmc/sims.ts";
+import { startIpmiSim } from "../lab/bmc/sims.ts";
 import { needsTools } from "../lab/bmc/tools.ts";
 import { connect } from "../lab/connect.ts";
 import { needs } from "../lab/index.ts";
@@ -16,16 +17,7 @@ import { machinesIn } from "../support/plan-files.ts";
 import { fleetOf, passwordOf } from "./fleet.ts";
 
 /** A deployment with BMCs, extracted, and a real Ironic to load it into. */
-export interface Scene {
-  readonly ironic: IronicAt;
-  readonly api: ReturnType<typeof apiOf>;
-  readonly sim: IpmiSim;
-  /** Ironic's database, by a connection of the test's own. */
-  readonly db: Knex;
-  /** Runs a command on the run, for a user who may do no more than the tool needs. */
-  readonly runs: (status: number, command: string, ...options: readonly string[]) => Promise<Ran>;
-  readonly plan: () => readonly PlannedMachine[];
-}
+export type Scene = Awaited<ReturnType<typeof scene>>;
 
 interface Options {
   /** The tool reaches Ironic by its API. */
@@ -41,7 +33,7 @@ export async function scene(
   ironic: IronicAt,
   machines: number,
   { rest = false, fleet = fleetOf }: Options = {},
-): Promise<Scene> {
+) {
   const tools = needsTools("ipmi_sim", "ipmitool");
   const bmcs = Array.from({ length: machines }, (_, at) => ({
     power: at % 2 === 0,
@@ -66,7 +58,8 @@ export async function scene(
   return {
     ...{ ironic, sim, db },
     api: apiOf(ironic),
-    runs: (status, command, ...options) =>
+    /** Runs a command on the run, for a user who may do no more than the tool needs. */
+    runs: (status: number, command: string, ...options: readonly string[]) =>
       runs(status, [command, "--run", run, ...(own[command] ?? target), ...options]),
     plan: () => machinesIn(run),
   };

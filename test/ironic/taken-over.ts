@@ -3,14 +3,6 @@ import { isObject, type Json } from "../../src/lib/json.ts";
 import type { Scene } from "./scene.ts";
 import { loadedRows } from "./told.ts";
 
-interface Taken {
-  readonly uuid: string;
-  readonly conductor_affinity: number | null;
-  readonly power_state: string | null;
-  readonly reservation: string | null;
-  readonly last_error: string | null;
-}
-
 /** Asks again and again until nothing is left to wait for. */
 export async function until(what: string, left: () => Promise<readonly string[]>): Promise<void> {
   await holds(what, async () => {
@@ -27,7 +19,7 @@ export async function takenOver({ db, plan, sim }: Scene): Promise<void> {
   const wanted = loadedRows(plan(), "node").filter(({ maintenance }) => maintenance === false);
   const planned = new Map(wanted.map((row) => [String(row.uuid), row]));
   await until("machines nobody took over", async () => {
-    const rows: readonly Taken[] = await db("nodes").whereIn("uuid", [...planned.keys()]);
+    const rows = await db("nodes").whereIn("uuid", [...planned.keys()]);
     const late = rows.filter((row) => {
       const { provision_state, driver_info } = planned.get(row.uuid) ?? {};
       const waits = provision_state === "active" && row.conductor_affinity === null;

@@ -2,13 +2,7 @@ import type { Api } from "../lab/ironic/api.ts";
 import { telling } from "../lab/ironic/telling.ts";
 
 /** Uuids of a machine that boots from a volume, of its spare, and of what hangs on it. */
-export interface Pair {
-  readonly source: string;
-  readonly spare: string;
-  readonly instance: string;
-  readonly connector: string;
-  readonly target: string;
-}
+export type Pair = ReturnType<typeof pairAt>;
 
 /**
  * A machine that boots from a volume, and a spare like it, on fake hardware of a real Ironic.
@@ -50,7 +44,7 @@ export async function paired(ironic: Api, at: number, enrolled = false): Promise
   return pair;
 }
 
-export function pairAt(at: number): Pair {
+export function pairAt(at: number) {
   const uuid = (kind: number): string =>
     `${String(kind).repeat(8)}-0000-4000-8000-${String(at).padStart(12, "0")}`;
   const [source, spare, instance, connector, target] = [1, 2, 3, 4, 5].map(uuid) as [

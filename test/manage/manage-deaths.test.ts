@@ -7,19 +7,15 @@ import { changeBack, managedIn } from "../../src/manage/manage-run.ts";
 import { allocationKeeper } from "../../src/manage/record-keeper.ts";
 import { managePart, unmanagePart } from "../../src/manage/steps/manage.ts";
 import type { ManageChange } from "../../src/manage/steps/manage-acts.ts";
-import { loadMappings } from "../../src/migrate/open/documents.ts";
 import type { RecordKeeper } from "../../src/model/ironic/manage.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
 import { openRun, type RunFolder } from "../../src/run/files/run-folder.ts";
-import { openService } from "../../src/systems/ironic-api/service.ts";
-import { openNetwork } from "../../src/systems/openstack/neutron-ports.ts";
-import { cloudOf } from "../../src/systems/openstack/settings.ts";
 import { during } from "../engine/on-journal.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { addRunning, dumped, type InMemory, inMemory, uuidOf } from "./in-memory.ts";
+import { servicesAt } from "./nova-ways.ts";
 
 const SERVER = uuidOf(8, 1);
-const LIMIT = 5000;
 
 interface Scene {
   readonly cloud: InMemory;
@@ -34,23 +30,7 @@ async function scene(t: TestContext, alone = false): Promise<Scene> {
   const cloud = await inMemory(t);
   addRunning(cloud, 1, { instance_info: { traits: ["CUSTOM_OLD"], image_source: "i" } });
   if (alone) for (const kept of [cloud.ports, cloud.network]) kept.clear();
-  const { releases, rest } = await loadMappings();
-  const place = cloudOf(
-    new Map([
-      ["endpoint", cloud.ironic],
-      ["network_endpoint_override", cloud.neutron],
-    ]),
-    "OS_*",
-  );
-  const service = await openService(place, releases, rest, undefined, LIMIT);
-  const network = await openNetwork(place, LIMIT);
-  t.after(service.session.close);
-  t.after(network.close);
-  const keeper = allocationKeeper({
-    ...{ service, cloud: place, limit: LIMIT },
-    network: () => Promise.resolve(network),
-    images: () => Promise.resolve(null),
-  });
+  const keeper = allocationKeeper(await servicesAt(t, cloud.ironic));
   return withRun(t, { cloud, keeper, server: SERVER, before: dumped(cloud) });
 }
 

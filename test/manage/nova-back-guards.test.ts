@@ -1,20 +1,25 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { Json, JsonObject } from "../../src/lib/json.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
 import { instead, isWrite } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
-import { back, begun, forward, ID, type Scene, scene, undone } from "./nova-ways.ts";
+import {
+  back,
+  backEnds,
+  begun,
+  forward,
+  forwardEnds,
+  ID,
+  type Scene,
+  scene,
+  serverIn,
+  undone,
+} from "./nova-ways.ts";
 import { BROKEN, DOWN } from "./scene.ts";
 
 /** Lines of a way there until its server is made, and until its hardware is to be exchanged back. */
 const [MADE, TURNED] = [7, 8];
-
-const server = ({ servers }: NovaInMemory): Record<string, Json> => {
-  const [one] = servers.values();
-  assert.ok(one !== undefined);
-  return one;
-};
 
 test("its server is not deleted once its real driver is back, at no try", async (t) => {
   const at = await begun(t);
@@ -24,7 +29,7 @@ test("its server is not deleted once its real driver is back, at no try", async 
     // Between the look at its hardware and the word to Nova.
     if (faked && call.startsWith("GET /servers/")) at.cloud.node.driver = "ipmi";
   });
-  assert.match((await back(at)).join(), /not completely on fake hardware: driver is ipmi/);
+  await backEnds(at, /not completely on fake hardware: driver is ipmi/);
   assert.ok(faked);
   assert.equal(at.cloud.servers.size, 1);
   assert.equal(at.cloud.node.maintenance, true);
@@ -34,12 +39,12 @@ test("its server is not deleted once its real driver is back, at no try", async 
 const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[] = [
   [
     "Nova works with its server",
-    (cloud) => Object.assign(server(cloud), { "OS-EXT-STS:task_state": "rebuilding" }),
+    (cloud) => Object.assign(serverIn(cloud), { "OS-EXT-STS:task_state": "rebuilding" }),
     /Nova is still working on server .* \(rebuilding\): run rollback again when it is done/,
   ],
   [
     "its server is locked",
-    (cloud) => Object.assign(server(cloud), { locked: true }),
+    (cloud) => Object.assign(serverIn(cloud), { locked: true }),
     /server .* is locked: unlock it first/,
   ],
   [
@@ -90,7 +95,7 @@ for (const [what, does, why] of BUSY)
     does(at.cloud);
     const before = at.cloud.dump();
     const since = at.cloud.calls.length;
-    assert.match((await back(at)).join(), why);
+    await backEnds(at, why);
     assert.deepEqual(at.cloud.calls.slice(since).filter(isWrite), []);
     assert.equal(at.cloud.dump(), before);
   });
@@ -123,8 +128,8 @@ test("a machine whose server was deleted while no nova-compute ran is not to be 
 test("on fake hardware nova-compute may finish the deletion of a server", async (t) => {
   const at = await begun(t, MADE + 1);
   at.cloud.servers.clear();
-  assert.match(
-    (await back(at)).join(),
+  await backEnds(
+    at,
     /start nova-compute so that it finishes the deletion; it stays on fake hardware, in maint/,
   );
 });
@@ -161,20 +166,20 @@ test("a server that Nova deletes only later is ended now, or it would end the ma
 
 test("a second server by the same word, of a call that came late, goes too", async (t) => {
   const at = await begun(t, MADE);
-  const { metadata = null } = server(at.cloud);
+  const { metadata = null } = serverIn(at.cloud);
   at.cloud.servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
   await undone(at);
 });
 
 test("a server by the same word that comes right before its driver is back keeps the driver away", async (t) => {
   const at = await begun(t, MADE);
-  const { metadata = null } = server(at.cloud);
+  const { metadata = null } = serverIn(at.cloud);
   const isLast = (call: string): boolean =>
     /^PUT .*provision$/.test(call) && at.cloud.node.provision_state === "manageable";
   at.cloud.once(isLast, () => {
     at.cloud.servers.set("late", { id: "late", status: "ERROR", metadata, fault: {} });
   });
-  assert.match((await back(at)).join(), /server late still exists; it stays on fake/);
+  await backEnds(at, /server late still exists; it stays on fake/);
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   at.cloud.use(() => null);
   await undone(at);
@@ -182,7 +187,7 @@ test("a server by the same word that comes right before its driver is back keeps
 
 test("a server by the same word that comes once its driver is back is ended on fake hardware", async (t) => {
   const at = await begun(t);
-  const { metadata = null } = server(at.cloud);
+  const { metadata = null } = serverIn(at.cloud);
   const { node, servers } = at.cloud;
   const isLast = (call: string): boolean =>
     /^DELETE .*maintenance/.test(call) && node.driver === "ipmi" && servers.size === 0;
@@ -203,16 +208,16 @@ test("a server that cannot be deleted keeps its machine on fake hardware, and it
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   const refused = { done: false, says: { status: 400, text: '{"e":{"message":"not today"}}' } };
   at.cloud.fail(/^DELETE \/servers/, refused);
-  assert.match((await back(at)).join(), /leave its driver alone until rollback has ended/);
+  await backEnds(at, /leave its driver alone until rollback has ended/);
 });
 
 test("a port that Neutron does not bind again is told, on both ways", async (t) => {
   const at = await scene(t);
   at.cloud.rules.unbound = true;
   const why = /Neutron does not bind port .* again: binding:vif_type is binding_failed/;
-  assert.match((await forward(at)).join(), why);
+  await forwardEnds(at, why);
   assert.equal(at.cloud.node.maintenance, true);
-  assert.match((await back(at)).join(), why);
+  await backEnds(at, why);
   delete at.cloud.rules.unbound;
 });
 
@@ -243,7 +248,7 @@ test("whoever was given it before it was held, and is still to come, meets no re
     if (looks === 3) at.cloud.node.instance_uuid = rival;
     return instead(200, { allocations: looks < 3 ? { [rival]: {} } : {} });
   });
-  assert.match((await back(at)).join(), new RegExp(`has instance ${rival}`));
+  await backEnds(at, new RegExp(`has instance ${rival}`));
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
 });
 
@@ -251,7 +256,7 @@ test("a node that Nova still offers gets no real driver back", async (t) => {
   const at = await begun(t, MADE);
   const offered = JSON.stringify({ inventories: { CUSTOM_GOLD: { total: 1, reserved: 0 } } });
   at.cloud.fail(/\/inventories$/, instead(200, offered));
-  assert.match((await back(at)).join(), /Nova still offers it.*leave its driver alone/);
+  await backEnds(at, /Nova still offers it.*leave its driver alone/);
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   at.cloud.use(() => null);
   await undone(at);
@@ -259,7 +264,7 @@ test("a node that Nova still offers gets no real driver back", async (t) => {
 
 test("a server that is being built is not deleted before its nova-compute is done", async (t) => {
   const at = await begun(t, MADE);
-  const own = server(at.cloud);
+  const own = serverIn(at.cloud);
   Object.assign(own, { status: "BUILD", "OS-EXT-STS:task_state": "spawning" });
   let looks = 0;
   at.cloud.use((call) => {

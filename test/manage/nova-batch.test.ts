@@ -153,12 +153,9 @@ function tracked(count: number): Tracked {
   return made;
 }
 
-test("all machines under way are on fake hardware before Nova's resource tracker is waited for, once", async (t) => {
-  pauseShorter(0);
-  t.after(() => pauseShorter(1));
-  const count = 4;
-  const at = tracked(count);
-  const changes = [...at.nodes.keys()].map((id, index) => ({
+/** Makes servers of all of them, so many at once. */
+function legOf({ nodes, hands }: Tracked, count: number) {
+  const changes = [...nodes.keys()].map((id, index) => ({
     ...{ id, server: uuidOf(7, index + 1), acts: [] },
     asked: {
       ...{ node: id, name: `web-${index}`, description: null },
@@ -166,18 +163,22 @@ test("all machines under way are on fake hardware before Nova's resource tracker
     },
   }));
   const pace = { ...ONE_BY_ONE, together: count, inFlight: count };
-  const leg = { part: novaPart(at.hands, count), command: "manage", pace };
+  const leg = { part: novaPart(hands, count), command: "manage", pace };
+  return { ...leg, changes: () => once(changes) };
+}
+
+test("all machines under way are on fake hardware before Nova's resource tracker is waited for, once", async (t) => {
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  const count = 4;
+  const at = tracked(count);
   const why: string[] = [];
   const servers = new Map<string, string | undefined>();
   await during(await openRun(privateFolder(t), { create: true }), async (session) => {
-    await windowForward(
-      { ...leg, changes: () => once(changes) },
-      session,
-      ({ change, position }) => {
-        why.push(...position.why);
-        servers.set(change.id, position.seen.record?.uuid);
-      },
-    );
+    await windowForward(legOf(at, count), session, ({ change, position }) => {
+      why.push(...position.why);
+      servers.set(change.id, position.seen.record?.uuid);
+    });
   });
   assert.deepEqual(why, []);
   assert.equal(at.looks, 1);
@@ -207,18 +208,9 @@ test("after a quota of Nova no other machine is begun", async (t) => {
     of: () => Promise.resolve({ total: 1, reserved: 0, totals: new Map() }),
   });
   const ids = [...at.nodes.keys()];
-  const changes = ids.map((id, index) => ({
-    ...{ id, server: uuidOf(7, index + 1), acts: [] },
-    asked: {
-      ...{ node: id, name: "web", description: null },
-      ...{ availability_zone: null, metadata: {} },
-    },
-  }));
-  const pace = { ...ONE_BY_ONE, together: 1, inFlight: 1 };
-  const leg = { part: novaPart(hands, 1), command: "manage", pace };
   const why: string[] = [];
   await during(await openRun(privateFolder(t), { create: true }), async (session) => {
-    await windowForward({ ...leg, changes: () => once(changes) }, session, ({ position }) => {
+    await windowForward(legOf({ ...at, hands }, 1), session, ({ position }) => {
       why.push(position.why.join());
     });
   });

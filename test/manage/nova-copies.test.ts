@@ -1,10 +1,21 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Json, JsonObject } from "../../src/lib/json.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
 import { type Fault, instead, isWrite } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
 import { HIDDEN, type NovaInMemory } from "./nova-memory.ts";
-import { back, begun, forward, OWN, type Scene, scene, withRun } from "./nova-ways.ts";
+import {
+  back,
+  backEnds,
+  begun,
+  forward,
+  forwardEnds,
+  OWN,
+  type Scene,
+  scene,
+  serverIn,
+  withRun,
+} from "./nova-ways.ts";
 import { BROKEN, LOST, REFUSED } from "./scene.ts";
 
 const COPY = uuidOf(6, 1);
@@ -36,9 +47,7 @@ async function besideCopy(
   const was = at.cloud.dump();
   await forward(at, lines);
   copied(at.cloud, fields);
-  let why = "";
-  why = (await back(at)).join();
-  return { at, why, was };
+  return { at, why: (await back(at)).join(), was };
 }
 
 for (const lines of [undefined, ASKED])
@@ -73,10 +82,8 @@ test("its own server is known by Ironic's instance where this login does not see
 
 test("its own server that is on another node by now is left, and named", async (t) => {
   const at = await begun(t);
-  const [server] = at.cloud.servers.values() as Iterable<Record<string, Json>>;
-  assert.ok(server !== undefined);
-  server[NODE] = uuidOf(1, 9);
-  assert.match((await back(at)).join(), /server 8\S+ is now on node 1\S+9/);
+  serverIn(at.cloud)[NODE] = uuidOf(1, 9);
+  await backEnds(at, /server 8\S+ is now on node 1\S+9/);
   assert.equal(at.cloud.servers.size, 1);
 });
 
@@ -185,6 +192,6 @@ test("what stood in instance_info and is lost in the exchange keeps its machine 
     if (swaps) at.cloud.node.instance_info = { image_source: uuidOf(5, 1) };
     swaps = call.startsWith("PATCH") && !call.includes("reset") && at.cloud.servers.size > 0;
   });
-  assert.match((await forward(at)).join(), /instance_info.root_gb is not as it was/);
+  await forwardEnds(at, /instance_info.root_gb is not as it was/);
   assert.equal(at.cloud.node.maintenance, true);
 });

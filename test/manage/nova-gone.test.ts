@@ -4,7 +4,7 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import { managedIn } from "../../src/manage/manage-run.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
 import { uuidOf } from "./in-memory.ts";
-import { back, forward, ID, OWN, type Scene, scene } from "./nova-ways.ts";
+import { back, forward, forwardEnds, ID, OWN, type Scene, scene, watched } from "./nova-ways.ts";
 import { BROKEN, writes } from "./scene.ts";
 
 const RIVAL = uuidOf(9, 9);
@@ -80,10 +80,8 @@ for (const [what, fields] of Object.entries(SINCE))
       });
 
 test("a machine whose server its user deletes while it is watched is not held, and loses the mark alone", async (t) => {
-  const { hands, ...at } = await scene(t);
+  const at = await scene(t);
   const { node, servers } = at.cloud;
-  let now = 0;
-  const clock = { now: () => now++, sleep: () => Promise.resolve() };
   at.cloud.once(
     (call) => ENDED.test(call) && node.driver === "ipmi",
     () => {
@@ -91,10 +89,9 @@ test("a machine whose server its user deletes while it is watched is not held, a
       Object.assign(node, SINCE["another's"]);
     },
   );
-  const watched = { ...at, hands: { ...hands, watch: 9, clock } };
-  assert.match((await forward(watched)).join(), /no longer has server 8\S+; it is not held/);
+  await forwardEnds(watched(at), /no longer has server 8\S+; it is not held/);
   assert.deepEqual([node.maintenance, node.instance_uuid], [false, RIVAL]);
-  await back({ ...at, hands });
+  await back(at);
   assert.deepEqual([node.maintenance, node.extra], [false, { rack: 1 }]);
 });
 
@@ -110,7 +107,7 @@ test("a server that its user deletes while it is held for a change of his leaves
         server.status = "SHUTOFF";
       }
     });
-    assert.match((await forward(at)).join(), /power_state is power off.*it is held/);
+    await forwardEnds(at, /power_state is power off.*it is held/);
     at.cloud.use(() => null);
     servers.clear();
     Object.assign(node, { instance_uuid: null, provision_state: "available", instance_info: {} });
@@ -137,8 +134,8 @@ test("a run whose end is recorded makes nothing anew of a machine that lost its 
   const theirs = { "binding:profile": { mine: 1 }, dns_name: "new" };
   Object.assign(port, { device_id: "", device_owner: "", ...theirs });
   const [before, from] = [at.cloud.dump(), at.cloud.calls.length];
-  assert.match(
-    (await forward(at)).join(),
+  await forwardEnds(
+    at,
     /it no longer has server 8\S+: run node unmanage \S+, then manage it again/,
   );
   assert.deepEqual(await back(at), []);

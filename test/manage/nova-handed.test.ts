@@ -8,7 +8,17 @@ import { run, runs, start } from "../hostile/cli.ts";
 import { instead, isWrite } from "../support/faulty-service.ts";
 import type { NovaInMemory } from "./nova-memory.ts";
 import { manage, NOVA, place, writes } from "./nova-place.ts";
-import { back, begun, forward, ID, type Scene, scene, undone } from "./nova-ways.ts";
+import {
+  back,
+  backEnds,
+  begun,
+  forward,
+  forwardEnds,
+  ID,
+  type Scene,
+  scene,
+  undone,
+} from "./nova-ways.ts";
 import { BROKEN, DOWN } from "./scene.ts";
 
 test("a server that its user stops and starts while it is watched stays his, and the same command ends it", async (t) => {
@@ -132,7 +142,7 @@ test("one whose maintenance somebody ends while its port is bound is nobody's to
     if (/^PUT .*ports/.test(call) && node.driver === "ipmi" && servers.size > 0)
       Object.assign(node, { maintenance: false, maintenance_reason: null });
   });
-  assert.match((await forward(at)).join(), /does not bind port .*it is held/);
+  await forwardEnds(at, /does not bind port .*it is held/);
   at.cloud.use(() => null);
   assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", true, 1]);
   const one = managedIn((await readJournal(at.run)).entries).get(ID)?.change ?? assert.fail();
@@ -158,9 +168,9 @@ test("a machine whose way back died on fake hardware is not let go, whoever give
   assert.deepEqual([node.driver, node.provision_state], ["fake-hardware", "available"]);
   for (const [name, value] of Object.entries(real))
     if (/^driver$|_interface$/.test(name)) node[name] = value;
-  assert.match((await back(at)).join(), /it is available, but the run left it active/);
+  await backEnds(at, /it is available, but the run left it active/);
   assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
-  assert.match((await forward(at)).join(), /it stays on fake hardware; it is held/);
+  await forwardEnds(at, /it stays on fake hardware; it is held/);
   assert.deepEqual(await back(at), []);
   const is = [node.maintenance, node.driver, node.provision_state, node.extra];
   assert.deepEqual(is, [false, "ipmi", "active", { rack: 1 }]);
@@ -196,10 +206,7 @@ for (const [what, was, said] of [
     assert.deepEqual(protection(at.cloud), [true, "a bank", "ipmi", false]);
     at.cloud.use(() => null);
     const since = at.cloud.calls.length;
-    assert.match(
-      (await back(at)).join(),
-      /it has changed since: protected.* is .*Change it back first/,
-    );
+    await backEnds(at, /it has changed since: protected.* is .*Change it back first/);
     assert.deepEqual(at.cloud.calls.slice(since).filter(isWrite), []);
   });
 
@@ -236,8 +243,8 @@ test("a way back that died once its own hardware was back ends, whoever protecte
 test("a server is not taken from a machine that was protected meanwhile on fake hardware", async (t) => {
   const at = await begun(t, MADE);
   Object.assign(at.cloud.node, OWN);
-  assert.match(
-    (await back(at)).join(),
+  await backEnds(
+    at,
     /it is protected: unprotect it first; it stays on fake hardware, in maintenance/,
   );
   assert.equal(at.cloud.servers.size, 1);
@@ -257,10 +264,7 @@ test("a machine that is protected right before its driver is exchanged keeps its
       if (looks === 3) Object.assign(at.cloud.node, OWN);
     }
   });
-  assert.match(
-    (await forward(at)).join(),
-    /another user protected it since then: unprotect it first/,
-  );
+  await forwardEnds(at, /another user protected it since then: unprotect it first/);
   assert.ok(at.cloud.calls.every((call) => !call.includes("reset_interfaces")));
   assert.deepEqual(protection(at.cloud), [true, "a bank", "ipmi", true]);
   unprotect(at.cloud);

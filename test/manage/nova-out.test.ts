@@ -7,7 +7,7 @@ import { novaBackPart } from "../../src/manage/steps/manage-nova-back.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
 import { instead } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
-import { back, begun, forward, ID, type Scene, scene } from "./nova-ways.ts";
+import { back, backEnds, begun, forwardEnds, ID, type Scene, scene } from "./nova-ways.ts";
 
 const ENDED = /^DELETE .*maintenance/;
 const BUSY = instead(409, { error_message: "locked" });
@@ -36,15 +36,12 @@ test("a machine that was never out of maintenance with its server is not let go 
   const { node } = at.cloud;
   const real = { ...node };
   at.cloud.fail((call) => node.driver === "ipmi" && ENDED.test(call), BUSY);
-  assert.match((await forward(at)).join(), /locked; it stays on fake hardware; .*held/);
+  await forwardEnds(at, /locked; it stays on fake hardware; .*held/);
   at.cloud.use(() => null);
   assert.ok((await changeIn(at)).acts.some(({ step }) => step === "handed"));
   deletedByUser(at);
   ownDriver(at, real);
-  assert.match(
-    (await back(at)).join(),
-    /it is available, but the run left it active: if the machine is free/,
-  );
+  await backEnds(at, /it is available, but the run left it active: if the machine is free/);
   assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
   // As it is told to.
   for (const name of Object.keys(node)) if (name.endsWith("_interface")) node[name] = "fake";
@@ -62,7 +59,7 @@ test("a machine that another run manages anew stays out of the first run's maint
   const theirs = { driver: "fake-hardware", instance_uuid: uuidOf(8, 7), extra: { [MARK]: other } };
   Object.assign(node, theirs);
   const before = JSON.stringify(node);
-  assert.match((await back(at)).join(), new RegExp(`it is already managed: .*${other}`));
+  await backEnds(at, new RegExp(`it is already managed: .*${other}`));
   assert.equal(JSON.stringify(node), before);
 });
 

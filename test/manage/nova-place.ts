@@ -6,14 +6,9 @@ import type { Says } from "../support/faulty-service.ts";
 import { type NovaInMemory, novaInMemory } from "./nova-memory.ts";
 import { ID } from "./nova-ways.ts";
 
-export interface Place {
-  readonly cloud: NovaInMemory;
-  readonly at: readonly string[];
-  readonly how: { readonly env: { readonly [name: string]: string } };
-  readonly before: string;
-}
+export type Place = Awaited<ReturnType<typeof place>>;
 
-export async function place(t: TestContext): Promise<Place> {
+export async function place(t: TestContext) {
   pauseShorter(0);
   t.after(() => pauseShorter(1));
   const cloud = await novaInMemory(t);

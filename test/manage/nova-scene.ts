@@ -9,7 +9,7 @@ import { inFlight } from "../../src/systems/ironic-api/pool.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { NOVA_DATABASES, type NovaClocks } from "../lab/cloud/nova.ts";
 import { telling } from "../lab/ironic/telling.ts";
-import { type Compute, computeOf, PASSING, rowsIn } from "../migrate/nova/two-computes.ts";
+import { computeOf, PASSING, rowsIn } from "../migrate/nova/two-computes.ts";
 import { withStack } from "../migrate/nova/with-stack.ts";
 
 type Body = { readonly [field: string]: unknown };
@@ -23,16 +23,7 @@ export interface Running {
 }
 
 /** A real cloud with one nova-compute, whose machines run since before there was a Nova. */
-export interface NovaScene {
-  readonly stack: Stack;
-  readonly compute: Compute;
-  readonly machines: readonly Running[];
-  readonly words: readonly string[];
-  readonly env: { readonly [name: string]: string };
-  readonly folder: string;
-  /** What BMCs were told that switches a machine or what it boots, since they run. */
-  readonly told: () => readonly string[];
-}
+export type NovaScene = Awaited<ReturnType<typeof novaScene>>;
 
 /** So often that a test sees what they do. */
 const OFTEN = { nova: 5, ironic: 3 } as const;
@@ -65,7 +56,7 @@ export async function novaScene(
     workers,
     dns = false,
   }: SceneOptions,
-): Promise<NovaScene> {
+) {
   const { stack, ends } = await withStack(t, {
     ...{ machines: count, period: power.ironic, dns, nova },
     ...(workers !== undefined && { workers }),
@@ -110,6 +101,7 @@ export async function novaScene(
       OS_NETWORK_ENDPOINT_OVERRIDE: stack.neutron.url,
       OS_IMAGE_ENDPOINT_OVERRIDE: `http://127.0.0.1:${stack.cloud.ports.glance}`,
     },
+    /** What BMCs were told that switches a machine or what it boots, since they run. */
     told: () => sim.commands().slice(heard),
   };
 }

@@ -3,6 +3,7 @@ import type { TestContext } from "node:test";
 import { type WindowSession, windowBack, windowForward } from "../../src/engine/window.ts";
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
 import { MigrationError } from "../../src/lib/error.ts";
+import type { Json } from "../../src/lib/json.ts";
 import { once } from "../../src/lib/streams.ts";
 import { changeBack, managedIn } from "../../src/manage/manage-run.ts";
 import { type NovaHands, novaHands } from "../../src/manage/nova-hands.ts";
@@ -42,25 +43,28 @@ export async function scene(t: TestContext, rules: NovaInMemory["rules"] = {}): 
   t.after(() => pauseShorter(1));
   const cloud = await novaInMemory(t);
   Object.assign(cloud.rules, rules);
+  const asked = { flavor: "gold", image: null, ports: null, cut: false, watch: 0 };
+  const services = await servicesAt(t, cloud.url);
+  const hands = await novaHands(services, closedAfter(t), asked, []);
+  return withRun(t, { cloud, hands, mark: OWN, before: cloud.dump() });
+}
+
+/** As a command opens them, without a login. */
+export async function servicesAt(t: TestContext, url: string) {
   const { releases, rest } = await loadMappings();
   const names = ["endpoint", "network", "compute", "placement", "image"].map(
-    (name) => [name === "endpoint" ? name : `${name}_endpoint_override`, cloud.url] as const,
+    (name) => [name === "endpoint" ? name : `${name}_endpoint_override`, url] as const,
   );
-  const place = cloudOf(new Map(names), "OS_*");
-  const service = await openService(place, releases, rest, undefined, LIMIT);
-  const network = await openNetwork(place, LIMIT);
+  const cloud = cloudOf(new Map(names), "OS_*");
+  const service = await openService(cloud, releases, rest, undefined, LIMIT);
+  const network = await openNetwork(cloud, LIMIT);
   t.after(service.session.close);
   t.after(network.close);
-  const asked = { flavor: "gold", image: null, ports: null, cut: false, watch: 0 };
-  const own = {
-    service,
-    cloud: place,
-    limit: LIMIT,
+  return {
+    ...{ service, cloud, limit: LIMIT },
     network: () => Promise.resolve(network),
     images: () => Promise.resolve(null),
   };
-  const hands = await novaHands(own, closedAfter(t), asked, []);
-  return withRun(t, { cloud, hands, mark: OWN, before: cloud.dump() });
 }
 
 export async function withRun(t: TestContext, at: Omit<Scene, "run">): Promise<Scene> {
@@ -94,6 +98,26 @@ export function forward(at: Scene, lines?: number): Promise<readonly string[]> {
 /** Takes its server away. @returns why it was not taken away; nothing of one that died */
 export function back(at: Scene, lines?: number): Promise<readonly string[]> {
   return acting(at.run, (session) => backIn(at, session), lines);
+}
+
+export async function forwardEnds(at: Scene, why: RegExp, what?: string): Promise<void> {
+  assert.match((await forward(at)).join(), why, what);
+}
+
+export async function backEnds(at: Scene, why: RegExp, what?: string): Promise<void> {
+  assert.match((await back(at)).join(), why, what);
+}
+
+/** Expects the only server, as Nova has it. */
+export function serverIn({ servers }: NovaInMemory): Record<string, Json> {
+  return [...servers.values()][0] ?? assert.fail("there is no server");
+}
+
+/** The same, which is watched for a while by a clock that only looking moves. */
+export function watched(at: Scene): Scene {
+  let now = 0;
+  const clock = { now: () => now++, sleep: () => Promise.resolve() };
+  return { ...at, hands: { ...at.hands, watch: 9, clock } };
 }
 
 export async function undone(at: Scene, what?: string): Promise<void> {

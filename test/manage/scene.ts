@@ -5,14 +5,7 @@ import { privateFolder } from "../hostile/deployment.ts";
 import { type Fault, isWrite } from "../support/faulty-service.ts";
 import { addRunning, dumped, type InMemory, inMemory, uuidOf } from "./in-memory.ts";
 
-interface Scene {
-  readonly cloud: InMemory;
-  readonly folder: string;
-  readonly at: readonly string[];
-  readonly before: string;
-}
-
-export async function scene(t: TestContext, nodes = 1): Promise<Scene> {
+export async function scene(t: TestContext, nodes = 1) {
   pauseShorter(0);
   t.after(() => pauseShorter(1));
   const cloud = await inMemory(t);

@@ -10,7 +10,7 @@ import { BODY, bodyOf, NODE, said, servedScene } from "./served-scene.ts";
 const OTHER = bodyOf(2);
 
 test("what somebody else has in between is 409, and Neutron is asked again after it failed", async (t) => {
-  const { ask, cloud, before } = await servedScene(t);
+  const { ask, cloud, before, manages } = await servedScene(t);
   const text = JSON.stringify({ NeutronError: { message: "not now" } });
   cloud.fail(/\/v2\.0\//, instead(404, text));
   const without = await ask("POST /v1/servers/manage", BODY);
@@ -22,15 +22,13 @@ test("what somebody else has in between is 409, and Neutron is asked again after
   assert.match(said(taken), /name web-1 already exists/);
   cloud.allocations.clear();
   assert.equal(dumped(cloud), before);
-  assert.equal((await ask("POST /v1/servers/manage", BODY)).status, 201);
+  await manages(BODY);
 });
 
 test("where nothing says where Neutron is, no port is said not to be there", async (t) => {
   const env = { OS_NETWORK_ENDPOINT_OVERRIDE: "" };
-  const { ask, cloud, before } = await servedScene(t, 1, { env });
-  const refused = await ask("POST /v1/servers/manage", BODY);
-  assert.equal(refused.status, 503, said(refused));
-  assert.match(said(refused), /No endpoint of Neutron is known/);
+  const { cloud, before, refuses } = await servedScene(t, 1, { env });
+  await refuses(BODY, 503, /No endpoint of Neutron is known/);
   assert.equal(dumped(cloud), before);
 });
 
@@ -99,7 +97,7 @@ for (const [what, fault, status] of [
   });
 
 test("what a request cannot take back is the service's fault, and the next one takes it back first", async (t) => {
-  const { ask, cloud, before, run, end } = await servedScene(t);
+  const { ask, cloud, manages, undone } = await servedScene(t);
   let passed = 0;
   cloud.use((call) => {
     if (isWrite(call)) passed += 1;
@@ -109,14 +107,12 @@ test("what a request cannot take back is the service's fault, and the next one t
   assert.equal(stays.status, 503);
   assert.match(said(stays), /not rolled back: PUT of port/);
   cloud.use(() => null);
-  assert.equal((await ask("POST /v1/servers/manage", BODY)).status, 201);
-  await end();
-  await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
-  assert.equal(dumped(cloud), before);
+  await manages(BODY);
+  await undone();
 });
 
 test("a read that is refused is 403 where the caller asks, and 503 where the service does", async (t) => {
-  const { ask, cloud, run, end, before } = await servedScene(t, 2, { login: true });
+  const { ask, cloud, manages, undone } = await servedScene(t, 2, { login: true });
   const asked: readonly [line: string, body?: object][] = [
     ["GET /v1/adoptable_nodes"],
     ["POST /v1/servers/manage", BODY],
@@ -143,7 +139,7 @@ test("a read that is refused is 403 where the caller asks, and 503 where the ser
   const isRead = (call: string): boolean => call.startsWith("GET ");
   // Nobody logged in at Neutron yet.
   for (const one of asked) await refusing(isLogin, one, [503, 401]);
-  assert.equal((await ask("POST /v1/servers/manage", OTHER)).status, 201);
+  await manages(OTHER);
   const [{ uuid = "" } = {}] = cloud.allocations.values();
   for (const one of [...asked, [`GET /v1/servers/${String(uuid)}`] as [string]]) {
     await refusing((call) => isRead(call) && call.includes("/v2.0/"), one, [503, 403]);
@@ -155,22 +151,15 @@ test("a read that is refused is 403 where the caller asks, and 503 where the ser
         [503, 403],
       );
   }
-  await end();
-  await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
-  assert.equal(dumped(cloud), before);
+  await undone();
 });
 
 test("a machine whose server somebody deleted gets another, and loses that one too", async (t) => {
-  const { ask, cloud, run, end } = await servedScene(t, 1);
-  const before = dumped(cloud);
-  const first = await ask("POST /v1/servers/manage", BODY);
-  assert.equal(first.status, 201);
+  const { cloud, manages, undone } = await servedScene(t, 1);
+  const first = await manages(BODY);
   cloud.allocations.clear();
   Object.assign(cloud.nodes.get(NODE) ?? {}, { instance_uuid: null, allocation_uuid: null });
-  const second = await ask("POST /v1/servers/manage", BODY);
-  assert.equal(second.status, 201);
+  const second = await manages(BODY);
   assert.notEqual(second.body.uuid, first.body.uuid);
-  await end();
-  await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
-  assert.equal(dumped(cloud), before);
+  await undone();
 });

@@ -1,12 +1,16 @@
+import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { serveManageable } from "../../src/manage/serve-manageable.ts";
 import type { Served } from "../../src/serving/serving.ts";
 import { pauseShorter } from "../../src/systems/openstack/passing.ts";
+import { runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { type StandInKeystone, standInKeystone } from "../proxy/stand-ins.ts";
-import { addRunning, dumped, type InMemory, inMemory, uuidOf } from "./in-memory.ts";
+import { standInKeystone } from "../proxy/stand-ins.ts";
+import { addRunning, dumped, inMemory, uuidOf } from "./in-memory.ts";
 import { type ServingHere, servingHere } from "./serving-here.ts";
+
+const POST = "POST /v1/servers/manage";
 
 interface Answer {
   readonly status: number;
@@ -14,29 +18,12 @@ interface Answer {
   readonly body: { readonly [key: string]: unknown };
 }
 
-interface Scene {
-  readonly cloud: InMemory;
-  readonly keystone: StandInKeystone;
-  readonly run: string;
-  readonly events: readonly { readonly event: string }[];
-  readonly url: string;
-  readonly heard: readonly Served[];
-  /** @param type of the body; null: none is given */
-  readonly ask: (
-    line: string,
-    body?: unknown,
-    token?: string | null,
-    type?: string | null,
-  ) => Promise<Answer>;
-  readonly before: string;
-}
-
 /** The service in this process, whose run is free again once it ended. */
 export async function servedScene(
   t: TestContext,
   nodes = 2,
   { most = 82, login = false, env = {} } = {},
-): Promise<Scene & { readonly end: () => Promise<void> }> {
+) {
   pauseShorter(0);
   t.after(() => pauseShorter(1));
   const cloud = await inMemory(t, most);
@@ -45,7 +32,7 @@ export async function servedScene(
   const keystone = await standInKeystone(t);
   keystone.tokens.set("admin", { roles: ["admin"] }).set("member", { roles: ["member"] });
   const run = join(privateFolder(t), "run");
-  const events: { readonly event: string }[] = [];
+  const events: string[] = [];
   const heard: Served[] = [];
   const { url, end } = await served(
     run,
@@ -57,9 +44,34 @@ export async function servedScene(
     heard,
   );
   t.after(end);
+  const ask = (
+    line: string,
+    body?: unknown,
+    token: string | null = "admin",
+    type?: string | null,
+  ) => asking(url, line, body, token, type);
+  const before = dumped(cloud);
   return {
-    ...{ cloud, keystone, run, events, end, url, heard, before: dumped(cloud) },
-    ask: (line, body, token = "admin", type) => asking(url, line, body, token, type),
+    ...{ cloud, keystone, run, events, end, url, heard, before, ask },
+    /** Expects a machine to be managed. */
+    async manages(body: unknown) {
+      const made = await ask(POST, body);
+      assert.equal(made.status, 201, JSON.stringify(made.body));
+      return made;
+    },
+    /** Expects a request to be refused so. */
+    async refuses(body: unknown, status: number, why: RegExp) {
+      const refused = await ask(POST, body);
+      assert.equal(refused.status, status, said(refused));
+      assert.match(said(refused), why);
+    },
+    /** Ends the service and rolls its run back: everything is as before. */
+    async undone() {
+      await end();
+      const back = ["rollback", "--run", run, ...cloud.words, "--all", "--yes"];
+      await runs(0, back, cloud.how);
+      assert.equal(dumped(cloud), before);
+    },
   };
 }
 
@@ -72,7 +84,7 @@ export interface Place {
 export function served(
   run: string,
   { keystone, ironic, env }: Place,
-  events: { readonly event: string }[],
+  events: string[],
   heard: Served[] = [],
 ): Promise<ServingHere> {
   const common = {
@@ -87,7 +99,7 @@ export function served(
       { ...common, ...asked, keystoneUrl: keystone, ironicUrl: ironic },
       {
         ...{ say: () => undefined, served: (one) => heard.push(one), until },
-        notify: (event) => void events.push(event),
+        notify: ({ event }) => void events.push(event),
       },
     ),
   );

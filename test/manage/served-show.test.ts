@@ -12,10 +12,9 @@ import { BODY, bodyOf, NODE, said, servedScene } from "./served-scene.ts";
 
 test("a server that was managed is shown where Location says, to administrators alone", async (t) => {
   for (const more of [{ description: "a shop" }, { availability_zone: "az1" }]) {
-    const { ask, cloud } = await servedScene(t);
+    const { ask, cloud, manages } = await servedScene(t);
     cloud.images.set("an-image", { id: "an-image", name: "debian", status: "active" });
-    const made = await ask("POST /v1/servers/manage", { ...BODY, ...more });
-    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const made = await manages({ ...BODY, ...more });
     const at = made.fields.get("location") ?? "";
     const shown = await ask(`GET ${at}`);
     assert.equal(shown.status, 200);
@@ -40,7 +39,7 @@ test("a server that was managed is shown where Location says, to administrators 
 });
 
 test("C-1: of six nodes the first and the last are listed, with the port that an attach wrote first", async (t) => {
-  const { ask, cloud } = await servedScene(t, 6);
+  const { ask, cloud, manages } = await servedScene(t, 6);
   const set = (at: number, more: object) =>
     Object.assign(cloud.nodes.get(uuidOf(1, at)) ?? {}, more);
   set(2, { instance_uuid: uuidOf(9, 2) });
@@ -80,8 +79,7 @@ test("C-1: of six nodes the first and the last are listed, with the port that an
       vif_port_id === null ? [] : [{ port_id: vif_port_id }],
     );
     const body = { ...BODY, node_uuid, networks, name: `web-${node_uuid}` };
-    const made = await ask("POST /v1/servers/manage", body);
-    assert.equal(made.status, 201, JSON.stringify(made.body));
+    await manages(body);
   }
 });
 
@@ -91,7 +89,7 @@ interface Listed {
 }
 
 test("one login at Glance lasts, and an image is known by its id, or by a name that it alone has", async (t) => {
-  const { ask, cloud } = await servedScene(t, 7, { login: true });
+  const { ask, cloud, manages } = await servedScene(t, 7, { login: true });
   const image = (at: number, name: string, status = "active") => {
     cloud.images.set(uuidOf(5, at), { id: uuidOf(5, at), name, status, disk_format: "raw" });
   };
@@ -113,8 +111,7 @@ test("one login at Glance lasts, and an image is known by its id, or by a name t
   ).entries()) {
     const node_uuid = uuidOf(1, index + 1);
     Object.assign(cloud.nodes.get(node_uuid) ?? {}, { instance_info: { image_source: source } });
-    const made = await ask("POST /v1/servers/manage", bodyOf(index + 1));
-    assert.equal(made.status, 201, JSON.stringify(made.body));
+    const made = await manages(bodyOf(index + 1));
     assert.equal(made.body.image_uuid, id, source);
     if (index === 0) before = logins();
     assert.equal(logins(), before, "logged in once");

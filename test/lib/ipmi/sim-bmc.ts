@@ -1,19 +1,15 @@
 import { PAYLOAD, parsePacket, plain, unwrap15, wrap15 } from "../../../src/lib/ipmi/wire.ts";
-import { type SimCommands, simCommands } from "./sim-commands.ts";
-import { type SimLogins, simLogins } from "./sim-logins.ts";
+import { simCommands } from "./sim-commands.ts";
+import { simLogins } from "./sim-logins.ts";
 import type { Nature } from "./sim-nature.ts";
 
-export interface SimBmc {
-  readonly logins: SimLogins;
-  readonly commands: SimCommands;
-  /** @param port of the sender */
-  readonly receive: (datagram: Buffer, port?: number) => readonly Buffer[];
-}
+export type SimBmc = ReturnType<typeof simBmc>;
 
-export function simBmc(nature: Nature): SimBmc {
+export function simBmc(nature: Nature) {
   const logins = simLogins(nature);
   const commands = simCommands(nature);
   const logged = new Set<number>();
+  /** @param port of the sender */
   const receive = (datagram: Buffer, port = 0): readonly Buffer[] => {
     if (nature.dead) return [];
     if (nature.garbage !== null) return [nature.garbage];

@@ -3,15 +3,7 @@ import { checksum, type Packet } from "../../../src/lib/ipmi/wire.ts";
 import type { SimSession } from "./sim-logins.ts";
 import type { Nature } from "./sim-nature.ts";
 
-export interface SimCommands {
-  readonly capabilities: (message: Buffer) => readonly Buffer[];
-  readonly suites: (message: Buffer) => readonly Buffer[];
-  readonly answer: (session: SimSession, packet: Packet, close: () => void) => readonly Buffer[];
-  readonly seen: () => readonly string[];
-  readonly listAsked: () => number;
-}
-
-export function simCommands(nature: Nature): SimCommands {
+export function simCommands(nature: Nature) {
   const seen: string[] = [];
   let busy = 0;
   let forms = 0;
@@ -55,7 +47,7 @@ export function simCommands(nature: Nature): SimCommands {
   return {
     seen: () => seen,
     listAsked: () => listAsked,
-    capabilities(message) {
+    capabilities(message: Buffer): readonly Buffer[] {
       if (message[5] !== 0x38) return [];
       isSilent = false;
       const two = ((message[6] ?? 0) & 0x80) !== 0;
@@ -68,7 +60,7 @@ export function simCommands(nature: Nature): SimCommands {
       const types = 0x15 | (has2 ? 0x80 : 0);
       return [reply(message, 0, [1, types, status, nature.ipmi2 ? 3 : 1, 0, 0, 0, 0])];
     },
-    suites(message) {
+    suites(message: Buffer): readonly Buffer[] {
       if (message[5] !== 0x54) return [];
       listAsked += 1;
       isSilent = nature.silentAfterList;
@@ -77,7 +69,7 @@ export function simCommands(nature: Nature): SimCommands {
       const from = nature.listRepeats ? 0 : ((message[8] ?? 0) & 0x3f) * 16;
       return [reply(message, 0, [1, ...list.slice(from, from + 16)])];
     },
-    answer(session, packet, close) {
+    answer(session: SimSession, packet: Packet, close: () => void): readonly Buffer[] {
       const message = open(session.suite, session.keys, packet);
       const response = message === null ? null : work(message, close);
       if (response === null || isSilent) return [];

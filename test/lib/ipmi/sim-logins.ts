@@ -17,15 +17,6 @@ export interface SimSession {
   readonly console: number;
 }
 
-export interface SimLogins {
-  readonly answer: (packet: Packet) => readonly Buffer[];
-  readonly session: (id: number) => SimSession | null;
-  readonly close: (id: number) => void;
-  readonly seen: (type: number) => number;
-  readonly open: () => number;
-  readonly roles: () => readonly number[];
-}
-
 type Draft = { -readonly [key in keyof Rakp]: Rakp[key] } & {
   openLevel: number;
   answered: boolean;
@@ -33,7 +24,7 @@ type Draft = { -readonly [key in keyof Rakp]: Rakp[key] } & {
 
 const NOTHING = Buffer.alloc(0);
 
-export function simLogins(nature: Nature): SimLogins {
+export function simLogins(nature: Nature) {
   const drafts = new Map<number, Draft>();
   const sessions = new Map<number, SimSession>();
   const seen = new Map<number, number>();
@@ -127,14 +118,14 @@ export function simLogins(nature: Nature): SimLogins {
   };
 
   return {
-    answer(packet) {
+    answer(packet: Packet): readonly Buffer[] {
       seen.set(packet.type, (seen.get(packet.type) ?? 0) + 1);
       if (packet.type === PAYLOAD.openRequest) return openSession(packet);
       return packet.type === PAYLOAD.rakp1 ? rakp1(packet) : rakp3(packet);
     },
-    session: (id) => sessions.get(id) ?? null,
-    close: (id) => void sessions.delete(id),
-    seen: (type) => seen.get(type) ?? 0,
+    session: (id: number) => sessions.get(id) ?? null,
+    close: (id: number) => void sessions.delete(id),
+    seen: (type: number) => seen.get(type) ?? 0,
     open: () => sessions.size,
     roles: () => roles,
   };

@@ -9,7 +9,7 @@ import { QUICK } from "../../lab/bmc/quick-clock.ts";
 import { type SimBmc, simBmc } from "./sim-bmc.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";
 
-export interface UdpBmc {
+interface UdpBmc {
   readonly bmc: SimBmc;
   readonly question: PowerQuestion;
 }

@@ -30,3 +30,13 @@ export async function checkRows(
     return `${["Success", "Warning", "Failure"][row?.result ?? -1]}: ${row?.details}`;
   };
 }
+
+/** Expects a row of check to say so. */
+export async function checkSays(
+  made: Parameters<typeof checkRows>[0],
+  title: string,
+  why: RegExp,
+  more?: readonly string[],
+): Promise<void> {
+  assert.match((await checkRows(made, more))(title), why);
+}

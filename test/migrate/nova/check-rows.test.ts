@@ -10,7 +10,7 @@ import { deployFiles, extractAndPlan, load } from "../../hostile/deployment.ts";
 import { SITE, tenant } from "../../hostile/fleet.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { listening } from "../../support/listening.ts";
-import { checkRows } from "./check-output.ts";
+import { checkRows, checkSays } from "./check-output.ts";
 import { cloud, IMAGES } from "./cloud.ts";
 import { laterCloud } from "./later.ts";
 import { placementDatabase } from "./placement.ts";
@@ -28,10 +28,7 @@ test("the rows follow a run from its plan to its load, and a copy of it is anoth
   const tenants = made.nova.db("instances").where({ id: 2 });
   const [had] = await tenants.clone().select("instance_type_id");
   await tenants.clone().update({ instance_type_id: 4 });
-  assert.match(
-    (await checkRows(made))("Flavors"),
-    /^Warning: .* \(2\): unused metal, half metal\./,
-  );
+  await checkSays(made, "Flavors", /^Warning: .* \(2\): unused metal, half metal\./);
   await tenants.clone().update(had);
   assert.match(planned("Aggregates"), /^Success/);
   assert.match(planned("Images"), /^Success: Each is named/);
@@ -46,8 +43,9 @@ test("the rows follow a run from its plan to its load, and a copy of it is anoth
   assert.match(loaded("Target empty or ours"), /^Success: 4 nodes, all loaded by this run/);
   assert.match(loaded("Instances planned and loaded"), /^Success: 4 .*, 4 in Ironic/);
   await made.ironic.db("nodes").where({ uuid: NODE }).update({ instance_uuid: null });
-  assert.match(
-    (await checkRows(made))("Instances planned and loaded"),
+  await checkSays(
+    made,
+    "Instances planned and loaded",
     /^Failure: .* \(1\): .*bm_nodes\.id=1 has .*, none in Ironic/,
   );
   const copy = join(made.folder, "runs", "copy");
@@ -85,7 +83,7 @@ test("Glance is asked for images by their ids, and what it does not tell is a ro
     (await checkRows(made, ["--glance"], bare))("Images"),
     /^Warning: Glance could not be asked: N2I-E106/,
   );
-  assert.match((await checkRows(made))("Images"), /^Success: .*Glance was not asked/);
+  await checkSays(made, "Images", /^Success: .*Glance was not asked/);
 });
 
 test("databases of later Novas are asked for mappings, allocations and providers", async (t) => {
@@ -124,23 +122,29 @@ test("databases of later Novas are asked for mappings, allocations and providers
   );
   await allocations().update({ resource_provider_id: 9 });
   await providers().insert({ id: 9, uuid: "p-9", name: "kvm-1" });
-  assert.match(
-    (await checkRows(made, both))("Allocations"),
+  await checkSays(
+    made,
+    "Allocations",
     /^Failure: .* \(1\): .*-000000000002 on kvm-1, its machine is .*allocation delete/s,
+    both,
   );
   await mappings().update({ instance_uuid: INSTANCE });
   await mappings().insert({
     ...{ instance_uuid: caseUuid("instance", 2), project_id: "p", cell_id: 1 },
   });
-  assert.match(
-    (await checkRows(made, both))("Instance mappings"),
+  await checkSays(
+    made,
+    "Instance mappings",
     new RegExp(`^Failure: .*name no cell.* \\(1\\): ${INSTANCE}\\.\nFix: UPDATE`),
+    both,
   );
   await providers().insert({ id: 1, uuid: "p-1", name: NODE });
   await made.nova.db("compute_nodes").where({ hypervisor_hostname: NODE }).update({ uuid: "c-1" });
-  assert.match(
-    (await checkRows(made, both))("Allocations"),
+  await checkSays(
+    made,
+    "Allocations",
     /^Failure: .* \(1\): .*provider p-1 of node .*, whose compute node is c-1/,
+    both,
   );
   const swapped = await checkRows(made, ["--nova-api-db", placement.url]);
   assert.match(swapped("Databases and schema heads"), /^Failure: N2I-E202 --nova-api-db/);
@@ -165,9 +169,11 @@ test("flavors of nova_api are looked at there, by the plan that changes them", a
   await made.api.db("flavor_extra_specs").insert({
     ...{ id: 90, flavor_id: 3, key: "baremetal:deploy_kernel_id", value: "old" },
   });
-  assert.match(
-    (await checkRows(made, made.apiWriter))("Flavors"),
+  await checkSays(
+    made,
+    "Flavors",
     /^Warning: .* \(2\): half metal, old metal\.\nFix: nova2ironic plan --nova-db DB --nova-api-db DB/,
+    made.apiWriter,
   );
 });
 
@@ -210,23 +216,18 @@ test("machines that are skipped, and findings that are accepted, are listed and 
   const [kept] = await made.ironic.db("nodes").where({ uuid: caseUuid("node", 1) });
   assert.deepEqual([kept?.instance_uuid, kept?.maintenance], [null, 1]);
   assert.equal(JSON.parse(kept?.extra).nova_bm.instance_uuid, caseUuid("instance", 1));
-  assert.match(
-    (await checkRows(made))("Instances planned and loaded"),
+  await checkSays(
+    made,
+    "Instances planned and loaded",
     /^Warning: .* \(1\): .*bm_nodes\.id=1 \S+ \(N2I-D202\)\.\n.*\n3 in nova_bm, 1 in the plan, 1 skipped/,
   );
   await made.ironic
     .db("nodes")
     .where({ id: kept?.id })
     .update({ instance_uuid: caseUuid("instance", 1) });
-  assert.match(
-    (await checkRows(made))("Instances planned and loaded"),
-    /^Failure: .*nova has no more/,
-  );
+  await checkSays(made, "Instances planned and loaded", /^Failure: .*nova has no more/);
   await made.nova.db("instances").where({ id: 3 }).update({ task_state: "rebuilding" });
-  assert.match(
-    (await checkRows(made))("Deployments in flight"),
-    /^Failure: .* \(1\): .*03 rebuilding\.\n/,
-  );
+  await checkSays(made, "Deployments in flight", /^Failure: .* \(1\): .*03 rebuilding\.\n/);
 });
 
 test("a claim that nova gives to another machine warns once it is accepted, and the load is told right", async (t) => {

@@ -31,20 +31,12 @@ const NO_PLAN = [
   ...["Flavors", "Images", "Aggregates"],
 ];
 
-interface Place {
-  readonly words: readonly string[];
-  readonly bm: Knex;
-  readonly nova: Knex;
-  readonly ironic: Knex;
-  readonly folder: string;
-}
-
 /** Three databases, each with a user of its own. */
 async function place(
   engine: Engine,
   t: TestContext,
   { rights = "SELECT, INSERT, UPDATE, DELETE", nova = {} } = {},
-): Promise<Place> {
+) {
   const folder = privateFolder(t);
   mkdirSync(join(folder, "run"), { mode: 0o700 });
   const given = { ...CASE, nova };

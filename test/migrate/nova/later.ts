@@ -2,10 +2,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Engine } from "../../../src/model/database.ts";
+
 import type { Case, CaseRow } from "../../cases/case.ts";
 import { loadNovaApi } from "../../cases/load-case.ts";
-import { type Ran, run } from "../../hostile/cli.ts";
-import { type Deployment, deploy, extractAndPlan } from "../../hostile/deployment.ts";
+import { run } from "../../hostile/cli.ts";
+import { deploy, extractAndPlan } from "../../hostile/deployment.ts";
+
 import { SITE } from "../../hostile/fleet.ts";
 import { type TestDatabase, withDatabase } from "../../lab/index.ts";
 import { cloud, OLD } from "./cloud.ts";
@@ -23,7 +25,7 @@ function spec(id: number, flavor_id: number, key: string, value: string): CaseRo
 }
 
 /** Flavors of Newton and later: one of ours, one that machines elsewhere have too, one of others. */
-export const NOVA_API: NonNullable<Case["nova_api"]> = {
+const NOVA_API: NonNullable<Case["nova_api"]> = {
   flavors: [
     { ...BASE, id: 1, name: "baremetal", flavorid: "11" },
     { ...BASE, id: 2, name: "m1.small", flavorid: "2" },
@@ -71,20 +73,10 @@ const GONE: readonly CaseRow[] = [
   },
 ];
 
-export interface Later extends Deployment {
-  readonly api: TestDatabase;
-  readonly apiWriter: readonly string[];
-  readonly apiReader: readonly string[];
-  readonly apiUser: string;
-  readonly act: (
-    words: readonly string[],
-    more?: readonly string[],
-    failpoint?: string,
-  ) => Promise<Ran>;
-}
+export type Later = Awaited<ReturnType<typeof laterCloud>>;
 
 /** Where the databases of a later Nova come to be, their rows with them. */
-export interface Settled {
+interface Settled {
   readonly nova: (made: TestDatabase) => Promise<TestDatabase>;
   readonly api: (made: TestDatabase) => Promise<TestDatabase>;
 }
@@ -100,7 +92,7 @@ export async function laterCloud(
   options: readonly string[],
   given: Case = trainCloud(),
   settled: Settled = HERE,
-): Promise<Later> {
+) {
   const made = await deploy(engine, t, given, {}, settled.nova);
   const loaded = await withDatabase(engine, t);
   await loadNovaApi(loaded.db, engine, given.nova_api ?? NOVA_API);
@@ -122,7 +114,7 @@ export async function laterCloud(
   return {
     ...made,
     ...{ api, apiWriter, apiReader, apiUser },
-    act: (words, more = apiWriter, failpoint?: string) => {
+    act: (words: readonly string[], more = apiWriter, failpoint?: string) => {
       // verify watches nobody, and asks nobody.
       const nova = words[0] === "verify" ? novaWriter.slice(0, 2) : [...novaWriter, "--yes"];
       const env = failpoint === undefined ? {} : { NOVA2IRONIC_FAILPOINT: failpoint };

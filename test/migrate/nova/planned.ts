@@ -1,30 +1,23 @@
 import type { TestContext } from "node:test";
 import type { Engine } from "../../../src/model/database.ts";
+
 import type { Case } from "../../cases/case.ts";
-import { ends, type Ran, run } from "../../hostile/cli.ts";
-import { type Deployment, deploy, extractAndPlan } from "../../hostile/deployment.ts";
+import { ends, run } from "../../hostile/cli.ts";
+import { deploy, extractAndPlan } from "../../hostile/deployment.ts";
+
 import { copyFolder } from "../../support/copy-folder.ts";
 import { cloud, IMAGES } from "./cloud.ts";
 import { type Rows, rowsOf, sameRows } from "./rows.ts";
 
-/** A cloud whose bare metal is planned to go to one new host, and its flavors to new images. */
-export interface PlannedCloud extends Deployment {
-  readonly before: { readonly nova: Rows; readonly ironic: Rows };
-  readonly now: () => Promise<PlannedCloud["before"]>;
-  readonly isAsBefore: () => Promise<void>;
-  readonly undone: () => Promise<void>;
-  /** A command on a copy of the planned run, or on the run itself; both databases to write to. */
-  readonly act: (words: readonly string[], failpoint?: string, run?: string) => Promise<Ran>;
-  /** Another run's folder, planned likewise. */
-  readonly copy: (name: string) => string;
-}
+export type PlannedCloud = Awaited<ReturnType<typeof plannedCloud>>;
 
+/** A cloud whose bare metal is planned to go to one new host, and its flavors to new images. */
 export async function plannedCloud(
   engine: Engine,
   t: TestContext,
   options: readonly string[] = ["--compute-host", "ironic-compute", ...IMAGES],
   given: Case = cloud({ machines: 4, others: 6 }),
-): Promise<PlannedCloud> {
+) {
   const made = await deploy(engine, t, given);
   const { source, nova, ironic, writer, novaWriter } = made;
   await extractAndPlan(made, ...source.slice(2, 4), ...options);
@@ -35,7 +28,8 @@ export async function plannedCloud(
     sameRows(found.nova, before.nova);
     sameRows(withoutIds(found.ironic), withoutIds(before.ironic));
   };
-  const act: PlannedCloud["act"] = (words, failpoint, folder = made.run) =>
+  /** A command on a copy of the planned run, or on the run itself; both databases to write to. */
+  const act = (words: readonly string[], failpoint?: string, folder = made.run) =>
     run([...words, "--run", folder, ...writer, ...novaWriter, "--yes", "-q"], {
       env: failpoint === undefined ? {} : { NOVA2IRONIC_FAILPOINT: failpoint },
     });
@@ -46,7 +40,8 @@ export async function plannedCloud(
       await ends(0, act(["rollback", "--all"]));
       await isAsBefore();
     },
-    copy(name) {
+    /** Another run's folder, planned likewise. */
+    copy(name: string) {
       const folder = `${made.folder}/${name}`;
       copyFolder(made.run, folder);
       return folder;

@@ -39,26 +39,10 @@ export interface Tenant {
   readonly on: () => boolean;
 }
 
-/** A real cloud with two hosts of one Ironic, and tenants on the machines of the first. */
-export interface TwoComputes {
-  readonly stack: Stack;
-  readonly nova: Knex;
-  readonly a: Compute;
-  readonly b: Compute;
-  readonly tenants: readonly Tenant[];
-  readonly idle: readonly string[];
-  /** What BMCs were told that switches, since this was asked last: `tenant-0 power 0`. */
-  readonly told: () => readonly string[];
-  /** What servers boot from and are in, and Glance's ids of what deployed machines of nova-baremetal. */
-  readonly images: { readonly tenant: string; readonly old: readonly [string, string] };
-  readonly network: string;
-  readonly boot: (name: string, node: string) => Promise<Tenant>;
-  /** The tool's own user: reads nova, and changes what it says it needs. */
-  readonly url: string;
-  readonly folder: string;
-}
+export type TwoComputes = Awaited<ReturnType<typeof twoComputes>>;
 
-export async function twoComputes(t: TestContext): Promise<TwoComputes> {
+/** A real cloud with two hosts of one Ironic, and tenants on the machines of the first. */
+export async function twoComputes(t: TestContext) {
   const { stack, ends } = await withStack(t, { machines: MACHINES, period: 10, managed: true });
   const folder = mkdtempSync(join(tmpdir(), "n2i-hosts-"));
   ends.push(() => rmSync(folder, { recursive: true }));
@@ -86,6 +70,7 @@ export async function twoComputes(t: TestContext): Promise<TwoComputes> {
   return {
     ...{ stack, nova: stack.db(NOVA_DATABASES.cell), a, b, tenants, boot, folder, images, network },
     idle: order.slice(TENANTS),
+    /** What BMCs were told that switches, since this was asked last: `tenant-0 power 0`. */
     told: () => {
       const all = sim.commands();
       const since = all.slice(heard);
@@ -157,7 +142,7 @@ interface Booted {
 export function booting(
   stack: Stack,
   { image: imageRef, network, host, logs, on }: Booted,
-): TwoComputes["boot"] {
+): (name: string, node: string) => Promise<Tenant> {
   return async (name, node) => {
     const server = {
       ...{ name, flavorRef: "bm", imageRef, networks: [{ uuid: network }] },

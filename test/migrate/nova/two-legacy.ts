@@ -9,33 +9,20 @@ import { type IpmiSim, startIpmiSim } from "../../lab/bmc/sims.ts";
 import { tool } from "../../lab/bmc/tools.ts";
 import { owner, privateFolder } from "../../lab/folder.ts";
 import { newPassword } from "../../lab/server.ts";
-import { booting, type Compute, computeOf, type Tenant, type TwoComputes } from "./two-computes.ts";
+import { booting, type Compute, computeOf, type TwoComputes } from "./two-computes.ts";
 
 const MACHINES = 3;
 const TENANTS = 2;
 const FOLDER = join(packageRoot(), "grenade", "legacy");
 
 /** Two hosts of the stand-in for nova.virt.baremetal on a real nova_bm, beside those of a cloud's Ironic. */
-export interface TwoLegacy {
-  readonly a: Compute;
-  readonly b: Compute;
-  readonly tenants: readonly Tenant[];
-  /** What BMCs were told that switches, since this was asked last. */
-  readonly told: () => readonly string[];
-  readonly places: readonly string[];
-  /** What a takeover by the second host is given besides. */
-  readonly boot: readonly string[];
-  readonly env: { readonly [name: string]: string };
-  readonly tree: string;
-  /** Addresses that machines boot from, of the first host and the second. */
-  readonly addresses: readonly [string, string];
-}
+export type TwoLegacy = Awaited<ReturnType<typeof twoLegacy>>;
 
 /** Brings them up with a tenant on each of the first machines, all of them the first host's. */
 export async function twoLegacy(
   cloud: TwoComputes,
   ends: (end: () => Promise<void> | void) => void,
-): Promise<TwoLegacy> {
+) {
   const { stack, folder } = cloud;
   const secrets = Array.from({ length: MACHINES }, () => newPassword().slice(0, 16));
   const bmcs = secrets.map((password) => ({ power: false, password }));
@@ -98,6 +85,7 @@ export async function twoLegacy(
   };
   return {
     ...{ a, b, tenants, tree: own, addresses },
+    /** What BMCs were told that switches, since this was asked last. */
     told: () => {
       const all = sim.commands();
       const since = all.slice(heard);
@@ -105,6 +93,7 @@ export async function twoLegacy(
       return since.map((line) => line.replace(/^\d+/, (at) => `legacy-${at}`));
     },
     places: ["--nova-bm-db", at("novabm.url", legacy), "--nova-db", at("nova.url", cloud.url)],
+    /** What a takeover by the second host is given besides. */
     boot: ["--tftp-root", own, "--tftp-from", `${a.host}=${copy}`, "--nova-conf", conf],
     env: { ...stack.cloud.env, OS_NETWORK_ENDPOINT_OVERRIDE: stack.neutron.url },
   };

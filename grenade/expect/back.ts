@@ -1,6 +1,6 @@
 import { turnsOf } from "../lib/back.ts";
 import type { Claim } from "../lib/claim.ts";
-import type { By, Moment, Seen } from "../lib/seen.ts";
+import type { By, Moment, ObservedState } from "../lib/seen.ts";
 import { held } from "./allocations.ts";
 import { at, changed, differences } from "./moments.ts";
 import { own } from "./ports.ts";
@@ -16,7 +16,7 @@ function quiet(by: By): readonly (readonly [from: string, to: string])[] {
   ];
 }
 
-function backs(seen: Seen): readonly (readonly [string, Moment, Moment])[] {
+function backs(seen: ObservedState): readonly (readonly [string, Moment, Moment])[] {
   const before = at(seen, "before");
   return turnsOf(seen.by).map((turn) => [turn, before, at(seen, `${turn}-back`)] as const);
 }

@@ -1,14 +1,18 @@
-import type { Moment, Seen } from "../lib/seen.ts";
+import type { Moment, ObservedState } from "../lib/seen.ts";
 
 /** A moment that was seen; without it a claim is not evaluated. */
-export function at(seen: Seen, name: string): Moment {
+export function at(seen: ObservedState, name: string): Moment {
   const moment = seen.moments[name];
   if (moment === undefined) throw new Error(`the moment ${name} was not reached`);
   return moment;
 }
 
 /** The same, with one moment changed: how a claim is broken on purpose. */
-export function changed(seen: Seen, name: string, change: (moment: Moment) => Moment): Seen {
+export function changed(
+  seen: ObservedState,
+  name: string,
+  change: (moment: Moment) => Moment,
+): ObservedState {
   return { ...seen, moments: { ...seen.moments, [name]: change(at(seen, name)) } };
 }
 

@@ -1,5 +1,5 @@
 import type { Claim } from "../lib/claim.ts";
-import type { Port, Seen } from "../lib/seen.ts";
+import type { ObservedState, Port } from "../lib/seen.ts";
 import { at, changed, differences } from "./moments.ts";
 
 /** Broken by a VIF that Ironic has not: the port of a server rebuilt stays bound to the old host. */
@@ -35,7 +35,7 @@ export const networks: Claim = {
 };
 
 /** Which server a tenant asked this of. */
-function asked({ acts }: Seen, what: string): string {
+function asked({ acts }: ObservedState, what: string): string {
   const act = acts.find((one) => one.phase === "forward" && one.what === what);
   if (act === undefined) throw new Error(`nobody tried: ${what}`);
   return act.server;

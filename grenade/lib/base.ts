@@ -146,7 +146,7 @@ export type Served = Pick<Fleet, "tenants" | "ill" | "doubted">;
 export async function bootServers(
   stack: Stack,
   { order }: Machines,
-  { image, network }: Pick<Wanted, "image" | "network">,
+  { image, network }: Pick<Computed, "image" | "network">,
 ): Promise<Served> {
   const { asks, db } = stack;
   const [tenants, others] = [order.slice(0, TENANTS), order.slice(TENANTS, TENANTS + 3)];
@@ -169,7 +169,7 @@ export async function bootServers(
   for (const one of await Promise.allSettled(all)) if (one.status === "rejected") throw one.reason;
   await until("a server is deleted, and another in ERROR", async () => {
     // Of a server that it only just gave up, Nova's list is behind.
-    const all = await asks<{ readonly servers: readonly Named[] }>(
+    const all = await asks<{ readonly servers: readonly WithName[] }>(
       ...(["nova", "GET", "/servers/detail?all_tenants=1"] as const),
     );
     const states = new Map(all?.servers.map(({ name, status }) => [name, status]));
@@ -179,16 +179,16 @@ export async function bootServers(
   return { tenants, ill: [ill], doubted: [doubted] };
 }
 
-interface Named {
+interface WithName {
   readonly name: string;
   readonly status: string;
 }
 
-interface Shown {
+interface ShowableArtifact {
   readonly server: { readonly status: string; readonly fault?: unknown };
 }
 
-interface Wanted {
+interface Computed {
   readonly name: string;
   readonly image: string;
   /** Nova makes a port there. */
@@ -197,12 +197,12 @@ interface Wanted {
 }
 
 /** Boots one server on a machine and waits until it is ACTIVE; its id. */
-async function boot(stack: Stack, own: Wanted): Promise<string> {
+async function boot(stack: Stack, own: Computed): Promise<string> {
   const id = await create(stack, own);
   await until(`${own.name} is ACTIVE`, async () => {
     const busy = await working(stack, id);
     if (busy !== null) return busy;
-    const now = await stack.asks<Shown>("nova", "GET", `/servers/${id}`);
+    const now = await stack.asks<ShowableArtifact>("nova", "GET", `/servers/${id}`);
     const { status, fault } = now?.server ?? { status: "gone" };
     if (status === "ERROR") throw new Error(`${own.name} is in ERROR: ${JSON.stringify(fault)}`);
     return status === "ACTIVE" ? null : `it is ${status}`;
@@ -210,7 +210,7 @@ async function boot(stack: Stack, own: Wanted): Promise<string> {
   return id;
 }
 
-async function create({ asks }: Stack, { name, image, network, node }: Wanted): Promise<string> {
+async function create({ asks }: Stack, { name, image, network, node }: Computed): Promise<string> {
   const server = {
     ...{ name, flavorRef: "bm", imageRef: image, networks: [{ uuid: network }] },
     ...{ host: HOST, hypervisor_hostname: node },

@@ -1,4 +1,4 @@
-import type { Seen } from "./seen.ts";
+import type { ObservedState } from "./seen.ts";
 
 export type Phase = "forward" | "back" | "faults" | "plugin" | "tempest";
 
@@ -8,9 +8,9 @@ export interface Claim {
   readonly name: string;
   readonly phases: readonly Phase[];
   /** What speaks against it; throws where it was not seen at all. */
-  readonly check: (seen: Seen) => readonly string[];
+  readonly check: (seen: ObservedState) => readonly string[];
   /** How to break it on purpose: what is seen then. The runner breaks each, and wants it red. */
-  readonly broken: (seen: Seen) => Seen;
+  readonly broken: (seen: ObservedState) => ObservedState;
 }
 
 export interface Verdict {
@@ -20,7 +20,7 @@ export interface Verdict {
 }
 
 /** Judges a claim, and then whether it would have been red. */
-export function judge({ name, check, broken }: Claim, seen: Seen): Verdict {
+export function judge({ name, check, broken }: Claim, seen: ObservedState): Verdict {
   const [why, missing] = attempt(() => check(seen));
   if (missing !== null) return { name, result: "not evaluated", why: [missing] };
   if (why.length > 0) return { name, result: "fails", why };

@@ -23,7 +23,7 @@ import { registerNetwork } from "./network.ts";
 import { type Observer, observer } from "./observe.ts";
 import { type Product, product } from "./product.ts";
 import { type Restore, save } from "./saved.ts";
-import type { Act, By, Fleet, Listed, Moment, Seen } from "./seen.ts";
+import type { Act, By, Fleet, Listed, Moment, ObservedState } from "./seen.ts";
 import { type Stack, type StackOptions, startStack } from "./stack.ts";
 
 /** nova.virt.baremetal's and Ironic's, as a nova.conf names them. */
@@ -69,7 +69,7 @@ export interface Deployment {
   readonly see: (name: string, options: { readonly ironic: boolean }) => Promise<Moment>;
   readonly acts: Act[];
   readonly listed: Listed[];
-  readonly seen: () => Seen;
+  readonly seen: () => ObservedState;
   readonly tell: (line: string) => void;
 }
 

@@ -13,7 +13,7 @@ import { forward } from "./forward.ts";
 import { operate } from "./operate.ts";
 import { plugin } from "./plugin.ts";
 import { type Judged, memoryOf, report } from "./report.ts";
-import type { By, Seen } from "./seen.ts";
+import type { By, ObservedState } from "./seen.ts";
 import { keepSchemas } from "./stack.ts";
 import { tempest } from "./tempest.ts";
 import { clock, type Timing } from "./timing.ts";
@@ -196,7 +196,7 @@ async function rehearse(
   { by, phase }: Rehearsal,
   folder: string,
   tell: Timing["tell"],
-): Promise<{ readonly seen: Seen; readonly verdicts: readonly Verdict[] }> {
+): Promise<{ readonly seen: ObservedState; readonly verdicts: readonly Verdict[] }> {
   const deployment = await base.begin(by, folder);
   let broke: string | null = null;
   try {

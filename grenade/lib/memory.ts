@@ -20,7 +20,7 @@ export interface Memory {
 export function watchMemory(data: string): Memory {
   let most = 0;
   const look = (): void => {
-    const held = descendants().reduce((sum, pid) => sum + heldBy(pid), 0);
+    const held = descendants().reduce((sum, pid) => sum + lockHolderOf(pid), 0);
     most = Math.max(most, held + sizeOf(data) / KIB);
   };
   const looks = setInterval(look, PACE_MS);
@@ -37,7 +37,7 @@ export function watchMemory(data: string): Memory {
 }
 
 /** KiB. */
-function heldBy(pid: number): number {
+function lockHolderOf(pid: number): number {
   const [, pss = "0"] = /^Pss:\s+(\d+)/m.exec(textOf(pid, "smaps_rollup")) ?? [];
   return Number(pss);
 }

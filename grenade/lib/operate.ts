@@ -9,7 +9,7 @@ const SYNCS = 3;
 /** Nova's power_state of a machine that is off; of one in maintenance it knows none. */
 const SHUTDOWN = 4;
 
-interface Shown {
+interface ShowableArtifact {
   readonly id: string;
   readonly name: string;
   readonly status: string;
@@ -23,7 +23,7 @@ interface Shown {
 export async function operate(deployment: Deployment, phase: string): Promise<void> {
   const [first = "", second = ""] = await ids(deployment);
   await actor(deployment, phase)("stop", first, { "os-stop": null }, "SHUTOFF", false);
-  await Promise.all([goesOn(deployment, phase, first), gives(deployment, phase, second)]);
+  await Promise.all([continuesAfter(deployment, phase, first), gives(deployment, phase, second)]);
   await until("Nova sees that servers are on", () => powerSeen(deployment));
   await deployment.see("operated", { ironic: true });
   const before = deployment.powerSyncs();
@@ -36,7 +36,11 @@ export async function operate(deployment: Deployment, phase: string): Promise<vo
 }
 
 /** One who keeps his server. */
-async function goesOn(deployment: Deployment, phase: string, server: string): Promise<void> {
+async function continuesAfter(
+  deployment: Deployment,
+  phase: string,
+  server: string,
+): Promise<void> {
   const act = actor(deployment, phase);
   await act("start", server, { "os-start": null }, "ACTIVE", true);
   await act("reboot", server, { reboot: { type: "HARD" } }, "ACTIVE", true);
@@ -77,7 +81,8 @@ function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
   ): Promise<boolean> => {
     const { asks } = stack;
     const show = async () =>
-      (await asks<{ readonly server: Shown }>("nova", "GET", `/servers/${server}`))?.server ?? null;
+      (await asks<{ readonly server: ShowableArtifact }>("nova", "GET", `/servers/${server}`))
+        ?.server ?? null;
     const node = (await show())?.["OS-EXT-SRV-ATTR:hypervisor_hostname"] ?? "";
     const began = Date.now();
     const done = async (): Promise<string | null> => {
@@ -141,7 +146,7 @@ async function make(deployment: Deployment, phase: string, node: string): Promis
     const active = until("the new server is ACTIVE", async () => {
       const busy = await working(stack, id);
       if (busy !== null) return busy;
-      const now = await stack.asks<{ readonly server: Shown }>(
+      const now = await stack.asks<{ readonly server: ShowableArtifact }>(
         ...(["nova", "GET", `/servers/${id}`] as const),
       );
       const { status, fault } = now?.server ?? { status: "gone" };
@@ -189,15 +194,15 @@ async function ids(deployment: Deployment): Promise<readonly string[]> {
     .map(({ id }) => id);
 }
 
-async function servers({ stack }: Deployment): Promise<readonly Shown[]> {
-  const all = await stack.asks<{ readonly servers: readonly Shown[] }>(
+async function servers({ stack }: Deployment): Promise<readonly ShowableArtifact[]> {
+  const all = await stack.asks<{ readonly servers: readonly ShowableArtifact[] }>(
     ...(["nova", "GET", "/servers/detail?all_tenants=1"] as const),
   );
   return all?.servers ?? [];
 }
 
 async function nodeOf({ stack }: Deployment, server: string): Promise<string> {
-  const now = await stack.asks<{ readonly server: Shown }>(
+  const now = await stack.asks<{ readonly server: ShowableArtifact }>(
     ...(["nova", "GET", `/servers/${server}`] as const),
   );
   return now?.server["OS-EXT-SRV-ATTR:hypervisor_hostname"] ?? "";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Verdict } from "./claim.ts";
-import type { Seen } from "./seen.ts";
+import type { ObservedState } from "./seen.ts";
 import type { Spent } from "./timing.ts";
 
 /** What became of one rehearsal. */
@@ -16,7 +16,7 @@ export interface Judged {
 }
 
 /** How much memory a rehearsal took. */
-export function memoryOf({ held, ran }: Seen): Pick<Judged, "cloud" | "commands"> {
+export function memoryOf({ held, ran }: ObservedState): Pick<Judged, "cloud" | "commands"> {
   const commands: { [command: string]: number } = {};
   for (const { words, peak } of ran) {
     const [command = ""] = words;

@@ -48,7 +48,7 @@ export async function startScripts(
   const own = join(folder, "scripts");
   mkdirSync(own, { recursive: true, mode: 0o700 });
   const server = createServer(async (request, response) => {
-    const [what = "", ...words] = await wordsOf(request);
+    const [what = "", ...words] = await faultText(request);
     const answer = await (
       serves[what]?.(...words) ?? Promise.reject(new Error(`nobody does ${what}`))
     ).catch((cause: Error) => ({ status: 1, out: "", err: `${cause.message}\n` }));
@@ -124,7 +124,7 @@ function environment(
   };
 }
 
-async function wordsOf(request: IncomingMessage): Promise<readonly string[]> {
+async function faultText(request: IncomingMessage): Promise<readonly string[]> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk);
   // lib/ask.ts wrote it.

@@ -1,5 +1,5 @@
 /** What a rehearsal has seen, as it is written to seen.json: what claims are judged by. */
-export interface Seen {
+export interface ObservedState {
   /** Moments by name, such as `before` and `after`. */
   readonly moments: { readonly [name: string]: Moment };
   /** The product's commands. */

@@ -1,7 +1,7 @@
 import { MigrationError } from "../lib/error.ts";
 import { didYouMean, nearest } from "../lib/table/nearest.ts";
 import { CONNECTIONS, kebab } from "../run/next.ts";
-import { isSaid } from "./connections.ts";
+import { isSpecified } from "./connections.ts";
 import { io } from "./io.ts";
 import {
   conflict,
@@ -56,7 +56,7 @@ export async function checkColumnOptions(
 }
 
 /** Includes the options of connection files. @throws MigrationError N2I-E100 */
-export function checkTogether(
+export function checkCombination(
   declared: Declared,
   args: { readonly [name: string]: unknown },
 ): void {
@@ -81,7 +81,7 @@ function faultOf(
   const all: OptionTable = { ...everyCommand, ...declared.options };
   const own = nameOf(declared);
   const help = `Help: ${own} --help`;
-  const isGiven = (name: string): boolean => isSaid(args, name);
+  const isAnySet = (name: string): boolean => isSpecified(args, name);
   const shown = (name: string): string =>
     declared.positional?.some(([one]) => one === name) === true
       ? `<${name}>`
@@ -99,7 +99,7 @@ function faultOf(
     return [`${own} needs ${names}`, missing, `Run ${own} with ${names}${or}. ${help}`];
   }
   for (const rule of exclude) {
-    const given = conflict(rule, isGiven);
+    const given = conflict(rule, isAnySet);
     if (given.length === 0) continue;
     const text = `${listOf(given.map(shown), "and")} exclude each other`;
     const which = given.length > 2 ? "all but one" : "one";
@@ -107,10 +107,10 @@ function faultOf(
   }
   for (const [names] of oneOf.map(sidesOf)) {
     const either = listOf(names.map(shown), "or");
-    if (!names.some(isGiven)) return [`${own} needs ${either}`, names, `Add ${either}. ${help}`];
+    if (!names.some(isAnySet)) return [`${own} needs ${either}`, names, `Add ${either}. ${help}`];
   }
   for (const [names, others] of want.map(sidesOf)) {
-    const given = others.some(isGiven) ? undefined : names.find(isGiven);
+    const given = others.some(isAnySet) ? undefined : names.find(isAnySet);
     if (given === undefined) continue;
     const either = listOf(others.map(shown), "or");
     const fix = `Add ${either}, or remove ${shown(given)}. ${help}`;

@@ -9,7 +9,7 @@ import {
   FOR_ALL,
   IMAGES,
   isUnusedDecision,
-  otherPlace,
+  otherLocation,
   PLACES,
   PLANNED_FOR,
   TARGET,
@@ -60,7 +60,7 @@ async function addFrom(
   declared: Declared,
   isSilent: (option: string) => boolean,
 ): Promise<void> {
-  const said = PLACES.filter((name) => isSaid(args, name));
+  const said = PLACES.filter((name) => isSpecified(args, name));
   const named = said.length > 0;
   if (path !== null) {
     const { readConnections } = await import("../run/connections.ts");
@@ -86,7 +86,7 @@ async function addFrom(
   const wanting = wanted(args, declared, connections);
   // The same without another Nova database, which excludes the run's other Nova options.
   const joined = wanted({ ...args, "nova-db": undefined }, declared, connections);
-  const { why, leaves } = leftOfRun(args, said, declared, connections);
+  const { why, leaves } = optionsOfRun(args, said, declared, connections);
   const wants = (option: string) => planned(option) && (wanting(option) || joined(option));
   const all = fillable(args, declared, { connections, wants }, isSilent);
   const isTaken = ([option]: Filled): boolean => wanting(option) && !leaves(option);
@@ -144,13 +144,13 @@ function fillable(
     const value = word === undefined ? null : asDeclared(is, word);
     return value === null || !isSilent(option) || !wants(option) ? [] : [[option, value] as const];
   });
-  const isGiven = (name: string): boolean =>
-    isSaid(args, name) || found.some(([one]) => one === name);
+  const isAnySet = (name: string): boolean =>
+    isSpecified(args, name) || found.some(([one]) => one === name);
   return found.filter(
     ([option]) =>
       !exclude.some((rule) =>
-        conflict(rule, (one) => one === option || isSaid(args, one)).includes(option),
-      ) && want.map(sidesOf).every(([of, all]) => !of.includes(option) || all.some(isGiven)),
+        conflict(rule, (one) => one === option || isSpecified(args, one)).includes(option),
+      ) && want.map(sidesOf).every(([of, all]) => !of.includes(option) || all.some(isAnySet)),
   );
 }
 
@@ -181,14 +181,14 @@ export async function configuredRun(): Promise<string | null> {
 }
 
 /** @param name of an option, or `auth=none` for one value of it */
-export function isSaid(args: Readonly<Args>, name: string): boolean {
+export function isSpecified(args: Readonly<Args>, name: string): boolean {
   const [option = "", value] = name.split("=");
   const is = args[option];
   return value === undefined ? is !== undefined && is !== false : is === value;
 }
 
 function isOther(args: Args, name: string, connections: ReadonlyMap<string, Connection>): boolean {
-  if (!isSaid(args, name)) return false;
+  if (!isSpecified(args, name)) return false;
   const given = [args[name]].flat().map((word) => absolute(name, String(word)));
   return JSON.stringify(given) !== JSON.stringify([connections.get(name) ?? []].flat().map(String));
 }
@@ -202,26 +202,28 @@ function wanted(
   const command = nameOf(declared);
   // `check` reads the images of the cloud, so the cloud is not another connection to Ironic there.
   const elsewhere =
-    command !== "check" && [...BACKENDS, "from-catalog"].some((name) => isSaid(args, name));
+    command !== "check" && [...BACKENDS, "from-catalog"].some((name) => isSpecified(args, name));
   const rows = connections.has("ironic-db") && !elsewhere;
   // Options of the file are not combined with another Nova database.
   const alone =
-    isSaid(args, "leave-nova") || args.takeover === true || isOther(args, "nova-db", connections);
+    isSpecified(args, "leave-nova") ||
+    args.takeover === true ||
+    isOther(args, "nova-db", connections);
   const named = [args.without ?? []].flat().map(String);
   // `--without nova-db` excludes all options of Nova.
   const without = named.includes("nova-db") ? [...named, ...WITH_NOVA] : named;
-  const images = IMAGES.some((name) => isSaid(args, name));
+  const images = IMAGES.some((name) => isSpecified(args, name));
   return (option) => {
     if (option === "run") return true;
     if (without.includes(option) || (images && IMAGES.includes(option))) return false;
     if (isUnusedDecision(command, option)) return false;
     // If nova.conf is given, `config` reports nothing about conductors.
     if (option === "ironic-conf" && command === "config")
-      return !["nova-conf", "part", "exact-filters"].some((name) => isSaid(args, name));
+      return !["nova-conf", "part", "exact-filters"].some((name) => isSpecified(args, name));
     if (NOTHING_FOR.includes(command)) return false;
     // `rehearse` uses copies of the databases, which no file names.
     if (command === "rehearse") return option === "key-file";
-    if (option === "placement-db" && command === "plan") return isSaid(args, "propose-site");
+    if (option === "placement-db" && command === "plan") return isSpecified(args, "propose-site");
     if (option === "placement-db" && !connections.has("nova-db")) return false;
     if (WITH_NOVA.includes(option)) return !alone;
     if (CLOUD.includes(option)) return !elsewhere && (!rows || command === "check");
@@ -235,7 +237,7 @@ function wanted(
  *
  * @param said connections that the command line itself names
  */
-function leftOfRun(
+function optionsOfRun(
   args: Args,
   said: readonly string[],
   declared: Declared,
@@ -246,7 +248,7 @@ function leftOfRun(
     // Rollback without Ironic reverts Nova's rows after Ironic was deleted.
     const [by] = said.filter((name) => BESIDE.includes(name));
     const target: readonly string[] = TARGET;
-    const alone = by !== undefined && !BACKENDS.some((name) => isSaid(args, name));
+    const alone = by !== undefined && !BACKENDS.some((name) => isSpecified(args, name));
     return {
       why: `as --${by} is given alone`,
       leaves: (option) => alone && target.includes(option),
@@ -254,7 +256,7 @@ function leftOfRun(
   }
   const other = PLANNED_FOR.includes(command)
     ? null
-    : otherPlace(connections, (name) => isOther(args, name, connections));
+    : otherLocation(connections, (name) => isOther(args, name, connections));
   return {
     why: `as --${other ?? "nova-db"} is not as the run has it`,
     leaves: (option) => other !== null && !FOR_ALL.includes(option),
@@ -274,9 +276,9 @@ async function withoutNova(
   { command }: Declared,
   run: unknown,
 ): Promise<(option: string) => boolean> {
-  const isAsked =
-    !["apply", "verify"].includes(command) || BESIDE.some((name) => isSaid(args, name));
-  if (isAsked || typeof run !== "string") return () => false;
+  const isRequested =
+    !["apply", "verify"].includes(command) || BESIDE.some((name) => isSpecified(args, name));
+  if (isRequested || typeof run !== "string") return () => false;
   const { plansNova } = await import("../run/saved-options.ts");
   const without = !(await plansNova(resolve(io().cwd(), run)));
   return (option) => without && BESIDE.includes(option);

@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import type { BmcAt } from "../model/power.ts";
 import {
   type Environment,
-  type Surroundings,
+  type ProcessContext,
   settle,
   surrounded,
   surroundings,
@@ -29,7 +29,7 @@ export interface Io {
   /** Location of the simulated BMC for an address; absent: every BMC is at its address. */
   readonly bmcAt?: BmcAt;
   /** Clock for BMC timeouts and progress; absent: the system clock. */
-  readonly clock?: NonNullable<Surroundings["clock"]>;
+  readonly clock?: NonNullable<ProcessContext["clock"]>;
   status: number | undefined;
 }
 
@@ -41,7 +41,7 @@ let outside: Io | undefined;
 /** Runs a command with these streams, including its timers. @param own hooks for its stages */
 export function within<T>(
   io: Io,
-  own: Pick<Surroundings, "tell" | "wait" | "onInterrupt">,
+  own: Pick<ProcessContext, "tell" | "wait" | "onInterrupt">,
   work: () => T,
 ): T {
   const files = { connections: new Map(), saved: new Map(), window: {} };

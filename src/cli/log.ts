@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { JsonObject } from "../lib/json.ts";
-import { shellWord } from "../lib/text.ts";
+import { shellArgument } from "../lib/text.ts";
 import { withoutSecret } from "../run/next.ts";
 import { surroundings } from "../run/process-context.ts";
 import { VERSION, whoami } from "../run/version.ts";
@@ -28,7 +28,7 @@ const logs = new WeakMap<Io, Log>();
  * it receives the lines so far.
  */
 export function logTo(run: string): void {
-  const words = io().words.map((word) => shellWord(masked(word)));
+  const words = io().words.map((word) => shellArgument(masked(word)));
   const connections = [...surroundings().connections].map(([name, word]) => [
     name,
     [word]
@@ -69,7 +69,7 @@ const OF_RUN: readonly string[] = ["snapshot.jsonl", "run.lock"];
  * @returns whether the lines can be dropped: they were written, or can never be written
  */
 function appendRunLog(run: string, lines: string): boolean {
-  const here = isOwnRun(run);
+  const here = isRunOfProcess(run);
   if (here !== true) return here === "never";
   try {
     const how = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
@@ -85,7 +85,7 @@ function appendRunLog(run: string, lines: string): boolean {
   return true;
 }
 
-function isOwnRun(run: string): boolean | "never" {
+function isRunOfProcess(run: string): boolean | "never" {
   try {
     const { uid, mode } = statSync(run);
     if (uid !== (process.getuid?.() ?? uid) || (mode & 0o077) !== 0) return "never";

@@ -78,7 +78,7 @@ async function asked(words: readonly string[]): Promise<readonly string[] | null
 }
 
 async function command(words: readonly string[]): Promise<void> {
-  checkWords(words);
+  checkArguments(words);
   const program = yargs([...words])
     .scriptName("nova2ironic")
     .locale("en")
@@ -148,7 +148,7 @@ function usage(message: string | null, error: Error | undefined): never {
         ]
       : said.startsWith("Did you mean ")
         ? [`there is no command ${JSON.stringify(first)}`, `${said} ${list}`]
-        : inOurWords(action === undefined ? first : `${first} ${action}`, said);
+        : translatedMessage(action === undefined ? first : `${first} ${action}`, said);
   throw new MigrationError("N2I-E100", text, fix === undefined ? {} : { fix });
 }
 
@@ -166,10 +166,10 @@ function checkAction(group: string, rest: readonly string[]): string | undefined
 }
 
 /** Yargs' most frequent messages. @source yargs 18, lib/validation.ts, locales/en.json */
-function inOurWords(command: string, said: string): readonly [text: string, fix?: string] {
+function translatedMessage(command: string, said: string): readonly [text: string, fix?: string] {
   const help = `Help: ${command} --help`;
   const [, name, given = "", all = ""] =
-    /Argument: ([\w-]+), Given: (".*"), Choices: (.*)$/s.exec(said) ?? [];
+    /Argument: ([\w-]+), Inputs: (".*"), Choices: (.*)$/s.exec(said) ?? [];
   if (name !== undefined) {
     const choices = all.split(", ").map((one) => one.replaceAll('"', ""));
     const isPositional = declarationOf(command).includes(`<${name}>`);
@@ -223,7 +223,7 @@ const NO_LOGIN: { readonly [option: string]: string } = {
 /**
  * An error message would quote the password. @throws MigrationError N2I-E101 with the option only
  */
-function checkWords(words: readonly string[]): void {
+function checkArguments(words: readonly string[]): void {
   for (const [at, word] of words.entries()) {
     if (!LOGIN.test(word) && !QUERY.test(word)) continue;
     const before = words[at - 1] ?? "";

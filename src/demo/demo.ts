@@ -12,14 +12,14 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { MigrationError } from "../lib/error.ts";
 import { atExit } from "../lib/files/at-exit.ts";
-import { shellWord } from "../lib/text.ts";
+import { shellArgument } from "../lib/text.ts";
 import { openRole } from "../run/databases.ts";
 import { programCommand } from "../run/files/package-root.ts";
 import { surroundings } from "../run/process-context.ts";
 import { digestOfRows } from "../systems/database/digest.ts";
 import { writeSample } from "./sample.ts";
 
-type Say = (text: string) => void;
+type Print = (text: string) => void;
 
 /** Digest of a SQLite database, including ids. */
 async function digest(path: string): Promise<string> {
@@ -40,7 +40,7 @@ async function digest(path: string): Promise<string> {
  * @returns whether every check succeeded
  * @throws MigrationError N2I-E120 if the folder cannot be written, N2I-E100 if `keep` is not empty
  */
-export async function demo(say: Say, keep?: string): Promise<boolean> {
+export async function demo(say: Print, keep?: string): Promise<boolean> {
   const folder = folderOf(keep);
   const temporary = keep === undefined ? folder : join(folder, "output.txt");
   const remove = (): void => rmSync(temporary, { recursive: true, force: true });
@@ -51,7 +51,7 @@ export async function demo(say: Say, keep?: string): Promise<boolean> {
     what: string,
     ...words: readonly string[]
   ): Promise<string> => {
-    say(`\n$ nova2ironic ${words.map(shellWord).join(" ")}`);
+    say(`\n$ nova2ironic ${words.map(shellArgument).join(" ")}`);
     const { code, out } = await command(folder, words);
     say(out.trimEnd());
     if (code !== status) say(`(exit ${code}, expected ${status})`);
@@ -100,7 +100,7 @@ interface Scene {
   readonly folder: string;
   /** Runs a command, checks its exit status, and returns its output. */
   readonly run: (status: number, what: string, ...words: readonly string[]) => Promise<string>;
-  readonly say: Say;
+  readonly say: Print;
   readonly prove: (what: string, held: boolean) => void;
 }
 

@@ -1,11 +1,19 @@
 import { ahead } from "../lib/streams.ts";
-import { type Change, invert, type Left, type Outcome, type State } from "../model/change.ts";
+import { type Change, invert, type Outcome, type SkippedRow, type State } from "../model/change.ts";
 import type { Entries, Span } from "../model/journal.ts";
 import { batches } from "./batches.ts";
 import { midway, stoppedAfter } from "./midway.ts";
 import { ownedIn, ownershipOf } from "./ownership.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
-import { type Event, NOBODY, NOTHING, type Sofar, staysOf, type Walk, walkOf } from "./runner.ts";
+import {
+  type Event,
+  type ExecutionProgress,
+  NOBODY,
+  NOTHING,
+  type RunningLeg,
+  runningLegOf,
+  unchangedOf,
+} from "./runner.ts";
 
 const COMMAND = "rollback";
 
@@ -36,7 +44,7 @@ export async function* back<C extends Change, L>(
   { all, wants }: Scope<L>,
   excluded: Excluded = NOBODY,
 ): AsyncGenerator<Event<L>> {
-  const walk = walkOf(leg, session);
+  const walk = runningLegOf(leg, session);
   const whole = all && excluded.size === 0;
   const goes = (line: L): boolean => wants(line) && !excluded.has(leg.machineOf(line) ?? "");
   async function* wanted() {
@@ -47,7 +55,7 @@ export async function* back<C extends Change, L>(
       yield { span, lines, owned, chosen, changes, before: walk.ownership.left.of(span) };
     }
   }
-  let sofar: Sofar = { lines: 0, done: leg.already ?? 0 };
+  let sofar: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
   for await (const { span, lines, owned, chosen, changes, before } of ahead(wanted())) {
     if (session.stopping()) return yield { kind: "stopped" };
     const named = [...new Set(chosen.map((line) => leg.machineOf(line) ?? ""))];
@@ -61,7 +69,7 @@ export async function* back<C extends Change, L>(
     const stay = excluded.size === 0 ? [] : lines.filter((line) => wants(line) && !goes(line));
     yield {
       ...{ kind: "batch", lines: behind, outcome, excluded: [], failed: [] },
-      stays: staysOf(changes, outcome.left),
+      stays: unchangedOf(changes, outcome.left),
       shared: changesBack(leg, shared, owned).length,
       kept: changesBack(leg, stay, owned).length,
     };
@@ -82,10 +90,10 @@ interface Chosen<C> {
 }
 
 async function act<C extends Change, L>(
-  { leg, session, guard, about }: Walk<C, L>,
+  { leg, session, guard, about }: RunningLeg<C, L>,
   span: Span,
   { changes, all, nodes, before }: Chosen<C>,
-  sofar: Sofar,
+  sofar: ExecutionProgress,
 ): Promise<Outcome> {
   const { append } = session.journal;
   const waits = (await leg.part.waiting?.(changes, "back")) ?? NOBODY;
@@ -105,7 +113,7 @@ async function act<C extends Change, L>(
     );
     // Something is now reverted, even if the journal fails.
     done += outcome.done.length;
-    const left: readonly Left[] = [
+    const left: readonly SkippedRow[] = [
       ...outcome.left,
       ...[...waits].map(([id, why]) => ({ id, why })),
     ];

@@ -2,7 +2,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { type Entries, entriesOf } from "../model/journal.ts";
 
 /** By the journal, a change that was started and not reverted. */
-export interface Begun {
+export interface StartedChange {
   /** Data of its start entries, in order. A part validates it as it does any file. */
   readonly observed: readonly JsonObject[];
   /** Its end, or the end of its rollback, is missing: a crash may have left it incomplete. */
@@ -17,12 +17,12 @@ const NONE: readonly JsonObject[] = [];
  * Started and not reverted changes of a part that processes one machine at a time, in order, by id.
  * @param below part of these machines, whose rollbacks also remove them here
  */
-export function begunIn(
+export function startedChangesIn(
   entries: Entries,
   part: string,
   below?: string,
-): ReadonlyMap<string, Begun> {
-  const begun = new Map<string, Begun>();
+): ReadonlyMap<string, StartedChange> {
+  const begun = new Map<string, StartedChange>();
   for (const entry of entriesOf(entries, part, ...(below === undefined ? [] : [below]))) {
     if (entry.do === "undo" && entry.part === below)
       for (const id of entry.nodes === "all" ? [...begun.keys()] : entry.nodes) begun.delete(id);

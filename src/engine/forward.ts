@@ -1,20 +1,20 @@
 import { MigrationError } from "../lib/error.ts";
 import { ahead } from "../lib/streams.ts";
-import type { Change, Hooks, Left, Outcome } from "../model/change.ts";
+import type { Change, Hooks, Outcome, SkippedRow } from "../model/change.ts";
 import type { Span } from "../model/journal.ts";
 import { type Batch, batches } from "./batches.ts";
-import { keptNothing, midway, stoppedAfter } from "./midway.ts";
-import { hasEnded, keyOf, type Ownership, ownedIn, wasBegun } from "./ownership.ts";
+import { committedNothing, midway, stoppedAfter } from "./midway.ts";
+import { hasEnded, keyOf, type Ownership, ownedIn, wasStarted } from "./ownership.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
 import {
-  type Aside,
   type Event,
+  type ExecutionProgress,
   NOBODY,
   NOTHING,
-  type Sofar,
-  staysOf,
-  type Walk,
-  walkOf,
+  type RunningLeg,
+  runningLegOf,
+  type SkippedLine,
+  unchangedOf,
 } from "./runner.ts";
 
 const COMMAND = "apply";
@@ -31,8 +31,8 @@ export async function* forward<C extends Change, L>(
   session: Session,
   excluded: Excluded = NOBODY,
 ): AsyncGenerator<Event<L>> {
-  const walk = walkOf(leg, session);
-  let sofar: Sofar = { lines: 0, done: leg.already ?? 0 };
+  const walk = runningLegOf(leg, session);
+  let sofar: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
   for await (const batch of ahead(wanted(walk))) {
     if (session.stopping()) return yield { kind: "stopped" };
     const chosen = await choose(walk, batch, excluded);
@@ -45,7 +45,7 @@ export async function* forward<C extends Change, L>(
     sofar = { lines, done: sofar.done + outcome.done.length };
     yield {
       ...{ kind: "batch", lines, shared: 0, kept: 0, excluded: chosen.excluded },
-      ...{ outcome: { ...outcome, left }, stays: staysOf(chosen.changes, left) },
+      ...{ outcome: { ...outcome, left }, stays: unchangedOf(chosen.changes, left) },
       failed: failedLines(leg, batch, outcome),
     };
     if (outcome.broke === undefined) continue;
@@ -54,14 +54,16 @@ export async function* forward<C extends Change, L>(
 }
 
 /** A batch with its changes, which are computed once. */
-interface Wanted<C, L> extends Batch<L> {
+interface Computed<C, L> extends Batch<L> {
   /** Lines with changes. */
   readonly acting: readonly L[];
   readonly all: readonly C[];
 }
 
 /** Reads each batch while the previous one is performed. */
-async function* wanted<C extends Change, L>({ leg }: Walk<C, L>): AsyncGenerator<Wanted<C, L>> {
+async function* wanted<C extends Change, L>({
+  leg,
+}: RunningLeg<C, L>): AsyncGenerator<Computed<C, L>> {
   for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
     const all: C[] = [];
     const acting = lines.filter((line) => {
@@ -78,13 +80,13 @@ interface Chosen<C, L> {
   readonly ours: ReadonlySet<string>;
   /** Skipped and not owned. Must never count as ours. */
   readonly out: readonly C[];
-  readonly excluded: readonly Aside<L>[];
-  readonly waiting: readonly Left[];
+  readonly excluded: readonly SkippedLine<L>[];
+  readonly waiting: readonly SkippedRow[];
 }
 
 async function choose<C extends Change, L>(
-  { leg, ownership }: Walk<C, L>,
-  { span, acting, all }: Wanted<C, L>,
+  { leg, ownership }: RunningLeg<C, L>,
+  { span, acting, all }: Computed<C, L>,
   excluded: Excluded,
 ): Promise<Chosen<C, L>> {
   const otherwise = (await leg.exclude?.(acting)) ?? NOBODY;
@@ -105,17 +107,17 @@ async function choose<C extends Change, L>(
     out: strange.filter((change) => !goes(change)),
     excluded: acting.flatMap((line) => {
       const why = otherwise.get(leg.machineOf(line) ?? "");
-      return why === undefined ? [] : [asideOf(leg, line, why)];
+      return why === undefined ? [] : [skippedLineOf(leg, line, why)];
     }),
     waiting: [...waits].map(([id, why]) => ({ id, why })),
   };
 }
 
 async function act<C extends Change, L>(
-  walk: Walk<C, L>,
+  walk: RunningLeg<C, L>,
   span: Span,
   chosen: Chosen<C, L>,
-  sofar: Sofar,
+  sofar: ExecutionProgress,
 ): Promise<Outcome> {
   const { leg, session, guard, ownership, about } = walk;
   let { done } = sofar;
@@ -125,7 +127,7 @@ async function act<C extends Change, L>(
     const performed = leg.part.perform(chosen.changes, hooksOf(walk, span, chosen));
     const outcome = await performed.catch(async (cause: unknown) => {
       const unwritten = !guard.passed() && cause instanceof MigrationError;
-      if (keptNothing(cause) || unwritten) await abort(walk, span, cause);
+      if (committedNothing(cause) || unwritten) await abort(walk, span, cause);
       throw cause;
     });
     // Something is now committed, even if the journal fails.
@@ -146,7 +148,7 @@ async function act<C extends Change, L>(
 }
 
 async function begin<C extends Change, L>(
-  { leg, session, about }: Walk<C, L>,
+  { leg, session, about }: RunningLeg<C, L>,
   span: Span,
   { out }: Chosen<C, L>,
 ): Promise<void> {
@@ -160,7 +162,7 @@ async function begin<C extends Change, L>(
 }
 
 function hooksOf<C extends Change, L>(
-  { session, guard, making, ownership, about }: Walk<C, L>,
+  { session, guard, making, ownership, about }: RunningLeg<C, L>,
   span: Span,
   chosen: Chosen<C, L>,
 ): Hooks {
@@ -196,23 +198,23 @@ function rowsOf(changes: readonly Change[]): {
 
 /** Without this entry, rows of another run would count as ours next time. */
 async function abort<C extends Change, L>(
-  { session, ownership, about }: Walk<C, L>,
+  { session, ownership, about }: RunningLeg<C, L>,
   span: Span,
   { code: why }: MigrationError,
 ): Promise<void> {
-  if (wasBegun(ownership, span)) return;
+  if (wasStarted(ownership, span)) return;
   const entry = { do: "aborted", ...about(span), why } as const;
   await session.journal.append(entry).catch(() => undefined); // report the first failure
 }
 
 async function brokeOf<C extends Change, L>(
-  walk: Walk<C, L>,
+  walk: RunningLeg<C, L>,
   span: Span,
   { cause, behind, untouched = false }: NonNullable<Outcome["broke"]>,
-  { lines, done }: Sofar,
+  { lines, done }: ExecutionProgress,
 ): Promise<MigrationError> {
   if (untouched) await abort(walk, span, cause);
-  if (untouched && done === 0 && !wasBegun(walk.ownership, span)) return cause;
+  if (untouched && done === 0 && !wasStarted(walk.ownership, span)) return cause;
   return stoppedAfter(COMMAND, walk.leg.part.far({ lines: lines + behind, done }), cause);
 }
 
@@ -236,7 +238,11 @@ function unrecorded(
   return Math.max(0, there.length - (rows.get(keyOf(span)) ?? 0));
 }
 
-function asideOf<C extends Change, L>({ brief }: Leg<C, L>, line: L, why: string): Aside<L> {
+function skippedLineOf<C extends Change, L>(
+  { brief }: Leg<C, L>,
+  line: L,
+  why: string,
+): SkippedLine<L> {
   return { line: brief?.(line) ?? line, why };
 }
 
@@ -244,11 +250,11 @@ function failedLines<C extends Change, L>(
   leg: Leg<C, L>,
   { lines }: Batch<L>,
   { failed = [] }: Outcome,
-): readonly Aside<L>[] {
+): readonly SkippedLine<L>[] {
   if (failed.length === 0) return [];
   const whys = new Map(failed.map(({ machine, why }) => [machine, why]));
   return lines.flatMap((line) => {
     const why = whys.get(leg.machineOf(line) ?? "");
-    return why === undefined ? [] : [asideOf(leg, line, why)];
+    return why === undefined ? [] : [skippedLineOf(leg, line, why)];
   });
 }

@@ -13,13 +13,13 @@ const MAYBE_KEPT: ReadonlySet<RefusalCode> = new Set([
 ]);
 
 /** Whether the failure occurred before anything was committed. */
-export function keptNothing(cause: unknown): cause is MigrationError {
+export function committedNothing(cause: unknown): cause is MigrationError {
   return cause instanceof MigrationError && !MAYBE_KEPT.has(cause.code);
 }
 
 /** If something was or may be committed, the error reports that first. */
 export function midway(command: string, far: string, some: boolean, cause: unknown): unknown {
-  if (!(cause instanceof MigrationError) || (!some && keptNothing(cause))) return cause;
+  if (!(cause instanceof MigrationError) || (!some && committedNothing(cause))) return cause;
   return stoppedAfter(command, far, cause);
 }
 

@@ -18,7 +18,7 @@ export interface Ownership {
   /** Number of reverted changes that were not started again since. */
   readonly back: number;
   /** Changes that a rollback skipped, by its last report. */
-  readonly left: ReturnType<typeof leftBy>;
+  readonly left: ReturnType<typeof skippedBy>;
   /** Number of changes made. A change that was reverted and made again counts once. */
   readonly created: number;
   /** Number of our existing changes by batch, as recorded. */
@@ -32,7 +32,7 @@ export function keyOf({ from, to }: Span): string {
   return `${from}-${to}`;
 }
 
-interface Known {
+interface Existing {
   readonly span: Span;
   begun: boolean;
   open: boolean;
@@ -47,10 +47,10 @@ interface Known {
   /** Machines that the next start skips. */
   out: readonly string[];
   /** State before the last start. */
-  earlier: Pick<Known, "begun" | "undone" | "back"> | undefined;
+  earlier: Pick<Existing, "begun" | "undone" | "back"> | undefined;
 }
 
-function unknown(span: Span): Known {
+function unknown(span: Span): Existing {
   return {
     ...{ span, begun: false, open: false, undone: undefined, undoing: undefined, cut: false },
     ...{ back: 0, rows: 0, failed: undefined, out: [], earlier: undefined },
@@ -59,7 +59,7 @@ function unknown(span: Span): Known {
 
 /** Reads the journal in order. */
 export function ownershipOf(entries: Entries, part: string, plan: string): Ownership {
-  const batches = new Map<string, Known>();
+  const batches = new Map<string, Existing>();
   const preExisting = new Set<string>();
   const refused = new Set<string>();
   const taken: UndoneEntry[] = [];
@@ -78,7 +78,7 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
     if (entry.do === "undone") taken.push(entry);
   }
   const all = [...batches];
-  const mapOf = <T>(of: (known: Known) => T | undefined): ReadonlyMap<string, T> =>
+  const mapOf = <T>(of: (known: Existing) => T | undefined): ReadonlyMap<string, T> =>
     new Map(
       all.flatMap(([key, known]) => {
         const value = of(known);
@@ -88,7 +88,7 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
   return {
     begun: all.flatMap(([, known]) => (known.begun ? [known.span] : [])),
     open: all.flatMap(([, known]) => (known.open ? [known.span] : [])),
-    ...{ preExisting, refused, left: leftBy(taken), created },
+    ...{ preExisting, refused, left: skippedBy(taken), created },
     undone: mapOf(({ undone }) => undone),
     back: all.reduce((sum, [, known]) => sum + known.back, 0),
     rows: mapOf(({ rows }) => rows),
@@ -102,7 +102,7 @@ type UndoneEntry = Extract<BatchEntry, { readonly do: "undone" }>;
  * Queried by batch, because there may be hundreds of thousands.
  * @param undone in journal order
  */
-function leftBy(undone: readonly UndoneEntry[]) {
+function skippedBy(undone: readonly UndoneEntry[]) {
   let last: { readonly span: Span; readonly ids: ReadonlySet<string> } | null = null;
   const of = (span: Span): ReadonlySet<string> => {
     if (last?.span.from === span.from && last.span.to === span.to) return last.ids;
@@ -136,7 +136,7 @@ function apart(spans: readonly Span[]): readonly Span[] {
 }
 
 /** @returns change of the `created` count */
-function read(known: Known, entry: BatchEntry): number {
+function read(known: Existing, entry: BatchEntry): number {
   switch (entry.do) {
     case "begin":
       return begin(known);
@@ -149,7 +149,7 @@ function read(known: Known, entry: BatchEntry): number {
     case "done":
       known.open = false;
       known.rows += entry.created;
-      known.failed = stillFailed(known.failed, [...(entry.failed ?? []), ...known.out]);
+      known.failed = remainingFailed(known.failed, [...(entry.failed ?? []), ...known.out]);
       known.out = [];
       return entry.created;
     case "undo":
@@ -168,7 +168,7 @@ function read(known: Known, entry: BatchEntry): number {
   }
 }
 
-function begin(known: Known): number {
+function begin(known: Existing): number {
   const { begun, undone, back } = known;
   known.earlier = { begun, undone, back };
   known.begun = true;
@@ -179,7 +179,7 @@ function begin(known: Known): number {
 }
 
 /** The last start committed nothing, so its previous state is restored. */
-function abort(known: Known): number {
+function abort(known: Existing): number {
   const { begun = false, undone, back = 0 } = known.earlier ?? {};
   known.open = false;
   known.begun &&= begun;
@@ -189,7 +189,7 @@ function abort(known: Known): number {
 }
 
 /** A machine that was completed stays completed, also if a later run fails. */
-function stillFailed(
+function remainingFailed(
   before: ReadonlySet<string> | undefined,
   failed: readonly string[],
 ): ReadonlySet<string> {
@@ -219,7 +219,7 @@ export function ownedIn(
   ownership: Ownership,
   span: Span,
 ): (change: { readonly id: string; readonly machine: string | null }) => boolean {
-  const begun = wasBegun(ownership, span);
+  const begun = wasStarted(ownership, span);
   const { preExisting, refused } = ownership;
   return ({ id, machine }) =>
     begun &&
@@ -229,14 +229,14 @@ export function ownedIn(
 }
 
 /** Existing rows are then ours. After a full rollback, they are those of another run. */
-export function wasBegun(ownership: Ownership, span: Span): boolean {
+export function wasStarted(ownership: Ownership, span: Span): boolean {
   return ownership.begun.some(
     (other) => other.from < span.to && span.from < other.to && !wasTakenBack(ownership, other),
   );
 }
 
 /** The same for single positions. Evaluates each batch once. */
-export function begunAt(ownership: Ownership): (position: number) => boolean {
+export function startedAt(ownership: Ownership): (position: number) => boolean {
   const ours = ownership.begun.filter((span) => !wasTakenBack(ownership, span));
   const begun = new Uint8Array(ours.reduce((end, { to }) => Math.max(end, to), 0));
   for (const { from, to } of ours) begun.fill(1, from, to);

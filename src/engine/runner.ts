@@ -1,11 +1,11 @@
 import type { MigrationError } from "../lib/error.ts";
-import type { Change, Left, Outcome } from "../model/change.ts";
+import type { Change, Outcome, SkippedRow } from "../model/change.ts";
 import type { Span } from "../model/journal.ts";
 import { ownershipOf } from "./ownership.ts";
 import type { Excluded, Leg, Session } from "./part.ts";
 
 /** A skipped or failed line of a plan. */
-export interface Aside<L> {
+export interface SkippedLine<L> {
   readonly line: L;
   readonly why: string;
 }
@@ -17,9 +17,9 @@ export type Event<L> =
       readonly lines: number;
       readonly outcome: Outcome;
       /** Excluded by the final check. */
-      readonly excluded: readonly Aside<L>[];
+      readonly excluded: readonly SkippedLine<L>[];
       /** Lines of machines that did not complete. */
-      readonly failed: readonly Aside<L>[];
+      readonly failed: readonly SkippedLine<L>[];
       /** Our changes shared by machines, outside the rollback's scope. */
       readonly shared: number;
       /** Our changes of machines that are excluded from rollback. */
@@ -49,9 +49,9 @@ function guardOf(precondition: () => Promise<void>) {
 }
 
 /** A leg in progress, with its ownership at the start. */
-export type Walk<C extends Change, L> = ReturnType<typeof walkOf<C, L>>;
+export type RunningLeg<C extends Change, L> = ReturnType<typeof runningLegOf<C, L>>;
 
-export function walkOf<C extends Change, L>(leg: Leg<C, L>, session: Session) {
+export function runningLegOf<C extends Change, L>(leg: Leg<C, L>, session: Session) {
   const { plan } = leg;
   const part = leg.part.name;
   return {
@@ -64,7 +64,7 @@ export function walkOf<C extends Change, L>(leg: Leg<C, L>, session: Session) {
   };
 }
 
-export interface Sofar {
+export interface ExecutionProgress {
   readonly lines: number;
   readonly done: number;
 }
@@ -73,9 +73,9 @@ export interface Walked<L> {
   /** Changes made now, and made earlier. */
   readonly done: number;
   readonly found: number;
-  readonly left: readonly Left[];
-  readonly excluded: readonly Aside<L>[];
-  readonly failed: readonly Aside<L>[];
+  readonly left: readonly SkippedRow[];
+  readonly excluded: readonly SkippedLine<L>[];
+  readonly failed: readonly SkippedLine<L>[];
   readonly shared: number;
   readonly kept: number;
   readonly stays: Excluded;
@@ -91,9 +91,9 @@ export async function gather<L>(
   progress: (lines: number) => void = () => undefined,
 ): Promise<Walked<L>> {
   let [done, found, shared, kept] = [0, 0, 0, 0];
-  const lefts: Left[] = [];
-  const excluded: Aside<L>[] = [];
-  const failed: Aside<L>[] = [];
+  const lefts: SkippedRow[] = [];
+  const excluded: SkippedLine<L>[] = [];
+  const failed: SkippedLine<L>[] = [];
   const stays = new Map<string, string>();
   const ended = (how: Partial<Walked<L>>): Walked<L> => ({
     ...{ done, found, shared, kept, left: lefts, excluded, failed, stays },
@@ -117,7 +117,7 @@ export async function gather<L>(
 }
 
 /** Machines with a skipped change, and one such change. */
-export function staysOf(changes: readonly Change[], left: readonly Left[]): Excluded {
+export function unchangedOf(changes: readonly Change[], left: readonly SkippedRow[]): Excluded {
   if (left.length === 0) return NOBODY;
   const whys = new Map(left.map(({ id, why }) => [id, why]));
   return new Map(

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { MachineEntry } from "../model/journal.ts";
-import type { Begun } from "./begun.ts";
+import type { StartedChange } from "./begun.ts";
 import type { Direction, Session } from "./part.ts";
 import type { Position, WindowPart } from "./window-part.ts";
 
@@ -13,7 +13,7 @@ export function actsOf<C extends { readonly id: string }, P extends Position>(
   part: WindowPart<C, P>,
   { journal, now, by }: Pick<Session, "journal" | "now" | "by">,
   direction: Direction,
-  ours: ReadonlyMap<string, Begun>,
+  ours: ReadonlyMap<string, StartedChange>,
 ) {
   /** By id, the data of its start entry. */
   const begun = new Map<string, string>();

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { State } from "../model/change.ts";
-import type { Begun } from "./begun.ts";
+import type { StartedChange } from "./begun.ts";
 
 /** State of a machine's change, which a part extends. */
 export interface Position {
@@ -63,6 +63,6 @@ export interface WindowLeg<C extends { readonly id: string }, P extends Position
   /** Command name for an error midway. */
   readonly command: string;
   /** @param ours started and not reverted machines. A rollback has no others */
-  readonly changes: (ours: ReadonlyMap<string, Begun>) => AsyncIterable<readonly C[]>;
+  readonly changes: (ours: ReadonlyMap<string, StartedChange>) => AsyncIterable<readonly C[]>;
   readonly pace: Pace;
 }

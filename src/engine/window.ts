@@ -1,7 +1,7 @@
 import { MigrationError } from "../lib/error.ts";
 import { regroup } from "../lib/streams.ts";
 import { counted } from "../lib/text.ts";
-import { type Begun, begunIn } from "./begun.ts";
+import { type StartedChange, startedChangesIn } from "./begun.ts";
 import { isDenied, stoppedAfter } from "./midway.ts";
 import type { Clock, Direction, Session } from "./part.ts";
 import { type Acts, actsOf } from "./window-acts.ts";
@@ -46,7 +46,7 @@ export function windowForward<C extends { readonly id: string }, P extends Posit
   session: WindowSession,
   ends: (ending: Ending<C, P>) => void,
 ): Promise<WindowEnd> {
-  const ours = begunIn(session.journal.entries(), leg.part.name);
+  const ours = startedChangesIn(session.journal.entries(), leg.part.name);
   return walk(leg, session, ends, {
     ...{ direction: "forward", ours },
     changes: leg.changes(ours),
@@ -59,16 +59,16 @@ export function windowBack<C extends { readonly id: string }, P extends Position
   session: WindowSession,
   ends: (ending: Ending<C, P>) => void,
 ): Promise<WindowEnd> {
-  const ours = begunIn(session.journal.entries(), leg.part.name);
+  const ours = startedChangesIn(session.journal.entries(), leg.part.name);
   const changes = async function* (): AsyncGenerator<readonly C[]> {
     for await (const some of leg.changes(ours)) yield some.filter(({ id }) => ours.has(id));
   };
   return walk(leg, session, ends, { ...{ direction: "back", ours }, changes: changes() });
 }
 
-interface Way<C> {
+interface WindowDirection<C> {
   readonly direction: Direction;
-  readonly ours: ReadonlyMap<string, Begun>;
+  readonly ours: ReadonlyMap<string, StartedChange>;
   readonly changes: AsyncIterable<readonly C[]>;
 }
 
@@ -76,7 +76,7 @@ async function walk<C extends { readonly id: string }, P extends Position>(
   leg: WindowLeg<C, P>,
   session: WindowSession,
   ends: (ending: Ending<C, P>) => void,
-  { direction, ours, changes }: Way<C>,
+  { direction, ours, changes }: WindowDirection<C>,
 ): Promise<WindowEnd> {
   const acts = actsOf(leg.part, session, direction, ours);
   const { go, retry, giveUp, flight, behind, waiting } = windowOf(leg, session, acts, ends);
@@ -137,20 +137,21 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
     if (stops()) return false;
     const seen = await part.inspect(changes, false);
     const rest = [...changes.entries()].values();
-    let goesOn = true;
+    let continuesAfter = true;
     // Each worker continues after its own start, so that no slow machine blocks the others.
     const worker = async (): Promise<void> => {
       for (const [at, change] of rest)
         try {
-          goesOn = goesOn && !stops() && (await one(change, seen[at], stops)) && goesOn;
-          if (!goesOn) return;
+          continuesAfter =
+            continuesAfter && !stops() && (await one(change, seen[at], stops)) && continuesAfter;
+          if (!continuesAfter) return;
         } catch (cause) {
-          goesOn = false;
+          continuesAfter = false;
           throw cause;
         }
     };
     await all(Array.from({ length: Math.min(pace.together, changes.length) }, worker));
-    return goesOn;
+    return continuesAfter;
   }
   return {
     /** Starts machines. False if it ended before the last. */

@@ -63,7 +63,7 @@ export function systemCode(cause: unknown): string | null {
 }
 
 /** `no such file or directory (ENOENT)`: the system's message without call and path. */
-export function systemWords(cause: unknown): string {
+export function systemText(cause: unknown): string {
   if (!(cause instanceof Error)) return "unknown failure";
   const [, code, what] = /^([A-Z0-9]+): (.*?), /.exec(cause.message) ?? [];
   return what === undefined ? "invalid file name" : `${what} (${code})`;

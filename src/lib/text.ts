@@ -48,7 +48,7 @@ export const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff
  * Quotes a word for a POSIX shell. Control characters, which a pasted word would execute, become
  * octal.
  */
-export function shellWord(text: string): string {
+export function shellArgument(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   // $() removes trailing line breaks, so they are appended.
   const [, shown = "", breaks = ""] = /^(.*?)(\n*)$/s.exec(text) ?? [];

@@ -1,19 +1,19 @@
 import { counted, createSeveral, listed, NAMED } from "../lib/text.ts";
 import {
-  besideIronic,
-  cloudAsked,
-  type ManagePlace,
-  openManagePlace,
+  cloudOfOptions,
+  type ManageClients,
+  openManageClients,
+  servicesOf,
 } from "../migrate/open/services.ts";
-import type { AdoptableRow, KnownNics, RunningNode } from "../model/ironic/adoptable.ts";
+import type { AdoptableRow, ExistingNics, RunningNode } from "../model/ironic/adoptable.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing, type Keep, keepYoungSmall, openRole } from "../run/databases.ts";
 import type { Sink } from "../run/sink.ts";
 import { readNics, runningNodes } from "../systems/ironic-api/running.ts";
 import { openRunning } from "../systems/ironic-db/running.ts";
-import { type Beside, whyNot } from "./rules/criteria.ts";
+import { type Additional, whyNot } from "./rules/criteria.ts";
 
-export interface AdoptableWords extends RestOptions {
+export interface AdoptableOptions extends RestOptions {
   /** Replaces Ironic's API. The cloud login is then only for Neutron. */
   readonly ironicDb?: string;
   readonly all: boolean;
@@ -27,7 +27,7 @@ export interface AdoptableWords extends RestOptions {
  * @throws MigrationError N2I-E106, N2I-E202, N2I-E208 to N2I-E212
  */
 export function listAdoptable(
-  words: AdoptableWords,
+  words: AdoptableOptions,
   { say, note }: Pick<Sink, "say" | "note">,
   show: (rows: AsyncIterable<AdoptableRow>) => Promise<void>,
 ): Promise<void> {
@@ -60,33 +60,33 @@ export function listAdoptable(
 }
 
 /** Neutron's ports for the VIFs. Neutron is not called without VIFs. */
-export async function besideCards(
-  cards: Promise<KnownNics>,
-  network: ManagePlace["network"],
-): Promise<Beside> {
+export async function portsOfVifs(
+  cards: Promise<ExistingNics>,
+  network: ManageClients["network"],
+): Promise<Additional> {
   const { vifs, twice } = await cards;
   const neutron = vifs.size === 0 ? null : await network();
   return { ports: neutron === null ? null : await neutron.ports(vifs), twice };
 }
 
-async function sourceOf(words: AdoptableWords, keep: Keep, say: (text: string) => void) {
+async function sourceOf(words: AdoptableOptions, keep: Keep, say: (text: string) => void) {
   if (words.ironicDb !== undefined) return rowsOf(words, words.ironicDb, keep, say);
   keepYoungSmall();
-  const { service, network } = await openManagePlace(words, keep, say);
+  const { service, network } = await openManageClients(words, keep, say);
   const cards = readNics(service);
-  const asked = besideCards(cards, network);
+  const asked = portsOfVifs(cards, network);
   return { asked, listing: runningNodes(service, cards, asked, words) };
 }
 
 /** @throws MigrationError N2I-E101, N2I-E102, N2I-E200 to N2I-E204 */
 async function rowsOf(
-  words: AdoptableWords,
+  words: AdoptableOptions,
   ironicDb: string,
   keep: Keep,
   say: (text: string) => void,
 ) {
-  const { cloud, limit } = cloudAsked(words, say);
-  const { network } = besideIronic(cloud, limit, keep);
+  const { cloud, limit } = cloudOfOptions(words, say);
+  const { network } = servicesOf(cloud, limit, keep);
   const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));
   keepYoungSmall();
   const rows = await openRunning(database);
@@ -94,5 +94,5 @@ async function rowsOf(
   async function* listing(): AsyncGenerator<readonly RunningNode[]> {
     yield* rows.nodes((await cards).of, words);
   }
-  return { asked: besideCards(cards, network), listing: listing() };
+  return { asked: portsOfVifs(cards, network), listing: listing() };
 }

@@ -1,18 +1,18 @@
 import { MigrationError } from "../lib/error.ts";
-import type { ManagePlace } from "../migrate/open/services.ts";
-import type { KnownNics, RunningNode } from "../model/ironic/adoptable.ts";
+import type { ManageClients } from "../migrate/open/services.ts";
+import type { ExistingNics, RunningNode } from "../model/ironic/adoptable.ts";
 import { FAKE } from "../model/ironic/fake-hardware.ts";
 import {
   MANAGE,
-  type RecordKeeper,
-  type SeenServer,
+  type RecordClient,
+  type ServerView,
   type ServerWishes,
 } from "../model/ironic/manage.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
 import type { Keep } from "../run/databases.ts";
 import { managedIn } from "./manage-run.ts";
-import { novaHands } from "./nova-hands.ts";
-import { allocationKeeper } from "./record-keeper.ts";
+import { openNovaClients } from "./nova-hands.ts";
+import { allocationClient } from "./record-keeper.ts";
 import { type ManagePart, managePart, unmanagePart } from "./steps/manage.ts";
 import { isMade, type ManageChange, portsBound, recordOf } from "./steps/manage-acts.ts";
 import { novaPart } from "./steps/manage-nova.ts";
@@ -24,10 +24,10 @@ export interface Adapter {
   readonly name: "allocation" | "nova";
   readonly target: { readonly adapter: string; readonly project?: string };
   /** @param cards NICs of all nodes; null for a single machine */
-  readonly there: (most: number, cards: KnownNics | null) => ManagePart;
+  readonly there: (most: number, cards: ExistingNics | null) => ManagePart;
   /** @param unasked true without a rollback command: a server that may be in use is kept */
   readonly back: (most: number, unasked?: boolean) => ManagePart;
-  readonly look: (change: ManageChange) => Promise<SeenServer>;
+  readonly look: (change: ManageChange) => Promise<ServerView>;
   /** Whether a new record is compared by `unlike` for all machines together, not by itself. */
   readonly comparesLater: (before: RunningNode) => boolean;
   /** The machines that changed since the record was created, with the reasons. */
@@ -48,7 +48,7 @@ export interface Recorded {
   readonly before: RunningNode;
 }
 
-export function allocationAdapter(keeper: RecordKeeper): Adapter {
+export function allocationAdapter(keeper: RecordClient): Adapter {
   return {
     ...{ name: "allocation", record: "allocation", target: { adapter: "allocation" } },
     there: (most, cards) => managePart(keeper, most, cards),
@@ -81,7 +81,7 @@ export function allocationAdapter(keeper: RecordKeeper): Adapter {
  * @throws MigrationError N2I-E100 if the run has another adapter, N2I-E300 if another project
  */
 export async function openAdapter(
-  place: ManagePlace,
+  place: ManageClients,
   keep: Keep,
   entries: Entries,
   asked: ServerWishes | "allocation" | null,
@@ -89,8 +89,8 @@ export async function openAdapter(
   const known = adapterIn(entries);
   const wanted = asked === null ? known : asked === "allocation" ? asked : "nova";
   if (wanted !== null) checkAdapter(entries, wanted);
-  if (wanted !== "nova") return allocationAdapter(allocationKeeper(place));
-  const hands = await novaHands(
+  if (wanted !== "nova") return allocationAdapter(allocationClient(place));
+  const hands = await openNovaClients(
     place,
     keep,
     asked === null || asked === "allocation" ? NONE : asked,

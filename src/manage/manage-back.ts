@@ -3,9 +3,9 @@ import { ONE_BY_ONE } from "../engine/window-part.ts";
 import { MigrationError } from "../lib/error.ts";
 import { counted, listed, NAMED } from "../lib/text.ts";
 import { isUuid } from "../lib/uuid.ts";
-import { type ManagePlace, openManagePlace } from "../migrate/open/services.ts";
+import { type ManageClients, openManageClients } from "../migrate/open/services.ts";
 import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
-import { MANAGE, type SeenServer } from "../model/ironic/manage.ts";
+import { MANAGE, type ServerView } from "../model/ironic/manage.ts";
 import type { Entries } from "../model/journal.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing } from "../run/databases.ts";
@@ -16,13 +16,13 @@ import { listVerdicts, type VerifiedRows } from "../run/verified.ts";
 import { reasonOf } from "../systems/ironic-api/allocation.ts";
 import { inFlight } from "../systems/ironic-api/pool.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
-import { checkPlace } from "./manage.ts";
+import { checkSameIronic } from "./manage.ts";
 import { openAdapter } from "./manage-adapter.ts";
 import { changesBack, managedIn, openManaged } from "./manage-run.ts";
 import { portsBound, recordOf, unseenNode } from "./steps/manage-acts.ts";
-import { heldFor } from "./steps/manage-nova-marks.ts";
+import { maintenanceFor } from "./steps/manage-nova-marks.ts";
 
-interface UnmanageWords extends RestOptions, RollbackOptions {}
+interface UnmanageOptions extends RestOptions, RollbackOptions {}
 
 /** Default number of machines in progress. */
 export const IN_FLIGHT = 4;
@@ -32,7 +32,7 @@ export const IN_FLIGHT = 4;
  *
  * @throws MigrationError N2I-E100, N2I-E305, N2I-E306
  */
-export function managedBack(words: UnmanageWords): Rollback {
+export function managedBack(words: UnmanageOptions): Rollback {
   const { all, inFlight: most = IN_FLIGHT } = words;
   return rollbackOf({ kind: "manage" }, words, (sink) => ({
     nothing: "this run managed no machine",
@@ -41,10 +41,10 @@ export function managedBack(words: UnmanageWords): Rollback {
       return all && managed.size === 0 ? null : { run, entries, managed };
     },
     async open(found, keep) {
-      const place = await openManagePlace(words, keep, sink.say);
-      const wanted = await wantedOf(words, found.entries, place);
+      const place = await openManageClients(words, keep, sink.say);
+      const wanted = await requestedActionOf(words, found.entries, place);
       const { address } = place.service.identity;
-      checkPlace(found.entries, address);
+      checkSameIronic(found.entries, address);
       return {
         ...found,
         wanted,
@@ -96,10 +96,10 @@ export function managedBack(words: UnmanageWords): Rollback {
 /**
  * @throws MigrationError N2I-E306 for a machine that the run did not manage, or an ambiguous name
  */
-async function wantedOf(
-  { all, node = [], inFlight: most = IN_FLIGHT }: UnmanageWords,
+async function requestedActionOf(
+  { all, node = [], inFlight: most = IN_FLIGHT }: UnmanageOptions,
   entries: Entries,
-  { service }: ManagePlace,
+  { service }: ManageClients,
 ): Promise<ReadonlySet<string>> {
   const managed = managedIn(entries);
   if (all) return new Set(managed.keys());
@@ -136,8 +136,8 @@ export function verifyManaged(
   return closing(async (keep) => {
     const { entries, managed } = await openManaged(words.run);
     if (managed.size === 0) throw new MigrationError("N2I-E326", `${words.run} managed no machine`);
-    const place = await openManagePlace(words, keep, sink.say);
-    checkPlace(entries, place.service.identity.address);
+    const place = await openManageClients(words, keep, sink.say);
+    checkSameIronic(entries, place.service.identity.address);
     const adapter = await openAdapter(place, keep, entries, null);
     const verdicts = async function* (): AsyncGenerator<RowVerdict> {
       for (const [id, { change, name, open }] of managed) {
@@ -158,7 +158,7 @@ export function verifyManaged(
 
 function nodeFault(
   id: string,
-  node: SeenServer["node"],
+  node: ServerView["node"],
   server: string,
   { open, own, again }: { readonly open: boolean; readonly own: string; readonly again: string },
 ): string | null {
@@ -166,12 +166,12 @@ function nodeFault(
   if (node.instance_uuid !== server)
     return `instance_uuid is ${node.instance_uuid ?? "null"}, expected ${server}`;
   if (node.provision_state !== "active") return `it is ${node.provision_state ?? "in no state"}`;
-  if ([reasonOf(server), heldFor(own)].includes(node.maintenance_reason ?? ""))
+  if ([reasonOf(server), maintenanceFor(own)].includes(node.maintenance_reason ?? ""))
     return `it is in maintenance by this run: run ${again} again`;
   return open ? `the run is not finished: run ${again} again` : null;
 }
 
-function recordFault(record: SeenServer["record"], node: string): string | null {
+function recordFault(record: ServerView["record"], node: string): string | null {
   if (record === null) return "it was deleted";
   if (record.state !== "active") return `it is ${record.state}`;
   return record.node_uuid === node ? null : `it belongs to node ${record.node_uuid ?? "none"}`;

@@ -1,7 +1,7 @@
 import { MigrationError } from "../lib/error.ts";
 import { isObject, type Json } from "../lib/json.ts";
 import { listed } from "../lib/text.ts";
-import type { ManageAsked } from "../model/ironic/manage.ts";
+import type { ManageRequest } from "../model/ironic/manage.ts";
 import { parseDocument, readDocument } from "../run/files/yaml-file.ts";
 
 /** Maximum number of machines, to limit memory. */
@@ -13,7 +13,7 @@ const MEMBERS = ["node", "name", "description", "availability_zone"] as const;
 const METADATA = "metadata.";
 
 /** @throws MigrationError N2I-E103 with every error and its line or position */
-export function readMachines(file: string): readonly ManageAsked[] {
+export function readMachines(file: string): readonly ManageRequest[] {
   const text = readDocument(file);
   const faults: string[] = [];
   const machines = /\.(ya?ml|json)$/i.test(file)
@@ -28,7 +28,7 @@ export function readMachines(file: string): readonly ManageAsked[] {
   return machines;
 }
 
-function fromYaml(document: unknown, faults: string[]): readonly ManageAsked[] {
+function fromYaml(document: unknown, faults: string[]): readonly ManageRequest[] {
   if (!Array.isArray(document)) {
     faults.push("not a list of machines");
     return [];
@@ -56,7 +56,7 @@ function fromYaml(document: unknown, faults: string[]): readonly ManageAsked[] {
   });
 }
 
-function fromCsv(text: string, faults: string[]): readonly ManageAsked[] {
+function fromCsv(text: string, faults: string[]): readonly ManageRequest[] {
   const rows = csvRows(text, faults);
   const [header, ...lines] = rows;
   if (header === undefined) {
@@ -92,8 +92,8 @@ function fromCsv(text: string, faults: string[]): readonly ManageAsked[] {
 
 function machineOf(
   word: (member: string) => string,
-  metadata: ManageAsked["metadata"],
-): ManageAsked {
+  metadata: ManageRequest["metadata"],
+): ManageRequest {
   return {
     ...{ node: word("node"), name: word("name"), metadata },
     description: word("description") || null,

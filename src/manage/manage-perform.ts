@@ -4,8 +4,8 @@ import { ONE_BY_ONE, type Pace } from "../engine/window-part.ts";
 import { MigrationError } from "../lib/error.ts";
 import { once } from "../lib/streams.ts";
 import { counted } from "../lib/text.ts";
-import type { ManagePlace } from "../migrate/open/services.ts";
-import type { KnownNics } from "../model/ironic/adoptable.ts";
+import type { ManageClients } from "../migrate/open/services.ts";
+import type { ExistingNics } from "../model/ironic/adoptable.ts";
 import type { ManagedOne } from "../model/ironic/manage.ts";
 import type { RunSession } from "../run/session.ts";
 import { type Sink, silently } from "../run/sink.ts";
@@ -97,7 +97,7 @@ interface Acting {
 }
 
 export async function perform(
-  { adapter, changes, cards }: Omit<Looked, "place">,
+  { adapter, changes, cards }: Omit<InspectedRows, "place">,
   most: number,
   { session, sink, notify }: Acting,
 ) {
@@ -128,7 +128,7 @@ export async function perform(
         windowForward(leg, session, ({ change, position, made, found, behind }) => {
           const { is, why } = position;
           if (found && is === "other") refused(change, why, notify);
-          const became = becameOf(position, made);
+          const became = managedOutcome(position, made);
           rows.set(change.id, rowOf(change, became, recordIn(change, position), why));
           last.set(change.id, position);
           const { node: before } = position.seen;
@@ -141,7 +141,7 @@ export async function perform(
       // Without the permission for a step, earlier steps are still rolled back.
       if (cause instanceof MigrationError && isDenied(cause))
         return { stopped: false, broke: cause };
-      tellEnds(held, notify);
+      reportEnds(held, notify);
       throw cause;
     });
   const known = new Map(changes.map((change) => [change.id, change]));
@@ -159,7 +159,7 @@ export async function perform(
     notify({ event: "manage.error", ...named(change), why: why.join("; ") });
     held.delete(id);
   }
-  tellEnds(held, notify);
+  reportEnds(held, notify);
   const back = await takeBack(adapter, unwanted, session, pace, (id) => unlike.has(id));
   for (const [id, why] of broken) {
     const change = known.get(id);
@@ -192,7 +192,7 @@ function takenBack(row: ManagedOne, why: string | null): ManagedOne {
   return { ...row, why: [row.why, said].filter((one) => one !== "").join("; ") };
 }
 
-function becameOf({ is, inService }: ManagePosition, made: boolean): ManagedOne["became"] {
+function managedOutcome({ is, inService }: ManagePosition, made: boolean): ManagedOne["became"] {
   if (inService === true) return "in service";
   if (is !== "after") return "left";
   return made ? "managed" : "managed already";
@@ -215,12 +215,12 @@ export function rowOf(
   return { node: id, name: asked?.name ?? "", server, became, why: why.join("; ") };
 }
 
-export interface Looked {
-  readonly place: ManagePlace;
+export interface InspectedRows {
+  readonly place: ManageClients;
   readonly adapter: Adapter;
   readonly changes: readonly ManageChange[];
   /** Null for a single machine, whose port is identified only by its MAC. */
-  readonly cards: KnownNics | null;
+  readonly cards: ExistingNics | null;
 }
 
 /** The events of a machine: `manage.start`, then `manage.end` or `manage.error`. */
@@ -241,7 +241,7 @@ function refused(change: ManageChange, why: readonly string[], notify: Notify): 
   notify({ event: "manage.error", ...named(change), why: why.join("; ") });
 }
 
-function tellEnds(held: ReadonlyMap<string, ManageChange>, notify: Notify): void {
+function reportEnds(held: ReadonlyMap<string, ManageChange>, notify: Notify): void {
   for (const change of held.values()) notify({ event: "manage.end", ...named(change) });
 }
 

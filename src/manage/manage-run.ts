@@ -1,4 +1,4 @@
-import { type Begun, begunIn } from "../engine/begun.ts";
+import { type StartedChange, startedChangesIn } from "../engine/begun.ts";
 import { once } from "../lib/streams.ts";
 import { counted } from "../lib/text.ts";
 import { MANAGE } from "../model/ironic/manage.ts";
@@ -11,7 +11,7 @@ import { actsOf, isHanded, type ManageChange } from "./steps/manage-acts.ts";
 /** Machines that the run started to manage and has not rolled back, by uuid. */
 export function managedIn(entries: Entries) {
   return new Map(
-    [...begunIn(entries, MANAGE)].map(([id, begun]) => {
+    [...startedChangesIn(entries, MANAGE)].map(([id, begun]) => {
       const known = changeBack(id, begun);
       /** Its server may be in use, its mark is still set, and no rollback was started. */
       const handedOut = isHanded(known.change) && begun.back !== true;
@@ -20,7 +20,7 @@ export function managedIn(entries: Entries) {
   );
 }
 
-export function changeBack(id: string, begun: Begun) {
+export function changeBack(id: string, begun: StartedChange) {
   const { server, name, acts } = actsOf(id, begun);
   const back = begun.back === true && { back: true as const };
   const change: ManageChange = { id, server, acts, asked: null, open: begun.open, ...back };
@@ -28,8 +28,8 @@ export function changeBack(id: string, begun: Begun) {
 }
 
 /** The changes of a rollback, one batch. @param wants whether to roll back a started machine */
-export function changesBack(wants: (id: string, begun: Begun) => boolean) {
-  return (ours: ReadonlyMap<string, Begun>) =>
+export function changesBack(wants: (id: string, begun: StartedChange) => boolean) {
+  return (ours: ReadonlyMap<string, StartedChange>) =>
     once(
       [...ours].flatMap(([id, begun]) => (wants(id, begun) ? [changeBack(id, begun).change] : [])),
     );
@@ -48,7 +48,7 @@ export async function managedState(path: string) {
   const open = all.filter((one) => one.open).length;
   const opened = all.filter((one) => one.open && !one.handedOut).map(({ change: { id } }) => id);
   const starts = entries.filter(({ do: act }) => act === "start");
-  const began = begunIn(starts, MANAGE).size;
+  const began = startedChangesIn(starts, MANAGE).size;
   const given = { run: run.path };
   const target = targetOf(entries, MANAGE);
   return {

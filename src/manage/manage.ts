@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { MigrationError } from "../lib/error.ts";
 import { listed, NAMED } from "../lib/text.ts";
-import { type ManagePlace, openManagePlace } from "../migrate/open/services.ts";
+import { type ManageClients, openManageClients } from "../migrate/open/services.ts";
 import {
   MANAGE,
-  type ManageAsked,
   type ManagedOne,
+  type ManageRequest,
   type ServerWishes,
 } from "../model/ironic/manage.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
@@ -20,7 +20,7 @@ import type { Sink } from "../run/sink.ts";
 import { readNics, readUuids } from "../systems/ironic-api/running.ts";
 import { type Adapter, openAdapter } from "./manage-adapter.ts";
 import {
-  type Looked,
+  type InspectedRows,
   type Managed,
   type Notify,
   perform,
@@ -28,7 +28,7 @@ import {
   rowOf,
 } from "./manage-perform.ts";
 import { managedIn } from "./manage-run.ts";
-import { noZone, zoneFault, zoneNamed } from "./rules/nova.ts";
+import { nameOfZone, noZone, zoneFault } from "./rules/nova.ts";
 import { repeatedFaults, requestFaults } from "./rules/request.ts";
 import type { ManageChange } from "./steps/manage-acts.ts";
 
@@ -41,12 +41,12 @@ import type { ManageChange } from "./steps/manage-acts.ts";
  * for a run of another kind, N2I-E370 if no machine can be managed
  */
 export function manageMachines(
-  all: readonly ManageAsked[],
-  words: ManageWords,
+  all: readonly ManageRequest[],
+  words: ManageOptions,
   sink: Pick<Sink, "say" | "during">,
   notify: Notify,
 ): Promise<Managed> {
-  checkAsked(all, words);
+  checkManageRequests(all, words);
   const preview = async (entries: Entries): Promise<Managed> =>
     closing(async (keep) => {
       const known = await looked(all, words, entries, { keep, sink });
@@ -64,7 +64,7 @@ export function manageMachines(
         run,
         async (session) => {
           const { address } = place.service.identity;
-          checkPlace(entries, address);
+          checkSameIronic(entries, address);
           await session.begin(MANAGE, { ...adapter.target, address });
           await saveOptions(run, "node", words);
           return perform(known, words.inFlight, { session, sink, notify });
@@ -77,12 +77,12 @@ export function manageMachines(
 }
 
 async function looked(
-  all: readonly ManageAsked[],
-  words: ManageWords,
+  all: readonly ManageRequest[],
+  words: ManageOptions,
   entries: Entries,
   { keep, sink }: { readonly keep: Keep; readonly sink: Pick<Sink, "say"> },
-): Promise<Looked> {
-  const place = await openManagePlace(words, keep, sink.say);
+): Promise<InspectedRows> {
+  const place = await openManageClients(words, keep, sink.say);
   const adapter = await openAdapter(place, keep, entries, words.nova ?? "allocation");
   const { zones } = adapter;
   const changes = await changesOf(all, place, words, { entries, zones });
@@ -100,7 +100,7 @@ function withUnreached(changes: readonly ManageChange[], done: Managed): Managed
 }
 
 /** @throws MigrationError N2I-E300 if the run uses another Ironic */
-export function checkPlace(entries: Entries, address: string): void {
+export function checkSameIronic(entries: Entries, address: string): void {
   const began = targetOf(entries, MANAGE);
   if (began === undefined || began.target.address === address) return;
   throw new MigrationError(
@@ -110,8 +110,8 @@ export function checkPlace(entries: Entries, address: string): void {
 }
 
 async function wouldBe(
-  { adapter, changes, cards }: Looked,
-  { inFlight: most }: ManageWords,
+  { adapter, changes, cards }: InspectedRows,
+  { inFlight: most }: ManageOptions,
 ): Promise<Omit<Managed, "broke">> {
   const positions = await adapter.there(most, cards).inspect(changes, false);
   const became = { before: "to be managed", after: "managed already" } as const;
@@ -125,7 +125,7 @@ async function wouldBe(
   return { rows, stopped: false, stays: new Map(), inUse: new Set() };
 }
 
-export interface ManageWords extends RestOptions {
+export interface ManageOptions extends RestOptions {
   readonly run: string;
   readonly inFlight: number;
   readonly dryRun: boolean;
@@ -134,7 +134,7 @@ export interface ManageWords extends RestOptions {
 }
 
 /** @throws MigrationError N2I-E100 with every error, before anything is opened */
-function checkAsked(all: readonly ManageAsked[], { nova }: ManageWords): void {
+function checkManageRequests(all: readonly ManageRequest[], { nova }: ManageOptions): void {
   const keeper = nova === undefined ? "allocation" : "nova";
   const faults = [
     ...all.flatMap((asked) =>
@@ -148,10 +148,10 @@ function checkAsked(all: readonly ManageAsked[], { nova }: ManageWords): void {
 const MOST_TOLD = 20;
 
 async function unknownZones(
-  all: readonly ManageAsked[],
+  all: readonly ManageRequest[],
   zones: Adapter["zones"],
 ): Promise<readonly string[]> {
-  const named = new Set(all.flatMap(({ availability_zone: zone }) => zoneNamed(zone) ?? []));
+  const named = new Set(all.flatMap(({ availability_zone: zone }) => nameOfZone(zone) ?? []));
   const known = named.size === 0 ? null : await zones();
   return known === null ? [] : [...named].flatMap((zone) => noZone(zone, known) ?? []);
 }
@@ -162,9 +162,9 @@ async function unknownZones(
  * @throws MigrationError N2I-E306 with every unknown node, N2I-E100 with every other error
  */
 async function changesOf(
-  all: readonly ManageAsked[],
-  { service }: ManagePlace,
-  { inFlight: most }: ManageWords,
+  all: readonly ManageRequest[],
+  { service }: ManageClients,
+  { inFlight: most }: ManageOptions,
   { entries, zones: known }: { readonly entries: Entries } & Pick<Adapter, "zones">,
 ): Promise<readonly ManageChange[]> {
   const idents = all.map(({ node }) => node);

@@ -2,17 +2,17 @@ import { randomUUID } from "node:crypto";
 import { ONE_BY_ONE } from "../engine/window-part.ts";
 import { MigrationError, orNull } from "../lib/error.ts";
 import { objectOf, parsedJson } from "../lib/json.ts";
-import type { ManagePlace } from "../migrate/open/services.ts";
+import type { ManageClients } from "../migrate/open/services.ts";
 import type { RunningNode } from "../model/ironic/adoptable.ts";
-import type { ManageAsked } from "../model/ironic/manage.ts";
+import type { ManageRequest } from "../model/ironic/manage.ts";
 import { schemaFaults } from "../model/json-schema/faults.ts";
 import {
-  type AskedFor,
   ironicFault as fault,
   GONE,
   jsonReply,
   mediaFault,
   type Reply,
+  type ServedRequest,
   type TokenOwner,
   unauthorized,
 } from "../model/served.ts";
@@ -24,7 +24,7 @@ import { readAllocation } from "../systems/ironic-api/allocation.ts";
 import { readNics, readRunning, runningNodes } from "../systems/ironic-api/running.ts";
 import type { RestService } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
-import { besideCards } from "./adoptable.ts";
+import { portsOfVifs } from "./adoptable.ts";
 import type { Adapter } from "./manage-adapter.ts";
 import { type ManageEvent, manageOne, type Notify, takeBack } from "./manage-perform.ts";
 import { managedIn } from "./manage-run.ts";
@@ -33,22 +33,22 @@ import { zoneFault } from "./rules/nova.ts";
 import { requestFaults } from "./rules/request.ts";
 import {
   adoptableNode,
-  askedOf,
   deniedText,
   faultIn,
-  keptAsked,
   type MANAGEABLE_RULES,
+  requestedActionOf,
+  requestedOf,
+  savedRequest,
   serverBody,
   statusOf,
   VALIDATES,
-  wantedOf,
 } from "./rules/served.ts";
 
 interface ManageableParts {
   readonly http: Http;
   readonly tokens: Tokens | null;
   readonly keystone: string;
-  readonly place: ManagePlace;
+  readonly place: ManageClients;
   readonly session: RunSession;
   /** Null: this Ironic cannot create allocations of nodes in use. */
   readonly adapter: Adapter | null;
@@ -61,16 +61,16 @@ interface Asking {
   readonly parts: ManageableParts;
   readonly owner: TokenOwner;
   readonly service: RestService;
-  readonly asked: AskedFor;
+  readonly asked: ServedRequest;
 }
 
 /** Answers the requests of the specification. A refused request reads and writes nothing. */
-export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => Promise<Reply> {
+export function manageableAnswer(parts: ManageableParts): (asked: ServedRequest) => Promise<Reply> {
   const busy = new Set<string>();
   return async (asked) => {
     const who = await whose(parts, asked);
     if ("status" in who) return who;
-    const wanted = wantedOf(asked.method, asked.path);
+    const wanted = requestedActionOf(asked.method, asked.path);
     if (wanted.do === "nowhere") return fault(404, "The resource could not be found.");
     const { owner } = who.known;
     if (!parts.allows(wanted.do, owner)) return fault(403, deniedText(wanted.do));
@@ -104,7 +104,7 @@ export function manageableAnswer(parts: ManageableParts): (asked: AskedFor) => P
 
 async function listReply({ parts, service }: Asking): Promise<Reply> {
   const cards = readNics(service);
-  const asked = besideCards(cards, parts.place.network);
+  const asked = portsOfVifs(cards, parts.place.network);
   const pages = runningNodes(service, cards, asked, { all: false });
   const beside = await asked;
   const { url } = service.session;
@@ -135,7 +135,7 @@ async function manageReply(at: Asking, busy: Set<string>): Promise<Reply> {
   const faults = schemaFaults(VALIDATES, sent);
   if (faults.length > 0) return fault(400, faults.join("; "));
   const body = objectOf(sent);
-  const asked = askedOf(body);
+  const asked = requestedOf(body);
   const wrong = [
     ...requestFaults(asked),
     ...[zoneFault(asked.availability_zone, asked.node) ?? []].flat(),
@@ -164,7 +164,7 @@ async function manageReply(at: Asking, busy: Set<string>): Promise<Reply> {
 /** A request to manage has one start and one end event, regardless of its result. */
 async function announced(
   notify: Notify,
-  { node, name }: ManageAsked,
+  { node, name }: ManageRequest,
   work: (notify: Notify) => Promise<Reply>,
 ): Promise<Reply> {
   const heard = new Set<ManageEvent["event"]>();
@@ -190,7 +190,7 @@ async function managed(
   { parts, owner: { user_id, project_id }, asked: { gone } }: Asking,
   adapter: Adapter,
   node: RunningNode,
-  asked: ManageAsked,
+  asked: ManageRequest,
 ): Promise<Reply> {
   const { session, notify, place } = parts;
   const server = randomUUID();
@@ -222,7 +222,7 @@ async function managed(
 
 async function showReply({ parts, service }: Asking, uuid: string): Promise<Reply> {
   const record = await readAllocation(service, uuid);
-  const asked = record === null ? null : keptAsked(record.name, record.extra);
+  const asked = record === null ? null : savedRequest(record.name, record.extra);
   const node =
     asked === null || record?.node_uuid == null
       ? null
@@ -249,8 +249,8 @@ async function takenBack(
   const before = managedIn(session.journal.entries()).get(id);
   if (before === undefined) return null;
   const { node, record } = await adapter.look(before.change);
-  const isKept = record !== null || node?.instance_uuid === before.change.server;
-  if (!before.open && isKept) return null;
+  const isRetained = record !== null || node?.instance_uuid === before.change.server;
+  if (!before.open && isRetained) return null;
   const isIt = (one: string): boolean => one === id;
   const { stays, broke } = await takeBack(adapter, isIt, session, ONE_BY_ONE, isIt);
   // A port that another server uses since is kept.
@@ -261,7 +261,7 @@ async function takenBack(
 
 /** The image of the node in Glance. An unreachable Glance does not fail the request. */
 async function imageOf(
-  { images }: ManagePlace,
+  { images }: ManageClients,
   { instance_info: { image_source } }: RunningNode,
 ): Promise<string | null> {
   if (typeof image_source !== "string") return null;

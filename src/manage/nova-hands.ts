@@ -5,35 +5,40 @@ import type { JsonObject } from "../lib/json.ts";
 import { listed, NAMED } from "../lib/text.ts";
 import { isUuid } from "../lib/uuid.ts";
 import { customClass } from "../migrate/flavors/rules/flavors.ts";
-import { kept, type ManagePlace } from "../migrate/open/services.ts";
-import type { ManageAsked, SeenServer, ServerImage, ServerWishes } from "../model/ironic/manage.ts";
+import { kept, type ManageClients } from "../migrate/open/services.ts";
+import type {
+  ManageRequest,
+  ServerImage,
+  ServerView,
+  ServerWishes,
+} from "../model/ironic/manage.ts";
 import type { Service } from "../model/ironic/service.ts";
 import type { Keep } from "../run/databases.ts";
 import { failpoint } from "../run/failpoint.ts";
 import { waitingFor } from "../run/wait-message.ts";
 import { createAllocations } from "../systems/ironic-api/allocation.ts";
-import { readBehind } from "../systems/ironic-api/conductors.ts";
+import { readConductors } from "../systems/ironic-api/conductors.ts";
 import { createFakeHardware, type FakeHardware } from "../systems/ironic-api/fake-hardware.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
 import { checkMinor } from "../systems/ironic-api/service.ts";
 import { type Offers, openOffers } from "../systems/nova-api/offers.ts";
 import type { NovaServer } from "../systems/nova-api/seen-servers.ts";
-import { type NovaServers, openServers, type ServerAsked } from "../systems/nova-api/servers.ts";
+import { type NovaServers, openServers, type ServerRequest } from "../systems/nova-api/servers.ts";
 import { firstAlone } from "../systems/openstack/first-alone.ts";
 import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
 import { networkOf, portsOf } from "./record-keeper.ts";
 import { MARK, whyNot } from "./rules/criteria.ts";
-import { imageFor, novaObjections } from "./rules/nova.ts";
+import { imageFor, novaRejections } from "./rules/nova.ts";
 import {
-  holdOf,
   type ManageChange,
   portsBound,
   recordOf,
+  reservationOf,
   serverRecord,
 } from "./steps/manage-acts.ts";
-import { besideOf, NO_NODE } from "./steps/manage-positions.ts";
+import { NO_NODE, openNovaForVerify } from "./steps/manage-positions.ts";
 
-export type NovaHands = Awaited<ReturnType<typeof novaHands>>;
+export type NovaClients = Awaited<ReturnType<typeof openNovaClients>>;
 
 /**
  * Opens Nova and Placement in addition to Ironic and Neutron.
@@ -41,8 +46,8 @@ export type NovaHands = Awaited<ReturnType<typeof novaHands>>;
  * @param begun machines of this run that wait for their server
  * @throws MigrationError N2I-E106, N2I-E209 if a service is too old, N2I-E210 to N2I-E212
  */
-export async function novaHands(
-  place: ManagePlace,
+export async function openNovaClients(
+  place: ManageClients,
   keep: Keep,
   wishes: ServerWishes,
   begun: readonly ManageChange[],
@@ -59,7 +64,7 @@ export async function novaHands(
   const hardware = createFakeHardware(service, failpoint);
   let known: Promise<Service> | undefined;
   const behind = () => {
-    known ??= readBehind(service);
+    known ??= readConductors(service);
     // The next machine reads it again after a failure.
     known.catch(() => {
       known = undefined;
@@ -73,16 +78,16 @@ export async function novaHands(
   return {
     keeper: createAllocations(service, MARK, failpoint),
     ...{ hardware, servers, offers, network, clock },
-    portsOf: (seen: SeenServer) => serverPorts(asked, seen),
+    portsOf: (seen: ServerView) => serverPorts(asked, seen),
     look: (change: ManageChange) => lookAt(opened, change),
-    objections: (seen: SeenServer, server: string, twice: ReadonlySet<string>) =>
+    objections: (seen: ServerView, server: string, twice: ReadonlySet<string>) =>
       against(opened, seen, server, twice),
-    askedOf(
-      { name, description, availability_zone: zone, metadata }: ManageAsked,
+    requestedOf(
+      { name, description, availability_zone: zone, metadata }: ManageRequest,
       node: string,
       before: JsonObject,
       ports: readonly string[],
-    ): ServerAsked {
+    ): ServerRequest {
       const image = imageFor({ node: before, asked });
       return { name, description, zone, metadata, ports, node, flavor: asked.flavor, image };
     },
@@ -106,21 +111,21 @@ export async function novaHands(
 async function byIds(
   wishes: ServerWishes,
   begun: readonly ManageChange[],
-  { images }: Pick<ManagePlace, "images">,
+  { images }: Pick<ManageClients, "images">,
   { flavorId }: Pick<NovaServers, "flavorId">,
 ): Promise<ServerWishes> {
   const { flavor, image } = wishes;
-  const own = new Set(begun.flatMap((change) => holdOf(change)?.image ?? []));
+  const own = new Set(begun.flatMap((change) => reservationOf(change)?.image ?? []));
   return {
     ...wishes,
     flavor: flavor === "" ? flavor : ((await flavorId(flavor)) ?? flavor),
-    image: image === null || isUuid(image) ? image : await imageNamed(image, images, own),
+    image: image === null || isUuid(image) ? image : await imageByName(image, images, own),
   };
 }
 
-async function imageNamed(
+async function imageByName(
   name: string,
-  images: ManagePlace["images"],
+  images: ManageClients["images"],
   begun: ReadonlySet<string>,
 ): Promise<string> {
   const glance = await images();
@@ -141,7 +146,7 @@ async function imageNamed(
 const ALONE_MS = 20_000;
 
 interface Opened {
-  readonly place: ManagePlace;
+  readonly place: ManageClients;
   readonly hardware: FakeHardware;
   readonly network: () => Promise<NetworkService>;
   readonly asked: ServerWishes;
@@ -153,7 +158,7 @@ interface Opened {
 
 function serverPorts(
   { ports: given }: ServerWishes,
-  { node, ports }: SeenServer,
+  { node, ports }: ServerView,
 ): readonly string[] {
   if (given !== null) return given;
   const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
@@ -163,7 +168,7 @@ function serverPorts(
 async function lookAt(
   { place, asked, servers }: Opened,
   change: ManageChange,
-): Promise<SeenServer> {
+): Promise<ServerView> {
   const { id } = change;
   const node = await readRunning(place.service, id);
   const found = await serverOf(servers, change, node?.instance_uuid ?? null);
@@ -192,19 +197,19 @@ async function serverOf(
 
 async function against(
   { place, asked, servers, offers, hardware, behind, network }: Opened,
-  seen: SeenServer,
+  seen: ServerView,
   server: string,
   known: ReadonlySet<string>,
 ): Promise<readonly string[]> {
   const { node } = seen;
   if (node === null) return [NO_NODE];
-  const simple = whyNot(node, besideOf(seen, known, asked.ports), server);
+  const simple = whyNot(node, openNovaForVerify(seen, known, asked.ports), server);
   if (simple.length > 0) return simple;
   const { node: whole, unseen } = await hardware.newest(await hardware.read(node.uuid));
   const offer = await offers.of(node.uuid, customClass(node.resource_class ?? ""));
   const own = new Map<string, JsonObject | null>();
   for (const port of serverPorts(asked, seen)) own.set(port, await (await network()).whole(port));
-  return novaObjections({
+  return novaRejections({
     ...{ node: whole, asked, offered: offer?.totals ?? null, ports: own },
     addresses: node.nics.flatMap(({ address }) => address ?? []),
     hasVolumes: await hardware.hasVolumes(node.uuid),
@@ -216,7 +221,7 @@ async function against(
 }
 
 async function imageOf(
-  { images }: ManagePlace,
+  { images }: ManageClients,
   image: string | null,
 ): Promise<ServerImage | "none" | null> {
   const glance = image === null ? null : await images();

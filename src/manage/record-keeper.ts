@@ -1,7 +1,7 @@
 import { MigrationError } from "../lib/error.ts";
-import type { ManagePlace } from "../migrate/open/services.ts";
+import type { ManageClients } from "../migrate/open/services.ts";
 import type { NetworkPorts, RunningNode } from "../model/ironic/adoptable.ts";
-import type { RecordKeeper } from "../model/ironic/manage.ts";
+import type { RecordClient } from "../model/ironic/manage.ts";
 import { failpoint } from "../run/failpoint.ts";
 import { createAllocations, readAllocation } from "../systems/ironic-api/allocation.ts";
 import { inFlight } from "../systems/ironic-api/pool.ts";
@@ -11,10 +11,10 @@ import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
 import { MARK } from "./rules/criteria.ts";
 
 /** @throws MigrationError N2I-E209 if Ironic cannot create allocations of nodes in use */
-export function allocationKeeper({ service, network }: ManagePlace): RecordKeeper {
+export function allocationClient({ service, network }: ManageClients): RecordClient {
   checkMinor(service, "allocation");
   const neutron = networkOf({ network });
-  const keeper: RecordKeeper = {
+  const keeper: RecordClient = {
     ...createAllocations(service, MARK, failpoint),
     async look(id, server, named) {
       const [node, record] = [
@@ -30,8 +30,8 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
       return inFlight([...all.entries()], most, async ([at, [id, server]]) => {
         const node = nodes[at] ?? null;
         // Nodes with VIFs are read again together with their ports.
-        const isWhole = server === null && node?.nics.every(({ vif }) => vif === null) === true;
-        return isWhole ? { node, record: null, ports: new Map() } : keeper.look(id, server, []);
+        const isComplete = server === null && node?.nics.every(({ vif }) => vif === null) === true;
+        return isComplete ? { node, record: null, ports: new Map() } : keeper.look(id, server, []);
       });
     },
     compared: (nodes, most) => readCompared(service, nodes, most),
@@ -55,7 +55,7 @@ export function allocationKeeper({ service, network }: ManagePlace): RecordKeepe
  * @param more ports of the request
  */
 export async function portsOf(
-  { network }: Pick<ManagePlace, "network">,
+  { network }: Pick<ManageClients, "network">,
   node: RunningNode | null,
   bound: readonly string[],
   more: readonly string[] = [],
@@ -70,7 +70,7 @@ export async function portsOf(
 /** Neutron, if it is required. @throws MigrationError N2I-E106 */
 export function networkOf({
   network,
-}: Pick<ManagePlace, "network">): () => Promise<NetworkService> {
+}: Pick<ManageClients, "network">): () => Promise<NetworkService> {
   return async () => {
     const found = await network();
     if (found !== null) return found;

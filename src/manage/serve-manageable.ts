@@ -1,12 +1,12 @@
 import { MigrationError } from "../lib/error.ts";
-import { type ManagePlace, openManagePlace } from "../migrate/open/services.ts";
+import { type ManageClients, openManageClients } from "../migrate/open/services.ts";
 import { MANAGE } from "../model/ironic/manage.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { inRun } from "../run/run.ts";
 import { type RunSession, withSession } from "../run/session.ts";
-import { bound, checkLoopback, type ProxyAsked } from "../serving/bind.ts";
+import { bound, checkLoopback, type ProxyOptions } from "../serving/bind.ts";
 import { openPolicy } from "../serving/policy-file.ts";
 import { allows } from "../serving/rules/policy-allows.ts";
 import type { Served } from "../serving/serving.ts";
@@ -14,17 +14,17 @@ import { openTokens } from "../serving/tokens.ts";
 import { openHttp } from "../systems/openstack/http.ts";
 import { KEYSTONE } from "../systems/openstack/kinds.ts";
 import { serviceUrl } from "../systems/openstack/session.ts";
-import { checkPlace } from "./manage.ts";
+import { checkSameIronic } from "./manage.ts";
 import { type Adapter, allocationAdapter, checkAdapter } from "./manage-adapter.ts";
 import type { Notify } from "./manage-perform.ts";
 import { manageableAnswer } from "./manageable-requests.ts";
-import { allocationKeeper } from "./record-keeper.ts";
+import { allocationClient } from "./record-keeper.ts";
 import { MANAGEABLE, MANAGEABLE_RULES } from "./rules/served.ts";
 
-type ManageableAsked = Omit<ProxyAsked, "novaCompat" | "run"> &
+type ManageableOptions = Omit<ProxyOptions, "novaCompat" | "run"> &
   Omit<RestOptions, "apiTimeout"> & { readonly run: string };
 
-interface ManageableTold {
+interface ManageableReport {
   readonly say: (text: string) => void;
   readonly served: (request: Served) => void;
   readonly notify: Notify;
@@ -38,15 +38,15 @@ interface ManageableTold {
  *
  * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E116 to N2I-E118, N2I-E315
  */
-export function serveManageable(asked: ManageableAsked, told: ManageableTold): Promise<void> {
+export function serveManageable(asked: ManageableOptions, told: ManageableReport): Promise<void> {
   return inRun(asked.run, "node manage", { kind: "manage", create: true }, (run) =>
     closing(async (keep) => {
       checkLoopback(asked);
       const policy = openPolicy(asked.policyFile, Object.values(MANAGEABLE_RULES));
       const { entries } = await readJournal(run);
-      const place = await openManagePlace(asked, keep, told.say, true);
+      const place = await openManageClients(asked, keep, told.say, true);
       const { address } = place.service.identity;
-      checkPlace(entries, address);
+      checkSameIronic(entries, address);
       checkAdapter(entries, "allocation");
       const service = {
         stopping:
@@ -66,9 +66,9 @@ export function serveManageable(asked: ManageableAsked, told: ManageableTold): P
 }
 
 async function listening(
-  asked: ManageableAsked,
-  told: ManageableTold,
-  place: ManagePlace,
+  asked: ManageableOptions,
+  told: ManageableReport,
+  place: ManageClients,
   policy: ReturnType<typeof openPolicy>,
   session: RunSession,
 ): Promise<void> {
@@ -88,7 +88,7 @@ async function listening(
     const route = { path: MANAGEABLE, answer: manageableAnswer(parts) };
     const listener = await bound(asked, route, told.served);
     const { url } = place.service.session;
-    told.say(`listening on ${listener.url}, Ironic ${url}, ${policy.inWords()}`);
+    told.say(`listening on ${listener.url}, Ironic ${url}, ${policy.policyText()}`);
     if (told.until !== undefined) await told.until(listener.url);
     else if (!session.stopping())
       await new Promise((resolve) => session.signal.addEventListener("abort", resolve));
@@ -99,9 +99,9 @@ async function listening(
 }
 
 /** Null: this Ironic cannot create allocations of nodes in use. */
-function adapterOf(place: ManagePlace): Adapter | null {
+function adapterOf(place: ManageClients): Adapter | null {
   try {
-    return allocationAdapter(allocationKeeper(place));
+    return allocationAdapter(allocationClient(place));
   } catch (error) {
     if (error instanceof MigrationError && error.code === "N2I-E209") return null;
     throw error;

@@ -21,7 +21,7 @@ export interface State {
   readonly fields?: readonly string[];
 }
 
-export interface Left {
+export interface SkippedRow {
   readonly id: string;
   readonly why: string;
 }
@@ -32,7 +32,7 @@ export interface Outcome {
   /** Ids of changes made earlier. */
   readonly found: readonly string[];
   /** Not made, because the object was changed by another user. */
-  readonly left: readonly Left[];
+  readonly left: readonly SkippedRow[];
   /** Machines that failed, if the part processes one machine at a time. */
   readonly failed?: readonly { readonly machine: string; readonly why: string }[];
   /** Why the batch ended early, and the number of completed machines. See `failed`. */

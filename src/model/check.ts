@@ -8,7 +8,7 @@ import type { BmNode, Instance } from "./machine.ts";
 import type { HostBeat } from "./nova/nova-plan.ts";
 import type { TextSet } from "./rows.ts";
 
-type Named<T> = Pick<ReadonlyMap<string, T>, "get">;
+type WithName<T> = Pick<ReadonlyMap<string, T>, "get">;
 
 /** Exit statuses as in nova-status. The worst row decides. src/manual/decide.md prints them. */
 export const CHECK_STATUS = {
@@ -146,7 +146,7 @@ export interface ApiFacts {
 }
 
 /** Folder of a run: missing, other content, or a run. */
-export interface RunPlace {
+export interface RunFolderState {
   readonly path: string;
   readonly is: "absent" | "other" | "run";
 }
@@ -175,13 +175,13 @@ export interface CheckView {
   /** Image -> its status in Glance, empty if missing. Null without Glance. */
   readonly glance: ReadonlyMap<string, string> | Refused | null;
   /** Machine, in lower case -> compute_nodes.uuid. Null if unreadable. */
-  readonly computes: Named<string> | null;
+  readonly computes: WithName<string> | null;
   /** Instances whose own flavor requests no resource class. */
   readonly classless: TextSet;
   /** Pace of take-over. Null without ironic.conf. */
   readonly pace: TakeOverPace | null;
   /** Folder of the run, or its future path, and the free bytes there. */
-  readonly run: RunPlace & { readonly free: number };
+  readonly run: RunFolderState & { readonly free: number };
 }
 
 /** A resource provider, in lower case. */
@@ -193,7 +193,7 @@ export interface Provider {
 /** Placement data of our instances and machines, in lower case. */
 export interface PlacementFacts {
   /** Instance -> providers of its allocations. The name is empty if the provider is missing. */
-  readonly allocated: Named<readonly Provider[]>;
+  readonly allocated: WithName<readonly Provider[]>;
   /** Providers with names of our machines. */
   readonly providers: readonly Provider[];
 }
@@ -240,7 +240,7 @@ export interface PlanFacts {
     /** Old host of instances -> new hosts. A group or shard may result in several. */
     readonly moves: ReadonlyMap<string, ReadonlySet<string>>;
     /** Instance uuid in lower case -> new place, for each changed row. */
-    readonly places: Named<{ readonly host: string | null; readonly node: string | null }>;
+    readonly places: WithName<{ readonly host: string | null; readonly node: string | null }>;
     /** Compute hosts from --compute-host. */
     readonly hosts: readonly string[];
     /** Compute hosts whose nova-compute must be stopped for the change. */

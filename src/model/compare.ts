@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject, objectOf } from "../lib/json.ts";
 import { isStaged } from "./handover.ts";
-import { isNothing, isOwn, KEYED } from "./ironic/own-fields.ts";
+import { isNothing, isServiceField, KEYED } from "./ironic/own-fields.ts";
 import type { Row } from "./machine.ts";
 import type { FieldChange } from "./plan.ts";
 import { isSameText, isSealed, type Seal, type Sealed } from "./secret.ts";
@@ -46,7 +46,7 @@ export function compareRow(planned: Row, found: Row, same: SameSecret): Compared
   const tell = (field: string, change: Change): void => {
     const mine =
       (stages && STAGES.has(field)) ||
-      isOwn(field, change, { planned, found }) ||
+      isServiceField(field, change, { planned, found }) ||
       isUnguarded(field, planned, found);
     (mine ? own : differs).push({ field, ...change });
   };

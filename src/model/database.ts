@@ -23,24 +23,27 @@ export interface DatabaseAddress {
   readonly shown: string;
 }
 
-export type DatabasePlace = Pick<ServerIdentity, "address" | "database" | "server">;
+export type DatabaseLocation = Pick<ServerIdentity, "address" | "database" | "server">;
 
 const FIELDS = ["engine", "address", "database", "server"] as const;
 
-type Named = { readonly [field in (typeof FIELDS)[number]]?: string };
+type WithName = { readonly [field in (typeof FIELDS)[number]]?: string };
 
 /** Server ids that are globally unique: of a cluster, or of a data folder. */
 const UNIQUE = /^(wsrep cluster|server_uuid|system) \S/;
 
 /** Without the address if the server has a unique id, because a cluster has several addresses. */
-export function otherServer(planned: Named, found: Named): readonly (typeof FIELDS)[number][] {
+export function otherServer(
+  planned: WithName,
+  found: WithName,
+): readonly (typeof FIELDS)[number][] {
   const certain = UNIQUE.test(found.server ?? "") && found.server === planned.server;
   const changed = FIELDS.filter((field) => planned[field] !== found[field]);
   return certain ? changed.filter((field) => field !== "address") : changed;
 }
 
 /** Yes in doubt, because a server without a unique id may have two addresses. */
-export function mayBeSame(one: Named, other: Named): boolean {
+export function mayBeSame(one: WithName, other: WithName): boolean {
   if (one.engine !== other.engine) return false;
   const isSameServer = one.server === other.server;
   // The server id contains the database oid on PostgreSQL, and is the inode on SQLite.
@@ -52,8 +55,8 @@ export function mayBeSame(one: Named, other: Named): boolean {
 
 /** `schema_version was 9, is 10`. */
 export function differences<K extends string>(
-  planned: Named & { readonly [field in K]?: string | number },
-  found: Named & { readonly [field in K]?: string | number },
+  planned: WithName & { readonly [field in K]?: string | number },
+  found: WithName & { readonly [field in K]?: string | number },
   fields: readonly K[],
 ): readonly string[] {
   const changed = fields.filter((field) => planned[field] !== found[field]);

@@ -114,11 +114,11 @@ export function staged(row: Row): Row {
 
 /** Whether a planned row is in our maintenance, which is no difference. */
 export function isStaged(planned: Row, found: Row): boolean {
-  return planned.maintenance === false && isOurs(found.maintenance, found.maintenance_reason);
+  return planned.maintenance === false && isOwned(found.maintenance, found.maintenance_reason);
 }
 
 /** Whether we set the maintenance and may clear it. */
-export function isOurs(maintenance: Json | undefined, reason: Json | undefined): boolean {
+export function isOwned(maintenance: Json | undefined, reason: Json | undefined): boolean {
   return maintenance === true && reason === STAGED;
 }
 

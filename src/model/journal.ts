@@ -133,13 +133,13 @@ export type Entry = (OpenEntry | TargetEntry | BatchEntry) | (MachineEntry | Run
 export type Entries = readonly Entry[];
 
 /** Entries of the run and of batches, in order. */
-export function* besideMachines(entries: Entries): Generator<Exclude<Entry, MachineEntry>> {
+export function* runEntries(entries: Entries): Generator<Exclude<Entry, MachineEntry>> {
   for (const entry of entries) if (!("id" in entry)) yield entry;
 }
 
 /** First write of the run to a system. Undefined: none. */
 export function targetOf(entries: Entries, system: string): TargetEntry | undefined {
-  for (const entry of besideMachines(entries))
+  for (const entry of runEntries(entries))
     if (entry.do === "target" && entry.system === system) return entry;
   return undefined;
 }
@@ -162,8 +162,8 @@ export function batchesOf(entries: Entries, ...parts: readonly string[]): BatchE
   return found;
 }
 
-export function plansNamed(entries: Entries): ReadonlySet<string> {
-  return new Set([...besideMachines(entries)].flatMap((one) => ("plan" in one ? [one.plan] : [])));
+export function plansIn(entries: Entries): ReadonlySet<string> {
+  return new Set([...runEntries(entries)].flatMap((one) => ("plan" in one ? [one.plan] : [])));
 }
 
 /** Plans that these parts started, newest first. */

@@ -153,7 +153,7 @@ export interface TargetDoc {
 }
 
 /** Record fields without a column in their row: a port's node, a node's traits. */
-export function besideColumns({ versions }: TargetDoc): readonly string[] {
+export function extraFields({ versions }: TargetDoc): readonly string[] {
   return ["node_uuid", ...(versions.trait === undefined ? [] : ["traits"])];
 }
 

@@ -72,7 +72,7 @@ export function suiteOrder(
 }
 
 /** Input of a reading, so that a plan can detect that it changed. */
-interface PowerAsked {
+interface PowerRequest {
   /** Without secrets: `10.0.0.1 port 623 as "admin" at ADMINISTRATOR`. */
   readonly words: string;
   /** The ipmitool whose cipher suite order was used. */
@@ -99,7 +99,7 @@ export interface PowerReading
   /** As in driver_info. For a virtual machine, its host. */
   readonly address: string;
   /** Absent in readings of older versions. */
-  readonly asked?: PowerAsked;
+  readonly asked?: PowerRequest;
   readonly client: "native" | "virsh" | null;
   readonly verdict: PowerVerdict;
   readonly privilege: PowerLevel | null;
@@ -110,7 +110,7 @@ export interface PowerReading
 }
 
 /** Readings by bm_nodes.id. */
-export type KnownReadings = Pick<ReadonlyMap<number, PowerReading>, "get">;
+export type PowerReadings = Pick<ReadonlyMap<number, PowerReading>, "get">;
 
 export type PowerOutcome = Pick<PowerReading, "verdict" | "detail">;
 
@@ -200,7 +200,7 @@ export type MachinesOf = Pick<ReadonlyMap<number, MachineOf>, "get">;
  * secrets differ by machine, so digests of machines are not comparable.
  * @param words the request without secrets
  */
-export function askedDigest(words: string, secrets: readonly (Json | undefined)[]): string {
+export function queryDigest(words: string, secrets: readonly (Json | undefined)[]): string {
   const known = secrets.map((secret) => (isSealed(secret) ? secret.secret : (secret ?? null)));
   const text = JSON.stringify([words, ...known]);
   return hash("sha256", text).slice(0, 16);

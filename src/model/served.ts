@@ -2,7 +2,7 @@
 export type HeaderFields = { readonly [name: string]: string | readonly string[] | undefined };
 
 /** Complete, and within the listener's limits. */
-export interface AskedFor {
+export interface ServedRequest {
   readonly method: string;
   /** As sent, without the query. */
   readonly path: string;

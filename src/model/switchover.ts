@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../lib/json.ts";
 import type { RefusalCode } from "../lib/refusals.ts";
 
 /** An Ironic node with its children. Field names are Ironic's. */
-export interface WholeNode {
+export interface NodeDetail {
   readonly uuid: string;
   readonly name: string | null;
   /** Every field of the node, including `traits`. Ironic masks the secrets of driver_info. */
@@ -61,10 +61,10 @@ export interface SwitchFault {
 
 /** Identical machines and their spares. */
 export interface SpareClass {
-  readonly example: WholeNode;
+  readonly example: NodeDetail;
   readonly machines: number;
   /** In order of preference. */
-  readonly candidates: readonly WholeNode[];
+  readonly candidates: readonly NodeDetail[];
   /** The unsuitable spare that differs least, else null. */
-  readonly nearest: { readonly spare: WholeNode; readonly why: string } | null;
+  readonly nearest: { readonly spare: NodeDetail; readonly why: string } | null;
 }

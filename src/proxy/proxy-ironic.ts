@@ -16,11 +16,11 @@ import {
 import { unanswered } from "../serving/versions.ts";
 import { MAXIMUM, MINIMUM } from "../systems/ironic-api/service.ts";
 import type { Answer } from "../systems/openstack/session.ts";
-import { listedNode, shownNode } from "./rules/body.ts";
+import { listedNode, nodeView } from "./rules/body.ts";
 import { unknownNode } from "./rules/decide.ts";
 
 /** The clients and facts of one request to Ironic. */
-export interface AskedIronic {
+export interface IronicRequest {
   readonly ironic: CallersIronic;
   readonly range: Range;
   /** Drops a cached token or microversion range that Ironic no longer accepts. */
@@ -34,7 +34,7 @@ export interface AskedIronic {
 const TRIED = 20;
 
 /** Streams all nodes. The next page is requested after the previous one was sent. */
-export async function listReply(at: AskedIronic): Promise<Reply> {
+export async function listReply(at: IronicRequest): Promise<Reply> {
   const first = await put(at, listQuestion(at.range, null));
   const page = first.status === 200 ? pageOf(first.body, "nodes") : null;
   if (page === null) return refusedBy(first, at);
@@ -42,10 +42,10 @@ export async function listReply(at: AskedIronic): Promise<Reply> {
   return { status: 200, fields, body: nodes(at, page) };
 }
 
-async function* nodes(at: AskedIronic, first: Page): AsyncGenerator<string> {
+async function* nodes(at: IronicRequest, first: Page): AsyncGenerator<string> {
   let before = '{"nodes": [';
   const seen = new Set<unknown>();
-  for (let page: Page | null = first; page !== null; page = await pageBehind(at, page)) {
+  for (let page: Page | null = first; page !== null; page = await pageAfter(at, page)) {
     const { uuid } = objectOf(page.items[0]);
     if (page.items.length > 0 && seen.has(uuid)) throw brokeOff("Ironic lists the same page again");
     seen.add(uuid);
@@ -71,7 +71,7 @@ function nodeOf(item: unknown): object {
  * @returns null after the last page
  * @throws MigrationError N2I-E210 if no node of the page is left
  */
-async function pageBehind(at: AskedIronic, { items, more }: Page): Promise<Page | null> {
+async function pageAfter(at: IronicRequest, { items, more }: Page): Promise<Page | null> {
   if (!more || items.length === 0) return null;
   let why = "all nodes of a page were deleted";
   for (const item of items.slice(-TRIED).toReversed()) {
@@ -90,7 +90,7 @@ function brokeOff(why: string): MigrationError {
 }
 
 /** @param id as in the caller's path */
-export async function showReply(at: AskedIronic, ident: Ident, id: string): Promise<Reply> {
+export async function showReply(at: IronicRequest, ident: Ident, id: string): Promise<Reply> {
   const question = showQuestion(at.range, ident);
   if (question === null) return unknownNode(id, at.fields);
   const answer = await put(at, question);
@@ -114,10 +114,10 @@ export async function showReply(at: AskedIronic, ident: Ident, id: string): Prom
       return unavailable("it lists the same ports again", at);
     markers.add(marker);
   }
-  return jsonReply(200, { node: shownNode(answer.body, ports) }, at.fields);
+  return jsonReply(200, { node: nodeView(answer.body, ports) }, at.fields);
 }
 
-async function put(at: AskedIronic, { path, minor }: Question): Promise<Answer> {
+async function put(at: IronicRequest, { path, minor }: Question): Promise<Answer> {
   const answer = await at.ironic.ask(path, minor);
   if (answer.status === 401) at.refused("token");
   // Several Ironic services may share one URL, so the range is read from this response.
@@ -132,7 +132,7 @@ async function put(at: AskedIronic, { path, minor }: Question): Promise<Answer> 
 }
 
 /** Passes on a refusal (401, 403) of Ironic. Every other failure is a 503. */
-function refusedBy(answer: Answer, at: AskedIronic): Reply {
+function refusedBy(answer: Answer, at: IronicRequest): Reply {
   const { status, fault } = answer;
   const said = fault.replace(/^\d{3} ?/, "");
   if (status === 401) return unauthorized(at.keystone, said || undefined, at.fields);
@@ -140,7 +140,7 @@ function refusedBy(answer: Answer, at: AskedIronic): Reply {
   return unavailable(status >= 300 ? `it answered ${fault}` : fault, at);
 }
 
-function unavailable(why: string, { fields }: AskedIronic): Reply {
+function unavailable(why: string, { fields }: IronicRequest): Reply {
   const said = why === "" ? "Ironic sent an unexpected answer" : unanswered("Ironic", why);
   return faultReply(503, said, fields);
 }

@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import type { AskedFor, Reply } from "../model/served.ts";
+import type { Reply, ServedRequest } from "../model/served.ts";
 import { whose } from "../serving/caller.ts";
 import { ironicFor } from "../serving/for-caller.ts";
 import type { Tokens } from "../serving/tokens.ts";
@@ -7,7 +7,7 @@ import type { ranges } from "../serving/versions.ts";
 import type { Http } from "../systems/openstack/http.ts";
 import { BAREMETAL } from "../systems/openstack/kinds.ts";
 import { serviceUrl } from "../systems/openstack/session.ts";
-import { type AskedIronic, listReply, showReply } from "./proxy-ironic.ts";
+import { type IronicRequest, listReply, showReply } from "./proxy-ironic.ts";
 import { decide, type ProxyRules } from "./rules/decide.ts";
 
 export interface ProxyParts {
@@ -23,7 +23,7 @@ export interface ProxyParts {
 }
 
 /** Validates the token, applies the proxy's rules, and reads from Ironic with the same token. */
-export function proxyAnswer(proxy: ProxyParts): (asked: AskedFor) => Promise<Reply> {
+export function proxyAnswer(proxy: ProxyParts): (asked: ServedRequest) => Promise<Reply> {
   return async (asked) => {
     const who = await whose(proxy, asked);
     if ("status" in who) return who;
@@ -38,7 +38,7 @@ export function proxyAnswer(proxy: ProxyParts): (asked: AskedFor) => Promise<Rep
       );
     const url = serviceUrl(found, "the catalog", BAREMETAL);
     const { globalId: id, upstream } = asked;
-    const at: AskedIronic = {
+    const at: IronicRequest = {
       ironic: ironicFor(proxy.http, url, { token, id, upstream }),
       range: await proxy.ranges.of(url),
       keystone: proxy.keystone,

@@ -1,7 +1,7 @@
 import { MigrationError } from "../lib/error.ts";
 import { surroundings } from "../run/process-context.ts";
 import { openPlan, PLAN } from "../run/run.ts";
-import { bound, checkLoopback, type ProxyAsked } from "../serving/bind.ts";
+import { bound, checkLoopback, type ProxyOptions } from "../serving/bind.ts";
 import { openPolicy } from "../serving/policy-file.ts";
 import { allows } from "../serving/rules/policy-allows.ts";
 import type { Served } from "../serving/serving.ts";
@@ -14,7 +14,7 @@ import { type ProxyParts, proxyAnswer } from "./proxy-requests.ts";
 import { ASKED } from "./rules/policy.ts";
 import { MOUNT } from "./rules/route.ts";
 
-interface ProxyTold {
+interface ProxyReport {
   readonly say: (text: string) => void;
   readonly served: (request: Served) => void;
 }
@@ -24,7 +24,7 @@ interface ProxyTold {
  *
  * @throws MigrationError N2I-E100, N2I-E109, N2I-E110, N2I-E116 to N2I-E118
  */
-export async function serveProxy(asked: ProxyAsked, told: ProxyTold): Promise<void> {
+export async function serveProxy(asked: ProxyOptions, told: ProxyReport): Promise<void> {
   let reload: () => void = () => undefined;
   const interrupt = surroundings().onInterrupt({
     stopping:
@@ -44,8 +44,8 @@ export async function serveProxy(asked: ProxyAsked, told: ProxyTold): Promise<vo
 
 /** @param stop ends the wait for Ironic's versions @throws MigrationError as `serveProxy` */
 export async function openProxy(
-  asked: ProxyAsked,
-  told: ProxyTold,
+  asked: ProxyOptions,
+  told: ProxyReport,
   stop: AbortSignal = new AbortController().signal,
 ) {
   const opened = await openParts(asked);
@@ -57,8 +57,8 @@ export async function openProxy(
       told.say(
         `${name} is ignored: the proxy has no login and sends each caller's token to Ironic.`,
       );
-    const ironic = await Promise.race([ironicInWords(proxy), stopped(stop)]);
-    told.say(`listening on ${listener.url}, ${ironic}, ${policy.inWords()}`);
+    const ironic = await Promise.race([ironicVersionText(proxy), stopped(stop)]);
+    told.say(`listening on ${listener.url}, ${ironic}, ${policy.policyText()}`);
     return {
       url: listener.url,
       /** Reads the policy file again. If it is invalid, the current rules stay in force. */
@@ -74,7 +74,7 @@ export async function openProxy(
   }
 }
 
-async function openParts(asked: ProxyAsked) {
+async function openParts(asked: ProxyOptions) {
   checkLoopback(asked);
   const { auth, keystoneUrl = "", ironicUrl, fromCatalog, interface: face, region } = asked;
   const policy = openPolicy(asked.policyFile, Object.values(ASKED));
@@ -127,7 +127,7 @@ function stopped(stop: AbortSignal): Promise<string> {
 }
 
 /** Ironic may start later, so a failure here is only reported. */
-async function ironicInWords({ ironic, ranges: known }: ProxyParts): Promise<string> {
+async function ironicVersionText({ ironic, ranges: known }: ProxyParts): Promise<string> {
   if (ironic === null) return "Ironic from the catalog of each token";
   try {
     const range = await known.of(ironic);

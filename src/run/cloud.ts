@@ -1,7 +1,7 @@
 import type { Images } from "../model/nova/nova-plan.ts";
 import { type Cloud, ENVIRONMENT, SERVICES, type Settings } from "../systems/openstack/cloud.ts";
 import { cloudSettings, environmentSettings } from "../systems/openstack/clouds.ts";
-import { type AskedImage, findImages } from "../systems/openstack/glance-images.ts";
+import { findImages, type RequestedImage } from "../systems/openstack/glance-images.ts";
 import { cloudOf } from "../systems/openstack/settings.ts";
 import { surroundings } from "./process-context.ts";
 import { waitingFor } from "./wait-message.ts";
@@ -73,11 +73,11 @@ const LIMIT = 60;
 export async function identified(images: Images, options: RestOptions): Promise<Images> {
   if (images.do !== "point") return images;
   const asked = [
-    askedOf("deploy kernel", images.kernel),
-    askedOf("deploy ramdisk", images.ramdisk),
+    requestedOf("deploy kernel", images.kernel),
+    requestedOf("deploy ramdisk", images.ramdisk),
   ] as const;
   const named = asked.some(({ by }) => by === "name");
-  const cloud = named || isSaid(options) ? cloudFor(options) : null;
+  const cloud = named || isSpecified(options) ? cloudFor(options) : null;
   if (cloud === null) return images;
   if (!named && cloud.auth.kind !== "keystone" && cloud.endpoints.image === null) return images;
   const limit = (options.apiTimeout ?? LIMIT) * 1000;
@@ -88,14 +88,14 @@ export async function identified(images: Images, options: RestOptions): Promise<
   return { do: "point", kernel, ramdisk };
 }
 
-function askedOf(use: AskedImage["use"], given: string): AskedImage {
+function requestedOf(use: RequestedImage["use"], given: string): RequestedImage {
   return given.startsWith(BY_NAME)
     ? { use, by: "name", text: given.slice(BY_NAME.length) }
     : { use, by: "id", text: given };
 }
 
 /** Whether any cloud is configured. An incomplete login is then an error. */
-function isSaid({ osCloud }: RestOptions): boolean {
+function isSpecified({ osCloud }: RestOptions): boolean {
   const { OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE } = surroundings().env;
   return [osCloud, OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE].some(Boolean);
 }

@@ -51,12 +51,12 @@ function connectionsIn(path: string): ReadonlyMap<string, Connection> {
   return new Map(
     written.map(([key, value]) => {
       const option = key.replaceAll("_", "-");
-      return [option, wordsFrom(dirname(file), option, value, `${file}: ${key}`)];
+      return [option, optionsFrom(dirname(file), option, value, `${file}: ${key}`)];
     }),
   );
 }
 
-function wordsFrom(
+function optionsFrom(
   folder: string,
   option: string,
   value: Written[string],

@@ -24,14 +24,14 @@ export async function openRole(
   options: { readonly readOnly: boolean; readonly autocommit?: boolean },
 ): Promise<Database> {
   const { copies } = surroundings();
-  const standsFor = copies?.get(role);
-  if (copies !== undefined && standsFor === undefined)
+  const originalOf = copies?.get(role);
+  if (copies !== undefined && originalOf === undefined)
     throw new Error(`a rehearsal has no copy of ${role}`);
   const address = await readDatabaseAddress(spec, ROLES[role], surroundings().env);
   const opened = await waitingFor(`opening ${ROLES[role].option}`, () =>
     openDatabase(address, { ...options, patience: patience() }),
   );
-  return standsFor === undefined ? opened : { ...opened, standsFor };
+  return originalOf === undefined ? opened : { ...opened, originalOf };
 }
 
 interface Closable {

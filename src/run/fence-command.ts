@@ -4,7 +4,7 @@ import { runScript } from "./hooks.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
-interface FenceWords {
+interface FenceOptions {
   readonly run: string;
   readonly from: string;
   readonly fenceCommand?: string;
@@ -23,7 +23,7 @@ const LONGEST = 600;
  * @throws MigrationError N2I-E316 unless it exits with 0
  */
 export async function runFence(
-  { fenceCommand, from, run }: FenceWords,
+  { fenceCommand, from, run }: FenceOptions,
   plan: string,
   { journal, now, by, signal }: Pick<RunSession, "journal" | "now" | "by" | "signal">,
   { say }: Pick<Sink, "say">,
@@ -41,7 +41,7 @@ export async function runFence(
 
 /** @throws MigrationError N2I-E316 unless it exits with 0 */
 export async function askFence(
-  { fenceCommand, from, run, env }: FenceWords,
+  { fenceCommand, from, run, env }: FenceOptions,
   signal: AbortSignal,
   { say }: Pick<Sink, "say">,
 ): Promise<void> {

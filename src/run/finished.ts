@@ -1,7 +1,7 @@
-import { type Begun, begunIn } from "../engine/begun.ts";
+import { type StartedChange, startedChangesIn } from "../engine/begun.ts";
 import { MigrationError } from "../lib/error.ts";
 import { FINISH } from "../model/handover.ts";
-import { besideMachines, type Entries, type Entry, IRONIC } from "../model/journal.ts";
+import { type Entries, type Entry, IRONIC, runEntries } from "../model/journal.ts";
 import { readJournal } from "./files/journal.ts";
 import { fields } from "./files/journal-entries.ts";
 import { loadTables, releaseNames } from "./files/load-tables.ts";
@@ -37,12 +37,12 @@ export async function checkNotFinished(
  * machines do not resume the run, because Nova manages the others.
  */
 export function endOf(entries: Entries): { readonly at: string; readonly by: string } | null {
-  const own = [...besideMachines(entries)];
+  const own = [...runEntries(entries)];
   const last = own.findLastIndex((entry) => entry.do === "close");
   const end = own[last];
   if (end?.do !== "close") return null;
-  const goesOn = own.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
-  return goesOn ? null : { at: end.at, by: end.by };
+  const continuesAfter = own.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
+  return continuesAfter ? null : { at: end.at, by: end.by };
 }
 
 function isLoad(entry: Entry): boolean {
@@ -53,12 +53,12 @@ function isLoad(entry: Entry): boolean {
 /** Nodes whose protection finish cleared, and that were not rolled back since. */
 export function unprotected(entries: Entries): ReadonlySet<string> {
   const found = new Set<string>();
-  for (const [id, begun] of begunIn(entries, FINISH, IRONIC))
+  for (const [id, begun] of startedChangesIn(entries, FINISH, IRONIC))
     if (clearedOf(id, begun).has("protected")) found.add(id);
   return found;
 }
 
-export function clearedOf(id: string, { observed }: Begun): ReadonlySet<string> {
+export function clearedOf(id: string, { observed }: StartedChange): ReadonlySet<string> {
   const place = `journal, ${FINISH} of ${id}`;
   return new Set(observed.flatMap((one) => fields(one, place).texts("fields")));
 }

@@ -28,8 +28,8 @@ export async function runHook(
   const hook = `hooks/${when}-${stage}`;
   const program = join(path, hook);
   if (!existsSync(program)) return true;
-  checkOwn(join(path, "hooks"), "hooks");
-  checkOwn(program, hook);
+  checkOwner(join(path, "hooks"), "hooks");
+  checkOwner(program, hook);
   const env = { NOVA2IRONIC_RUN: path, NOVA2IRONIC_STAGE: stage };
   const { signal, stopping, end } = surroundings().onInterrupt();
   try {
@@ -76,7 +76,7 @@ export async function runScript(
 }
 
 /** Other users must not be able to change a program that runs as the operator. */
-function checkOwn(path: string, name: string): void {
+function checkOwner(path: string, name: string): void {
   const { uid, mode } = statSync(path);
   if (uid !== 0 && uid !== (process.getuid?.() ?? uid))
     throw failed(name, `belongs to another user (uid ${uid})`);

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { shellWord } from "../lib/text.ts";
+import { shellArgument } from "../lib/text.ts";
 import { surroundings } from "./process-context.ts";
 
 /** Connection options of Ironic. */
@@ -59,7 +59,7 @@ export const ALL_DECISIONS: ReadonlySet<string> = new Set(
  * count as one.
  * @param isOther whether the option is given and differs
  */
-export function otherPlace(
+export function otherLocation(
   saved: ReadonlyMap<string, unknown>,
   isOther: (name: string) => boolean,
 ): string | null {
@@ -121,27 +121,27 @@ export function nextCommand(
   action = "",
 ): string {
   const options = Object.entries<unknown>({ run, ...choices }).flatMap(([name, value]) =>
-    value === undefined || value === false ? [] : optionWords(kebab(name), value),
+    value === undefined || value === false ? [] : optionArguments(kebab(name), value),
   );
   // No plan was made without this option.
-  const target = command === "plan" && !isTargetKnown(run) ? ["--ironic-db DB"] : [];
+  const target = command === "plan" && !hasTargetOptions(run) ? ["--ironic-db DB"] : [];
   return ["nova2ironic", command, action, ...options, ...target]
     .filter((text) => text !== "")
     .join(" ");
 }
 
 /** Whether the run or a file of connections has the location of Ironic. */
-function isTargetKnown(run: string): boolean {
+function hasTargetOptions(run: string): boolean {
   const { saved, connections, cwd } = surroundings();
   const found = [connections, saved.get(resolve(cwd(), run))];
   return BACKENDS.some((name) => found.some((one) => one?.has(name) === true));
 }
 
-function optionWords(name: string, value: unknown): readonly string[] {
+function optionArguments(name: string, value: unknown): readonly string[] {
   if (value === true) return [`--${name}`];
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
   return values.map((one) => {
-    const text = shellWord(withoutSecret(String(one)));
+    const text = shellArgument(withoutSecret(String(one)));
     // A value with a leading dash would be read as an option.
     return String(one).startsWith("-") ? `--${name}=${text}` : `--${name} ${text}`;
   });

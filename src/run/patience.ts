@@ -1,4 +1,4 @@
-import { PATIENCE, type Patience } from "../systems/database/limit.ts";
+import { type DatabaseTimeout, PATIENCE } from "../systems/database/limit.ts";
 import { surroundings } from "./process-context.ts";
 
 /** Milliseconds for a statement without an answer. */
@@ -9,6 +9,6 @@ export function setDatabaseTimeout(seconds: number): void {
 }
 
 /** Timeout of every database. */
-export function patience(): Patience {
+export function patience(): DatabaseTimeout {
   return { limit, tell: surroundings().tell };
 }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MigrationError } from "../lib/error.ts";
 import type { Timers } from "../lib/ipmi/index.ts";
-import type { DatabasePlace } from "../model/database.ts";
+import type { DatabaseLocation } from "../model/database.ts";
 import type { BmcAt } from "../model/power.ts";
 
 export type Environment = { readonly [name: string]: string | undefined };
@@ -20,9 +20,9 @@ export interface Interrupt {
 }
 
 /** Databases of a rehearsal by option, with those that they replace. No other is opened. */
-export type Copies = ReadonlyMap<string, DatabasePlace>;
+export type Copies = ReadonlyMap<string, DatabaseLocation>;
 
-export interface Surroundings {
+export interface ProcessContext {
   readonly env: Environment;
   readonly cwd: () => string;
   /** Addresses of simulated BMCs. Absent: real addresses. */
@@ -52,9 +52,9 @@ export interface ServiceSignals {
   readonly reload: () => void;
 }
 
-const scope = new AsyncLocalStorage<Surroundings>();
+const scope = new AsyncLocalStorage<ProcessContext>();
 
-export function surrounded<T>(surroundings: Surroundings, work: () => T): T {
+export function surrounded<T>(surroundings: ProcessContext, work: () => T): T {
   return scope.run(surroundings, work);
 }
 
@@ -62,16 +62,16 @@ export function surrounded<T>(surroundings: Surroundings, work: () => T): T {
  * Sets the context of the process, which runs one command. An AsyncLocalStorage in every promise
  * would take a tenth of its time on Node 20 and 22.
  */
-export function settle(surroundings: Surroundings): void {
+export function settle(surroundings: ProcessContext): void {
   own = surroundings;
 }
 
 /** Default: the process's variables, no output, no requests to stop. */
-export function surroundings(): Surroundings {
+export function surroundings(): ProcessContext {
   return scope.getStore() ?? own;
 }
 
-let own: Surroundings = {
+let own: ProcessContext = {
   env: process.env,
   cwd: workingDirectory(),
   connections: new Map(),

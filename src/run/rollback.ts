@@ -1,4 +1,4 @@
-import type { Left } from "../model/change.ts";
+import type { SkippedRow } from "../model/change.ts";
 import type { Entries } from "../model/journal.ts";
 import type { UndoPreview } from "../model/preview.ts";
 import { closing, type Keep } from "./databases.ts";
@@ -19,7 +19,7 @@ export interface RollbackOptions {
 }
 
 /** Receives the skipped rows, which were changed since. */
-type Leave = (rows: readonly Left[]) => void;
+type ReportSkipped = (rows: readonly SkippedRow[]) => void;
 
 interface Ended {
   /** About rows and files that are not part of this rollback. */
@@ -47,7 +47,7 @@ interface RollbackSteps<Found, Job> {
   readonly open: (found: Found, keep: Keep) => Promise<Job>;
   readonly question: (job: Job) => string | Promise<string>;
   /** Null if stopped on request. */
-  readonly back: (job: Job, leave: Leave) => Promise<Ended | null>;
+  readonly back: (job: Job, leave: ReportSkipped) => Promise<Ended | null>;
   readonly previews: (job: Job) => AsyncIterable<UndoPreview>;
   readonly summary?: (job: Job, counts: PreviewCounts) => void | Promise<void>;
 }
@@ -56,7 +56,7 @@ export interface Rollback {
   /** Lists the rows to revert, without writes. */
   readonly preview: (sink: Sink) => Promise<void>;
   /** Null if there was nothing to revert, or on a stop. */
-  readonly back: (sink: Sink, leave: Leave) => Promise<Ended | null>;
+  readonly back: (sink: Sink, leave: ReportSkipped) => Promise<Ended | null>;
 }
 
 /** Kinds without a window, whose service locks the run for days, so a preview takes no lock. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { MigrationError, orNull } from "../lib/error.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
-import { shellWord } from "../lib/text.ts";
+import { shellArgument } from "../lib/text.ts";
 import type {
   MachinesHeader,
   PlanHeader,
@@ -107,7 +107,7 @@ export async function sealOf(
   throw new MigrationError(
     "N2I-E115",
     `${keyFile ?? join(run.path, KEY)} (${seal.id}) is not the key that sealed this file (${sealedWith})`,
-    fits === null ? {} : { fix: `Give the matching key: --key-file ${shellWord(fits)}` },
+    fits === null ? {} : { fix: `Give the matching key: --key-file ${shellArgument(fits)}` },
   );
 }
 

@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError, orNull } from "../lib/error.ts";
-import { writeWhole } from "../lib/files/temp-file.ts";
+import { writeAtomic } from "../lib/files/temp-file.ts";
 import { isObject, type Json, parsedJson } from "../lib/json.ts";
 import { readJournal } from "./files/journal.ts";
 import { MANIFEST, PLAN } from "./files/plan-folder.ts";
@@ -20,7 +20,7 @@ import {
   FOR_STAGES,
   IMAGES,
   type NextCommand,
-  otherPlace,
+  otherLocation,
   PLACES,
   PLANNED_FOR,
   TARGET,
@@ -59,7 +59,7 @@ export function savedFile(run: string): string {
  */
 export async function readSaved(run: string): Promise<Saved> {
   const file = savedFile(run);
-  if (!isOurs(run) || !existsSync(file)) return new Map();
+  if (!isOwned(run) || !existsSync(file)) return new Map();
   const options = quickly(file);
   if (options !== null) return options;
   // Loaded only for an edited file, because the schema checker takes longer than most commands.
@@ -76,7 +76,7 @@ async function writeSaved({ path }: RunFolder, options: Saved): Promise<void> {
   const places = all.filter(([option]) => !ALL_DECISIONS.has(option));
   const section = decisions.length === 0 ? "" : SECTION;
   const lines = [...places.map(line), section, ...decisions.map((one) => `  ${line(one)}`)];
-  await writeWhole(path, FILE, `${HEAD}${lines.join("")}`);
+  await writeAtomic(path, FILE, `${HEAD}${lines.join("")}`);
   surroundings().saved.set(path, options);
 }
 
@@ -95,14 +95,14 @@ export async function saveOptions(
   // A rehearsal uses copies, which no later command may use.
   if (surroundings().copies !== undefined) return async () => undefined;
   const before = await readSaved(run.path);
-  const { now, dropped } = givenTo(command, args);
-  const isElsewhere = !PLANNED_FOR.includes(command) && isOtherPlace(now, before);
+  const { now, dropped } = optionsToSave(command, args);
+  const isElsewhere = !PLANNED_FOR.includes(command) && isOtherLocation(now, before);
   const isSource = (option: string): boolean =>
     command !== "extract" && ["nova-conf", "tftp-root"].includes(option);
   // Rollback of a load needs Nova's databases, regardless of the current ones.
   const journal = await orNull(readJournal(run));
-  const isBegun = journal === null || journal.entries.length > 0;
-  const isNeededBack = (option: string): boolean => isBegun && BESIDE.includes(option);
+  const isStarted = journal === null || journal.entries.length > 0;
+  const isNeededBack = (option: string): boolean => isStarted && BESIDE.includes(option);
   const stays = [...before].filter(
     ([option]) =>
       (!isElsewhere || FOR_ALL.includes(option) || isSource(option) || isNeededBack(option)) &&
@@ -117,8 +117,8 @@ export async function saveOptions(
 /** Options of nova2ironic.yaml. Runs of `host` and `node` use only their own command lines. */
 function fileFor(command: NextCommand, now: Saved): Saved {
   const { connections } = surroundings();
-  const isOwn = command === "host" || command === "node";
-  if (isOwn || isOtherPlace(now, connections)) return new Map();
+  const isServiceField = command === "host" || command === "node";
+  if (isServiceField || isOtherLocation(now, connections)) return new Map();
   return new Map([...connections].filter(([option]) => CONNECTIONS.includes(option)));
 }
 
@@ -130,7 +130,7 @@ function overlaid(under: Saved, over: Saved): Saved {
 }
 
 /** Options of a command line to save, without secrets. */
-function givenTo(command: NextCommand, args: object) {
+function optionsToSave(command: NextCommand, args: object) {
   const values = new Map<string, unknown>(Object.entries(args));
   const now = new Map<string, Connection>();
   // A location with --without stays in the run. A decision is removed.
@@ -150,15 +150,15 @@ function absoluteOf(option: string, value: Connection): Connection {
   return typeof value === "object" ? value.map((one) => absolute(option, one)) : value;
 }
 
-function isOtherPlace(now: Saved, before: Saved): boolean {
+function isOtherLocation(now: Saved, before: Saved): boolean {
   const isOther = (name: string): boolean =>
     now.has(name) && JSON.stringify(now.get(name)) !== JSON.stringify(before.get(name));
-  return otherPlace(before, isOther) !== null;
+  return otherLocation(before, isOther) !== null;
 }
 
 /** Saves the options of the run's plan. @throws MigrationError N2I-E120 */
 export async function savePlanned(run: RunFolder, args: object): Promise<void> {
-  const { now } = givenTo("plan", args);
+  const { now } = optionsToSave("plan", args);
   const planned = [...now].filter(([name]) => OF_PLAN.includes(name));
   await writeNote(run, PLANNED, Object.fromEntries(planned) as Json); // texts, numbers and lists of them
 }
@@ -175,7 +175,7 @@ export async function changedOptions(
 ): Promise<readonly string[]> {
   const planned = await readNote(run, PLANNED);
   if (!isObject(planned)) return [];
-  const { now } = givenTo("plan", args);
+  const { now } = optionsToSave("plan", args);
   return OF_PLAN.filter(
     (name) =>
       (now.has(name) || isAbsent(name)) &&
@@ -204,7 +204,7 @@ export async function plansNova(run: string): Promise<boolean> {
   return !isObject(plan) || plan.nova !== null || plan.kind === "hosts";
 }
 
-function isOurs(run: string): boolean {
+function isOwned(run: string): boolean {
   const found = statSync(run, { throwIfNoEntry: false });
   if (found === undefined || !found.isDirectory()) return false;
   return found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o077) === 0;
@@ -229,9 +229,9 @@ function asWritten(text: string): Saved | null {
   for (const line of lines) {
     const [, key = "", value = ""] = /^([a-z_]+): (.+)$/.exec(line) ?? [];
     const option = key.replaceAll("_", "-");
-    const isKnown = CONNECTIONS.includes(option) || ALL_DECISIONS.has(option);
+    const isCounted = CONNECTIONS.includes(option) || ALL_DECISIONS.has(option);
     const parsed: unknown = parsedJson(value);
-    if (!isKnown || options.has(option) || !isConnection(parsed)) return null;
+    if (!isCounted || options.has(option) || !isConnection(parsed)) return null;
     options.set(option, parsed);
   }
   return options;

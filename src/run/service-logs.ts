@@ -2,7 +2,7 @@ import type { LogFault } from "../lib/quotes.ts";
 import { checkLog, linesOf } from "../systems/logs/scan.ts";
 import type { Sink } from "./sink.ts";
 
-type Place = ReturnType<typeof placeOf>;
+type Place = ReturnType<typeof locationOf>;
 
 type Lines = ReturnType<typeof linesOf>;
 /** Finds faults in a log. @param from first line whose faults count */
@@ -13,7 +13,7 @@ const LISTED = 20;
 
 /** `FILE`, or `FILE:LINE` to start at a line. @throws MigrationError N2I-E105 if unreadable */
 export async function logsAt(named: readonly string[]): Promise<readonly Place[]> {
-  const logs = named.map(placeOf);
+  const logs = named.map(locationOf);
   for (const { path } of logs) await checkLog(path);
   return logs;
 }
@@ -40,7 +40,7 @@ export async function listFaults(
 }
 
 /** @returns `from`: first line to check */
-function placeOf(log: string) {
+function locationOf(log: string) {
   const [, path = log, line = "1"] = /^(.+):([1-9]\d{0,9})$/s.exec(log) ?? [];
   return { path, from: Number(line) };
 }

@@ -4,7 +4,7 @@ import { listen } from "./listener.ts";
 import type { Served, ServedRoute } from "./serving.ts";
 
 /** Options of `serve proxy`. */
-export interface ProxyAsked {
+export interface ProxyOptions {
   readonly listen: string;
   readonly keystoneUrl?: string;
   readonly ironicUrl?: string;
@@ -26,15 +26,15 @@ export interface ProxyAsked {
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/;
 
-function placeOf(place: string) {
+function locationOf(place: string) {
   // An IPv6 address is in brackets.
   const [, host = "", port] = /^\[?(.*?)\]?:(\d+)$/.exec(place) ?? [];
   return { host, port: Number(port) };
 }
 
 /** @throws MigrationError N2I-E100 if other hosts can reach a service without tokens */
-export function checkLoopback(asked: Pick<ProxyAsked, "auth" | "listen">): void {
-  if (asked.auth !== "none" || LOOPBACK.test(placeOf(asked.listen).host)) return;
+export function checkLoopback(asked: Pick<ProxyOptions, "auth" | "listen">): void {
+  if (asked.auth !== "none" || LOOPBACK.test(locationOf(asked.listen).host)) return;
   throw new MigrationError("N2I-E100", "--auth none needs a loopback address in --listen", {
     fix: "Listen on 127.0.0.1 or [::1]: with --auth none, the service accepts requests without a token.",
   });
@@ -42,14 +42,14 @@ export function checkLoopback(asked: Pick<ProxyAsked, "auth" | "listen">): void 
 
 /** @param fault formats the listener's own errors */
 export function bound(
-  asked: Omit<ProxyAsked, "novaCompat">,
+  asked: Omit<ProxyOptions, "novaCompat">,
   route: ServedRoute,
   served: (request: Served) => void,
   fault = faultReply,
 ) {
   const { tlsCert: cert, tlsKey: key, maxConnections } = asked;
   return listen({
-    ...placeOf(asked.listen),
+    ...locationOf(asked.listen),
     tls: cert === undefined || key === undefined ? null : { cert, key },
     maxConnections,
     routes: [route],

@@ -1,14 +1,14 @@
-import { type AskedFor, faultReply, type Reply, unauthorized } from "../model/served.ts";
-import type { KnownToken, Tokens } from "./tokens.ts";
+import { faultReply, type Reply, type ServedRequest, unauthorized } from "../model/served.ts";
+import type { CachedToken, Tokens } from "./tokens.ts";
 import { unanswered } from "./versions.ts";
 
-interface Known {
+interface Existing {
   readonly token: string | null;
-  readonly known: KnownToken;
+  readonly known: CachedToken;
 }
 
 /** The owner of every request if the service checks no tokens. */
-const NOBODY: KnownToken = {
+const NOBODY: CachedToken = {
   owner: { user_id: "", project_id: null, roles: ["admin"], system_scope: "all" },
   endpoint: null,
   expires: Number.POSITIVE_INFINITY,
@@ -17,9 +17,9 @@ const NOBODY: KnownToken = {
 /** @returns the caller, or the response if Keystone does not accept the token */
 export async function whose(
   proxy: { readonly tokens: Tokens | null; readonly keystone: string },
-  asked: AskedFor,
+  asked: ServedRequest,
   fault = faultReply,
-): Promise<Known | Reply> {
+): Promise<Existing | Reply> {
   if (proxy.tokens === null) return { token: null, known: NOBODY };
   const token = asked.fields["x-auth-token"];
   if (typeof token !== "string" || token === "") return unauthorized(proxy.keystone);

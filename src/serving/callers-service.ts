@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import type { AskedFor } from "../model/served.ts";
+import type { ServedRequest } from "../model/served.ts";
 import type { RestService } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
 import { ironicFor } from "./for-caller.ts";
@@ -13,7 +13,7 @@ import { ironicFor } from "./for-caller.ts";
 export function callersService(
   http: Http,
   service: RestService,
-  { globalId, upstream }: AskedFor,
+  { globalId, upstream }: ServedRequest,
   token: string | null,
   refused: (status: 401 | 403) => void = () => undefined,
 ): RestService {

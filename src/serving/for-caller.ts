@@ -1,9 +1,9 @@
-import type { AskedFor } from "../model/served.ts";
+import type { ServedRequest } from "../model/served.ts";
 import { spoken } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
 import { BAREMETAL } from "../systems/openstack/kinds.ts";
 import { type Answer, callerSession } from "../systems/openstack/session.ts";
-import { askTwice } from "./tokens.ts";
+import { requestTwice } from "./tokens.ts";
 
 export type CallersIronic = ReturnType<typeof ironicFor>;
 
@@ -12,7 +12,7 @@ interface InName {
   /** `req-UUID`. */
   readonly id: string;
   /** Counts the calls. */
-  readonly upstream: AskedFor["upstream"];
+  readonly upstream: ServedRequest["upstream"];
 }
 
 export function ironicFor(http: Http, url: string, { token, id, upstream }: InName) {
@@ -35,7 +35,7 @@ export function ironicFor(http: Http, url: string, { token, id, upstream }: InNa
         upstream.calls += 1;
         return own.call({ method: "GET", path });
       };
-      const answer = await askTwice(put, ({ status, fault }) => (status === 0 ? fault : ""));
+      const answer = await requestTwice(put, ({ status, fault }) => (status === 0 ? fault : ""));
       return version === null ? answer : spoken(answer, version);
     },
   };

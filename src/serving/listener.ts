@@ -5,7 +5,7 @@ import { createServer as createTls } from "node:https";
 import { isIPv6 } from "node:net";
 import { createSecureContext } from "node:tls";
 import { MigrationError, systemCode } from "../lib/error.ts";
-import type { AskedFor, Reply } from "../model/served.ts";
+import type { Reply, ServedRequest } from "../model/served.ts";
 import { LIMITS, type Serving } from "./serving.ts";
 
 /**
@@ -149,7 +149,7 @@ async function serve(
 
 async function replyTo(
   request: IncomingMessage,
-  known: Pick<AskedFor, "id" | "globalId" | "upstream" | "path">,
+  known: Pick<ServedRequest, "id" | "globalId" | "upstream" | "path">,
   { routes, fault }: Serving,
   failed: (error: unknown) => void,
 ): Promise<Reply> {
@@ -157,7 +157,7 @@ async function replyTo(
   if (wrong !== null) return { ...fault(400, wrong), ...LAST };
   const body = await bodyOf(request);
   if (body === null) return { ...fault(413, "the request's body is too long"), ...LAST };
-  const asked: AskedFor = {
+  const asked: ServedRequest = {
     ...known,
     method: request.method ?? "",
     fields: request.headers,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { MigrationError, systemWords } from "../lib/error.ts";
-import { type AskedRule, defaultPolicy, type Policy, readPolicy } from "./rules/policy-read.ts";
+import { MigrationError, systemText } from "../lib/error.ts";
+import { defaultPolicy, type Policy, type RequestedRule, readPolicy } from "./rules/policy-read.ts";
 
 export type PolicyInForce = ReturnType<typeof openPolicy>;
 
@@ -9,13 +9,17 @@ export type PolicyInForce = ReturnType<typeof openPolicy>;
  * @param own the service that owns the default rules
  * @throws MigrationError N2I-E109
  */
-export function openPolicy(file: string | undefined, asked: readonly AskedRule[], own = "Nova's") {
+export function openPolicy(
+  file: string | undefined,
+  asked: readonly RequestedRule[],
+  own = "Nova's",
+) {
   const read = (): Policy =>
     file === undefined ? defaultPolicy(asked) : readPolicy(textOf(file), file, asked);
   let current = read();
   return {
     current: () => current,
-    inWords: () => (file === undefined ? `policy ${own} own (role:admin)` : `policy ${file}`),
+    policyText: () => (file === undefined ? `policy ${own} own (role:admin)` : `policy ${file}`),
     reload(): string {
       if (file === undefined) return "There is no policy file to read again.";
       try {
@@ -34,7 +38,7 @@ function textOf(file: string): string {
   try {
     return readFileSync(file, "utf8");
   } catch (cause) {
-    throw new MigrationError("N2I-E109", `${file} cannot be read: ${systemWords(cause)}`, {
+    throw new MigrationError("N2I-E109", `${file} cannot be read: ${systemText(cause)}`, {
       cause,
     });
   }

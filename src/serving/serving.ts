@@ -1,8 +1,8 @@
-import type { AskedFor, Reply } from "../model/served.ts";
+import type { Reply, ServedRequest } from "../model/served.ts";
 
 export interface ServedRoute {
   readonly path: RegExp;
-  readonly answer: (asked: AskedFor) => Promise<Reply>;
+  readonly answer: (asked: ServedRequest) => Promise<Reply>;
 }
 
 /** The log entry of a request. It has no data of the caller except the path. */

@@ -9,7 +9,7 @@ import { isPassing } from "../systems/openstack/passing.ts";
 import { endpointOf } from "../systems/openstack/session.ts";
 
 /** A validated token. While it is cached, the same token returns the same object. */
-export interface KnownToken {
+export interface CachedToken {
   readonly owner: TokenOwner;
   readonly endpoint: string | null;
   /** Milliseconds since the epoch. */
@@ -18,7 +18,7 @@ export interface KnownToken {
 
 /** Keystone's result for a token. `unanswered`: Keystone gave no usable response. */
 type Validated =
-  | { readonly is: "known"; readonly token: KnownToken }
+  | { readonly is: "known"; readonly token: CachedToken }
   | { readonly is: "refused"; readonly status: 401 | 403; readonly why: string }
   | { readonly is: "unanswered"; readonly why: string };
 
@@ -48,7 +48,7 @@ const FORM = /^[\x21-\x7e]{1,8192}$/;
  */
 export function openTokens(keystone: Keystone) {
   const { http, url, catalog, believed, now } = keystone;
-  const kept = new Map<string, { readonly token: KnownToken; readonly until: number }>();
+  const kept = new Map<string, { readonly token: CachedToken; readonly until: number }>();
   const asking = new Map<string, Promise<Validated>>();
   const ask = async (token: string, id: string, calling: () => void): Promise<Validated> => {
     const began = now();
@@ -61,7 +61,7 @@ export function openTokens(keystone: Keystone) {
       calling();
       return http.send(asked);
     };
-    const answer = await askTwice(send, (one) => ("why" in one ? one.why : ""));
+    const answer = await requestTwice(send, (one) => ("why" in one ? one.why : ""));
     const found = validated(answer, keystone, token, began);
     if (found.is !== "known" || believed <= 0) return found;
     const until = Math.min(began + believed * 1000, found.token.expires);
@@ -104,7 +104,10 @@ function hash(token: string): string {
 }
 
 /** Repeats a read-only request once if a kept-alive connection was lost. */
-export async function askTwice<T>(ask: () => Promise<T>, why: (answer: T) => string): Promise<T> {
+export async function requestTwice<T>(
+  ask: () => Promise<T>,
+  why: (answer: T) => string,
+): Promise<T> {
   const answer = await ask();
   return ["ECONNRESET", "EPIPE"].includes(why(answer)) ? ask() : answer;
 }

@@ -1,10 +1,10 @@
 import { loadIdentical } from "../migrate/open/documents.ts";
-import { openManagePlace } from "../migrate/open/services.ts";
+import { openManageClients } from "../migrate/open/services.ts";
 import { ironicFault } from "../model/served.ts";
 import { closing } from "../run/databases.ts";
 import { lockRun, openRun } from "../run/files/run-folder.ts";
 import { surroundings } from "../run/process-context.ts";
-import { bound, checkLoopback, type ProxyAsked } from "../serving/bind.ts";
+import { bound, checkLoopback, type ProxyOptions } from "../serving/bind.ts";
 import { openPolicy, type PolicyInForce } from "../serving/policy-file.ts";
 import { allows } from "../serving/rules/policy-allows.ts";
 import type { Served } from "../serving/serving.ts";
@@ -15,21 +15,24 @@ import { openHttp } from "../systems/openstack/http.ts";
 import { KEYSTONE } from "../systems/openstack/kinds.ts";
 import { serviceUrl } from "../systems/openstack/session.ts";
 import { SWITCH_RULE, SWITCHED } from "./rules/served.ts";
-import type { SwitchWords } from "./switchover.ts";
+import type { SwitchOptions } from "./switchover.ts";
 import { openSwitchNova } from "./switchover-nova.ts";
-import type { SwitchPlace } from "./switchover-perform.ts";
+import type { SwitchClients } from "./switchover-perform.ts";
 import { decide, sameInstance } from "./switchover-plan.ts";
 import { openSwitchings, type SwitchingsAt } from "./switchover-queue.ts";
 import { type SwitchParts, switchAnswer } from "./switchover-requests.ts";
 
-type Common = Omit<SwitchWords, "run" | "source" | "destination" | "dryRun" | "sourceConfirmedOff">;
+type Common = Omit<
+  SwitchOptions,
+  "run" | "source" | "destination" | "dryRun" | "sourceConfirmedOff"
+>;
 
-export interface ServeSwitchAsked extends Omit<ProxyAsked, "novaCompat" | "run">, Common {
+export interface ServeSwitchOptions extends Omit<ProxyOptions, "novaCompat" | "run">, Common {
   readonly state: string;
   readonly apiTimeout: number;
 }
 
-interface ServeSwitchTold {
+interface ServeSwitchReport {
   readonly say: (text: string) => void;
   readonly served: (request: Served) => void;
   /** Resolves when the service ends; absent: it ends on a signal. */
@@ -53,7 +56,7 @@ const STOPPING =
  * @throws MigrationError N2I-E100, N2I-E106, N2I-E109, N2I-E110, N2I-E112, N2I-E113, N2I-E116 to
  * N2I-E118, N2I-E302
  */
-export function serveSwitchover(asked: ServeSwitchAsked, told: ServeSwitchTold): Promise<void> {
+export function serveSwitchover(asked: ServeSwitchOptions, told: ServeSwitchReport): Promise<void> {
   return closing(async (keep) => {
     checkLoopback(asked);
     const state = await openRun(asked.state, { create: true });
@@ -64,7 +67,7 @@ export function serveSwitchover(asked: ServeSwitchAsked, told: ServeSwitchTold):
       reload: () => told.say(policy.reload()),
     });
     try {
-      const opened = await openManagePlace(asked, keep, told.say, true);
+      const opened = await openManageClients(asked, keep, told.say, true);
       checkMinor(opened.service, "switchover");
       const nova = await openSwitchNova(asked, opened, keep, { readOnly: false });
       const place = { ...opened, nova };
@@ -77,14 +80,14 @@ export function serveSwitchover(asked: ServeSwitchAsked, told: ServeSwitchTold):
 }
 
 interface Opened {
-  readonly place: SwitchPlace;
+  readonly place: SwitchClients;
   readonly policy: PolicyInForce;
   readonly interrupt: ReturnType<ReturnType<typeof surroundings>["onInterrupt"]>;
 }
 
 async function listening(
-  asked: ServeSwitchAsked,
-  told: ServeSwitchTold,
+  asked: ServeSwitchOptions,
+  told: ServeSwitchReport,
   { place, policy, interrupt }: Opened,
 ): Promise<void> {
   const { state } = asked;
@@ -110,7 +113,7 @@ async function listening(
     try {
       const route = { path: SWITCHED, answer: switchAnswer(parts) };
       const listener = await bound(asked, route, told.served, ironicFault);
-      told.say(`listening on ${listener.url}, Ironic ${url}, ${policy.inWords()}`);
+      told.say(`listening on ${listener.url}, Ironic ${url}, ${policy.policyText()}`);
       if (told.until !== undefined) await told.until(listener.url);
       else if (!stopping())
         await new Promise((resolve) => interrupt.signal.addEventListener("abort", resolve));
@@ -126,8 +129,8 @@ async function listening(
 }
 
 function workOf(
-  asked: ServeSwitchAsked,
-  { say, pause = PAUSE_MS, tries = TRIES }: ServeSwitchTold,
+  asked: ServeSwitchOptions,
+  { say, pause = PAUSE_MS, tries = TRIES }: ServeSwitchReport,
   { place, doc, state, stopping }: Pick<SwitchParts, "place" | "doc" | "state" | "stopping">,
 ): SwitchingsAt {
   return {

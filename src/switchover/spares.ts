@@ -1,15 +1,15 @@
 import { MigrationError } from "../lib/error.ts";
 import { counted, listed, NAMED } from "../lib/text.ts";
 import { loadIdentical } from "../migrate/open/documents.ts";
-import { openManagePlace } from "../migrate/open/services.ts";
+import { openManageClients } from "../migrate/open/services.ts";
 import type { SpareClass } from "../model/switchover.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing } from "../run/databases.ts";
 import type { Sink } from "../run/sink.ts";
-import { readHanging, wholeNodes } from "../systems/ironic-api/whole.ts";
+import { nodesInDetail, readHanging } from "../systems/ironic-api/whole.ts";
 import { gatherSpares, nodeName } from "./rules/spares.ts";
 
-export interface SparesWords extends RestOptions {
+export interface SparesOptions extends RestOptions {
   /** Replaces mappings/identical.json. */
   readonly identical?: string;
   readonly need?: number;
@@ -25,19 +25,20 @@ export interface SparesWords extends RestOptions {
  * spares are needed and no machine boots from a volume
  */
 export function listSpares(
-  words: SparesWords,
+  words: SparesOptions,
   { say, note }: Pick<Sink, "say" | "note">,
   show: (classes: readonly SpareClass[]) => Promise<void>,
 ): Promise<boolean> {
   return closing(async (keep) => {
     const { need } = words;
     const doc = await loadIdentical(words.identical);
-    const { service } = await openManagePlace(words, keep, say);
+    const { service } = await openManageClients(words, keep, say);
     const hanging = await readHanging(service);
     const gathered = gatherSpares(doc);
-    for await (const page of wholeNodes(service, hanging, "active")) page.forEach(gathered.machine);
+    for await (const page of nodesInDetail(service, hanging, "active"))
+      page.forEach(gathered.machine);
     for (const state of ["manageable", "enroll"])
-      for await (const page of wholeNodes(service, hanging, state)) page.forEach(gathered.spare);
+      for await (const page of nodesInDetail(service, hanging, state)) page.forEach(gathered.spare);
     const { incapable, unusable } = gathered;
     const classes = gathered
       .classes()

@@ -1,8 +1,8 @@
 import { MigrationError } from "../lib/error.ts";
 import { counted } from "../lib/text.ts";
-import { openManagePlace } from "../migrate/open/services.ts";
+import { openManageClients } from "../migrate/open/services.ts";
 import type { RowVerdict } from "../model/artefact.ts";
-import type { Left } from "../model/change.ts";
+import type { SkippedRow } from "../model/change.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing } from "../run/databases.ts";
 import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/rollback.ts";
@@ -13,7 +13,7 @@ import { switchSteps } from "./steps/switch-steps.ts";
 import { reopenSwitchNova } from "./switchover-nova.ts";
 import { fencedBy } from "./switchover-perform.ts";
 import {
-  checkSwitchPlace,
+  checkSwitchClients,
   isPastReturn,
   openSwitched,
   type Switched,
@@ -21,15 +21,15 @@ import {
 } from "./switchover-run.ts";
 import { closeTakenBack } from "./switchover-state.ts";
 import { faultsOf } from "./switchover-verify.ts";
-import { switchAt, walkBack } from "./switchover-walk.ts";
+import { runBack, switchAt } from "./switchover-walk.ts";
 
-interface BackWords extends RestOptions, RollbackOptions {
+interface BackOptions extends RestOptions, RollbackOptions {
   readonly novaDb?: string;
   readonly fenceCommand?: string;
 }
 
 /** A run has one switchover, so `--node` is optional. @throws MigrationError N2I-E305, N2I-E391 */
-export function switchoverBack(words: BackWords): Rollback {
+export function switchoverBack(words: BackOptions): Rollback {
   const scope = { ...words, all: words.node === undefined };
   return rollbackOf({ kind: "switchover" }, scope, (sink, preview) => ({
     nothing: "this run has no switchover",
@@ -42,8 +42,8 @@ export function switchoverBack(words: BackWords): Rollback {
     },
     async open({ run, entries, switched }, keep) {
       const { plan } = switched;
-      const place = await openManagePlace(words, keep, sink.say);
-      checkSwitchPlace(entries, place.service.identity.address);
+      const place = await openManageClients(words, keep, sink.say);
+      checkSwitchClients(entries, place.service.identity.address);
       // Placement changes only after rollback is no longer possible.
       const how = { readOnly: preview, placement: false };
       const nova = await reopenSwitchNova(plan, words, place, keep, how);
@@ -59,16 +59,16 @@ export function switchoverBack(words: BackWords): Rollback {
           await closeTakenBack(run, session.now());
           const more = { now: session.clock.now, nova };
           const at = switchAt(service, plan, session.journal.entries, more);
-          const left: Left[] = [];
+          const left: SkippedRow[] = [];
           const prove = () => fencedBy(words, at, plan.destination, session, sink);
-          const isWhole = await walkBack(at, session, (some) => left.push(...some), prove);
+          const isComplete = await runBack(at, session, (some) => left.push(...some), prove);
           leave(left);
           sink.result(
-            isWhole && left.length === 0
+            isComplete && left.length === 0
               ? `Rollback: ${nameIn(plan)} is as it was.`
               : `Rollback: ${left.length} left.`,
           );
-          return isWhole ? ENDED : null;
+          return isComplete ? ENDED : null;
         },
         { afterWindow: true },
       ),
@@ -91,7 +91,7 @@ function nameIn({ source, source_name }: Switchover): string {
 }
 
 /** @throws MigrationError N2I-E305, N2I-E391 */
-function checkBack({ node = [] }: BackWords, switched: Switched): void {
+function checkBack({ node = [] }: BackOptions, switched: Switched): void {
   const { plan } = switched;
   const known = [plan.source, plan.source_name];
   const other = node.find((one) => !known.includes(one));
@@ -117,9 +117,9 @@ export function verifySwitched(
     const { entries, switched } = await openSwitched(words.run);
     if (switched === null) throw new MigrationError("N2I-E326", `${words.run} has no switchover`);
     const { plan, begun } = switched;
-    const place = await openManagePlace(words, keep, sink.say);
+    const place = await openManageClients(words, keep, sink.say);
     const { service } = place;
-    checkSwitchPlace(entries, service.identity.address);
+    checkSwitchClients(entries, service.identity.address);
     const how = { readOnly: true, placement: true };
     const nova = await reopenSwitchNova(plan, words, place, keep, how);
     const facts = await faultsOf(switchAt(service, plan, () => entries, { nova }));

@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { kept, type ManagePlace } from "../migrate/open/services.ts";
+import { kept, type ManageClients } from "../migrate/open/services.ts";
 import type { Verb } from "../model/database.ts";
 import { type Keep, openRole } from "../run/databases.ts";
 import { failpoint } from "../run/failpoint.ts";
@@ -16,7 +16,7 @@ import type { SwitchedServer, Switchover } from "./rules/switching.ts";
 import { novaRows } from "./steps/switch-nova.ts";
 import type { SwitchNova } from "./steps/switch-part.ts";
 
-export interface NovaWords {
+export interface NovaOptions {
   readonly novaDb?: string;
   readonly placement?: boolean;
 }
@@ -37,8 +37,8 @@ const READ = ["compute_nodes", "services", "migrations", ...REQUEST_TABLES];
  * @throws MigrationError N2I-E206 with the missing GRANTs, N2I-E202, N2I-E203
  */
 export async function openSwitchNova(
-  { novaDb, placement = false }: NovaWords,
-  { cloud, limit }: Pick<ManagePlace, "cloud" | "limit">,
+  { novaDb, placement = false }: NovaOptions,
+  { cloud, limit }: Pick<ManageClients, "cloud" | "limit">,
   keep: Keep,
   { readOnly }: { readonly readOnly: boolean },
 ): Promise<OpenNova | null> {
@@ -77,8 +77,8 @@ export async function openSwitchNova(
  */
 export async function reopenSwitchNova(
   { server }: Switchover,
-  { novaDb }: NovaWords,
-  place: Pick<ManagePlace, "cloud" | "limit">,
+  { novaDb }: NovaOptions,
+  place: Pick<ManageClients, "cloud" | "limit">,
   keep: Keep,
   { readOnly, placement }: { readonly readOnly: boolean; readonly placement: boolean },
 ): Promise<OpenNova | null> {

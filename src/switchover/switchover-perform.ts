@@ -1,7 +1,7 @@
 import type { WindowSession } from "../engine/window.ts";
 import { MigrationError } from "../lib/error.ts";
-import type { ManagePlace } from "../migrate/open/services.ts";
-import type { Left } from "../model/change.ts";
+import type { ManageClients } from "../migrate/open/services.ts";
+import type { SkippedRow } from "../model/change.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { askFence } from "../run/fence-command.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
@@ -15,10 +15,10 @@ import type { SwitchAt, SwitchPosition, SwitchStep } from "./steps/switch-part.t
 import type { OpenNova } from "./switchover-nova.ts";
 import { isPastReturn, named, switchedIn } from "./switchover-run.ts";
 import { faultsOf } from "./switchover-verify.ts";
-import { millisecondsOf, switchAt, USUAL, walkBack, walkForward } from "./switchover-walk.ts";
+import { millisecondsOf, runBack, runForward, switchAt, USUAL } from "./switchover-walk.ts";
 
 /** Options of a switchover. Times in seconds. */
-export interface ActWords extends RestOptions {
+export interface PerformOptions extends RestOptions {
   readonly run: string;
   readonly softTimeout?: number;
   readonly proofInterval?: number;
@@ -27,22 +27,26 @@ export interface ActWords extends RestOptions {
   readonly sourceConfirmedOff: boolean;
 }
 
-export type Told = Pick<Sink, "say" | "note" | "result">;
+export type Reporting = Pick<Sink, "say" | "note" | "result">;
 
 /** Ironic, and Nova if its rows change. */
-export interface SwitchPlace extends ManagePlace {
+export interface SwitchClients extends ManageClients {
   readonly nova: OpenNova | null;
 }
 
 interface Acting {
   readonly run: RunFolder;
-  readonly place: Pick<SwitchPlace, "service" | "nova">;
+  readonly place: Pick<SwitchClients, "service" | "nova">;
   readonly session: WindowSession & Pick<RunSession, "signal" | "begin">;
-  readonly sink: Told;
+  readonly sink: Reporting;
 }
 
 /** @returns false if a signal stopped it @throws MigrationError N2I-E301, N2I-E380 to N2I-E390 */
-export async function perform(words: ActWords, plan: Switchover, acting: Acting): Promise<boolean> {
+export async function perform(
+  words: PerformOptions,
+  plan: Switchover,
+  acting: Acting,
+): Promise<boolean> {
   const { run, place, session, sink } = acting;
   await session.begin(SWITCHOVER, { address: place.service.identity.address });
   await saveOptions(run, "node", words);
@@ -62,14 +66,14 @@ export async function perform(words: ActWords, plan: Switchover, acting: Acting)
   const name = plan.source_name ?? plan.source;
   const prove = () => fencedBy(words, at, plan.source, session, sink);
   const say = (state: string) => sink.say(`${name}: ${state}`);
-  const halted = await begunBy(at, session, () => walkForward(at, session, say, prove));
-  if (halted === null) return begunBy(at, session, () => ended(at, sink, isOver));
+  const halted = await afterMarks(at, session, () => runForward(at, session, say, prove));
+  if (halted === null) return afterMarks(at, session, () => ended(at, sink, isOver));
   if (halted.position !== null) await failed(at, halted.step, halted.position, acting);
   return false;
 }
 
 /** @throws MigrationError N2I-E301, N2I-E390 for an error after the nodes are marked */
-async function begunBy<T>(
+async function afterMarks<T>(
   at: SwitchAt,
   { journal }: WindowSession,
   work: () => Promise<T>,
@@ -82,24 +86,24 @@ async function begunBy<T>(
     if (cause.code === "N2I-E390") throw cause;
     const isPast = isPastReturn(switched);
     if (cause.code === "N2I-E301" && !isPast) throw cause;
-    const text = `node switchover stopped: ${cause.code} ${cause.message}${isPast ? keptOff(at) : ""}`;
+    const text = `node switchover stopped: ${cause.code} ${cause.message}${isPast ? offRecord(at) : ""}`;
     throw new MigrationError(isPast ? "N2I-E390" : "N2I-E301", text, { cause });
   }
 }
 
-function keptOff({ plan, keptOf }: SwitchAt): string {
-  return keptOf("switchover-clear").length > 0
+function offRecord({ plan, recordsOf }: SwitchAt): string {
+  return recordsOf("switchover-clear").length > 0
     ? ""
     : `; keep the source (${plan.source}) off: its boot file still has these volumes`;
 }
 
 /** Runs the site's fence command, if the BMC gives no proof. */
 export async function fencedBy(
-  { fenceCommand, run }: Pick<ActWords, "fenceCommand" | "run">,
+  { fenceCommand, run }: Pick<PerformOptions, "fenceCommand" | "run">,
   { calls }: Pick<SwitchAt, "calls">,
   node: string,
   { signal, by }: Pick<RunSession, "signal" | "by">,
-  sink: Pick<Told, "say" | "note">,
+  sink: Pick<Reporting, "say" | "note">,
 ): Promise<Fenced | null> {
   if (fenceCommand === undefined) return null;
   const { name } = await calls.read(node);
@@ -126,16 +130,17 @@ async function failed(
   { run, session }: Acting,
 ): Promise<void> {
   const text = why.join("; ");
-  if (unproven === true) throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}; ${farOf(at)}`);
+  if (unproven === true)
+    throw new MigrationError("N2I-E388", `WAIT_FENCE: ${text}; ${volumePositionOf(at)}`);
   const switched = switchedIn(session.journal.entries());
   if (switched !== null && isPastReturn(switched))
-    throw new MigrationError("N2I-E390", `${step.name}: ${text}${keptOff(at)}`);
-  const wasTold = at.keptOf("switchover-power").length > 0;
-  const left: Left[] = [];
+    throw new MigrationError("N2I-E390", `${step.name}: ${text}${offRecord(at)}`);
+  const wasReported = at.recordsOf("switchover-power").length > 0;
+  const left: SkippedRow[] = [];
   // The fence command is for the source and proves nothing about the spare.
   const unfenced = (): Promise<null> => Promise.resolve(null);
-  const isBack = await begunBy(at, session, () =>
-    walkBack(at, session, (some) => left.push(...some), unfenced),
+  const isBack = await afterMarks(at, session, () =>
+    runBack(at, session, (some) => left.push(...some), unfenced),
   );
   if (left.length > 0)
     throw new MigrationError(
@@ -146,7 +151,7 @@ async function failed(
       },
     );
   if (!isBack) return;
-  const isLate = taken === undefined || (wasTold && code !== undefined);
+  const isLate = taken === undefined || (wasReported && code !== undefined);
   const own = code ?? "N2I-E381";
   const isLost = at.plan.picked && taken === "destination";
   throw new MigrationError(
@@ -159,14 +164,17 @@ async function failed(
 const AGAIN = "The switchover was rolled back. Run the same command again to choose another spare.";
 
 /** The position of the volumes, from the journal. */
-export function farOf({ plan, keptOf }: Pick<SwitchAt, "plan" | "keptOf">): string {
-  return keptOf("switchover-volumes").length > 0
+export function volumePositionOf({
+  plan,
+  recordsOf,
+}: Pick<SwitchAt, "plan" | "recordsOf">): string {
+  return recordsOf("switchover-volumes").length > 0
     ? `its volumes may already belong to node ${plan.destination}. Do not power the source on`
     : "nothing was moved";
 }
 
 /** @throws MigrationError N2I-E390 if the result is not as planned */
-async function ended(at: SwitchAt, sink: Told, isOver: boolean): Promise<boolean> {
+async function ended(at: SwitchAt, sink: Reporting, isOver: boolean): Promise<boolean> {
   const { plan } = at;
   // Later changes are reported by verify.
   const facts = isOver ? [] : await faultsOf(at);

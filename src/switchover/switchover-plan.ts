@@ -4,18 +4,18 @@ import { counted } from "../lib/text.ts";
 import type {
   HardwareDifference,
   IdenticalDoc,
+  NodeDetail,
   SwitchFault,
-  WholeNode,
 } from "../model/switchover.ts";
 import type { RestService } from "../systems/ironic-api/service.ts";
-import { volumesElsewhere, wholeNode, wholeNodes } from "../systems/ironic-api/whole.ts";
+import { nodeInDetail, nodesInDetail, volumesElsewhere } from "../systems/ironic-api/whole.ts";
 import { isLocked, movingConnectors, sourceFaults, spareFaults } from "./rules/capable.ts";
 import { differences } from "./rules/identical.ts";
 import { gatherSpares, likelySpares, nodeName, unlike } from "./rules/spares.ts";
 import type { Switchover } from "./rules/switching.ts";
 import type { OpenNova } from "./switchover-nova.ts";
 
-export interface SwitchAsked {
+export interface SwitchRequest {
   /** Uuid or name. */
   readonly source: string;
   /** Uuid or name; absent: a spare is chosen. */
@@ -30,8 +30,8 @@ export interface SwitchAsked {
 
 interface Decided {
   readonly plan: Switchover;
-  readonly source: WholeNode;
-  readonly destination: WholeNode;
+  readonly source: NodeDetail;
+  readonly destination: NodeDetail;
 }
 
 /**
@@ -41,7 +41,7 @@ interface Decided {
 export async function decide(
   service: RestService,
   doc: IdenticalDoc,
-  asked: SwitchAsked,
+  asked: SwitchRequest,
   show: (differences: readonly HardwareDifference[]) => Promise<void> = () => Promise.resolve(),
 ): Promise<Decided> {
   const { taken = new Set(), everywhere = service } = asked;
@@ -101,19 +101,19 @@ async function nodeOf(
   service: RestService,
   ident: string,
   code: "N2I-E306" | "N2I-E384",
-): Promise<WholeNode> {
-  const node = await wholeNode(service, ident);
+): Promise<NodeDetail> {
+  const node = await nodeInDetail(service, ident);
   if (node !== null) return node;
   throw new MigrationError(code, `Ironic has no node ${JSON.stringify(ident)}`);
 }
 
-function takenFaults({ uuid }: WholeNode, taken: ReadonlySet<string>): readonly SwitchFault[] {
+function takenFaults({ uuid }: NodeDetail, taken: ReadonlySet<string>): readonly SwitchFault[] {
   return taken.has(uuid) ? [{ code: "N2I-E381", why: "another switchover has it" }] : [];
 }
 
 async function sharedFaults(
   service: RestService,
-  source: WholeNode,
+  source: NodeDetail,
 ): Promise<readonly SwitchFault[]> {
   const others = await volumesElsewhere(service, source);
   return others.map(({ volume_id, node }) => ({
@@ -133,7 +133,7 @@ function failedName(name: string): string {
 const STAMP = 14;
 
 /** @throws MigrationError with the first error's code and all texts */
-function refuse(node: WholeNode, faults: readonly SwitchFault[]): void {
+function refuse(node: NodeDetail, faults: readonly SwitchFault[]): void {
   const [first] = faults;
   if (first === undefined) return;
   const whys = faults.map(({ why }) => why).join("; ");
@@ -141,7 +141,7 @@ function refuse(node: WholeNode, faults: readonly SwitchFault[]): void {
 }
 
 /** @throws MigrationError N2I-E383, N2I-E385 */
-function instanceOf(source: WholeNode, asked: SwitchAsked): string {
+function instanceOf(source: NodeDetail, asked: SwitchRequest): string {
   const { instance_uuid, allocation_uuid } = source.told;
   const { leaveNova, nova = null } = asked;
   const name = nodeName(source);
@@ -156,21 +156,21 @@ function instanceOf(source: WholeNode, asked: SwitchAsked): string {
 }
 
 /** A node in enroll has no known power state. The switchover reads it, and skips one that is on. */
-function mayBePicked({ told: { power_state: power, provision_state } }: WholeNode): boolean {
+function mayBePicked({ told: { power_state: power, provision_state } }: NodeDetail): boolean {
   return power === "power off" || (power !== "power on" && provision_state === "enroll");
 }
 
 /** Reads ports and volumes only of otherwise matching nodes. @throws MigrationError N2I-E387 */
 async function chosen(
   service: RestService,
-  source: WholeNode,
+  source: NodeDetail,
   doc: IdenticalDoc,
   taken: ReadonlySet<string>,
-): Promise<WholeNode> {
-  const nodes: WholeNode[] = [];
+): Promise<NodeDetail> {
+  const nodes: NodeDetail[] = [];
   let on = 0;
   for (const state of ["manageable", "enroll"])
-    for await (const page of wholeNodes(service, new Map(), state)) {
+    for await (const page of nodesInDetail(service, new Map(), state)) {
       const free = page.filter(({ uuid }) => !taken.has(uuid));
       const off = free.filter(mayBePicked);
       on += free.length - off.length;
@@ -180,7 +180,7 @@ async function chosen(
   const gathered = gatherSpares(doc);
   gathered.machine(source);
   for (const { uuid } of likely) {
-    const whole = await wholeNode(service, uuid);
+    const whole = await nodeInDetail(service, uuid);
     if (whole !== null) gathered.spare(whole);
     const [fits] = gathered.classes()[0]?.candidates ?? [];
     if (fits !== undefined) return fits;

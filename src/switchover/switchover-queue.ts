@@ -5,29 +5,29 @@ import { readJournal } from "../run/files/journal.ts";
 import { nextCommand } from "../run/next.ts";
 import { inRun } from "../run/run.ts";
 import { withSession } from "../run/session.ts";
-import type { ShownSwitchover } from "./rules/served.ts";
+import type { SwitchoverView } from "./rules/served.ts";
 import type { Switchover } from "./rules/switching.ts";
 import {
-  type ActWords,
-  farOf,
+  type PerformOptions,
   perform,
-  type SwitchPlace,
-  type Told,
+  type Reporting,
+  type SwitchClients,
+  volumePositionOf,
 } from "./switchover-perform.ts";
-import { checkSwitchPlace, keptIn, switchedIn } from "./switchover-run.ts";
+import { checkSwitchClients, recordsIn, switchedIn } from "./switchover-run.ts";
 import {
   type Accepted,
   acceptedIn,
   isOpen,
   outcomeOf,
-  shownOf,
+  switchoverView,
   writeOutcome,
 } from "./switchover-state.ts";
 
 export interface SwitchingsAt {
   readonly state: string;
-  readonly place: SwitchPlace;
-  readonly words: Omit<ActWords, "run" | "sourceConfirmedOff">;
+  readonly place: SwitchClients;
+  readonly words: Omit<PerformOptions, "run" | "sourceConfirmedOff">;
   /** Plans an accepted switchover again, because its nodes may have changed. Keeps the target. */
   readonly again: (accepted: Accepted) => Promise<Switchover>;
   readonly say: (text: string) => void;
@@ -85,11 +85,11 @@ export async function openSwitchings(at: SwitchingsAt) {
       all.findLast((one) => one.name === name && one.target === node && one.source !== node) ??
       null,
     /** The node's newest switchover as source, otherwise as target, or null. */
-    async shown(node: string): Promise<ShownSwitchover | null> {
+    async shown(node: string): Promise<SwitchoverView | null> {
       const found =
         all.findLast(({ source }) => source === node) ??
         all.findLast(({ target }) => target === node);
-      return found === undefined ? null : shownOf(found, working.get(found.id));
+      return found === undefined ? null : switchoverView(found, working.get(found.id));
     },
     /** Resolves after each switchover has finished its step. */
     async ended(): Promise<void> {
@@ -138,7 +138,7 @@ async function silent(
   const far =
     plan === null
       ? "nothing was moved"
-      : farOf({ plan, keptOf: (step) => keptIn(entries, step, plan) });
+      : volumePositionOf({ plan, recordsOf: (step) => recordsIn(entries, step, plan) });
   const next = nextCommand("node", { run: run.path }, {}, `switchover ${source}`);
   return new MigrationError(
     code,
@@ -154,13 +154,13 @@ async function once(
 ): Promise<MigrationError | null> {
   const { place, words, say, stopping } = at;
   const { path } = accepted.run;
-  const told: Told = { say, note: say, result: say };
+  const told: Reporting = { say, note: say, result: say };
   try {
     await inRun(path, "node switchover", { kind: "switchover" }, async (run) => {
       // It was rolled back while it waited.
       if ((await outcomeOf({ run })) !== null) return;
       const { entries } = await readJournal(run);
-      checkSwitchPlace(entries, place.service.identity.address);
+      checkSwitchClients(entries, place.service.identity.address);
       const first = switchedIn(entries)?.plan ?? plan ?? (await at.again(accepted));
       if (first.server !== null && place.nova === null)
         throw new MigrationError("N2I-E100", "this run changes Nova's rows and needs --nova-db");

@@ -1,10 +1,10 @@
 import { MigrationError } from "../lib/error.ts";
 import {
-  type AskedFor,
   ironicFault as fault,
   GONE,
   jsonReply,
   type Reply,
+  type ServedRequest,
   type TokenOwner,
 } from "../model/served.ts";
 import type { IdenticalDoc } from "../model/switchover.ts";
@@ -16,10 +16,17 @@ import type { ranges } from "../serving/versions.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
 import type { RestService } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
-import { bodyOf, DENIED, sourceIn, spokenOf, statusOf, wantedOf } from "./rules/served.ts";
+import {
+  bodyOf,
+  DENIED,
+  negotiatedOf,
+  requestedActionOf,
+  sourceIn,
+  statusOf,
+} from "./rules/served.ts";
 import type { Switchover } from "./rules/switching.ts";
-import type { SwitchPlace } from "./switchover-perform.ts";
-import { decide, type SwitchAsked } from "./switchover-plan.ts";
+import type { SwitchClients } from "./switchover-perform.ts";
+import { decide, type SwitchRequest } from "./switchover-plan.ts";
 import type { Switchings } from "./switchover-queue.ts";
 import { writeAccepted } from "./switchover-state.ts";
 
@@ -27,10 +34,10 @@ export interface SwitchParts {
   readonly http: Http;
   readonly tokens: Tokens | null;
   readonly keystone: string;
-  readonly place: SwitchPlace;
+  readonly place: SwitchClients;
   readonly ranges: ReturnType<typeof ranges>;
   readonly doc: IdenticalDoc;
-  readonly common: Omit<SwitchAsked, "source" | "destination" | "nova" | "taken" | "everywhere">;
+  readonly common: Omit<SwitchRequest, "source" | "destination" | "nova" | "taken" | "everywhere">;
   readonly state: string;
   readonly switchings: Switchings;
   readonly allows: (who: TokenOwner) => boolean;
@@ -43,18 +50,18 @@ type Fields = Reply["fields"];
 /** The caller, and Ironic with the caller's token. */
 interface Asking {
   readonly parts: SwitchParts;
-  readonly asked: AskedFor;
+  readonly asked: ServedRequest;
   readonly owner: TokenOwner;
   readonly service: RestService;
   readonly fields: Fields;
 }
 
 /** Answers a PUT after the run is written. @source facts/systems.md B3 */
-export function switchAnswer(parts: SwitchParts): (asked: AskedFor) => Promise<Reply> {
+export function switchAnswer(parts: SwitchParts): (asked: ServedRequest) => Promise<Reply> {
   return async (asked) => {
     const who = await whose(parts, asked, fault);
     if ("status" in who) return who;
-    const wanted = wantedOf(asked.method);
+    const wanted = requestedActionOf(asked.method);
     if (wanted === "nothing") return plain(405, "Method Not Allowed", "", { Allow: "GET, PUT" });
     if (!parts.allows(who.known.owner)) return fault(403, DENIED);
     const spoken = await versionOf(parts, asked);
@@ -76,13 +83,13 @@ export function switchAnswer(parts: SwitchParts): (asked: AskedFor) => Promise<R
 }
 
 /** The microversions of Ironic, read again if refused, because Ironic may have been upgraded. */
-async function versionOf({ ranges, place }: SwitchParts, { fields }: AskedFor) {
+async function versionOf({ ranges, place }: SwitchParts, { fields }: ServedRequest) {
   const { url } = place.service.session;
   const spoken = async () => {
     const range = await ranges.of(url);
     if (range === null)
       throw new MigrationError("N2I-E209", `the responses of ${url} have no microversion headers`);
-    return spokenOf(fields, range);
+    return negotiatedOf(fields, range);
   };
   const first = await spoken();
   if (first.is === "served") return first;
@@ -139,7 +146,7 @@ async function reserved(
   target: string | null,
 ): Promise<Switchover | null> {
   const { doc, common, place, switchings } = parts;
-  const asked: SwitchAsked = {
+  const asked: SwitchRequest = {
     ...{ ...common, source, nova: place.nova, everywhere: place.service },
     ...(target !== null && { destination: target }),
   };

@@ -1,4 +1,4 @@
-import { type Begun, begunIn } from "../engine/begun.ts";
+import { type StartedChange, startedChangesIn } from "../engine/begun.ts";
 import { MigrationError } from "../lib/error.ts";
 import { isObject, type JsonObject } from "../lib/json.ts";
 import { type Entries, targetOf } from "../model/journal.ts";
@@ -7,7 +7,7 @@ import { fields } from "../run/files/journal-entries.ts";
 import { openRun } from "../run/files/run-folder.ts";
 import { nextCommand } from "../run/next.ts";
 import {
-  type ServerPlace,
+  type ServerLocation,
   SWITCH_STATES,
   SWITCHOVER,
   type SwitchedServer,
@@ -16,7 +16,7 @@ import {
 } from "./rules/switching.ts";
 
 /** @throws MigrationError N2I-E300 if the run uses another Ironic */
-export function checkSwitchPlace(entries: Entries, address: string): void {
+export function checkSwitchClients(entries: Entries, address: string): void {
   const began = addressIn(entries);
   if (began === null || began === address) return;
   throw new MigrationError(
@@ -33,18 +33,18 @@ function addressIn(entries: Entries): string | null {
 export interface Switched {
   readonly plan: Switchover;
   /** Steps that were started and not rolled back. */
-  readonly begun: ReadonlyMap<SwitchStepName, Begun>;
+  readonly begun: ReadonlyMap<SwitchStepName, StartedChange>;
 }
 
 /** Null if there is none, or it was rolled back. @throws MigrationError N2I-E112 */
 export function switchedIn(entries: Entries): Switched | null {
-  const hold = begunIn(entries, "switchover-hold");
+  const hold = startedChangesIn(entries, "switchover-hold");
   const [source, held] = [...hold].at(-1) ?? [];
   const [first] = held?.observed ?? [];
   if (source === undefined || first === undefined) return null;
   const begun = new Map(
     STEP_NAMES.flatMap((name) => {
-      const one = begunIn(entries, name).get(source);
+      const one = startedChangesIn(entries, name).get(source);
       return one === undefined ? [] : [[name, one] as const];
     }),
   );
@@ -71,12 +71,12 @@ export function planIn(line: JsonObject): Switchover {
 function serverOf(told: JsonObject): SwitchedServer {
   const { text, number, object } = fields(told, "journal, server");
   const { placement, stopped } = told;
-  const [from, to] = [placeIn(object("from")), placeIn(object("to"))];
+  const [from, to] = [locationIn(object("from")), locationIn(object("to"))];
   const flags = { placement: placement === true, stopped: stopped === true };
   return { id: number("id"), uuid: text("uuid"), from, to, ...flags };
 }
 
-function placeIn(told: JsonObject): ServerPlace {
+function locationIn(told: JsonObject): ServerLocation {
   const { text } = fields(told, "journal, server");
   const { compute_id } = told;
   const place = { node: text("node"), host: text("host") };
@@ -85,12 +85,12 @@ function placeIn(told: JsonObject): ServerPlace {
 }
 
 /** The journal's records of a step, oldest first. */
-export function keptIn(
+export function recordsIn(
   entries: Entries,
   step: SwitchStepName,
   { source }: Switchover,
 ): readonly JsonObject[] {
-  return begunIn(entries, step).get(source)?.observed ?? [];
+  return startedChangesIn(entries, step).get(source)?.observed ?? [];
 }
 
 export function isPastReturn({ begun }: Switched): boolean {

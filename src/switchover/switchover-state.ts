@@ -8,7 +8,7 @@ import type { Entries } from "../model/journal.ts";
 import { readJournal } from "../run/files/journal.ts";
 import { openRun, type RunFolder, readNote, writeNote } from "../run/files/run-folder.ts";
 import { checkKind, markKind } from "../run/files/run-kind.ts";
-import type { ShownSwitchover } from "./rules/served.ts";
+import type { SwitchoverView } from "./rules/served.ts";
 import { SWITCH_STATES, type Switchover } from "./rules/switching.ts";
 import { planIn, stateOf, switchedIn } from "./switchover-run.ts";
 
@@ -126,10 +126,10 @@ export async function isOpen(accepted: Accepted): Promise<boolean> {
   if ((await outcomeOf(accepted)) !== null) return false;
   const { entries } = await readJournal(accepted.run);
   const switched = switchedIn(entries);
-  return switched === null ? !wasBegun(entries) : !stateOf(switched).isDone;
+  return switched === null ? !wasStarted(entries) : !stateOf(switched).isDone;
 }
 
-function wasBegun(entries: Entries): boolean {
+function wasStarted(entries: Entries): boolean {
   return entries.some((entry) => entry.do === "start" && entry.part === "switchover-hold");
 }
 
@@ -137,10 +137,10 @@ const TAKEN_BACK =
   "N2I-E389 it was rolled back by a command, or by a service that ended before it recorded the reason";
 
 /** @param working its current error or null; absent: it is not in progress in this process */
-export async function shownOf(
+export async function switchoverView(
   accepted: Accepted,
   working?: { readonly error: string | null },
-): Promise<ShownSwitchover> {
+): Promise<SwitchoverView> {
   const { entries } = await readJournal(accepted.run);
   const outcome = working === undefined ? await outcomeOf(accepted) : null;
   const { id, source, target, created_at } = accepted;
@@ -153,7 +153,7 @@ export async function shownOf(
   const switched = switchedIn(entries);
   if (switched === null) {
     // Until it is closed, a rolled back switchover may start again.
-    if (wasBegun(entries) && working === undefined)
+    if (wasStarted(entries) && working === undefined)
       return { ...common, state: "ROLLED_BACK", step: null, error: error ?? TAKEN_BACK };
     return { ...common, state: outcome?.state ?? "CHECKED", step: null, error };
   }

@@ -11,7 +11,7 @@ interface SwitchFact {
 }
 
 export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
-  const { calls, plan, keptOf } = at;
+  const { calls, plan, recordsOf } = at;
   const volumes = (["connectors", "targets"] as const).flatMap((kind) =>
     plan[kind].map(async (uuid): Promise<SwitchFact> => {
       const owner = await calls.ownerOf(kind, uuid);
@@ -26,7 +26,7 @@ export async function faultsOf(at: SwitchAt): Promise<readonly SwitchFact[]> {
     calls.invalid(plan.destination),
     inOrder(volumes),
   ]);
-  const vifs = keptOf("switchover-vifs")[0]?.vifs;
+  const vifs = recordsOf("switchover-vifs")[0]?.vifs;
   const missing = (Array.isArray(vifs) ? vifs.map(String) : []).filter(
     (vif) => !attached.includes(vif),
   );

@@ -3,7 +3,7 @@ import { ONE_BY_ONE } from "../engine/window-part.ts";
 import { causeWith, orNull } from "../lib/error.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { once } from "../lib/streams.ts";
-import type { Left } from "../model/change.ts";
+import type { SkippedRow } from "../model/change.ts";
 import type { Entries } from "../model/journal.ts";
 import { failpoint } from "../run/failpoint.ts";
 import type { RestService } from "../systems/ironic-api/service.ts";
@@ -14,8 +14,8 @@ import {
   type Switchover,
   type SwitchTimes,
 } from "./rules/switching.ts";
-import { sparePatience, unmarked } from "./steps/switch-guard.ts";
-import { marksLeft } from "./steps/switch-owner.ts";
+import { spareTimeout, unmarked } from "./steps/switch-guard.ts";
+import { remainingMarks } from "./steps/switch-owner.ts";
 import {
   type SwitchAt,
   type SwitchPosition,
@@ -26,7 +26,7 @@ import {
   taken,
 } from "./steps/switch-part.ts";
 import { switchSteps } from "./steps/switch-steps.ts";
-import { keptIn, named, switchedIn } from "./switchover-run.ts";
+import { named, recordsIn, switchedIn } from "./switchover-run.ts";
 
 /** Maximum milliseconds for a step without the shutdown. */
 const LONGEST = 3_600_000;
@@ -48,7 +48,7 @@ export function switchAt(
     ...{ calls: switchCalls(service, failpoint), plan, now: Date.now, fenced: () => null },
     ...{ times: millisecondsOf(USUAL), fence: { counts: false, spare: null }, nova: null },
     ...more,
-    keptOf: (step) => keptIn(entries(), step, plan),
+    recordsOf: (step) => recordsIn(entries(), step, plan),
   };
 }
 
@@ -69,7 +69,7 @@ export type Halted = {
  * @param prove gives other proof that the source is off if its BMC does not, or null
  * @throws MigrationError N2I-E301 after an error
  */
-export async function walkForward(
+export async function runForward(
   at: SwitchAt,
   session: WindowSession,
   reached: (state: string) => void,
@@ -78,7 +78,7 @@ export async function walkForward(
   let fenced = at.fenced();
   const own = { ...at, fenced: () => fenced };
   for (const step of switchSteps(own)) {
-    if (isBehind(step, session)) continue;
+    if (isProcessed(step, session)) continue;
     const position = await unlessBroken(own, async () => {
       const ended = await legOf(own, withSpare(own, step), session);
       if (ended?.unproven !== true || step.name !== PROOF) return ended;
@@ -86,14 +86,14 @@ export async function walkForward(
       return fenced === null ? ended : legOf(own, again(own, step), session);
     });
     if (position?.is !== "after") return { step, position };
-    if (own.keptOf(step.name).length > 0) reached(SWITCH_STATES[step.name]);
+    if (own.recordsOf(step.name).length > 0) reached(SWITCH_STATES[step.name]);
   }
   return null;
 }
 
 const PROOF = "switchover-power";
 
-function isBehind({ name, lookBack }: SwitchStep, { journal }: WindowSession): boolean {
+function isProcessed({ name, lookBack }: SwitchStep, { journal }: WindowSession): boolean {
   const begun = switchedIn(journal.entries())?.begun;
   const deploy = begun?.get("switchover-deploy");
   if (name === PROOF && deploy?.open !== false) return false;
@@ -143,14 +143,14 @@ async function legOf(
  * @param prove gives other proof that the spare is off if its BMC does not, or null
  * @returns false after a signal
  */
-export async function walkBack(
+export async function runBack(
   at: SwitchAt,
   session: WindowSession,
-  leave: (left: readonly Left[]) => void,
+  leave: (left: readonly SkippedRow[]) => void,
   prove: () => Promise<Fenced | null>,
 ): Promise<boolean> {
   const id = `node:${at.plan.source}`;
-  let [isWhole, areTheirs] = [true, false];
+  let [isComplete, areTheirs] = [true, false];
   const told = new Set<string>();
   const say = (why: readonly string[]): void => {
     leave(why.filter((one) => !told.has(one)).map((one) => ({ id, why: one })));
@@ -160,9 +160,9 @@ export async function walkBack(
     const begun = switchedIn(session.journal.entries())?.begun.get(step.name);
     const [image] = begun?.observed ?? [];
     if (image === undefined || step.lookBack === null) continue;
-    if (step.name === "switchover-hold" && !isWhole) continue;
-    const isHold = step.name === "switchover-hold" && areTheirs;
-    let ended = await legOf(at, isHold ? keptOpen(step) : step, session, image);
+    if (step.name === "switchover-hold" && !isComplete) continue;
+    const isMarkStep = step.name === "switchover-hold" && areTheirs;
+    let ended = await legOf(at, isMarkStep ? withoutEnd(step) : step, session, image);
     if (ended?.unproven === true) {
       at.fence.spare = await prove();
       if (at.fence.spare !== null) ended = await legOf(at, again(at, step), session, image);
@@ -170,14 +170,14 @@ export async function walkBack(
     if (ended === null) return false;
     say(ended.why);
     if (ended.isTheirs === true) areTheirs = true;
-    else if (ended.is !== "after" && (!isHold || ended.why.length > 0)) isWhole = false;
+    else if (ended.is !== "after" && (!isMarkStep || ended.why.length > 0)) isComplete = false;
   }
-  if (!isWhole) say((await orNull(marksLeft(at))) ?? []);
+  if (!isComplete) say((await orNull(remainingMarks(at))) ?? []);
   return true;
 }
 
 /** Removes this run's marks without ending the step in the journal. */
-function keptOpen({ lookBack, ...step }: SwitchStep): SwitchStep {
+function withoutEnd({ lookBack, ...step }: SwitchStep): SwitchStep {
   if (lookBack === null) return { ...step, lookBack };
   return {
     ...step,
@@ -191,10 +191,10 @@ function keptOpen({ lookBack, ...step }: SwitchStep): SwitchStep {
 /** Otherwise a spare in use would be found only after the source is off. */
 function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
   const { calls, plan } = at;
-  const isLooked = step.name === "switchover-destination" || step.name === "switchover-power";
+  const isInspected = step.name === "switchover-destination" || step.name === "switchover-power";
   // Later the source is off, and each step checks the spare.
-  if (!isLooked || at.keptOf("switchover-power").length > 0) return step;
-  const patience = sparePatience(at);
+  if (!isInspected || at.recordsOf("switchover-power").length > 0) return step;
+  const patience = spareTimeout(at);
   return {
     ...step,
     async look(image, kept) {
@@ -225,7 +225,8 @@ async function unlessBroken(
   } catch (cause) {
     const denied = causeWith(cause, "N2I-E211");
     if (denied !== null) return { ...stays(denied.message), code: denied.code };
-    if (causeWith(cause, "N2I-E306") === null || !(await calls.isGone(destination))) throw cause;
+    if (causeWith(cause, "N2I-E306") === null || !(await calls.isNodeAbsent(destination)))
+      throw cause;
     const why = `node ${named(destination, destination_name)} was deleted`;
     return { ...taken(why), code: "N2I-E384" };
   }

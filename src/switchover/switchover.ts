@@ -1,6 +1,6 @@
 import { MigrationError } from "../lib/error.ts";
 import { loadIdentical } from "../migrate/open/documents.ts";
-import { openManagePlace } from "../migrate/open/services.ts";
+import { openManageClients } from "../migrate/open/services.ts";
 import type { HardwareDifference } from "../model/switchover.ts";
 import { closing } from "../run/databases.ts";
 import { readJournal } from "../run/files/journal.ts";
@@ -9,15 +9,20 @@ import { withSession } from "../run/session.ts";
 import { nodeName } from "./rules/spares.ts";
 import { stepRows } from "./rules/steps.ts";
 import type { Switchover, SwitchStepRow } from "./rules/switching.ts";
-import { type NovaWords, openSwitchNova, reopenSwitchNova } from "./switchover-nova.ts";
-import { type ActWords, perform, type SwitchPlace, type Told } from "./switchover-perform.ts";
-import { decide, type SwitchAsked } from "./switchover-plan.ts";
-import { checkSwitchPlace, switchedIn } from "./switchover-run.ts";
+import { type NovaOptions, openSwitchNova, reopenSwitchNova } from "./switchover-nova.ts";
+import {
+  type PerformOptions,
+  perform,
+  type Reporting,
+  type SwitchClients,
+} from "./switchover-perform.ts";
+import { decide, type SwitchRequest } from "./switchover-plan.ts";
+import { checkSwitchClients, switchedIn } from "./switchover-run.ts";
 
-export interface SwitchWords
-  extends Omit<SwitchAsked, "nova" | "taken" | "everywhere">,
-    NovaWords,
-    ActWords {
+export interface SwitchOptions
+  extends Omit<SwitchRequest, "nova" | "taken" | "everywhere">,
+    NovaOptions,
+    PerformOptions {
   readonly dryRun: boolean;
   /** Replaces mappings/identical.json. */
   readonly identical?: string;
@@ -34,13 +39,17 @@ interface SwitchShows {
  * @returns false if a signal stopped it
  * @throws MigrationError N2I-E100, N2I-E306, N2I-E315, N2I-E380 to N2I-E391
  */
-export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): Promise<boolean> {
+export function switchOver(
+  words: SwitchOptions,
+  shows: SwitchShows,
+  sink: Reporting,
+): Promise<boolean> {
   if (words.dryRun) return closing((keep) => preview(words, keep, shows, sink));
   return inRun(words.run, "node switchover", { kind: "switchover", create: true }, (run) =>
     closing(async (keep) => {
       const { entries } = await readJournal(run);
-      const place = await openManagePlace(words, keep, sink.say);
-      checkSwitchPlace(entries, place.service.identity.address);
+      const place = await openManageClients(words, keep, sink.say);
+      checkSwitchClients(entries, place.service.identity.address);
       const known = switchedIn(entries)?.plan;
       if (known !== undefined) checkSame(known, words);
       const nova = await (known === undefined
@@ -60,7 +69,7 @@ export function switchOver(words: SwitchWords, shows: SwitchShows, sink: Told): 
 }
 
 /** @throws MigrationError N2I-E100 if the run has other nodes */
-function checkSame(plan: Switchover, { source, destination }: SwitchWords): void {
+function checkSame(plan: Switchover, { source, destination }: SwitchOptions): void {
   const is = (said: string, uuid: string, name: string | null): boolean =>
     said.toLowerCase() === uuid || said === name;
   if (
@@ -74,18 +83,18 @@ function checkSame(plan: Switchover, { source, destination }: SwitchWords): void
   );
 }
 
-async function decided(words: SwitchWords, { service, nova }: SwitchPlace, shows: SwitchShows) {
+async function decided(words: SwitchOptions, { service, nova }: SwitchClients, shows: SwitchShows) {
   const doc = await loadIdentical(words.identical);
   return decide(service, doc, { ...words, nova }, shows.differences);
 }
 
 async function preview(
-  words: SwitchWords,
-  keep: Parameters<typeof openManagePlace>[1],
+  words: SwitchOptions,
+  keep: Parameters<typeof openManageClients>[1],
   shows: SwitchShows,
-  sink: Told,
+  sink: Reporting,
 ): Promise<boolean> {
-  const place = await openManagePlace(words, keep, sink.say);
+  const place = await openManageClients(words, keep, sink.say);
   const nova = await openSwitchNova(words, place, keep, { readOnly: true });
   const { plan, source, destination } = await decided(words, { ...place, nova }, shows);
   await shows.steps(stepRows(plan, source, destination));

@@ -9,11 +9,16 @@ import type {
 } from "../model/nova/host-move.ts";
 import { type LegacyMove, MIGRATING } from "../model/nova/legacy-move.ts";
 import { machinesOf } from "./baremetal/legacy-moves.ts";
-import type { LegacyPlace } from "./baremetal/legacy-place.ts";
+import type { LegacyClients } from "./baremetal/legacy-place.ts";
 import type { SeenPort } from "./baremetal/legacy-ports.ts";
-import { stillMoved } from "./baremetal/steps/legacy-begun.ts";
+import { movedMachines } from "./baremetal/steps/legacy-begun.ts";
 import { holderText, type LockState, takenLocks } from "./leases/locks.ts";
-import { isOthers, type LegacyNow, standing, wayThere } from "./rules/legacy-way.ts";
+import {
+  forwardTransition,
+  isForeignInstance,
+  type LegacyNow,
+  standing,
+} from "./rules/legacy-way.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
 export async function* compareMoves(
@@ -91,14 +96,14 @@ function* judgeComputes(
 const PAGE = 100;
 
 export async function* judgeLegacy(
-  { look, leases, ports }: LegacyPlace,
+  { look, leases, ports }: LegacyClients,
   { plans: [plan], entries }: Compared,
 ): AsyncGenerator<RowVerdict> {
-  const begun = stillMoved(entries);
+  const begun = movedMachines(entries);
   const held = new Set(begun.map(({ move }) => move.uuid));
   /** Other agents may take over a dead host's machine. For a planned move, only the plan counts. */
-  const isGivenUp = (move: LegacyMove, { node }: LegacyNow): boolean =>
-    plan.manifest.mode === "takeover" && !held.has(move.uuid) && isOthers(move, node);
+  const isAbandoned = (move: LegacyMove, { node }: LegacyNow): boolean =>
+    plan.manifest.mode === "takeover" && !held.has(move.uuid) && isForeignInstance(move, node);
   const moves = new Map<string, LegacyMove>();
   for await (const some of machinesOf(plan)) for (const { id, move } of some) moves.set(id, move);
   // The first start in the journal has the state before the move.
@@ -113,7 +118,7 @@ export async function* judgeLegacy(
       const seen = now[index];
       const lock = locks.get(`node:${move.uuid.toLowerCase()}`);
       if (seen === undefined) continue;
-      if (isGivenUp(move, seen)) yield* judgeOthers(move, seen);
+      if (isAbandoned(move, seen)) yield* judgeForeign(move, seen);
       else yield* judgeLegacyMachine(move, seen, lock, own);
     }
   }
@@ -145,7 +150,7 @@ function* judgeLegacyMachine(
 ): Generator<RowVerdict> {
   const { id, to } = move;
   const row = rowOf(move);
-  const stands = standing(wayThere(move), now);
+  const stands = standing(forwardTransition(move), now);
   const owner = now.node?.service_host ?? null;
   const why =
     stands.why ?? `service_host is ${owner}, expected ${to}; task_state is ${now.node?.task_state}`;
@@ -158,7 +163,7 @@ function* judgeLegacyMachine(
 }
 
 /** For a machine that others have, or that is deleted: Nova must match nova_bm. */
-function* judgeOthers(move: LegacyMove, now: LegacyNow): Generator<RowVerdict> {
+function* judgeForeign(move: LegacyMove, now: LegacyNow): Generator<RowVerdict> {
   yield rowOf(move)(`bm_nodes:${move.id}`, null);
   const owner = now.node?.service_host ?? null;
   if (owner !== null && now.node?.task_state !== MIGRATING) yield* judgeNova(move, now, owner);

@@ -11,11 +11,11 @@ import { mayRead, needRights } from "../systems/nova-db/host-rights.ts";
 import { openServices } from "../systems/nova-db/services.ts";
 import { openTrees } from "../systems/tftp/tree.ts";
 import { bootRecords } from "./agent/agent-boot.ts";
-import { openTaker, type TakeWords } from "./agent/agent-taker.ts";
+import { openTaker, type TakeOptions } from "./agent/agent-taker.ts";
 import { beginLease, readLeases, renewLease } from "./leases/leases.ts";
 import { needLeases } from "./leases/schema.ts";
 
-export interface AgentAsked extends TakeWords {
+export interface AgentCommandOptions extends TakeOptions {
   readonly host: string;
   readonly interval: number;
   /** Seconds without a heartbeat after which another host may fence this one. */
@@ -37,8 +37,11 @@ export interface OpenedAgent {
 }
 
 /** @throws MigrationError N2I-E100, N2I-E206, N2I-E360, N2I-E363 if it was fenced, N2I-E364 */
-export async function runAgent(asked: AgentAsked, say: (text: string) => void): Promise<void> {
-  checkAsked(asked);
+export async function runAgent(
+  asked: AgentCommandOptions,
+  say: (text: string) => void,
+): Promise<void> {
+  checkManageRequests(asked);
   const interrupt = surroundings().onInterrupt({
     stopping: `Stopping: no further heartbeat. The lease of ${asked.host} expires in ${asked.ttl} s.`,
     reload: () => undefined,
@@ -58,7 +61,7 @@ export async function runAgent(asked: AgentAsked, say: (text: string) => void): 
 }
 
 /** @throws MigrationError N2I-E100 */
-function checkAsked({ interval, ttl }: AgentAsked): void {
+function checkManageRequests({ interval, ttl }: AgentCommandOptions): void {
   if (ttl >= 3 * interval) return;
   throw new MigrationError(
     "N2I-E100",
@@ -82,7 +85,10 @@ async function passed(
 }
 
 /** Runs the site's program. @throws MigrationError N2I-E363 always */
-async function fenced({ host, onFenced }: AgentAsked, say: (text: string) => void): Promise<never> {
+async function fenced(
+  { host, onFenced }: AgentCommandOptions,
+  say: (text: string) => void,
+): Promise<never> {
   const why = fencedError(host);
   if (onFenced === undefined) throw why;
   const program = {
@@ -116,7 +122,7 @@ const FENCING = 60_000;
 
 /** @param clock monotonic milliseconds @throws MigrationError as `runAgent` */
 export function withAgent<T>(
-  asked: AgentAsked,
+  asked: AgentCommandOptions,
   say: (text: string) => void,
   work: (agent: OpenedAgent) => Promise<T>,
   clock: () => number = () => performance.now(),

@@ -19,15 +19,19 @@ import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { liftByHand, takenByHand } from "./baremetal/legacy-fence.ts";
 import { returnMachines, withLegacy } from "./baremetal/legacy-moves.ts";
 import {
-  type LegacyPlace,
+  type LegacyClients,
   type LegacyPlaces,
   legacyPlaces,
-  openLegacyPlace,
+  openLegacyClients,
 } from "./baremetal/legacy-place.ts";
-import { begunMachines, type LegacyMachine, stillMoved } from "./baremetal/steps/legacy-begun.ts";
+import {
+  type LegacyMachine,
+  movedMachines,
+  startedMachines,
+} from "./baremetal/steps/legacy-begun.ts";
 import { withHosts } from "./host-moves.ts";
-import { type HostPlaces, openHostPlace } from "./host-world.ts";
-import { standing, wayBack } from "./rules/legacy-way.ts";
+import { type HostPlaces, openHostClients } from "./host-world.ts";
+import { backTransition, standing } from "./rules/legacy-way.ts";
 import {
   EVERYTHING,
   fenceLeg,
@@ -62,7 +66,10 @@ function novaBack(words: HostPlaces & RollbackOptions): Rollback {
       return { run, entries, plans, scope: { all, wants } };
     },
     async open(found, keep) {
-      return { ...found, place: await openHostPlace(words, keep, { readOnly: preview }, sink.say) };
+      return {
+        ...found,
+        place: await openHostClients(words, keep, { readOnly: preview }, sink.say),
+      };
     },
     async question({ plans, entries, scope, place }) {
       const rows = await rowsToRestore(plans, entries, scope);
@@ -136,17 +143,17 @@ async function* previewsOf(
     const leg = rowsBack(rowsPart(target), plan);
     const excluded = await changedSince(leg, entries, scope);
     stayed += excluded.size;
-    yield* shownOf(inspectBack(leg, entries, scope, excluded), null);
+    yield* switchoverView(inspectBack(leg, entries, scope, excluded), null);
   }
   if (!scope.all) return;
   const stays = stayed === 0 ? null : "machines of that host are left";
   const part = fencePart(target, target.perform);
   for (const plan of plans)
-    yield* shownOf(inspectBack(fenceLeg(part, plan), entries, EVERYTHING), stays);
+    yield* switchoverView(inspectBack(fenceLeg(part, plan), entries, EVERYTHING), stays);
 }
 
 /** @param stays why no row is restored, or null */
-async function* shownOf(
+async function* switchoverView(
   inspected: ReturnType<typeof inspectBack<NovaStep, unknown>>,
   stays: string | null,
 ): AsyncGenerator<UndoPreview> {
@@ -185,7 +192,9 @@ function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
     nothing: "this run has changed nothing",
     async find(run, entries) {
       const names = new Set(node.map((uuid) => uuid.toLowerCase()));
-      const machines = stillMoved(entries).filter(({ id }) => all || names.has(id.toLowerCase()));
+      const machines = movedMachines(entries).filter(
+        ({ id }) => all || names.has(id.toLowerCase()),
+      );
       for (const { id } of machines) names.delete(id.toLowerCase());
       checkFound(names);
       const fences: ReturnType<typeof takenByHand> = all ? takenByHand(entries) : new Map();
@@ -194,7 +203,7 @@ function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
     async open(found, keep) {
       const how = { readOnly: preview };
       const given = await legacyPlaces(found.run, words);
-      return { ...found, place: await openLegacyPlace(given, keep, how, sink.say) };
+      return { ...found, place: await openLegacyClients(given, keep, how, sink.say) };
     },
     async question({ place, machines }) {
       await warnOfRunning(place, machines, sink);
@@ -212,7 +221,7 @@ function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
           (progress) =>
             returnMachines(
               legacy,
-              (ours) => begunMachines(ours).filter(({ id }) => wanted.has(id)),
+              (ours) => startedMachines(ours).filter(({ id }) => wanted.has(id)),
               leave,
               progress,
             ),
@@ -239,7 +248,7 @@ function machinesBack(words: LegacyPlaces & RollbackOptions): Rollback {
 }
 
 async function* machinePreviews(
-  { look }: LegacyPlace,
+  { look }: LegacyClients,
   machines: readonly LegacyMachine[],
   fences: ReturnType<typeof takenByHand>,
 ): AsyncGenerator<UndoPreview> {
@@ -248,7 +257,7 @@ async function* machinePreviews(
   for (const [at, { id, move }] of machines.entries()) {
     const seen = now[at];
     if (seen === undefined) continue;
-    const { is, why } = standing(wayBack(move), seen);
+    const { is, why } = standing(backTransition(move), seen);
     if (is === "after") continue;
     stay ||= why !== null;
     const action = why === null ? "restore" : "leave";
@@ -265,7 +274,7 @@ async function* machinePreviews(
 
 /** A running resource tracker deletes records of machines that leave its host. */
 async function warnOfRunning(
-  { database }: LegacyPlace,
+  { database }: LegacyClients,
   machines: readonly LegacyMachine[],
   { say }: Pick<Sink, "say">,
 ): Promise<void> {

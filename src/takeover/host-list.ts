@@ -12,12 +12,12 @@ import { privileges } from "../systems/nova-db/host-rights.ts";
 import { everyNode, openMachines } from "../systems/nova-db/machines.ts";
 import { identifyNova, MOVED_TABLES } from "../systems/nova-db/plan-open.ts";
 import { readComputeHosts } from "../systems/nova-db/services.ts";
-import { type DownWords, downTime } from "./host-watch.ts";
+import { type DownOptions, downTime } from "./host-watch.ts";
 import { readLeases } from "./leases/leases.ts";
 import { holderText, takenLocks } from "./leases/locks.ts";
 import { isFenced } from "./rules/move-hosts.ts";
 
-interface Listed extends DownWords {
+interface Listed extends DownOptions {
   readonly novaDb: string;
   readonly novaBmDb?: string;
 }

@@ -8,7 +8,7 @@ import { type MovePlan, presentMoves } from "../run/host-files.ts";
 import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
-import { type LegacyPlaces, legacyWords } from "./baremetal/legacy-place.ts";
+import { type LegacyPlaces, legacyOptions } from "./baremetal/legacy-place.ts";
 import type { HostMoved } from "./host-moves.ts";
 import { openTarget } from "./open-target.ts";
 import type { MoveTarget } from "./target.ts";
@@ -26,7 +26,7 @@ export function moveHosts(
       await checkMovable(plan);
       await checkWindow(run, "host move");
       // The move needs the plan's options for boot files.
-      const given = variant === "baremetal" ? await legacyWords(run, words) : words;
+      const given = variant === "baremetal" ? await legacyOptions(run, words) : words;
       const target = await openTarget(variant, given, keep, { readOnly: false }, sink.say);
       await saveOptions(run, "host", given);
       await sink.confirm(target.question(plan.manifest));

@@ -4,10 +4,10 @@ import { MigrationError } from "../lib/error.ts";
 import { counted, listed, NAMED } from "../lib/text.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
 import { checkNova } from "../migrate/hosts/nova-place.ts";
-import type { Left } from "../model/change.ts";
+import type { SkippedRow } from "../model/change.ts";
 import type { Entries } from "../model/journal.ts";
-import type { LeftHost, PlannedMove } from "../model/nova/host-move.ts";
-import type { HeldSteps, NovaStep, NovaTarget } from "../model/nova/nova-plan.ts";
+import type { OldHost, PlannedMove } from "../model/nova/host-move.ts";
+import type { NovaStep, NovaTarget, UncommittedSteps } from "../model/nova/nova-plan.ts";
 import { failpoint } from "../run/failpoint.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import type { MovePlan } from "../run/host-files.ts";
@@ -85,7 +85,7 @@ export function performMoves(
     const world = await place.world();
     await checkPairs(world, plan);
     // Before the fence, the plan's report_count counts: the fence statement compares it.
-    const isFencedNow = ({ id }: LeftHost): boolean =>
+    const isFencedNow = ({ id }: OldHost): boolean =>
       world.hosts.some((one) => one.id === id && isFenced(one));
     const seen = manifest.from.every(isFencedNow)
       ? await silentSince(target, place, manifest, sink)
@@ -100,7 +100,7 @@ export function performMoves(
       ...{ check: watch, precondition: NOTHING },
     };
     const fenced = await execute([fence], session, { direction: "forward" });
-    const { part, exclude, drop } = heldUntilBegun(parts.rows, target);
+    const { part, exclude, drop } = waitUntilStarted(parts.rows, target);
     const rows = { ...rowsLeg(part, plan), ...{ check: watch, precondition: NOTHING, exclude } };
     const moved = await sink.during(
       "host move",
@@ -145,8 +145,8 @@ async function changedMachines(
  * match, and commits it after the journal entry. If a row differs, it rolls back and inspects each
  * row.
  */
-function heldUntilBegun(rows: HostSession["parts"]["rows"], target: NovaTarget) {
-  let held: HeldSteps | null = null;
+function waitUntilStarted(rows: HostSession["parts"]["rows"], target: NovaTarget) {
+  let held: UncommittedSteps | null = null;
   const drop = async (): Promise<void> => {
     await held?.drop();
     held = null;
@@ -192,7 +192,7 @@ export interface HostMoved {
   readonly found: number;
   readonly blocked: number;
   /** Machines that others changed since the plan. */
-  readonly left: readonly Left[];
+  readonly left: readonly SkippedRow[];
   readonly stopped: boolean;
   readonly hosts: readonly string[];
 }

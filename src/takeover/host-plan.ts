@@ -5,7 +5,7 @@ import { NO_SITE } from "../migrate/mapping/site.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import { compileSite } from "../migrate/transform/site.ts";
 import type { Acceptance } from "../model/finding.ts";
-import { plansNamed } from "../model/journal.ts";
+import { plansIn } from "../model/journal.ts";
 import type { Machine } from "../model/machine.ts";
 import type { Site } from "../model/mapping.ts";
 import {
@@ -24,18 +24,18 @@ import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
 import type { LegacyPlaces } from "./baremetal/legacy-place.ts";
-import { type DownWords, downTime } from "./host-watch.ts";
+import { type DownOptions, downTime } from "./host-watch.ts";
 import { openTarget } from "./open-target.ts";
-import type { MoveAsked, MoveWorld } from "./rules/move-hosts.ts";
+import type { MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
 import type { MoveScope, MoveTarget } from "./target.ts";
 
-interface PlanOptions extends DownWords, MoveScope {
+interface PlanOptions extends DownOptions, MoveScope {
   readonly to?: readonly string[];
   readonly site?: string;
   readonly forceAggregates?: boolean;
 }
 
-export interface HostPlanWords extends LegacyPlaces, PlanOptions {
+export interface HostPlanOptions extends LegacyPlaces, PlanOptions {
   readonly run: string;
 }
 
@@ -43,7 +43,7 @@ export interface PlannedMoves extends MovePlan {
   readonly path: string;
 }
 
-export function planMoves(words: HostPlanWords, sink: Sink): Promise<PlannedMoves> {
+export function planMoves(words: HostPlanOptions, sink: Sink): Promise<PlannedMoves> {
   const variant = words.novaBmDb === undefined ? "ironic" : "baremetal";
   return inRun(words.run, "host plan", { kind: "takeover", variant, create: true }, (run) =>
     closing(async (keep) => {
@@ -65,7 +65,7 @@ export async function makeMoves(
 ): Promise<PlannedMoves> {
   const looked_at = new Date().toISOString();
   const world = await target.world();
-  const asked = await askedOf(run, mode, options, world);
+  const asked = await requestedOf(run, mode, options, world);
   const { site, sha256: siteDigest } = await siteOf(options.site);
   const planner = await target.planner(world, asked, acceptedBy(site));
   const left = new Set<string>(options.from === undefined ? [] : [options.from]);
@@ -102,7 +102,7 @@ export async function makeMoves(
       ...{ counts: tally.counts(), nova: null },
     };
     await plan.finish(manifest, () => Promise.resolve());
-    await removePlans(run, plansNamed((await readJournal(run)).entries));
+    await removePlans(run, plansIn((await readJournal(run)).entries));
     return { ...(await presentMoves(run)), path: `${run.path}/${PLAN}` };
   } catch (cause) {
     await plan.abandon();
@@ -115,12 +115,12 @@ export function hostsIn({ to = [] }: Pick<PlanOptions, "to">): readonly string[]
 }
 
 /** @throws MigrationError N2I-E100 */
-async function askedOf(
+async function requestedOf(
   run: RunFolder,
   mode: MoveMode,
   words: PlanOptions,
-  { hosts, types }: MoveWorld,
-): Promise<MoveAsked> {
+  { hosts, types }: MoveFacts,
+): Promise<MoveRequest> {
   const to = hostsIn(words);
   const { from, forceAggregates = false } = words;
   const known = [...hosts, ...Array.from(types.keys(), (host) => ({ host }))];

@@ -19,23 +19,23 @@ import { readBeats } from "../systems/nova-db/services.ts";
 import { hasLifted, isLifting, lifting } from "./baremetal/legacy-fence.ts";
 import { withLegacy } from "./baremetal/legacy-moves.ts";
 import {
-  type LegacyPlace,
+  type LegacyClients,
   type LegacyPlaces,
   legacyPlaces,
-  openLegacyPlace,
+  openLegacyClients,
 } from "./baremetal/legacy-place.ts";
 import { withHosts } from "./host-moves.ts";
 import { checkSpelling } from "./host-plan.ts";
 import { isAbout } from "./host-verify.ts";
 import { isSilentAgain } from "./host-watch.ts";
-import { openHostPlace } from "./host-world.ts";
+import { openHostClients } from "./host-world.ts";
 import { liftFence, readLeases } from "./leases/leases.ts";
 import { nodesOf, takenNodes } from "./leases/nodes.ts";
-import { isLockedByNobody } from "./rules/legacy-way.ts";
+import { isUnlocked } from "./rules/legacy-way.ts";
 import { fenceLeg, fencesOf } from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";
 
-export interface ReadmitWords extends LegacyPlaces {
+export interface ReadmitOptions extends LegacyPlaces {
   readonly run: string;
   readonly compute: string;
   readonly queuePurged: boolean;
@@ -50,7 +50,7 @@ export interface ReadmitWords extends LegacyPlaces {
  */
 export function readmit(
   variant: MoveTarget["variant"],
-  words: ReadmitWords,
+  words: ReadmitOptions,
   sink: Sink,
 ): Promise<number | null> {
   const { compute: host } = words;
@@ -62,15 +62,15 @@ export function readmit(
       const opening = [keep, { readOnly: false }, sink.say] as const;
       const doing = { words, entries, sink };
       if (variant === "ironic")
-        return liftFences(run, await openHostPlace(words, ...opening), plans, doing);
-      const place = await openLegacyPlace(await legacyPlaces(run, words), ...opening);
+        return liftFences(run, await openHostClients(words, ...opening), plans, doing);
+      const place = await openLegacyClients(await legacyPlaces(run, words), ...opening);
       return liftLease(run, place, plans, doing);
     });
   });
 }
 
 interface Readmitting {
-  readonly words: ReadmitWords;
+  readonly words: ReadmitOptions;
   readonly entries: Entries;
   readonly sink: Sink;
 }
@@ -155,7 +155,7 @@ async function liftFences(
 
 async function liftLease(
   run: RunFolder,
-  place: LegacyPlace,
+  place: LegacyClients,
   plans: readonly MovePlan[],
   { words, entries, sink }: Readmitting,
 ): Promise<number | null> {
@@ -169,7 +169,7 @@ async function liftLease(
     await withLegacy(run, place, plans, locked, ({ session }) => lifting(session, host));
     return lasts(lease) ? lease.ttl - lease.age : null;
   }
-  const check = await mayComeBack(place, plans, words, sink, () => heldBy(place, host));
+  const check = await mayComeBack(place, plans, words, sink, () => lockHolderOf(place, host));
   await sink.confirm(
     lease === undefined
       ? `Readmit ${host}? ${place.leases.shown} has no lease of it.`
@@ -194,7 +194,7 @@ async function liftLease(
 async function mayComeBack(
   place: MoveTarget,
   plans: readonly MovePlan[],
-  { compute: host, queuePurged }: ReadmitWords,
+  { compute: host, queuePurged }: ReadmitOptions,
   sink: Sink,
   held: () => Promise<readonly string[]>,
 ): Promise<() => Promise<void>> {
@@ -246,7 +246,10 @@ function notPurged(host: string): string {
   return `${queue} may not be empty: run rabbitmqctl purge_queue ${queue} and pass --queue-purged`;
 }
 
-async function heldBy({ leases, database }: LegacyPlace, host: string): Promise<readonly string[]> {
+async function lockHolderOf(
+  { leases, database }: LegacyClients,
+  host: string,
+): Promise<readonly string[]> {
   const named = await instancesOn(database, host);
   const taken = await takenNodes(
     leases,
@@ -259,7 +262,7 @@ async function heldBy({ leases, database }: LegacyPlace, host: string): Promise<
   for (const { node, task_state } of named)
     if (task_state === MIGRATING && node !== null && !half.includes(node)) half.push(node);
   const locked = named.filter(
-    (one) => isLockedByNobody(one) && one.task_state !== MIGRATING && !taken.includes(one.uuid),
+    (one) => isUnlocked(one) && one.task_state !== MIGRATING && !taken.includes(one.uuid),
   );
   const uuids = locked.map(({ uuid }) => uuid);
   return [

@@ -1,4 +1,4 @@
-import { begunIn } from "../engine/begun.ts";
+import { startedChangesIn } from "../engine/begun.ts";
 import { ownershipOf } from "../engine/ownership.ts";
 import { counted } from "../lib/text.ts";
 import { batchesOf, type Entries, plansOf } from "../model/journal.ts";
@@ -66,7 +66,7 @@ function nextOf(
 ) {
   const last = entries.findLast((entry) => "part" in entry && HOST_PARTS.includes(entry.part));
   if (last?.do === "undo") return "rollback";
-  if (last?.do !== "undone") return isWhole(plan, entries) ? "verify" : null;
+  if (last?.do !== "undone") return isComplete(plan, entries) ? "verify" : null;
   if (rows === 0) return "nothing";
   // A rollback with --all was interrupted between batches, or before the fence.
   const way = batchesOf(entries, HOST_ROWS).findLast(({ do: act }) => WAYS.has(act));
@@ -74,7 +74,7 @@ function nextOf(
   return cut || rows === fences ? "rollback" : "verify";
 }
 
-function isWhole({ sha256, manifest }: MovePlan, entries: Entries): boolean {
+function isComplete({ sha256, manifest }: MovePlan, entries: Entries): boolean {
   if (!plansOf(entries, ...HOST_PARTS).includes(sha256)) return false;
   const { open, rows, preExisting } = ownershipOf(entries, HOST_ROWS, sha256);
   const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
@@ -83,15 +83,15 @@ function isWhole({ sha256, manifest }: MovePlan, entries: Entries): boolean {
 }
 
 function legacyProgress({ manifest }: MovePlan, entries: Entries) {
-  const begun = begunIn(entries, LEGACY);
+  const begun = startedChangesIn(entries, LEGACY);
   const open = [...begun.values()].filter((one) => one.open).length;
   const done = begun.size - open;
   const last = entries.findLast((entry) => "id" in entry && entry.part === LEGACY);
   // A plan of another kind does not describe the moves in the journal.
   const isUndoing = last?.do === "return" || manifest.nova_bm === undefined;
   const isUndone = last?.do === "returned" && done === 0;
-  const isWhole = done >= manifest.counts.verdicts.move && done > 0;
-  const next = isUndoing ? "rollback" : isUndone ? "nothing" : isWhole ? "verify" : null;
+  const isComplete = done >= manifest.counts.verdicts.move && done > 0;
+  const next = isUndoing ? "rollback" : isUndone ? "nothing" : isComplete ? "verify" : null;
   return {
     move: `${counted(done, "machine is", "machines are")} moved, ${open} in progress`,
     ...{ fence: fencedText(entries), changed: begun.size, next },

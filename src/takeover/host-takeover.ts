@@ -17,13 +17,19 @@ import type { Sink } from "../run/sink.ts";
 import { busyInstances } from "../systems/nova-db/machines.ts";
 import { checkMovable } from "./host-move.ts";
 import { type HostMoved, isThrough, performMoves } from "./host-moves.ts";
-import { type HostPlanWords, hostsIn, makeMoves, type PlannedMoves, siteOf } from "./host-plan.ts";
-import { downTime, saidDownTime, watchHost } from "./host-watch.ts";
-import { openHostPlace } from "./host-world.ts";
+import {
+  type HostPlanOptions,
+  hostsIn,
+  makeMoves,
+  type PlannedMoves,
+  siteOf,
+} from "./host-plan.ts";
+import { configuredDownTime, downTime, watchHost } from "./host-watch.ts";
+import { openHostClients } from "./host-world.ts";
 import { rowsToRestore } from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";
 
-export interface TakeoverWords extends HostPlanWords {
+export interface TakeoverOptions extends HostPlanOptions {
   readonly from: string;
   readonly fenceCommand?: string;
   readonly confirmedDown: boolean;
@@ -44,7 +50,7 @@ const PACE = 500;
  * @throws MigrationError N2I-E316 if the host is up
  */
 export function takeOver(
-  words: TakeoverWords,
+  words: TakeoverOptions,
   sink: Sink,
   show: (made: PlannedMoves) => Promise<void>,
 ): Promise<HostMoved | null> {
@@ -54,8 +60,8 @@ export function takeOver(
     { kind: "takeover", variant: "ironic", create: true },
     (run) =>
       closing(async (keep) => {
-        const place = await openHostPlace(words, keep, { readOnly: words.plan }, sink.say);
-        const begun = await begunPlan(run, place, words);
+        const place = await openHostClients(words, keep, { readOnly: words.plan }, sink.say);
+        const begun = await startedPlan(run, place, words);
         if (begun !== null) await goOn(run, begun, words, sink, show);
         const plan = begun ?? (await watchedPlan(run, place, words, { sink, show }));
         if (words.plan) return null;
@@ -81,10 +87,10 @@ export function takeOver(
 }
 
 /** Null if the host must be watched again. */
-async function begunPlan(
+async function startedPlan(
   run: RunFolder,
   place: MoveTarget,
-  { from }: TakeoverWords,
+  { from }: TakeoverOptions,
 ): Promise<MovePlan | null> {
   const plan = await orNull(presentMoves(run), "N2I-E110");
   if (plan === null) return null;
@@ -92,8 +98,8 @@ async function begunPlan(
   const last = entries.findLast((entry) => "part" in entry && HOST_PARTS.includes(entry.part));
   const begun = plansOf(entries, ...HOST_PARTS).includes(plan.sha256);
   const { mode, from: left } = plan.manifest;
-  const isOurs = mode === "takeover" && left.some(({ host }) => host === from);
-  if (!begun || !isOurs) return null;
+  const isOwned = mode === "takeover" && left.some(({ host }) => host === from);
+  if (!begun || !isOwned) return null;
   if ((await rowsToRestore([plan], entries)) === 0) return null;
   const isUndoing = last?.do === "undo" || last?.do === "undone";
   if (!isUndoing && !isThrough(plan, entries)) return plan;
@@ -112,13 +118,13 @@ async function foundDone(plan: MovePlan, entries: Entries): Promise<HostMoved> {
 async function goOn(
   run: RunFolder,
   plan: MovePlan,
-  words: TakeoverWords,
+  words: TakeoverOptions,
   { say }: Sink,
   show: (made: PlannedMoves) => Promise<void>,
 ): Promise<void> {
   const { manifest } = plan;
   const { to, service_down_time: down, made_at } = manifest;
-  const [hosts, seconds] = [hostsIn(words), await saidDownTime(words)];
+  const [hosts, seconds] = [hostsIn(words), await configuredDownTime(words)];
   const other =
     hosts.toSorted().join() === to.toSorted().join()
       ? seconds !== null && seconds !== down && `a service_down_time of ${down} s, not ${seconds} s`
@@ -151,7 +157,7 @@ async function goOn(
 export async function watchedPlan(
   run: RunFolder,
   place: MoveTarget,
-  words: TakeoverWords,
+  words: TakeoverOptions,
   { sink, show, before }: Planning,
 ): Promise<MovePlan> {
   const watched = await watchHost(place, words.from, await downTime(words), sink);
@@ -174,7 +180,7 @@ interface Planning {
 /** The API, the scheduler or a conductor may still finish requests for a dead host. */
 async function settle(
   { database }: Pick<MoveTarget, "database">,
-  { from, settle: seconds = 0 }: TakeoverWords,
+  { from, settle: seconds = 0 }: TakeoverOptions,
   { say }: Sink,
 ): Promise<void> {
   const end = now() + seconds * 1000;
@@ -191,7 +197,7 @@ async function settle(
 
 /** Confirmation in addition to Nova's row: by the operator, or by the site's fence. */
 export async function askDown(
-  { from, confirmedDown, fenceCommand, yes = false }: TakeoverWords,
+  { from, confirmedDown, fenceCommand, yes = false }: TakeoverOptions,
   { machines, to }: { readonly machines: number; readonly to: string },
   { database }: Pick<MoveTarget, "database">,
   { confirm }: Pick<Sink, "confirm">,

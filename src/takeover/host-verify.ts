@@ -2,7 +2,7 @@ import { MigrationError } from "../lib/error.ts";
 import { isObject } from "../lib/json.ts";
 import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
 import type { Entries, Entry } from "../model/journal.ts";
-import type { ComputeHost, LeftHost } from "../model/nova/host-move.ts";
+import type { ComputeHost, OldHost } from "../model/nova/host-move.ts";
 import type { Lease } from "../model/nova/leases.ts";
 import { queueOf } from "../model/nova/requests.ts";
 import { closing } from "../run/databases.ts";
@@ -22,7 +22,7 @@ import { isFenced } from "./rules/move-hosts.ts";
 import { fencesOf } from "./steps/host-move.ts";
 import type { Compared } from "./target.ts";
 
-export interface HostVerifyWords extends LegacyPlaces {
+export interface HostVerifyOptions extends LegacyPlaces {
   readonly run: string;
   readonly allRows?: boolean;
   /** The operator confirms that the queues of the former hosts are empty. */
@@ -30,7 +30,7 @@ export interface HostVerifyWords extends LegacyPlaces {
 }
 
 /** @throws MigrationError N2I-E326 if the plan moves no machine */
-export async function verifyHosts(words: HostVerifyWords, sink: Sink): Promise<VerifiedRows> {
+export async function verifyHosts(words: HostVerifyOptions, sink: Sink): Promise<VerifiedRows> {
   const run = await openRun(words.run, { create: false });
   return closing(async (keep) => {
     const present = await presentMoves(run);
@@ -55,7 +55,7 @@ export async function verifyHosts(words: HostVerifyWords, sink: Sink): Promise<V
 async function* judged(
   target: OpenTarget,
   compared: Compared,
-  { queuePurged = false }: HostVerifyWords,
+  { queuePurged = false }: HostVerifyOptions,
   sink: Sink,
 ): AsyncGenerator<RowVerdict> {
   const { plans, hosts: services, entries } = compared;
@@ -69,7 +69,7 @@ async function* judged(
   const hosts = new Map(
     plans
       .toReversed()
-      .flatMap((plan) => leftHosts(plan, entries))
+      .flatMap((plan) => oldHosts(plan, entries))
       .map((one) => [one.host, one] as const),
   );
   for (const left of hosts.values()) {
@@ -126,7 +126,7 @@ async function wasReadmitted(
 }
 
 function judgeHost(
-  { host, id, report_count }: LeftHost,
+  { host, id, report_count }: OldHost,
   service: ComputeHost | undefined,
   { fenced, runs, started }: Record<"fenced" | "runs" | "started", boolean>,
 ): RowVerdict {
@@ -153,10 +153,7 @@ function queueVerdict(host: string, purged: boolean): RowVerdict {
 }
 
 /** Includes hosts in the journal, because an agent's last plan may move nothing. */
-function leftHosts(
-  { manifest }: Pick<MovePlan, "manifest">,
-  entries: Entries,
-): readonly LeftHost[] {
+function oldHosts({ manifest }: Pick<MovePlan, "manifest">, entries: Entries): readonly OldHost[] {
   const known = new Map(manifest.from.map((one) => [one.host, one]));
   for (const entry of entries) {
     const move =
@@ -176,14 +173,14 @@ export async function isAbout(
   plan: Pick<MovePlan, "manifest" | "lines">,
   entries: Entries,
 ): Promise<boolean> {
-  if (leftHosts(plan, entries).some((one) => one.host === host)) return true;
+  if (oldHosts(plan, entries).some((one) => one.host === host)) return true;
   for await (const batch of plan.lines()) if (batch.some(({ from }) => from === host)) return true;
   return false;
 }
 
 /** An operator may have changed Nova's time of the last report, so callers watch the host. */
 function ranSinceFenced(
-  { report_count }: LeftHost,
+  { report_count }: OldHost,
   service: ComputeHost | undefined,
   { age, fenced }: Lease,
 ): boolean {

@@ -3,13 +3,13 @@ import { readOsloFiles } from "../lib/files/oslo.ts";
 import { listed, NAMED } from "../lib/text.ts";
 import { hasReported } from "../migrate/hosts/rules/running.ts";
 import { blocks } from "../model/finding.ts";
-import type { LeftHost } from "../model/nova/host-move.ts";
+import type { OldHost } from "../model/nova/host-move.ts";
 import type { HostBeat, NovaTarget } from "../model/nova/nova-plan.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import { now as moment, rest } from "../run/process-context.ts";
 import type { Sink } from "../run/sink.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
-import type { HostPair, MoveAsked, MoveWorld } from "./rules/move-hosts.ts";
+import type { HostPair, MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
 import { createMoves } from "./rules/moves.ts";
 import type { MoveTarget } from "./target.ts";
 
@@ -56,7 +56,7 @@ export async function isSilentAgain(...watched: Parameters<typeof watchHost>): P
   );
 }
 
-export interface DownWords {
+export interface DownOptions {
   readonly novaConf?: string;
   readonly serviceDownTime?: number;
 }
@@ -65,15 +65,15 @@ export interface DownWords {
 const DOWN = 60;
 
 /** The same, or Nova's default. @throws MigrationError N2I-E104 */
-export async function downTime(words: DownWords): Promise<number> {
-  return (await saidDownTime(words)) ?? DOWN;
+export async function downTime(words: DownOptions): Promise<number> {
+  return (await configuredDownTime(words)) ?? DOWN;
 }
 
 /** Seconds until a silent nova-compute is down, or null. @throws MigrationError N2I-E104 */
-export async function saidDownTime({
+export async function configuredDownTime({
   serviceDownTime,
   novaConf,
-}: DownWords): Promise<number | null> {
+}: DownOptions): Promise<number | null> {
   if (serviceDownTime !== undefined) return serviceDownTime;
   if (novaConf === undefined) return null;
   const text = (await readOsloFiles(novaConf.split(","), {})).get("DEFAULT", "service_down_time");
@@ -95,7 +95,7 @@ export async function silentSince(
   place: Pick<MoveTarget, "database">,
   { mode, from, looked_at, service_down_time: down }: MovePlan["manifest"],
   sink: Pick<Sink, "say">,
-): Promise<readonly LeftHost[]> {
+): Promise<readonly OldHost[]> {
   const beats = await target.beats(from.map(({ host }) => host));
   const passed = (Date.now() - Date.parse(looked_at)) / 1000;
   // If the clock was set back, no time counts.
@@ -113,7 +113,7 @@ export async function silentSince(
 }
 
 /** @throws MigrationError N2I-E316 */
-export async function checkDead(target: NovaTarget, seen: readonly LeftHost[]): Promise<void> {
+export async function checkDead(target: NovaTarget, seen: readonly OldHost[]): Promise<void> {
   const now = await target.beats(seen.map(({ host }) => host));
   const alive = now.filter(({ id, report_count, last_seen_up }) => {
     const was = seen.find((one) => one.id === id);
@@ -126,11 +126,11 @@ export async function checkDead(target: NovaTarget, seen: readonly LeftHost[]): 
 }
 
 /** @throws MigrationError N2I-E317 with the reasons against source or destination hosts */
-export async function checkPairs(world: MoveWorld, { manifest, lines }: MovePlan): Promise<void> {
+export async function checkPairs(world: MoveFacts, { manifest, lines }: MovePlan): Promise<void> {
   const { mode, to, service_down_time: down, nova_bm } = manifest;
   // The plan has checked the aggregates, or was told not to.
   const driver = nova_bm === undefined ? {} : { driver: "baremetal" as const };
-  const asked: MoveAsked = { mode, to, down, forceAggregates: true, reason: "", ...driver };
+  const asked: MoveRequest = { mode, to, down, forceAggregates: true, reason: "", ...driver };
   const moves = createMoves(world, asked, () => []);
   const pairs = new Map<string, HostPair>();
   for await (const batch of lines())

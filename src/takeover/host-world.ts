@@ -18,7 +18,7 @@ import {
   PLACES,
 } from "../systems/nova-db/plan-open.ts";
 import { readComputeHosts } from "../systems/nova-db/services.ts";
-import type { MoveWorld } from "./rules/move-hosts.ts";
+import type { MoveFacts } from "./rules/move-hosts.ts";
 import { createMoves } from "./rules/moves.ts";
 import type { MoveScope, MoveTarget } from "./target.ts";
 
@@ -32,7 +32,7 @@ export interface HostPlaces extends TargetOptions {
  * @throws MigrationError N2I-E206 with the missing GRANTs, before the first write, N2I-E202 and
  * N2I-E203 for the wrong database
  */
-export async function openHostPlace(
+export async function openHostClients(
   words: HostPlaces,
   keep: Keep,
   { readOnly, asksIronic = true }: { readonly readOnly: boolean; readonly asksIronic?: boolean },
@@ -55,7 +55,7 @@ export async function openHostPlace(
   const tenants = asksIronic ? await openTenantsOf(words, keep, say) : null;
   return {
     ...{ variant: "ironic", database, identity, tenants },
-    world: () => readMoveWorld(database, identity, api),
+    world: () => readMoveFacts(database, identity, api),
     aggregates: () => readMembers(database, identity, api),
     machines: () => openMachines(database),
     async planner(world, request, acceptances) {
@@ -107,11 +107,11 @@ function ownerOf({ computes, instances }: Awaited<ReturnType<Machines["of"]>>[nu
   return instances[0]?.host ?? computes[0]?.owner ?? "";
 }
 
-async function readMoveWorld(
+async function readMoveFacts(
   database: Database,
   identity: NovaIdentity,
   api: Database | null,
-): Promise<MoveWorld> {
+): Promise<MoveFacts> {
   // At once, on a second connection next to the open transaction.
   const [hosts, types] = await Promise.all([readComputeHosts(database), hypervisorTypes(database)]);
   return {
@@ -126,7 +126,7 @@ async function readMembers(
   database: Database,
   { schema_version }: NovaIdentity,
   api: Database | null,
-): Promise<MoveWorld["aggregates"]> {
+): Promise<MoveFacts["aggregates"]> {
   const inApi = hasApiAggregates(schema_version);
   const members = inApi
     ? api && (await readAggregates(api, "nova_api"))

@@ -5,10 +5,10 @@ import type { RunFolder } from "../run/files/run-folder.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
 import { moveLegacy } from "./baremetal/legacy-move.ts";
-import { type LegacyPlaces, openLegacyPlace } from "./baremetal/legacy-place.ts";
+import { type LegacyPlaces, openLegacyClients } from "./baremetal/legacy-place.ts";
 import { compareMoves, judgeLegacy } from "./compare.ts";
 import { type HostMoved, performMoves } from "./host-moves.ts";
-import { openHostPlace } from "./host-world.ts";
+import { openHostClients } from "./host-world.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
 export interface OpenTarget extends MoveTarget {
@@ -19,7 +19,7 @@ export interface OpenTarget extends MoveTarget {
   readonly compare: (facts: Compared) => AsyncIterable<RowVerdict>;
 }
 
-/** @throws MigrationError as `openHostPlace`, and for nova-baremetal as `openLegacyPlace` */
+/** @throws MigrationError as `openHostClients`, and for nova-baremetal as `openLegacyClients` */
 export async function openTarget(
   variant: MoveTarget["variant"],
   words: LegacyPlaces,
@@ -28,7 +28,7 @@ export async function openTarget(
   say: (text: string) => void,
 ): Promise<OpenTarget> {
   if (variant === "ironic") {
-    const place = await openHostPlace(words, keep, how, say);
+    const place = await openHostClients(words, keep, how, say);
     return {
       ...place,
       question({ counts: { computes, instances, verdicts }, from, to }) {
@@ -39,7 +39,7 @@ export async function openTarget(
       compare: (facts) => compareMoves(place, facts),
     };
   }
-  const place = await openLegacyPlace(words, keep, how, say);
+  const place = await openLegacyClients(words, keep, how, say);
   return {
     ...place,
     question: ({ counts: { verdicts }, from, to }) =>

@@ -6,7 +6,7 @@ import type { NovaIdentity } from "../model/nova/nova-plan.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Database } from "../systems/database/open.ts";
 import type { openMachines } from "../systems/nova-db/machines.ts";
-import type { MoveAsked, MoveWorld } from "./rules/move-hosts.ts";
+import type { MoveFacts, MoveRequest } from "./rules/move-hosts.ts";
 import type { createMoves } from "./rules/moves.ts";
 
 export interface MoveScope {
@@ -24,7 +24,7 @@ interface MovePlanner {
 
 export interface Compared {
   readonly plans: readonly [MovePlan, ...(readonly MovePlan[])];
-  readonly hosts: MoveWorld["hosts"];
+  readonly hosts: MoveFacts["hosts"];
   readonly entries: Entries;
 }
 
@@ -36,15 +36,15 @@ export interface MoveTarget {
   readonly source?: ServerIdentity;
   /** nova_bm with leases, in autocommit mode. */
   readonly leases?: Database;
-  readonly world: () => Promise<MoveWorld>;
+  readonly world: () => Promise<MoveFacts>;
   /** The part of `world` that an agent reads often: it reads no compute nodes. */
-  readonly aggregates: () => Promise<MoveWorld["aggregates"]>;
+  readonly aggregates: () => Promise<MoveFacts["aggregates"]>;
   readonly machines: () => ReturnType<typeof openMachines>;
   /** Reads the instance of each Ironic node; null if Ironic was not given. */
   readonly tenants: ((nodes: readonly string[]) => Promise<ReadonlyMap<string, NodeTenant>>) | null;
   readonly planner: (
-    world: MoveWorld,
-    request: MoveAsked,
+    world: MoveFacts,
+    request: MoveRequest,
     acceptances: (machine: string, from: string) => readonly Acceptance[],
   ) => Promise<MovePlanner>;
 }

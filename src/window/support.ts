@@ -11,7 +11,7 @@ import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
 import { REHEARSAL } from "./rehearse/rehearsal-file.ts";
 
-export interface SupportWords {
+export interface SupportOptions {
   readonly run: string;
   /** The archive. Default: `RUN-support.tar.gz` in the working folder. */
   readonly to?: string;
@@ -30,7 +30,7 @@ const PATIENCE = 30 * 60_000;
  * all files of other origin.
  * @throws MigrationError N2I-E100 if the archive exists, N2I-E110, N2I-E120, N2I-E400
  */
-export async function support(words: SupportWords, sink: Sink) {
+export async function support(words: SupportOptions, sink: Sink) {
   const run = await openRun(words.run, { create: false, inner: true });
   const { cwd, onInterrupt } = surroundings();
   const path = resolve(cwd(), words.to ?? `${basename(run.path)}-support.tar.gz`);

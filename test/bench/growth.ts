@@ -24,11 +24,11 @@ const PREVIEW = "rollback --plan";
 
 type Started = Server & { readonly restart?: () => Promise<void> };
 
-interface Walk extends Cost {
+interface RunningLeg extends Cost {
   readonly read: number;
 }
 
-type Walked = ReadonlyMap<string, Walk>;
+type Walked = ReadonlyMap<string, RunningLeg>;
 
 /**
  * `npm run bench -- growth`: nothing may take more for a machine of a larger fleet.
@@ -51,7 +51,11 @@ export async function benchGrowth(server: Started): Promise<string> {
   return lines.join("");
 }
 
-function judgeStage(stage: string, costs: readonly Walk[], write: (text: string) => void): void {
+function judgeStage(
+  stage: string,
+  costs: readonly RunningLeg[],
+  write: (text: string) => void,
+): void {
   const rows = costs.map(({ read }, at) => read / (SIZES[at] ?? 1));
   const what = "rows read a machine";
   const peak = Math.max(...costs.map(({ rss }) => rss ?? Number.POSITIVE_INFINITY));
@@ -70,7 +74,7 @@ function walk(server: Started, machines: number): Promise<Walked> {
   return withGround(server, { machines, share: SHARE, stale: true }, async (ground) => {
     if (ground.engine === "postgresql") await walkNoTable(ground);
     if (ground.engine === "mysql") await loseStatistics(ground, server);
-    const walked = new Map<string, Walk>();
+    const walked = new Map<string, RunningLeg>();
     const all = steps(ground, "changed");
     for (const { stage, words } of all.flatMap((step) => [
       ...(ground.engine === "postgresql" ? previewOf(step) : []),

@@ -49,10 +49,11 @@ const PARTS = {
   road,
   growth: benchGrowths,
   start: () => benchStart(write),
-  window: ({ sizes, window }: Asked) => benchWindow({ ...window, machines: sizes[0] ?? 40 }, write),
+  window: ({ sizes, window }: Queried) =>
+    benchWindow({ ...window, machines: sizes[0] ?? 40 }, write),
 } as const;
 
-interface Asked {
+interface Queried {
   readonly sizes: readonly number[];
   readonly engines: readonly (typeof ENGINES)[number][];
   readonly novas: readonly boolean[];
@@ -75,7 +76,7 @@ async function main(argv: string[]): Promise<void> {
   const known = [...Object.keys(PARTS), ...ENGINES.flatMap(({ names }) => names), "nova", "bare"];
   const wrong = words.find((word) => !/^\d+$/.test(word) && !known.includes(word));
   if (wrong !== undefined) throw new Error(`${wrong} is no word of the bench: --help`);
-  const asked: Asked = {
+  const asked: Queried = {
     sizes: words.filter((word) => /^\d+$/.test(word)).map(Number),
     engines: engines.length > 0 ? engines : ENGINES,
     novas: [true, false].filter((nova) => !words.includes(nova ? "bare" : "nova")),
@@ -89,7 +90,7 @@ async function main(argv: string[]): Promise<void> {
   for (const part of parts.length > 0 ? parts : (["road"] as const)) await PARTS[part](asked);
 }
 
-function windowOf(given: { readonly [name: string]: unknown }): Asked["window"] {
+function windowOf(given: { readonly [name: string]: unknown }): Queried["window"] {
   const number = (name: string, usual: number): number => Number(given[name] ?? usual);
   return {
     conductor: Object.fromEntries(
@@ -101,7 +102,7 @@ function windowOf(given: { readonly [name: string]: unknown }): Asked["window"] 
   };
 }
 
-async function road({ sizes, engines, novas, profile }: Asked): Promise<void> {
+async function road({ sizes, engines, novas, profile }: Queried): Promise<void> {
   for (const one of engines)
     await onServer(one, "on disk", async (server) => {
       for (const nova of novas) {
@@ -116,7 +117,7 @@ async function road({ sizes, engines, novas, profile }: Asked): Promise<void> {
 }
 
 /** Servers one after the other, and beside them SQLite, whose counts and memory no other work changes. */
-async function benchGrowths({ engines }: Asked): Promise<void> {
+async function benchGrowths({ engines }: Queried): Promise<void> {
   const inProcess = async (): Promise<void> => {
     if (engines.every(({ engine }) => engine !== null)) return;
     write(await benchCounted());

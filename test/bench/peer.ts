@@ -13,13 +13,13 @@ export interface Peer extends Cost {
   readonly what: string;
 }
 
-type Words = readonly [string, ...string[]];
+type OptionValues = readonly [string, ...string[]];
 
-type Pipe = readonly [Words, Words];
+type Pipe = readonly [OptionValues, OptionValues];
 
 interface Tools {
-  readonly dump: (database: string) => Words;
-  readonly restore: (database: string) => Words;
+  readonly dump: (database: string) => OptionValues;
+  readonly restore: (database: string) => OptionValues;
   readonly env: { readonly [name: string]: string };
 }
 
@@ -39,11 +39,11 @@ function postgres({ host, port, user, password }: Server, folder: string) {
   const file = join(folder, "peer.pgpass");
   writeFileSync(file, `${host}:${port}:*:${user}:${password}\n`, { mode: 0o600 });
   const login = ["-h", host, "-p", String(port), "-U", user, "-w"];
-  const psql = (database: string, ...words: readonly string[]): Words =>
+  const psql = (database: string, ...words: readonly string[]): OptionValues =>
     [
       ...["psql", ...login, "-q", "-v", "ON_ERROR_STOP=1", "-d", database, ...words],
-    ] as unknown as Words;
-  const dump = (database: string, ...words: readonly string[]): Words => [
+    ] as unknown as OptionValues;
+  const dump = (database: string, ...words: readonly string[]): OptionValues => [
     "pg_dump",
     ...login,
     ...words,

@@ -23,7 +23,7 @@ const SHARE = 5;
 
 const NOVA_STAGES: readonly string[] = ["plan", "load", "verify", "second apply", "rollback"];
 
-interface Asked {
+interface Queried {
   readonly nova: boolean;
   readonly profile: string | null;
 }
@@ -38,7 +38,7 @@ interface Asked {
 export function round(
   server: Server | null,
   machines: number,
-  { nova, profile }: Asked,
+  { nova, profile }: Queried,
   tell: (line: string) => void,
 ): Promise<Round> {
   return withGround(server, { machines, share: SHARE }, async (ground) => {

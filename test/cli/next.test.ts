@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { visibleLines } from "../../src/lib/table/text.ts";
-import { shellWord } from "../../src/lib/text.ts";
+import { shellArgument } from "../../src/lib/text.ts";
 import { nextCommand } from "../../src/run/next.ts";
 import { writeCase } from "../cases/write-case.ts";
 import { run, runs } from "../hostile/cli.ts";
@@ -63,7 +63,7 @@ test("any word is read by a shell as it was given, on one line that moves no ter
   });
   // Neither is an argument of a process.
   const given = words.filter((word) => !word.includes("\0") && !/\p{Surrogate}/u.test(word));
-  const lines = given.map((word) => `p ${shellWord(word)}`);
+  const lines = given.map((word) => `p ${shellArgument(word)}`);
   for (const [at, line] of lines.entries())
     if (!given[at]?.endsWith("\n")) assert.deepEqual(visibleLines(line), [line]);
   const script = `p() { printf '%s\\0' "$1"; }\n${lines.join("\n")}`;

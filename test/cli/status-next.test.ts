@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../src/model/journal.ts";
 import type { RunFiles } from "../../src/run/files/run-files.ts";
-import { whyOf } from "../../src/window/runner/next-step.ts";
+import { stageNote } from "../../src/window/runner/next-step.ts";
 import { statusOf } from "../../src/window/runner/status.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 
@@ -73,6 +73,6 @@ test("the next command line has the run, and the options that choose what the co
     const wanted = ["nova2ironic", command, of, ...options].join(" ");
     assert.equal(next.replace(/ {2}# .*$/, ""), wanted, stage);
   }
-  assert.match(whyOf({ command: "apply" }, "apply"), /first write/);
-  assert.match(whyOf({ command: "apply", options: { yes: true } }, "apply"), /^It resumes /);
+  assert.match(stageNote({ command: "apply" }, "apply"), /first write/);
+  assert.match(stageNote({ command: "apply", options: { yes: true } }, "apply"), /^It resumes /);
 });

@@ -31,7 +31,7 @@ async function loses(
   return err;
 }
 
-interface Way {
+interface PowerMethod {
   readonly command: "apply" | "rollback";
   readonly options: readonly string[];
   /** The kept state it sets out from, and the digest it must reach. */
@@ -39,8 +39,8 @@ interface Way {
   readonly to: "after" | "before";
 }
 
-const ON: Way = { command: "apply", options: YES, from: "fresh", to: "after" };
-const BACK: Way = { command: "rollback", options: ALL, from: "applied", to: "before" };
+const ON: PowerMethod = { command: "apply", options: YES, from: "fresh", to: "after" };
+const BACK: PowerMethod = { command: "rollback", options: ALL, from: "applied", to: "before" };
 
 /** Ends the connections of a command at these points; the same command then goes on. */
 async function cutAll(
@@ -48,7 +48,7 @@ async function cutAll(
   scene: Prepared,
   means: Means,
   points: readonly Point[],
-  { command, options, from, to }: Way,
+  { command, options, from, to }: PowerMethod,
 ): Promise<void> {
   for (const point of points)
     await t.test(`its connections ${means} at ${point.name}, ${command} goes on`, async () => {

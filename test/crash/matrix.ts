@@ -5,7 +5,7 @@ import { smallBatches } from "../support/batches.ts";
 import { fleet } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
 import { MACHINES, type Point, rowsOf } from "./points.ts";
-import { ends, isAsked, killedAt, statusOf, tellsTheTruth } from "./truth.ts";
+import { ends, isRequested, killedAt, statusOf, tellsTheTruth } from "./truth.ts";
 
 export const YES = ["--yes"];
 export const ALL = ["--all", "--yes"];
@@ -38,7 +38,7 @@ export async function prepared(
 /** Everything is loaded, whatever came between, by the digest; and the commands say so. */
 async function isApplied(scene: Prepared): Promise<void> {
   assert.equal(await scene.digest(), scene.after);
-  if (!isAsked(scene)) return;
+  if (!isRequested(scene)) return;
   await ends(0, scene.does("verify"));
   const { apply, next } = await statusOf(scene);
   assert.match(apply, new RegExp(`: ${rowsOf(3)} rows created in 3 batches$`));
@@ -86,7 +86,7 @@ export async function killRollbacks(
       await killedAt(scene, point.name, "rollback", ALL);
       await ends(0, scene.does("rollback", ALL));
       assert.equal(await scene.digest(), scene.before);
-      if (!isAsked(scene)) return;
+      if (!isRequested(scene)) return;
       const { apply, next } = await statusOf(scene);
       assert.match(apply, new RegExp(`, ${rowsOf(3)} rows rolled back$`));
       assert.match(next, / plan .*rolled back/);

@@ -43,7 +43,7 @@ export async function loadedRows({ sql }: Scene): Promise<number> {
 }
 
 /** Whether the commands are asked too what is true: what they say of the journal is the same on every engine. */
-export function isAsked({ engine }: Scene): boolean {
+export function isRequested({ engine }: Scene): boolean {
   return engine === "sqlite";
 }
 
@@ -57,7 +57,7 @@ export async function tellsTheTruth(scene: Scene, point: Point): Promise<void> {
   const count = (what: string): number => entries.filter((entry) => entry.do === what).length;
   assert.equal(count("done"), point.recorded);
   assert.equal(count("begin"), point.recorded + (point.open ? 1 : 0));
-  if (!isAsked(scene)) return;
+  if (!isRequested(scene)) return;
   const { apply, next } = await statusOf(scene);
   if (point.recorded === 0 && !point.open) assert.equal(apply, "nothing was loaded");
   else {

@@ -1,4 +1,4 @@
-import type { Begun } from "../../src/engine/begun.ts";
+import type { StartedChange } from "../../src/engine/begun.ts";
 import { type Ending, type WindowEnd, windowBack, windowForward } from "../../src/engine/window.ts";
 import {
   ONE_BY_ONE,
@@ -18,15 +18,15 @@ interface Door {
   readonly was?: string;
 }
 
-export interface Said extends Position {
+export interface Specified extends Position {
   readonly says: string;
 }
 
-type Stand = "closed" | "locked up" | "opening" | "open" | "stolen";
+type CallState = "closed" | "locked up" | "opening" | "open" | "stolen";
 
 /** Doors in memory, a journal, a clock that only sleeping moves, and a count of steps to the end of it all. */
 export interface Doors {
-  readonly at: Map<string, Stand>;
+  readonly at: Map<string, CallState>;
   readonly held: Map<string, string>;
   readonly entries: Entry[];
   /** Steps until the process dies; negative: never. */
@@ -64,15 +64,15 @@ function openingSince(of: Doors): Map<string, number> {
 }
 const SINCE = new WeakMap<Doors, Map<string, number>>();
 
-function standOf(of: Doors, id: string): Stand | undefined {
+function callStateOf(of: Doors, id: string): CallState | undefined {
   const since = openingSince(of).get(id);
   if (of.at.get(id) === "opening" && since !== undefined && of.now - since >= of.takes)
     of.at.set(id, "open");
   return of.at.get(id);
 }
 
-function positionOf(of: Doors, id: string): Said {
-  const stand = standOf(of, id) ?? "stolen";
+function positionOf(of: Doors, id: string): Specified {
+  const stand = callStateOf(of, id) ?? "stolen";
   const holder = of.held.get(id);
   if (stand === "open") return { is: "after", says: "open" };
   if (stand === "opening") return { is: "partway", says: "opening" };
@@ -80,7 +80,7 @@ function positionOf(of: Doors, id: string): Said {
   return holder === undefined ? { is: "before", says: stand } : { is: "waiting", says: holder };
 }
 
-function opener(of: Doors, silent: boolean): WindowPart<Door, Said> {
+function opener(of: Doors, silent: boolean): WindowPart<Door, Specified> {
   return {
     ...{ name: "doors", size: 4 },
     inspect: (changes) => Promise.resolve(changes.map(({ id }) => positionOf(of, id))),
@@ -94,7 +94,7 @@ function opener(of: Doors, silent: boolean): WindowPart<Door, Said> {
       if (of.leant.has(id)) return { is: "partway", says: "leant on" };
       of.at.set(id, "opening");
       openingSince(of).set(id, of.now);
-      const under = [...of.at.keys()].filter((one) => standOf(of, one) === "opening");
+      const under = [...of.at.keys()].filter((one) => callStateOf(of, one) === "opening");
       of.most = Math.max(of.most, under.length);
       step(of);
       return positionOf(of, id);
@@ -103,13 +103,13 @@ function opener(of: Doors, silent: boolean): WindowPart<Door, Said> {
   };
 }
 
-function closer(of: Doors): WindowPart<Door, Said> {
+function closer(of: Doors): WindowPart<Door, Specified> {
   return {
     ...{ name: "doors", size: 4 },
     inspect: (changes) =>
       Promise.resolve(
         changes.map(({ id, was }) => {
-          const stand = standOf(of, id) ?? "stolen";
+          const stand = callStateOf(of, id) ?? "stolen";
           const holder = of.held.get(id);
           if (stand === was) return { is: "after", says: stand };
           if (stand === "stolen") return { is: "other", says: stand };
@@ -121,7 +121,7 @@ function closer(of: Doors): WindowPart<Door, Said> {
     async perform({ id, was }, _, begin) {
       await begin();
       step(of);
-      of.at.set(id, was as Stand); // as the journal has it, which this file wrote
+      of.at.set(id, was as CallState); // as the journal has it, which this file wrote
       step(of);
       return { is: "after", says: String(was) };
     },
@@ -129,7 +129,7 @@ function closer(of: Doors): WindowPart<Door, Said> {
 }
 
 export interface Opened extends WindowEnd {
-  readonly ends: readonly Ending<Door, Said>[];
+  readonly ends: readonly Ending<Door, Specified>[];
   readonly said: readonly string[];
 }
 
@@ -149,9 +149,9 @@ function sessionOf(of: Doors) {
 }
 
 async function gathered(
-  walk: (ends: (ending: Ending<Door, Said>) => void) => Promise<WindowEnd>,
+  walk: (ends: (ending: Ending<Door, Specified>) => void) => Promise<WindowEnd>,
 ): Promise<Opened> {
-  const ends: Ending<Door, Said>[] = [];
+  const ends: Ending<Door, Specified>[] = [];
   const end = await walk((ending) => ends.push(ending));
   const said = ends.map(({ change, position }) => `${change.id} ${position.says}`);
   return { ...end, ends, said };
@@ -163,7 +163,7 @@ export function open(
   pace: Partial<Pace> = {},
   { silent = false }: { readonly silent?: boolean } = {},
 ): Promise<Opened> {
-  const leg: WindowLeg<Door, Said> = {
+  const leg: WindowLeg<Door, Specified> = {
     ...{ part: opener(of, silent), command: "open", pace: { ...ONE_BY_ONE, ...pace } },
     async *changes() {
       yield [...of.at.keys()].map((id) => ({ id }));
@@ -173,9 +173,9 @@ export function open(
 }
 
 export function close(of: Doors, pace: Partial<Pace> = {}): Promise<Opened> {
-  const leg: WindowLeg<Door, Said> = {
+  const leg: WindowLeg<Door, Specified> = {
     ...{ part: closer(of), command: "close", pace: { ...ONE_BY_ONE, ...pace } },
-    async *changes(ours: ReadonlyMap<string, Begun>) {
+    async *changes(ours: ReadonlyMap<string, StartedChange>) {
       yield [...of.at.keys()].toReversed().map((id) => ({
         ...{ id, was: String(ours.get(id)?.observed[0]?.was) },
       }));

@@ -25,13 +25,13 @@ const MACHINES = 7;
 const BATCHES = 4;
 
 /** What happened, in its order: lines read, and batches performed by their first machine. */
-interface Told {
+interface Reporting {
   readonly said: string[];
   /** Resolves once it was said. */
   readonly until: (what: string) => Promise<void>;
 }
 
-function telling(): Told {
+function telling(): Reporting {
   const said: string[] = [];
   return {
     said,
@@ -47,7 +47,7 @@ function telling(): Told {
 const nameOf = (changes: readonly Change[]): string => changes[0]?.machine ?? "";
 
 /** The part in memory, which tells what it performs. */
-function tellingPart(of: World, { said }: Told, during?: (batch: string) => Promise<void>) {
+function tellingPart(of: World, { said }: Reporting, during?: (batch: string) => Promise<void>) {
   const part = memoryPart(of);
   return {
     ...part,
@@ -62,7 +62,7 @@ function tellingPart(of: World, { said }: Told, during?: (batch: string) => Prom
 }
 
 /** A leg that tells each line it reads, and fails at one. */
-function readingLeg(part: Part<Change>, lines: readonly Line[], { said }: Told, failAt = -1) {
+function readingLeg(part: Part<Change>, lines: readonly Line[], { said }: Reporting, failAt = -1) {
   const leg: Leg<Change, Line> = legOf(part, lines, {
     async *lines() {
       try {

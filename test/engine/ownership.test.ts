@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { begunAt, hasEnded, ownershipOf, wasBegun } from "../../src/engine/ownership.ts";
+import { hasEnded, ownershipOf, startedAt, wasStarted } from "../../src/engine/ownership.ts";
 import type { Entry } from "../../src/model/journal.ts";
 
 const OUT = { rows: ["node:a", "port:x"], machines: ["a"] };
@@ -44,9 +44,9 @@ for (const [what, entries, ended] of STORIES)
 for (const [what, entries] of STORIES)
   test(`a position was begun when its batch was: ${what}`, () => {
     const ownership = ownershipOf(entries, "ironic", "p");
-    const begun = begunAt(ownership);
+    const begun = startedAt(ownership);
     for (const from of [0, 1, 2, 3])
-      assert.equal(begun(from), wasBegun(ownership, { from, to: from + 1 }), String(from));
+      assert.equal(begun(from), wasStarted(ownership, { from, to: from + 1 }), String(from));
   });
 
 test("batches that overlap count where one of them was not taken back", () => {
@@ -55,7 +55,7 @@ test("batches that overlap count where one of them was not taken back", () => {
   };
   const part: Entry = { ...begin, from: 1, to: 4 };
   const ownership = ownershipOf([begin, done(), undo("all"), undone, part], "ironic", "p");
-  const begun = begunAt(ownership);
+  const begun = startedAt(ownership);
   assert.deepEqual([0, 1, 2, 3, 4].map(begun), [false, true, true, true, false]);
 });
 
@@ -68,7 +68,7 @@ test("what rollbacks left counts once, in journals that say it each time too, un
     ...{ do: "undone", ...about, ...span, removed: 0, gone: 0, settled, conflicts },
   });
   const back = [begin, done(), undo("all"), undone([], ["node:a", "port:x"])];
-  const leftOf = (...more: readonly Entry[]): readonly unknown[] => {
+  const attachmentsOf = (...more: readonly Entry[]): readonly unknown[] => {
     const { left } = ownershipOf([...back, ...more], "ironic", "p");
     return [
       left.size(),
@@ -77,17 +77,25 @@ test("what rollbacks left counts once, in journals that say it each time too, un
       left.of({ from: 2, to: 9 }).size,
     ];
   };
-  assert.deepEqual(leftOf(), [2, false, ["node:a", "port:x"], 0]);
-  assert.deepEqual(leftOf(undone([], ["node:a", "port:x"])), [2, false, ["node:a", "port:x"], 0]);
-  assert.deepEqual(leftOf(undone(["node:a"], [])), [1, false, ["port:x"], 0]);
-  assert.deepEqual(leftOf(undone(["node:a", "port:x"], [])), [0, true, [], 0]);
-  assert.deepEqual(leftOf(undone(["port:x"], ["node:b"], { from: 0, to: 1 })), [
+  assert.deepEqual(attachmentsOf(), [2, false, ["node:a", "port:x"], 0]);
+  assert.deepEqual(attachmentsOf(undone([], ["node:a", "port:x"])), [
+    2,
+    false,
+    ["node:a", "port:x"],
+    0,
+  ]);
+  assert.deepEqual(attachmentsOf(undone(["node:a"], [])), [1, false, ["port:x"], 0]);
+  assert.deepEqual(attachmentsOf(undone(["node:a", "port:x"], [])), [0, true, [], 0]);
+  assert.deepEqual(attachmentsOf(undone(["port:x"], ["node:b"], { from: 0, to: 1 })), [
     2,
     false,
     ["node:a", "node:b"],
     0,
   ]);
-  assert.deepEqual(leftOf(undone([], ["node:c"], { from: 5, to: 9 })).slice(0, 2), [3, false]);
+  assert.deepEqual(attachmentsOf(undone([], ["node:c"], { from: 5, to: 9 })).slice(0, 2), [
+    3,
+    false,
+  ]);
 });
 
 test("the batches of a journal are gone through once for all positions of its plan", () => {
@@ -100,7 +108,7 @@ test("the batches of a journal are gone through once for all positions of its pl
     },
     to,
   }));
-  const begun = begunAt({ ...ownershipOf([], "ironic", "p"), begun: counted });
+  const begun = startedAt({ ...ownershipOf([], "ironic", "p"), begun: counted });
   for (let at = 0; at < 80; at++) assert.ok(begun(at));
   assert.ok(looks <= 2 * spans.length, String(looks));
 });

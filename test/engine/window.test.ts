@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { begunIn } from "../../src/engine/begun.ts";
+import { startedChangesIn } from "../../src/engine/begun.ts";
 import { MigrationError } from "../../src/lib/error.ts";
 import { dies } from "./memory-part.ts";
 import { close, type Doors, doors, type Opened, open } from "./memory-window.ts";
@@ -11,7 +11,7 @@ function stands(of: Doors): readonly string[] {
   return [...of.at.values()];
 }
 
-const ours = (of: Doors) => begunIn(of.entries, "doors");
+const ours = (of: Doors) => startedChangesIn(of.entries, "doors");
 const whats = (of: Doors, id: string) =>
   of.entries.flatMap((entry) => ("id" in entry && entry.id === id ? [entry.do] : []));
 

@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { CLAIMS } from "../../grenade/expect/index.ts";
 import { deployInterfaces } from "../../grenade/expect/nodes.ts";
 import { type Claim, judge } from "../../grenade/lib/claim.ts";
-import type { Seen } from "../../grenade/lib/seen.ts";
+import type { ObservedState } from "../../grenade/lib/seen.ts";
 import { packageRoot } from "../../src/run/files/package-root.ts";
 
-const NOTHING: Seen = {
+const NOTHING: ObservedState = {
   ...{ moments: {}, ran: [], acts: [], listed: [], by: "rows", held: 0 },
   fleet: {
     ...{ host: "", ramdisk: "", tenants: [], ill: [], doubted: [] },
@@ -40,9 +40,9 @@ test("a claim that stays green when what was seen is broken on purpose cannot fa
 });
 
 test("a rehearsal fails if the machine on ramdisk is loaded as another deploy interface", () => {
-  const seen = (a: string, b: string): Seen => {
+  const seen = (a: string, b: string): ObservedState => {
     const nodes = { a: { deploy_interface: a }, b: { deploy_interface: b } };
-    const moments = { after: { nodes } } as unknown as Seen["moments"]; // what the claim reads
+    const moments = { after: { nodes } } as unknown as ObservedState["moments"]; // what the claim reads
     return { ...NOTHING, moments, fleet: { ...NOTHING.fleet, ramdisk: "a" } };
   };
   const results = [seen("ramdisk", "direct"), seen("direct", "direct"), seen("ramdisk", "ramdisk")];

@@ -87,7 +87,7 @@ export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(PORTS.first, PORTS.last);
     const reserved = createSocket("udp4").bind({ address: "127.0.0.1", port, exclusive: true });
-    if ((await isOurs(reserved)) && (await isFree(port))) {
+    if ((await isOwned(reserved)) && (await isFree(port))) {
       reserved.unref();
       return port;
     }
@@ -97,14 +97,14 @@ export async function freePort(): Promise<number> {
 
 async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen({ host: "127.0.0.1", port });
-  if (!(await isOurs(server))) return false;
+  if (!(await isOwned(server))) return false;
   server.close();
   await once(server, "close");
   return true;
 }
 
 /** Whether a socket has its port; false where another one has it. */
-async function isOurs(socket: EventEmitter): Promise<boolean> {
+async function isOwned(socket: EventEmitter): Promise<boolean> {
   try {
     await once(socket, "listening");
     return true;

@@ -4,10 +4,10 @@ import { type WindowSession, windowBack, windowForward } from "../../src/engine/
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
 import { once } from "../../src/lib/streams.ts";
 import { changeBack, managedIn } from "../../src/manage/manage-run.ts";
-import { allocationKeeper } from "../../src/manage/record-keeper.ts";
+import { allocationClient } from "../../src/manage/record-keeper.ts";
 import { managePart, unmanagePart } from "../../src/manage/steps/manage.ts";
 import type { ManageChange } from "../../src/manage/steps/manage-acts.ts";
-import type { RecordKeeper } from "../../src/model/ironic/manage.ts";
+import type { RecordClient } from "../../src/model/ironic/manage.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
 import { openRun, type RunFolder } from "../../src/run/files/run-folder.ts";
 import { during } from "../engine/on-journal.ts";
@@ -19,7 +19,7 @@ const SERVER = uuidOf(8, 1);
 
 interface Scene {
   readonly cloud: InMemory;
-  readonly keeper: RecordKeeper;
+  readonly keeper: RecordClient;
   readonly run: RunFolder;
   readonly server: string;
   readonly before: string;
@@ -30,7 +30,7 @@ async function scene(t: TestContext, alone = false): Promise<Scene> {
   const cloud = await inMemory(t);
   addRunning(cloud, 1, { instance_info: { traits: ["CUSTOM_OLD"], image_source: "i" } });
   if (alone) for (const kept of [cloud.ports, cloud.network]) kept.clear();
-  const keeper = allocationKeeper(await servicesAt(t, cloud.ironic));
+  const keeper = allocationClient(await servicesAt(t, cloud.ironic));
   return withRun(t, { cloud, keeper, server: SERVER, before: dumped(cloud) });
 }
 

@@ -5,9 +5,9 @@ import { windowForward } from "../../src/engine/window.ts";
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
 import type { Json } from "../../src/lib/json.ts";
 import { once } from "../../src/lib/streams.ts";
-import type { NovaHands } from "../../src/manage/nova-hands.ts";
+import type { NovaClients } from "../../src/manage/nova-hands.ts";
 import { novaPart } from "../../src/manage/steps/manage-nova.ts";
-import { heldFor } from "../../src/manage/steps/manage-nova-marks.ts";
+import { maintenanceFor } from "../../src/manage/steps/manage-nova-marks.ts";
 import type { RunningNode } from "../../src/model/ironic/adoptable.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
 import type { NovaServer } from "../../src/systems/nova-api/seen-servers.ts";
@@ -42,7 +42,7 @@ interface Tracked {
   seen: number;
   /** Servers that Ironic was not told of yet, whenever one was asked for. */
   readonly building: number[];
-  hands: NovaHands;
+  hands: NovaClients;
 }
 
 /** So many machines, of a Nova whose resource tracker looks once all of them wait. */
@@ -73,7 +73,7 @@ function tracked(count: number): Tracked {
     swap: async (id: string, before: Node, { may }: { may: (now: Node) => unknown }) =>
       (await may(of(id))) === null ? fine(id, before) : "it may not",
   };
-  const made: Tracked = { nodes, looks: 0, seen: 0, building: [], hands: {} as NovaHands };
+  const made: Tracked = { nodes, looks: 0, seen: 0, building: [], hands: {} as NovaClients };
   let building = 0;
   /** Machines of which the server is to be asked for. */
   let arrived = 0;
@@ -146,10 +146,10 @@ function tracked(count: number): Tracked {
     },
     objections: () => Promise.resolve([]),
     portsOf: () => [],
-    askedOf: (_asked: unknown, node: string) => ({ node }),
+    requestedOf: (_asked: unknown, node: string) => ({ node }),
     ...{ watch: 0, clock: { now: () => 0, sleep: () => Promise.resolve() } },
   };
-  made.hands = own as unknown as NovaHands; // as far as the way there goes
+  made.hands = own as unknown as NovaClients; // as far as the way there goes
   return made;
 }
 
@@ -190,7 +190,7 @@ test("all machines under way are on fake hardware before Nova's resource tracker
   for (const [id, { instance_uuid }] of at.nodes) assert.equal(servers.get(id), instance_uuid);
   for (const { driver, maintenance, instance_uuid } of at.nodes.values())
     assert.deepEqual([driver, maintenance, typeof instance_uuid], ["ipmi", false, "string"]);
-  assert.match(heldFor("x"), /x$/);
+  assert.match(maintenanceFor("x"), /x$/);
 });
 
 test("after a quota of Nova no other machine is begun", async (t) => {
@@ -202,7 +202,7 @@ test("after a quota of Nova no other machine is begun", async (t) => {
     asked.push(node);
     return Promise.resolve({ over: "server web is refused: Quota exceeded" });
   };
-  const hands = { ...at.hands, servers: { ...at.hands.servers, create } } as unknown as NovaHands;
+  const hands = { ...at.hands, servers: { ...at.hands.servers, create } } as unknown as NovaClients;
   // Its one machine is offered at once.
   Object.assign(hands.offers, {
     of: () => Promise.resolve({ total: 1, reserved: 0, totals: new Map() }),

@@ -88,12 +88,12 @@ for (const [when, call, reaches] of [
   test(`a server that Nova deletes ${when}, without its nova-compute, leaves it on fake hardware`, async (t) => {
     const { cloud, at, how, before } = await place(t);
     const { node, port, servers } = cloud;
-    let isGone = false;
+    let isNodeAbsent = false;
     let reached = false;
     cloud.use((heard) => {
       const [id] = servers.keys();
-      reached ||= isGone && node.driver === "ipmi";
-      isGone ||= id !== undefined && call.test(heard);
+      reached ||= isNodeAbsent && node.driver === "ipmi";
+      isNodeAbsent ||= id !== undefined && call.test(heard);
       if (id !== undefined && call.test(heard)) {
         servers.clear();
         Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
@@ -265,16 +265,16 @@ test("a run that makes servers in one project is none for a login of another, wh
   const { cloud, at, how, before } = await place(t);
   const login = loginAt(cloud, how);
   const folder = at.slice(0, 2);
-  let [project, isAsked] = ["p", false];
+  let [project, isRequested] = ["p", false];
   const seen = (call: string): Fault | null => {
     if (call.startsWith("POST /v3/")) return { done: false, says: tokenFor(project) };
     const isList = /^GET .servers/.test(call);
     return project === "q" && isList ? instead(200, { servers: [] }) : null;
   };
   cloud.use((call) => {
-    isAsked ||= call === "POST /servers";
+    isRequested ||= call === "POST /servers";
     // Nova makes it, and nobody answers from then on.
-    return isAsked ? LOST : seen(call);
+    return isRequested ? LOST : seen(call);
   });
   const died = await runs(5, [...manage, ...NOVA, ...folder], login);
   assert.match(died.err, /N2I-E210/);

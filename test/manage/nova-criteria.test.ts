@@ -3,16 +3,16 @@ import { test } from "node:test";
 import type { JsonObject } from "../../src/lib/json.ts";
 import {
   imageFor,
-  novaObjections,
+  nameOfZone,
+  novaRejections,
   noZone,
   zoneFault,
-  zoneNamed,
 } from "../../src/manage/rules/nova.ts";
 import { FAKE, notFake } from "../../src/model/ironic/fake-hardware.ts";
-import { needsOf } from "../../src/systems/nova-api/needs.ts";
+import { resourcesOf } from "../../src/systems/nova-api/needs.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
 
-type Of = Parameters<typeof novaObjections>[0];
+type Of = Parameters<typeof novaRejections>[0];
 
 const NODE = {
   ...{ uuid: uuidOf(1, 1), driver: "ipmi", power_state: "power on", resource_class: "gold" },
@@ -26,7 +26,7 @@ const BLIND = { device_id: "", project_id: "p", mac_address: macOf(1) };
 
 /** Of a flavor that asks for nothing else, and these extra specs. */
 function needs(specs: JsonObject, sizes: JsonObject = {}) {
-  return needsOf({ extra_specs: { "resources:CUSTOM_GOLD": "1", ...specs }, ...sizes });
+  return resourcesOf({ extra_specs: { "resources:CUSTOM_GOLD": "1", ...specs }, ...sizes });
 }
 
 const FIT: Of = {
@@ -169,32 +169,32 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
 ];
 
 test("a machine that no server can be made of without a risk is refused, with why", () => {
-  assert.deepEqual(novaObjections(FIT), []);
-  assert.deepEqual(novaObjections(port({ device_id: NODE.uuid })), []);
+  assert.deepEqual(novaRejections(FIT), []);
+  assert.deepEqual(novaRejections(port({ device_id: NODE.uuid })), []);
   const sizes = needs({ ...NO_SIZE, "resources:VCPU": "0", "trait:HW_X": "required" }, SIZES);
-  assert.deepEqual(novaObjections({ ...node({ traits: ["CUSTOM_X"] }), needs: sizes }), []);
+  assert.deepEqual(novaRejections({ ...node({ traits: ["CUSTOM_X"] }), needs: sizes }), []);
   const old = new Map([...(FIT.offered ?? []), ["VCPU", 4], ["MEMORY_MB", 512], ["DISK_GB", 10]]);
-  assert.deepEqual(novaObjections({ ...FIT, needs: needs({}, SIZES), offered: old }), []);
+  assert.deepEqual(novaRejections({ ...FIT, needs: needs({}, SIZES), offered: old }), []);
   assert.deepEqual(
-    novaObjections({ ...FIT, interfaces: enabled({ network: "noop", storage: "noop" }) }),
+    novaRejections({ ...FIT, interfaces: enabled({ network: "noop", storage: "noop" }) }),
     [],
   );
   for (const has_dedicated_power_supply of [true, "True"])
     assert.deepEqual(
-      novaObjections(node({ parent_node: "c", driver_info: { has_dedicated_power_supply } })),
+      novaRejections(node({ parent_node: "c", driver_info: { has_dedicated_power_supply } })),
       [],
     );
-  assert.deepEqual(novaObjections(image({})), []);
-  assert.deepEqual(novaObjections(image({ size: null, min_ram: 0, min_disk: 0 })), []);
+  assert.deepEqual(novaRejections(image({})), []);
+  assert.deepEqual(novaRejections(image({ size: null, min_ram: 0, min_disk: 0 })), []);
   // Nova looks at no disk where the flavor says no size of it.
   const endless = { min_disk: 99, size: 99 * GIB };
-  assert.deepEqual(novaObjections(image(endless, { ...SIZES, disk: 0 })), []);
+  assert.deepEqual(novaRejections(image(endless, { ...SIZES, disk: 0 })), []);
   // Nothing tells one to be off that is on.
-  assert.deepEqual(novaObjections(node({ disable_power_off: true })), []);
+  assert.deepEqual(novaRejections(node({ disable_power_off: true })), []);
   const cut = { ...ASKED, cut: true };
-  assert.deepEqual(novaObjections({ ...node({ network_interface: "neutron" }), asked: cut }), []);
+  assert.deepEqual(novaRejections({ ...node({ network_interface: "neutron" }), asked: cut }), []);
   for (const [of, why] of CASES) {
-    const against = novaObjections(of);
+    const against = novaRejections(of);
     assert.equal(against.length, 1, `${String(why)}: ${against.join()}`);
     assert.match(against[0] ?? "", why);
   }
@@ -212,7 +212,7 @@ test("what a flavor says of capabilities stands against no machine that has them
     // Nova's scheduler alone makes something of it.
     capable({ profile: "compute", "cpu(vt": "true" }, {}),
   ];
-  for (const fit of fits) assert.deepEqual(novaObjections(fit), []);
+  for (const fit of fits) assert.deepEqual(novaRejections(fit), []);
 });
 
 test("of each port that cannot be its server's, everything that stands against it is told", () => {
@@ -222,7 +222,7 @@ test("of each port that cannot be its server's, everything that stands against i
     ["w", null],
     ["x", { ...PORT, device_id: "y" }],
   ]);
-  assert.deepEqual(novaObjections({ ...FIT, ports }), [
+  assert.deepEqual(novaRejections({ ...FIT, ports }), [
     `port v has MAC ${macOf(2)}, but the node has ${macOf(1)}`,
     "port v belongs to device x",
     "port v belongs to another project, and Nova would refuse it",
@@ -254,8 +254,8 @@ test("a zone may name the machine, and no other", () => {
 
 test("a zone that is meant by name is looked for among Nova's, whatever machine it names", () => {
   for (const fit of [null, "nova", "nova:bm-1:n", "", ":bm-1:n"])
-    assert.equal(zoneNamed(fit), null);
-  for (const named of ["az1", "az1:bm-1:n"]) assert.equal(zoneNamed(named), "az1");
+    assert.equal(nameOfZone(fit), null);
+  for (const named of ["az1", "az1:bm-1:n"]) assert.equal(nameOfZone(named), "az1");
   const zones = new Map([
     ["az1", true],
     ["az2", false],

@@ -9,7 +9,7 @@ import { BROKEN, writes } from "./scene.ts";
 
 const RIVAL = uuidOf(9, 9);
 
-type Say = typeof back;
+type Print = typeof back;
 
 const NEXT = { "the same command": [forward, back], rollback: [back] } as const;
 
@@ -20,7 +20,7 @@ const SINCE: { readonly [what: string]: JsonObject } = {
 };
 
 /** Dies on the way there, or back, once its machine is in service again and before its mark is gone. */
-async function diedInService(at: Scene, words: readonly Say[]): Promise<void> {
+async function diedInService(at: Scene, words: readonly Print[]): Promise<void> {
   const { node, servers } = at.cloud;
   let dead = false;
   at.cloud.use((call) => {

@@ -85,7 +85,7 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
   t.after(() => assert.deepEqual(heard, []));
   const rules: Rules = {};
   const machine: NovaInMemory["machine"] = { power_state: "power on" };
-  const held: Held = {
+  const held: LoadedRows = {
     ...{ node, port, rules, servers: new Map<string, Body>(), others: new Map<string, Body>() },
     cards: [
       { uuid: uuidOf(2, 1), node_uuid: NODE, address: macOf(1), extra: { vif_port_id: VIF } },
@@ -120,7 +120,7 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
   return { url, ...service, node, port, others, cards, rules, machine, servers, heard, dump };
 }
 
-interface Held
+interface LoadedRows
   extends Pick<NovaInMemory, "node" | "port" | "others" | "cards" | "servers" | "rules"> {
   readonly heard: (what: string) => void;
 }
@@ -131,7 +131,7 @@ export const HIDDEN = "policy";
 
 /** What another microversion is answered with; null: what any is. */
 function byVersion(
-  { node, rules, servers }: Held,
+  { node, rules, servers }: LoadedRows,
   call: string,
   fields: { readonly [name: string]: unknown },
 ): Says | null {
@@ -140,8 +140,8 @@ function byVersion(
     return says(200, { ...node, ...rules.newer });
   // Nova tells the actions of what it deleted too, from 2.21 on.
   const [, server] = /^GET .servers.([^/]+).os-instance-actions$/.exec(call) ?? [];
-  const isGone = server !== undefined && !servers.has(server);
-  return isGone && fields["x-openstack-nova-api-version"] !== "2.20"
+  const isNodeAbsent = server !== undefined && !servers.has(server);
+  return isNodeAbsent && fields["x-openstack-nova-api-version"] !== "2.20"
     ? says(200, { instanceActions: [{ action: "create" }] })
     : null;
 }
@@ -151,7 +151,7 @@ function shown(server: Readonly<Record<string, Json>>): Record<string, Json> {
   return on === HIDDEN ? others : { ...others, [ON_NODE]: on };
 }
 
-function answerTo(held: Held, call: string, sent: Json): Says {
+function answerTo(held: LoadedRows, call: string, sent: Json): Says {
   const [method = "", path = ""] = call.split(" ");
   const url = new URL(path, "http://cloud");
   const { node } = held;
@@ -214,7 +214,7 @@ function answerTo(held: Held, call: string, sent: Json): Says {
   }
 }
 
-function ironic({ node, rules, heard }: Held, what: string, sent: Json): Says {
+function ironic({ node, rules, heard }: LoadedRows, what: string, sent: Json): Says {
   const isReal = node.driver !== FAKE;
   const { target, reason = null } = objectOf(sent);
   if (/states/.test(what) && isReal) heard(`${what} ${String(target)}`);
@@ -280,7 +280,11 @@ function provision(node: Body, verb: string): Says {
   return says(202, {});
 }
 
-function nova({ node, port, others, servers, rules, heard }: Held, what: string, sent: Json): Says {
+function nova(
+  { node, port, others, servers, rules, heard }: LoadedRows,
+  what: string,
+  sent: Json,
+): Says {
   const [, , id = "", action] = what.split(" ")[1]?.split("/") ?? [];
   const server = servers.get(id);
   const isReal = node.driver !== FAKE;
@@ -320,7 +324,7 @@ function nova({ node, port, others, servers, rules, heard }: Held, what: string,
 }
 
 function boot(
-  { node, port, servers, rules }: Omit<Held, "heard" | "cards" | "others">,
+  { node, port, servers, rules }: Omit<LoadedRows, "heard" | "cards" | "others">,
   asked: JsonObject,
 ): Says {
   const free = node.provision_state === "available" && node.maintenance !== true;
@@ -363,7 +367,7 @@ function boot(
 /** @source nova 26: network/neutron.py, _unbind_ports, _update_port_dns_name */
 const UNBOUND = { "binding:host_id": "", "binding:profile": {}, "binding:vif_type": "unbound" };
 
-function neutron({ port, others, rules: { unbound } }: Held, what: string, sent: Json): Says {
+function neutron({ port, others, rules: { unbound } }: LoadedRows, what: string, sent: Json): Says {
   if (what === "GET /v2.0/ports") return says(200, { ports: [port, ...others.values()] });
   const one = others.get(what.split("/").at(-1) ?? "") ?? port;
   const written = what.startsWith("PUT") ? objectOf(objectOf(sent).port) : {};

@@ -67,14 +67,14 @@ for (const lines of [1, 2, 5])
   test(`what was begun with one flavor or image is not gone on with by another: ${lines} lines`, async (t) => {
     const at = await begun(t, lines);
     const was = at.cloud.dump();
-    const { askedOf } = at.hands;
+    const { requestedOf } = at.hands;
     for (const [wish, why] of [
       [{ flavor: "tin" }, /started with flavor gold: pass the same values, or it is rolled back/],
       [{ image: uuidOf(5, 9) }, /started with image 5\S+1: pass the same/],
       [{ image: null }, /started with image 5\S+1: pass the same/],
     ] as const) {
-      const other: typeof askedOf = (...words) => ({ ...askedOf(...words), ...wish });
-      const asked = { ...at, hands: { ...at.hands, askedOf: other } };
+      const other: typeof requestedOf = (...words) => ({ ...requestedOf(...words), ...wish });
+      const asked = { ...at, hands: { ...at.hands, requestedOf: other } };
       await forwardEnds(asked, why);
       assert.equal(at.cloud.dump(), was);
     }

@@ -6,7 +6,7 @@ import { MigrationError } from "../../src/lib/error.ts";
 import type { Json } from "../../src/lib/json.ts";
 import { once } from "../../src/lib/streams.ts";
 import { changeBack, managedIn } from "../../src/manage/manage-run.ts";
-import { type NovaHands, novaHands } from "../../src/manage/nova-hands.ts";
+import { type NovaClients, openNovaClients } from "../../src/manage/nova-hands.ts";
 import type { ManageChange } from "../../src/manage/steps/manage-acts.ts";
 import { novaPart } from "../../src/manage/steps/manage-nova.ts";
 import { novaBackPart } from "../../src/manage/steps/manage-nova-back.ts";
@@ -30,7 +30,7 @@ const LIMIT = 5000;
 /** A machine, and what is done with it. */
 export interface Scene {
   readonly cloud: NovaInMemory;
-  readonly hands: NovaHands;
+  readonly hands: NovaClients;
   readonly run: RunFolder;
   /** The word by which it gets its server. */
   readonly mark: string;
@@ -45,7 +45,7 @@ export async function scene(t: TestContext, rules: NovaInMemory["rules"] = {}): 
   Object.assign(cloud.rules, rules);
   const asked = { flavor: "gold", image: null, ports: null, cut: false, watch: 0 };
   const services = await servicesAt(t, cloud.url);
-  const hands = await novaHands(services, closedAfter(t), asked, []);
+  const hands = await openNovaClients(services, closedAfter(t), asked, []);
   return withRun(t, { cloud, hands, mark: OWN, before: cloud.dump() });
 }
 
@@ -160,7 +160,7 @@ export async function forwardIn(
         }),
     },
   };
-  const hold: NovaHands["hardware"]["hold"] = (...words) =>
+  const hold: NovaClients["hardware"]["hold"] = (...words) =>
     dead ? Promise.reject(new Error("died")) : living.hardware.hold(...words);
   const hands = { ...living, hardware: { ...living.hardware, hold } };
   const asked = {

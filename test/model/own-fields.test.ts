@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Json } from "../../src/lib/json.ts";
 import { compareRow } from "../../src/model/compare.ts";
-import { isOwn, OWN_FIELDS } from "../../src/model/ironic/own-fields.ts";
+import { isServiceField, OWN_FIELDS } from "../../src/model/ironic/own-fields.ts";
 import type { Row } from "../../src/model/machine.ts";
 import { loadTables, tablesVersions } from "../../src/run/files/load-tables.ts";
 import { packageRoot } from "../../src/run/files/package-root.ts";
@@ -138,7 +138,7 @@ for (const { field, when } of OWN_FIELDS)
     // What the plan gives is not filled in: who changes it is somebody.
     if (when === "empty" && !field.includes("*")) {
       const change = { planned: "of the plan", found: "another" };
-      assert.ok(!isOwn(field, change, { planned: PLANNED, found: row }));
+      assert.ok(!isServiceField(field, change, { planned: PLANNED, found: row }));
     }
   });
 

@@ -18,7 +18,7 @@ export type Who =
   | "nobody";
 
 /** A request for Nova and for the proxy, and where their answers are to differ. */
-export interface Asked {
+export interface Queried {
   readonly line: string;
   readonly who: Who;
   readonly fields?: { readonly [name: string]: string };
@@ -39,19 +39,19 @@ const WRITES = "the specification wants 404 of every command that writes";
 const NEWEST = "the newest version that Nova has is named; this API ends at 2.35";
 
 /** @param project of the administrator's token */
-export function questions(project: string): readonly Asked[] {
-  const admin = (line: string, more: Partial<Asked> = {}): Asked => ({
+export function questions(project: string): readonly Queried[] {
+  const admin = (line: string, more: Partial<Queried> = {}): Queried => ({
     line,
     who: "admin",
     ...more,
   });
-  const at = (name: string, version: string, more: Partial<Asked> = {}): Asked =>
+  const at = (name: string, version: string, more: Partial<Queried> = {}): Queried =>
     admin(`GET ${LIST}`, { fields: { [name]: version }, ...more });
-  const write = (line: string, body?: string, who: Who = "admin"): Asked => ({
+  const write = (line: string, body?: string, who: Who = "admin"): Queried => ({
     ...{ line, who, compat: true, differs: { status: 404, why: WRITES } },
     ...(body !== undefined && { body, fields: { "Content-Type": "application/json" } }),
   });
-  const fails = (id: string, status: number): Asked =>
+  const fails = (id: string, status: number): Queried =>
     admin(`GET ${LIST}/${id}`, { differs: { status, why: FAILS } });
   return [
     admin(`GET ${LIST}`),
@@ -103,7 +103,7 @@ export function questions(project: string): readonly Asked[] {
         ...(["member", "reader", "application", "restricted", "system"] as const),
         ...(["revoked", "forged", "nobody"] as const),
       ] as const
-    ).flatMap((who): Asked[] => [
+    ).flatMap((who): Queried[] => [
       { line: `GET ${LIST}`, who },
       { line: `GET ${SHOW}`, who },
     ]),

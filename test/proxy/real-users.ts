@@ -86,7 +86,7 @@ async function whose({ env }: Cloud, token: string) {
   const answer = await fetch(`${env.OS_AUTH_URL}/auth/tokens`, { headers });
   const { user, project } = oneOf({ body: await answer.json() }, "token");
   // Keystone's own form.
-  return { id: (user as Named).id, project: (project as Named).id };
+  return { id: (user as WithName).id, project: (project as WithName).id };
 }
 
 async function made(cloud: Cloud, kind: "user" | "project", name: string): Promise<string> {
@@ -95,7 +95,7 @@ async function made(cloud: Cloud, kind: "user" | "project", name: string): Promi
   return String(oneOf(await cloud.api("identity", "POST", `/${kind}s`, body), kind).id);
 }
 
-interface Named {
+interface WithName {
   readonly id: string;
   readonly name: string;
 }
@@ -109,6 +109,6 @@ function oneOf({ body }: { readonly body: unknown }, kind: string) {
 
 function listOf({ body }: { readonly body: unknown }, kind: string): ReadonlyMap<string, string> {
   // Keystone's own form.
-  const found = (body as { readonly [kind: string]: readonly Named[] })[kind] ?? [];
+  const found = (body as { readonly [kind: string]: readonly WithName[] })[kind] ?? [];
   return new Map(found.map(({ name, id }) => [name, id]));
 }

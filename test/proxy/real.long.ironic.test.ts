@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import { until } from "../../grenade/lib/wait.ts";
 import { openProxy } from "../../src/proxy/serve-proxy.ts";
-import type { ProxyAsked } from "../../src/serving/bind.ts";
+import type { ProxyOptions } from "../../src/serving/bind.ts";
 import { start } from "../hostile/cli.ts";
 import { AS_SHIPPED, startNovaApi } from "../lab/cloud/nova-api.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
@@ -18,7 +18,7 @@ import { apiOf } from "../lab/ironic/api.ts";
 import { faultyProxy } from "../lab/ironic/faulty.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
-import { type Asked, NODES, questions, type Who } from "./questions.ts";
+import { NODES, type Queried, questions, type Who } from "./questions.ts";
 import { type RealUsers, realUsers } from "./real-users.ts";
 import { USUAL } from "./scene.ts";
 import { tempestAsks } from "./tempest.ts";
@@ -77,7 +77,7 @@ async function enrol(ironic: IronicServer): Promise<void> {
 }
 
 /** In this process. @returns its URL */
-async function served(t: TestContext, { cloud, seen }: Scene, more: Partial<ProxyAsked>) {
+async function served(t: TestContext, { cloud, seen }: Scene, more: Partial<ProxyOptions>) {
   const asked = { ...USUAL, apiTimeout: 60, keystoneUrl: cloud.env.OS_AUTH_URL ?? "" };
   const told = { say: () => undefined, served: () => undefined };
   const proxy = await openProxy({ ...asked, ironicUrl: seen.url, ...more }, told);
@@ -95,7 +95,7 @@ async function program(t: TestContext, { cloud, seen }: Scene) {
   return { started, url: said[1] ?? "" };
 }
 
-async function ask(url: string, { tokens }: RealUsers, { line, who, fields = {}, body }: Asked) {
+async function ask(url: string, { tokens }: RealUsers, { line, who, fields = {}, body }: Queried) {
   const [method = "", path = ""] = line.split(" ");
   const token = tokens[who];
   // Nova's router has HTML for who asks for anything.
@@ -225,7 +225,7 @@ async function asNova(
   }
   assert.equal(JSON.stringify(wrong, null, 1), "[]");
   // Who finds this red has a package that mends it: what is replaced in Nova may be left out.
-  const list: Asked = { line: `GET ${LIST}`, who: "admin", fields: AS_SHIPPED };
+  const list: Queried = { line: `GET ${LIST}`, who: "admin", fields: AS_SHIPPED };
   const shipped = await ask(nova, users, list);
   assert.equal(shipped.status, 500);
   assert.match(JSON.stringify(shipped.body), /NoSuchOptError/);

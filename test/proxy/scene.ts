@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 import { openProxy } from "../../src/proxy/serve-proxy.ts";
-import type { ProxyAsked } from "../../src/serving/bind.ts";
+import type { ProxyOptions } from "../../src/serving/bind.ts";
 import type { Served } from "../../src/serving/serving.ts";
 import { type StandInIronic, standInIronic, standInKeystone } from "./stand-ins.ts";
 
@@ -10,13 +10,13 @@ interface Asking {
 }
 
 /** What is asked where a test says nothing else. */
-export const USUAL: ProxyAsked = {
+export const USUAL: ProxyOptions = {
   ...{ listen: "127.0.0.1:0", fromCatalog: false, interface: "public", novaCompat: false },
   ...{ tokenCache: 60, apiTimeout: 5, maxConnections: 512, auth: "keystone" },
 };
 
 /** Options that differ; undefined: it is not given. */
-type Otherwise = { readonly [name in keyof ProxyAsked]?: ProxyAsked[name] | undefined };
+type Otherwise = { readonly [name in keyof ProxyOptions]?: ProxyOptions[name] | undefined };
 
 /** @param more options, with what they are made of where the stand-ins are known */
 export async function proxyScene(
@@ -32,7 +32,7 @@ export async function proxyScene(
   const asked = { ...USUAL, keystoneUrl: `${keystone.url}/v3`, ironicUrl: ironic.url };
   const proxy = await openProxy(
     // What is undefined is as if not given.
-    { ...asked, ...(await more({ ironic })) } as ProxyAsked,
+    { ...asked, ...(await more({ ironic })) } as ProxyOptions,
     { say: (text) => said.push(text), served: (one) => served.push(one) },
   );
   let ended: Promise<void> | null = null;

@@ -132,10 +132,10 @@ export async function standInIronic(t: Test, nodes: number): Promise<StandInIron
   return Object.assign(own, { url: await listening(t, server) });
 }
 
-type Said = readonly [status: number, body: unknown];
+type Specified = readonly [status: number, body: unknown];
 type Thing = StandInIronic["nodes"][number];
 
-function answer(own: StandInIronic, at: URL, token: string | undefined): Said {
+function answer(own: StandInIronic, at: URL, token: string | undefined): Specified {
   const [, , kind = "", id] = at.pathname.split("/");
   if (kind === "") return [200, { id: "v1", nodes: [], ports: [] }];
   if (own.login && token === undefined)
@@ -152,7 +152,12 @@ function answer(own: StandInIronic, at: URL, token: string | undefined): Said {
   return node === undefined ? [404, fault(`Node ${id} could not be found.`)] : [200, node];
 }
 
-function page(own: StandInIronic, all: readonly Thing[], at: URL, name: "nodes" | "ports"): Said {
+function page(
+  own: StandInIronic,
+  all: readonly Thing[],
+  at: URL,
+  name: "nodes" | "ports",
+): Specified {
   const marker = own.markers ? at.searchParams.get("marker") : null;
   const from = marker === null ? 0 : all.findIndex(({ uuid }) => uuid === marker) + 1;
   if (marker !== null && from === 0) return [404, fault(`Node ${marker} could not be found.`)];

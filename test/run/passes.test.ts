@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { besideNova, tenantsOf } from "../../src/migrate/hosts/nova-side.ts";
+import { tenantsOf, withNovaBackend } from "../../src/migrate/hosts/nova-side.ts";
 import { choiceOf } from "../../src/migrate/hosts/rules/choice.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
 import { inRun, openPlan } from "../../src/run/run.ts";
@@ -39,11 +39,11 @@ test("a tenant that came amid the watch is met, although the plan was read befor
   const made = await plannedCloud("sqlite", t);
   const { run: folder, novaWriter, nova } = made;
   const uuid = caseUuid("instance", 90);
-  let isThere = false;
+  let isPresent = false;
   const come = async (): Promise<void> => {
     const tenant = await nova.db("instances").where({ id: 1 }).first();
     await nova.db("instances").insert({ ...tenant, id: 90, uuid });
-    isThere = true;
+    isPresent = true;
   };
   const watching = {
     ...{ seconds: 3600, allowed: false },
@@ -53,9 +53,9 @@ test("a tenant that came amid the watch is met, although the plan was read befor
   await inRun(folder, "apply", { kind: "migration" }, async (run) => {
     const { footer, lines } = await openPlan(`${folder}/plan`);
     await withSession(run, (session) =>
-      besideNova(
+      withNovaBackend(
         run,
-        { ...session, stopping: () => isThere },
+        { ...session, stopping: () => isPresent },
         footer,
         { ...words, watching, lines },
         async (side) => {

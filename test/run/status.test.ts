@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { scopeOptions } from "../../src/migrate/rollback/way-back.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import { type RunFiles, takenBack, wasStaged } from "../../src/run/files/run-files.ts";
-import { stillReleased } from "../../src/window/handover/hand-over.ts";
+import { releasedNodes } from "../../src/window/handover/hand-over.ts";
 import { unfinished } from "../../src/window/runner/pipeline.ts";
 import { handoverOf } from "../../src/window/runner/run-state.ts";
 import { statusOf } from "../../src/window/runner/status.ts";
@@ -59,9 +59,9 @@ test("a rollback of everything ends what was staged and released before it", () 
   const release = (at: string) =>
     ({ part: "hand-over", do: "start", id: "n", at, by: "me" }) as const;
   assert.deepEqual([wasStaged([begin], SHA), wasStaged([begin, undo], SHA)], [true, false]);
-  assert.deepEqual([...stillReleased([begin, release("2"), undo])], []);
-  assert.deepEqual([...stillReleased([begin, release("2"), undo, release("4")])], ["n"]);
-  assert.deepEqual([...stillReleased([release("2"), { ...undo, nodes: ["other"] }])], ["n"]);
+  assert.deepEqual([...releasedNodes([begin, release("2"), undo])], []);
+  assert.deepEqual([...releasedNodes([begin, release("2"), undo, release("4")])], ["n"]);
+  assert.deepEqual([...releasedNodes([release("2"), { ...undo, nodes: ["other"] }])], ["n"]);
 });
 
 test("a rollback of Ironic alone is followed by Nova's", () => {

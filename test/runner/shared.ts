@@ -3,7 +3,7 @@ import { after, before, describe } from "node:test";
 // A test that fails while timers are mocked may leave the global one mocked.
 import { setTimeout } from "node:timers";
 import { Worker } from "node:worker_threads";
-import type { Begun } from "./guard.ts";
+import type { StartedChange } from "./guard.ts";
 import { untrack } from "./untracked.ts";
 
 /** How long what a file left open may take to close, in milliseconds. */
@@ -19,7 +19,7 @@ export function shared(files: readonly string[], guard: number): void {
   const watch = new Worker(new URL("guard.js", import.meta.url));
   watch.unref();
   const begin = (file: string): void => {
-    const begun: Begun = { file, seconds: guard + BLOCKED };
+    const begun: StartedChange = { file, seconds: guard + BLOCKED };
     watch.postMessage(begun);
   };
   begin("loading the files");

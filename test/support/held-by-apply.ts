@@ -28,10 +28,10 @@ export async function heldByApply(at: Workplace): Promise<readonly string[]> {
 }
 
 /** The case with every finding of the codes accepted for every machine. */
-export function accepting<Given extends { readonly site?: unknown }>(
-  given: Given,
+export function accepting<Inputs extends { readonly site?: unknown }>(
+  given: Inputs,
   codes: readonly string[],
-): Given {
+): Inputs {
   const site = Object(given.site ?? { format: "nova2ironic/site@1" });
   return {
     ...given,

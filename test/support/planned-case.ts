@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { novaAsked } from "../../src/cli/commands/node/nova-options.ts";
+import { novaRequest } from "../../src/cli/commands/node/nova-options.ts";
 import { takeSnapshot } from "../../src/migrate/extract/extract.ts";
 import { openFlavorApi } from "../../src/migrate/flavors/flavor-api.ts";
 import { planNova } from "../../src/migrate/hosts/nova-plan.ts";
@@ -110,7 +110,7 @@ export async function planned({ run, written, ironic }: Workplace, { rest = fals
   const [file] = after(written.plan, "--site");
   const snapshot = await openSnapshot(join(run.path, "snapshot.jsonl"));
   const site = file === undefined ? { site: NO_SITE, sha256: null } : await mappings.site(file);
-  const asked = askedOf(written.plan);
+  const asked = requestedOf(written.plan);
   const nova = asked === null ? null : await open(asked.novaDb, true);
   const [novaApiDb] = after(written.plan, "--nova-api-db");
   const api = novaApiDb === undefined ? null : await openFlavorApi(novaApiDb, true);
@@ -135,14 +135,14 @@ export async function planned({ run, written, ironic }: Workplace, { rest = fals
   });
 }
 
-function askedOf(words: readonly string[]) {
+function requestedOf(words: readonly string[]) {
   const [novaDb] = after(words, "--nova-db");
   if (novaDb === undefined) return null;
   const one = (option: string) => after(words, option)[0];
   const [flavorImages, deployKernel, deployRamdisk] = [
     ...["--flavor-images", "--deploy-kernel", "--deploy-ramdisk"].map(one),
   ];
-  const asked = novaAsked({
+  const asked = novaRequest({
     novaDb,
     computeHost: after(words, "--compute-host"),
     flavor: after(words, "--flavor"),

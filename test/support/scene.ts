@@ -95,7 +95,7 @@ function keepTables({ sql, beside }: Place): Kept {
   };
 }
 
-type Words = readonly string[];
+type OptionValues = readonly string[];
 
 interface Options {
   /** The tool reaches the server by a line that can be cut. */
@@ -122,18 +122,18 @@ export async function scene(
   const at = ["--run", run];
   await runs(0, ["extract", ...at, ...written.extract]);
   await runs(0, ["plan", ...at, ...ironic, ...written.plan]);
-  const words = (command: string, options: Words): Words => [
+  const words = (command: string, options: OptionValues): OptionValues => [
     ...[command, ...at, ...(command === "status" ? [] : ironic), ...options],
   ];
   return {
     ...{ engine, folder, run, file, ironic, sql, source: written.extract, plan: written.plan },
     ...keeper({ engine, folder, run, file, sql, beside: target?.beside ?? "" }),
     /** Starts a command on this run and target; at `failpoint` it is killed or waits. */
-    start: (command: string, options: Words = [], failpoint?: string, more: object = {}) =>
+    start: (command: string, options: OptionValues = [], failpoint?: string, more: object = {}) =>
       start(words(command, options), {
         env: { ...env, ...more, ...(failpoint && { NOVA2IRONIC_FAILPOINT: failpoint }) },
       }),
-    does: (command: string, options: Words = []) => runTool(words(command, options)),
+    does: (command: string, options: OptionValues = []) => runTool(words(command, options)),
     digest: () => digestAt(direct),
     connections: target?.connections ?? { gone: async () => {}, kill: async () => {} },
     line: target?.line ?? null,

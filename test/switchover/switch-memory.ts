@@ -17,7 +17,7 @@ export interface Machine {
 
 type Body = Record<string, Json>;
 
-interface Held extends Kept {
+interface LoadedRows extends Kept {
   readonly machines: Map<string, Machine>;
   readonly told: string[];
   readonly attached: Map<string, string[]>;
@@ -41,7 +41,7 @@ export async function switchable(t: TestContext, most = 82) {
 
 export type Switchable = Awaited<ReturnType<typeof switchable>>;
 
-function answerTo(held: Held, call: string, sent: Json): Says | null {
+function answerTo(held: LoadedRows, call: string, sent: Json): Says | null {
   const [method = "", path = ""] = call.split(" ");
   const [, , kind = "", id = "", ...rest] = new URL(path, "http://cloud").pathname
     .replace("/v1/volume/", "/v1/")
@@ -96,7 +96,7 @@ function answerTo(held: Held, call: string, sent: Json): Says | null {
 /** @source ironic 21.4.4: common/states.py, UPDATE_ALLOWED_STATES has none of them */
 const STILL = new Set<unknown>(["cleaning", "clean wait", "deploying", "deleting"]);
 
-function isTaken({ nodes }: Held, id: string, sent: Json): boolean {
+function isTaken({ nodes }: LoadedRows, id: string, sent: Json): boolean {
   const asked = (Array.isArray(sent) ? (sent as readonly Json[]) : []).map(objectOf);
   const instance = asked.find((one) => one.path === "/instance_uuid")?.value;
   return (
@@ -106,7 +106,7 @@ function isTaken({ nodes }: Held, id: string, sent: Json): boolean {
 }
 
 /** Whoever takes an instance off a node takes its allocation away. */
-function unallocated({ allocations }: Held, node: Body, sent: Json): Says | null {
+function unallocated({ allocations }: LoadedRows, node: Body, sent: Json): Says | null {
   const asked = (Array.isArray(sent) ? (sent as readonly Json[]) : []).map(objectOf);
   // As Ironic 21.4 does.
   if (asked.some(({ op, path }) => op === "remove" && path === "/automated_clean"))
@@ -120,7 +120,7 @@ function unallocated({ allocations }: Held, node: Body, sent: Json): Says | null
   return null;
 }
 
-function moved(held: Held, kind: "connectors" | "targets", id: string, sent: Json): Says {
+function moved(held: LoadedRows, kind: "connectors" | "targets", id: string, sent: Json): Says {
   const one = held[kind].get(id);
   const [operation] = Array.isArray(sent) ? (sent as readonly Json[]) : [];
   const to = held.nodes.get(String(objectOf(operation).value));
@@ -132,13 +132,13 @@ function moved(held: Held, kind: "connectors" | "targets", id: string, sent: Jso
   return says(200, one);
 }
 
-function machineOf({ machines }: Held, { uuid }: Body): Machine {
+function machineOf({ machines }: LoadedRows, { uuid }: Body): Machine {
   const found = machines.get(String(uuid));
   if (found === undefined) throw new Error(`no machine behind ${String(uuid)}`);
   return found;
 }
 
-function powered(held: Held, node: Body, { target }: JsonObject): Says {
+function powered(held: LoadedRows, node: Body, { target }: JsonObject): Says {
   const machine = machineOf(held, node);
   const uuid = String(node.uuid);
   if (target === "soft power off" && !machine.soft)
@@ -166,7 +166,7 @@ function powered(held: Held, node: Body, { target }: JsonObject): Says {
 }
 
 /** What a machine that goes on mounts: nothing that another which is on has. */
-function booted({ files, machines, told }: Held, uuid: string): void {
+function booted({ files, machines, told }: LoadedRows, uuid: string): void {
   for (const [other, volumes] of files)
     if (other !== uuid && machines.get(other)?.on === true)
       for (const one of volumes)
@@ -180,7 +180,7 @@ const GOES: { readonly [target: string]: readonly [from: readonly string[], thro
   deleted: [["active", "error"], "deleting"],
 };
 
-function provisioned(held: Held, node: Body, target: string): Says {
+function provisioned(held: LoadedRows, node: Body, target: string): Says {
   const [from, through] = GOES[target] ?? [[], ""];
   const machine = machineOf(held, node);
   const uuid = String(node.uuid);

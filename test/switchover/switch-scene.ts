@@ -2,7 +2,7 @@ import type { TestContext } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import type { WindowSession } from "../../src/engine/window.ts";
 import { loadMappings } from "../../src/migrate/open/documents.ts";
-import type { Left } from "../../src/model/change.ts";
+import type { SkippedRow } from "../../src/model/change.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
 import { runBy } from "../../src/run/session.ts";
@@ -17,9 +17,9 @@ import { switchedIn } from "../../src/switchover/switchover-run.ts";
 import { faultsOf } from "../../src/switchover/switchover-verify.ts";
 import {
   type Halted,
+  runBack,
+  runForward,
   switchAt,
-  walkBack,
-  walkForward,
 } from "../../src/switchover/switchover-walk.ts";
 import { openService } from "../../src/systems/ironic-api/service.ts";
 import { pauseShorter } from "../../src/systems/openstack/passing.ts";
@@ -53,7 +53,7 @@ export async function scene(t: TestContext) {
 
 export type Scene = Awaited<ReturnType<typeof scene>> & { readonly nova?: SwitchNova };
 
-interface Way {
+interface PowerMethod {
   readonly plan?: Switchover;
   /** Entries of the journal until it dies. */
   readonly lines?: number;
@@ -89,25 +89,25 @@ const times = { soft: 600_000, interval: 5000, proof: 20_000 };
 
 export async function forward(
   { service, run, nova }: Scene,
-  { plan = PLAN, lines, until, fence, stopAt }: Way = {},
+  { plan = PLAN, lines, until, fence, stopAt }: PowerMethod = {},
 ) {
   let halted: Halted = null;
   const states: string[] = [];
   await during(
     run,
     async (given) => {
-      let isAsked = false;
+      let isRequested = false;
       const append: typeof given.journal.append = (entry) => {
-        if (entry.do === "start" && entry.part === stopAt) isAsked = true;
+        if (entry.do === "start" && entry.part === stopAt) isRequested = true;
         return entry.do === "start" && entry.part === until
           ? Promise.reject(new Error("died"))
           : given.journal.append(entry);
       };
-      const stopping = (): boolean => isAsked;
+      const stopping = (): boolean => isRequested;
       const session = { ...given, stopping, journal: { ...given.journal, append } };
       const at = atOf(service, nova, plan, session);
       const fenced = async (): Promise<Fenced | null> => Promise.resolve(fence ?? null);
-      halted = await walkForward(at, session, (state) => states.push(state), fenced);
+      halted = await runForward(at, session, (state) => states.push(state), fenced);
     },
     lines,
   );
@@ -129,7 +129,7 @@ export async function back(
   lines?: number,
   fence: Fenced | null = null,
 ): Promise<readonly string[]> {
-  const left: Left[] = [];
+  const left: SkippedRow[] = [];
   await during(
     run,
     async (session) => {
@@ -138,7 +138,7 @@ export async function back(
       if (plan === undefined) return;
       const at = atOf(service, nova, plan, session);
       const prove = () => Promise.resolve(fence);
-      await walkBack(at, session, (some) => left.push(...some), prove);
+      await runBack(at, session, (some) => left.push(...some), prove);
     },
     lines,
   );

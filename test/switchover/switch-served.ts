@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Served } from "../../src/serving/serving.ts";
-import { type ServeSwitchAsked, serveSwitchover } from "../../src/switchover/serve-switchover.ts";
+import { type ServeSwitchOptions, serveSwitchover } from "../../src/switchover/serve-switchover.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { uuidOf } from "../manage/in-memory.ts";
 import { type ServingHere, servingHere } from "../manage/serving-here.ts";
@@ -16,9 +16,9 @@ import {
 } from "./switch-memory.ts";
 import { hurried } from "./switch-scene.ts";
 
-type Shown = { readonly [field: string]: string | null };
+type ShowableArtifact = { readonly [field: string]: string | null };
 
-export interface Asked {
+export interface Queried {
   readonly token?: string | null;
   readonly version?: string | null;
   readonly type?: string;
@@ -28,7 +28,7 @@ export interface Asked {
 /** The service in this process, before an Ironic and a Keystone in memory. */
 export async function servedSwitchover(
   t: TestContext,
-  more: Partial<ServeSwitchAsked> = {},
+  more: Partial<ServeSwitchOptions> = {},
   tries = Number.POSITIVE_INFINITY,
 ) {
   hurried(t);
@@ -45,16 +45,16 @@ export async function servedSwitchover(
   const open = () => started(env, said, { ...urls, ...own }, heard, tries);
   let at = await open();
   t.after(() => at.end());
-  const ask = (node: string, body: unknown, how: Asked) => asking(at.url, node, body, how);
-  const get = (node: string, how: Asked = {}) => ask(node, undefined, { method: "GET", ...how });
+  const ask = (node: string, body: unknown, how: Queried) => asking(at.url, node, body, how);
+  const get = (node: string, how: Queried = {}) => ask(node, undefined, { method: "GET", ...how });
   return {
     ...{ cloud, keystone, state, said, heard, get, before: switchedDump(cloud) },
     url: () => at.url,
-    put: (node: string, body?: unknown, how: Asked = {}) => ask(node, body, how),
+    put: (node: string, body?: unknown, how: Queried = {}) => ask(node, body, how),
     async until(node: string, ...states: readonly string[]) {
       for (;;) {
         const { text } = await get(node);
-        const { switchover = {} } = JSON.parse(text) as { readonly switchover?: Shown };
+        const { switchover = {} } = JSON.parse(text) as { readonly switchover?: ShowableArtifact };
         if (states.includes(String(switchover.state))) return switchover;
       }
     },
@@ -70,11 +70,11 @@ export async function servedSwitchover(
 export function started(
   env: { readonly [name: string]: string },
   said: string[],
-  own: Partial<ServeSwitchAsked> & Pick<ServeSwitchAsked, "state" | "ironicUrl">,
+  own: Partial<ServeSwitchOptions> & Pick<ServeSwitchOptions, "state" | "ironicUrl">,
   heard: Served[] = [],
   tries = Number.POSITIVE_INFINITY,
 ): Promise<ServingHere> {
-  const asked: ServeSwitchAsked = {
+  const asked: ServeSwitchOptions = {
     ...{ listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", fromCatalog: false },
     ...{ interface: "public", tokenCache: 60, apiTimeout: 60, leaveNova: false },
     ...own,
@@ -92,7 +92,7 @@ export async function asking(
   url: string,
   node: string,
   body: unknown,
-  { token = "admin", version = "1.82", type = "application/json", method = "PUT" }: Asked,
+  { token = "admin", version = "1.82", type = "application/json", method = "PUT" }: Queried,
 ) {
   const path = node.startsWith("/") ? node : `/v1/nodes/${node}/switchover`;
   const answer = await fetch(`${url}${path}`, {

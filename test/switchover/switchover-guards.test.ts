@@ -6,7 +6,7 @@ import {
   SWITCH_STATES,
   type SwitchStepName,
 } from "../../src/switchover/rules/switching.ts";
-import { holdStep } from "../../src/switchover/steps/switch-fields.ts";
+import { markStep } from "../../src/switchover/steps/switch-fields.ts";
 import { switchAt } from "../../src/switchover/switchover-walk.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { refuses, uuidOf } from "../manage/in-memory.ts";
@@ -192,7 +192,7 @@ test("a rollback that leaves what somebody changed since names it, and ends with
 test("the marks of both nodes are read again once they had time to settle, and not before", async (t) => {
   const { cloud, service } = await scene(t);
   let now = 0;
-  const hold = holdStep(switchAt(service, PLAN, () => [], { now: () => now }));
+  const hold = markStep(switchAt(service, PLAN, () => [], { now: () => now }));
   const spare = cloud.nodes.get(SPARE) ?? {};
   for (const node of [cloud.nodes.get(SOURCE) ?? {}, spare])
     Object.assign(node, { extra: { [SWITCH_MARK]: PLAN.id } });

@@ -2,7 +2,11 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine } from "../../src/model/database.ts";
-import { type AgentAsked, type OpenedAgent, withAgent } from "../../src/takeover/host-agent.ts";
+import {
+  type AgentCommandOptions,
+  type OpenedAgent,
+  withAgent,
+} from "../../src/takeover/host-agent.ts";
 import { extendSchema } from "../../src/takeover/leases/schema.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { addressFile, withDatabase } from "../lab/index.ts";
@@ -15,13 +19,13 @@ export const MACHINES = 24;
 /** Looks after which a host that is dead from the beginning is known to be silent: the first two tell nothing. */
 export const SILENT = 8;
 
-interface Wanted {
+interface Computed {
   readonly hosts?: readonly string[];
   readonly machines?: number;
 }
 
 /** Compute hosts of nova-baremetal whose nova-computes the test plays; A is dead, and all machines are its own. */
-export async function cloud(engine: Engine, t: TestContext, wanted: Wanted = {}) {
+export async function cloud(engine: Engine, t: TestContext, wanted: Computed = {}) {
   const { hosts = HOSTS, machines = MACHINES } = wanted;
   const bm = await withDatabase(engine, t);
   const nova = await withDatabase(engine, t);
@@ -50,7 +54,7 @@ export async function cloud(engine: Engine, t: TestContext, wanted: Wanted = {})
     async agents(
       names: readonly string[],
       work: (tick: (times?: number) => Promise<void>, look: () => Promise<void>) => Promise<void>,
-      more: Partial<AgentAsked> = {},
+      more: Partial<AgentCommandOptions> = {},
     ): Promise<void> {
       const open: OpenedAgent[] = [];
       const look = async (): Promise<void> => {
@@ -66,7 +70,7 @@ export async function cloud(engine: Engine, t: TestContext, wanted: Wanted = {})
       };
       const openAll = async ([host, ...rest]: readonly string[]): Promise<void> => {
         if (host === undefined) return work(tick, look);
-        const asked: AgentAsked = {
+        const asked: AgentCommandOptions = {
           ...{ host, ...at, interval: 10, ttl: 60, take: true, myIp: "10.0.0.9" },
           ...{ run: join(folder, `run-${host}`), tftpRoot: join(folder, host) },
           tftpFrom: hosts.filter((one) => one !== host).map((one) => `${one}=${join(folder, one)}`),

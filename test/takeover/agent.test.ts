@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { closing } from "../../src/run/databases.ts";
-import { openLegacyPlace } from "../../src/takeover/baremetal/legacy-place.ts";
+import { openLegacyClients } from "../../src/takeover/baremetal/legacy-place.ts";
 import { caseUuid } from "../cases/case.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { type Cloud, cloud, looksUntil, SILENT, taken, until } from "./agent-cloud.ts";
@@ -13,7 +13,7 @@ import type { LegacyCloud } from "./legacy-cloud.ts";
 import { moveOf, runAt } from "./legacy-cloud.ts";
 import { does } from "./legacy-does.ts";
 
-function isThere(pid: number): boolean {
+function isPresent(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
@@ -26,30 +26,30 @@ function endlessFence({ folder }: Cloud) {
   const [program, pid] = [join(folder, "fence"), join(folder, "pid")];
   const script = `#!/bin/sh\necho $$ >${pid}.new\nmv ${pid}.new ${pid}\nexec sleep 9999\n`;
   writeFileSync(program, script, { mode: 0o700 });
-  return { pid, isBegun: async () => existsSync(pid), more: { fenceCommand: program } };
+  return { pid, isStarted: async () => existsSync(pid), more: { fenceCommand: program } };
 }
 
 test("an agent that ends does not wait for the site's fence, which ends with it", async (t) => {
   const made = await cloud("sqlite", t, { machines: 2 });
-  const { pid, isBegun, more } = endlessFence(made);
-  await made.agents(["B"], (_tick, look) => looksUntil(look, isBegun), more);
+  const { pid, isStarted, more } = endlessFence(made);
+  await made.agents(["B"], (_tick, look) => looksUntil(look, isStarted), more);
   assert.match(made.said.join("\n"), /--fence-command was stopped: A is not known to be down\.$/m);
   const ran = Number(readFileSync(pid, "utf8"));
-  await until(async () => !isThere(ran));
+  await until(async () => !isPresent(ran));
   assert.deepEqual(await made.lease("A"), [4, null]);
 });
 
 test("an agent whose own host is fenced meanwhile fences no other, before it ends", async (t) => {
   const made = await cloud("sqlite", t, { machines: 2 });
-  const { pid, isBegun, more } = endlessFence(made);
+  const { pid, isStarted, more } = endlessFence(made);
   await made.agents(
     ["B"],
     async (_tick, look) => {
-      await looksUntil(look, isBegun);
+      await looksUntil(look, isStarted);
       const ran = Number(readFileSync(pid, "utf8"));
       await made.bm("bm_service_leases").where({ host: "B" }).update({ fenced_by: "C", epoch: 9 });
       await look();
-      await until(async () => !isThere(ran));
+      await until(async () => !isPresent(ran));
       await until(() => made.says(/was stopped/));
     },
     more,
@@ -64,7 +64,7 @@ async function dies({ at, folder, bm }: Cloud, id: number): Promise<void> {
   const own: Pick<LegacyCloud, "withPlace" | "runOf"> = {
     withPlace: (work) =>
       closing(async (keep) =>
-        work(await openLegacyPlace(at, keep, { readOnly: false }, () => undefined)),
+        work(await openLegacyClients(at, keep, { readOnly: false }, () => undefined)),
       ),
     runOf: (name) => runAt(join(folder, "run-B", name)),
   };

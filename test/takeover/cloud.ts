@@ -36,7 +36,7 @@ export function ago(seconds: number): string {
 /** Nova's versions as tables are made, and how their rows look. */
 export type Shape = 254 | 280 | 302 | "8f2f1571d55b" | "ab450ba04102";
 
-interface Wanted {
+interface Computed {
   readonly shape?: Shape;
   /** Machines of H1: those with an odd number have a tenant. */
   readonly machines?: number;
@@ -48,7 +48,7 @@ interface Wanted {
   readonly engine?: Engine;
 }
 
-export async function loadHosts(db: Knex, engine: Engine, wanted: Wanted): Promise<void> {
+export async function loadHosts(db: Knex, engine: Engine, wanted: Computed): Promise<void> {
   const { shape = "8f2f1571d55b", machines = 4, services = {}, tenants = false } = wanted;
   const old = shape === 254;
   const bound = wanted.bound ?? old;
@@ -79,12 +79,12 @@ export async function loadHosts(db: Knex, engine: Engine, wanted: Wanted): Promi
 }
 
 /** The same, where nobody has forced H1 down. */
-export function deadCloud(t: TestContext, wanted: Wanted = {}): Promise<HostCloud> {
+export function deadCloud(t: TestContext, wanted: Computed = {}): Promise<HostCloud> {
   return hostCloud(t, { services: DEAD, ...wanted });
 }
 
 /** A cloud of Ironic's driver: H1 is dead and forced down, H2 and H3 report. */
-export async function hostCloud(t: TestContext, wanted: Wanted = {}) {
+export async function hostCloud(t: TestContext, wanted: Computed = {}) {
   const { shape = "8f2f1571d55b", machines = 4, engine = "sqlite", services = {} } = wanted;
   const made = await withDatabase(engine, t);
   const { db } = made;

@@ -8,7 +8,10 @@ import { closing } from "../../src/run/databases.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
 import { markKind } from "../../src/run/files/run-kind.ts";
 import type { BootPlaces } from "../../src/takeover/baremetal/legacy-boots.ts";
-import { type LegacyPlace, openLegacyPlace } from "../../src/takeover/baremetal/legacy-place.ts";
+import {
+  type LegacyClients,
+  openLegacyClients,
+} from "../../src/takeover/baremetal/legacy-place.ts";
 import { extendSchema } from "../../src/takeover/leases/schema.ts";
 import type { CaseRow } from "../cases/case.ts";
 import { loadNova, loadNovaBm } from "../cases/load-case.ts";
@@ -20,7 +23,7 @@ import { requestsIn } from "../support/requests.ts";
 import { AHEAD, ago, uuidOf } from "./cloud.ts";
 import { opened } from "./leases/place.ts";
 
-interface Wanted {
+interface Computed {
   readonly engine?: Engine;
   /** Machines of A: those with an odd number have a tenant. */
   readonly machines?: number;
@@ -32,7 +35,7 @@ interface Wanted {
 /** nova-baremetal of Juno: A is dead, B and C report; nova_bm is extended. */
 export async function legacyCloud(
   t: TestContext,
-  { engine = "sqlite", machines = 4, services = {}, env = {} }: Wanted = {},
+  { engine = "sqlite", machines = 4, services = {}, env = {} }: Computed = {},
 ) {
   const made = { bm: await withDatabase(engine, t), nova: await withDatabase(engine, t) };
   const [bm, nova] = [made.bm, made.nova];
@@ -104,10 +107,15 @@ export async function legacyCloud(
     rows: () => rowsOf(bm.db, nova.db),
     /** Both databases whole, without what no move restores. */
     dump: async () => JSON.stringify([await dumped(bm.db, BM), await dumped(nova.db, NOVA)]),
-    withPlace: <T>(work: (place: LegacyPlace) => Promise<T>, more: BootPlaces = {}) =>
+    withPlace: <T>(work: (place: LegacyClients) => Promise<T>, more: BootPlaces = {}) =>
       closing(async (keep) =>
         work(
-          await openLegacyPlace({ ...words, ...more }, keep, { readOnly: false }, () => undefined),
+          await openLegacyClients(
+            { ...words, ...more },
+            keep,
+            { readOnly: false },
+            () => undefined,
+          ),
         ),
       ),
     runOf: (name: string) => runAt(join(folder, "runs", name)),

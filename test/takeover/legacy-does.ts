@@ -7,7 +7,7 @@ import {
   withLegacy,
 } from "../../src/takeover/baremetal/legacy-moves.ts";
 import { takeMachines } from "../../src/takeover/baremetal/legacy-take.ts";
-import { begunMachines } from "../../src/takeover/baremetal/steps/legacy-begun.ts";
+import { startedMachines } from "../../src/takeover/baremetal/steps/legacy-begun.ts";
 import { type LegacyCloud, moveOf } from "./legacy-cloud.ts";
 
 class Death extends Error {}
@@ -76,7 +76,7 @@ export async function does(
         }
         const { back: done } = await returnMachines(
           own,
-          begunMachines,
+          startedMachines,
           (rows) => left.push(...rows.map(({ why }) => why)),
           () => undefined,
         );

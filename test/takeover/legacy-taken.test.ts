@@ -6,7 +6,7 @@ import { MigrationError } from "../../src/lib/error.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
 import { withLegacy } from "../../src/takeover/baremetal/legacy-moves.ts";
 import { openIn, takeMachines } from "../../src/takeover/baremetal/legacy-take.ts";
-import { stillMoved } from "../../src/takeover/baremetal/steps/legacy-begun.ts";
+import { movedMachines } from "../../src/takeover/baremetal/steps/legacy-begun.ts";
 import { ends } from "../hostile/cli.ts";
 import { MOVE, QUICK } from "./cloud.ts";
 import { fencedCloud, type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
@@ -124,7 +124,7 @@ test("a machine that another host took, or that is gone, is said once, and its r
       /^Machines of this run now belong to other hosts, so their moves are closed: a0+-/,
     );
     const { entries } = await readJournal(await cloud.runOf(name));
-    assert.deepEqual([openIn(entries), stillMoved(entries)], [[], []]);
+    assert.deepEqual([openIn(entries), movedMachines(entries)], [[], []]);
   }
 });
 

@@ -1,7 +1,7 @@
-import type { Fleet, Ran, Seen } from "../../lib/seen.ts";
+import type { Fleet, ObservedState, Ran } from "../../lib/seen.ts";
 
 /** A command that ran under this title; without it a claim is not evaluated. */
-export function ran(seen: Seen, title: string): Ran {
+export function ran(seen: ObservedState, title: string): Ran {
   const one = seen.ran.find((each) => each.title === title);
   if (one === undefined) throw new Error(`${title} was not run`);
   return one;
@@ -9,7 +9,7 @@ export function ran(seen: Seen, title: string): Ran {
 
 /** A line for each command that ended otherwise. */
 export function ended(
-  seen: Seen,
+  seen: ObservedState,
   status: number | string,
   titles: readonly string[],
 ): readonly string[] {
@@ -20,7 +20,11 @@ export function ended(
 }
 
 /** A line for each command that was not refused with this code. */
-export function refused(seen: Seen, code: string, titles: readonly string[]): readonly string[] {
+export function refused(
+  seen: ObservedState,
+  code: string,
+  titles: readonly string[],
+): readonly string[] {
   return titles
     .map((title) => ran(seen, title))
     .filter(({ status, err }) => status === 0 || !err.includes(code))
@@ -28,7 +32,7 @@ export function refused(seen: Seen, code: string, titles: readonly string[]): re
 }
 
 /** The same, with one command that ended otherwise: how a claim is broken on purpose. */
-export function ending(seen: Seen, title: string, status: number): Seen {
+export function ending(seen: ObservedState, title: string, status: number): ObservedState {
   return {
     ...seen,
     ran: seen.ran.map((one) => (one.title === title ? { ...one, status, err: "" } : one)),

@@ -3,8 +3,8 @@ import type { Argv } from "yargs";
 import { camel, kebab } from "../../run/next.ts";
 import { setDatabaseTimeout } from "../../run/patience.ts";
 import { surroundings } from "../../run/process-context.ts";
-import type { Hands } from "../../window/runner/command-lines.ts";
-import { checkColumnOptions, checkNames, checkTogether } from "../check-options.ts";
+import type { CommandFunctions } from "../../window/runner/command-lines.ts";
+import { checkColumnOptions, checkCombination, checkNames } from "../check-options.ts";
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
 import { logTo } from "../log.ts";
@@ -35,11 +35,18 @@ type Command = readonly [options: Declared, work: Work];
 
 async function walking(): ReturnType<Work> {
   const { runCommand } = await import("./window/run.ts");
-  return (args: RunArgs) => runCommand(args, handsOf(args));
+  return (args: RunArgs) => runCommand(args, commandFunctions(args));
 }
 
 /** The commands as functions: `run` performs its stages in this process. */
-function handsOf({ quiet, json, progressInterval, yes, config, without }: RunArgs): Hands {
+function commandFunctions({
+  quiet,
+  json,
+  progressInterval,
+  yes,
+  config,
+  without,
+}: RunArgs): CommandFunctions {
   const voice = {
     ...{ quiet, json, yes, config, without, "progress-interval": progressInterval },
     walked: true,
@@ -59,7 +66,7 @@ function handsOf({ quiet, json, progressInterval, yes, config, without }: RunArg
       await addConnections(args, options);
       for (const [option, is] of Object.entries(table))
         if (is.default !== undefined) args[camel(option)] = args[option] ??= is.default;
-      checkTogether(options, args);
+      checkCombination(options, args);
       return args;
     },
     async perform(name, args) {
@@ -198,7 +205,7 @@ function addCommand(to: Argv, [options, work]: Command, words: string, begin: ()
         own
           .middleware(() => checkNames(options), true)
           .middleware((args) => addConnections(args, options, usualOf(yargs)), true)
-          .middleware((args) => checkTogether(options, args), true)
+          .middleware((args) => checkCombination(options, args), true)
           .middleware((args) => checkColumnOptions(options, args))
           // yargs has accepted the command line, so its --run is valid.
           .middleware((args) => logged(options, args))

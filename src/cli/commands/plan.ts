@@ -1,6 +1,6 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { drawer, EXAMPLES, SCREENFUL } from "../../lib/table/groups.ts";
-import { isHeldUp, loadable, wantsPower } from "../../migrate/plan/empty-plan.ts";
+import { isBlockedPlan, loadable, needsPower } from "../../migrate/plan/empty-plan.ts";
 import { plan } from "../../migrate/plan/plan.ts";
 import { writeProposal } from "../../migrate/plan/propose.ts";
 import {
@@ -24,12 +24,12 @@ import { widthOf } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { exampleOf } from "../views/several.ts";
 import { machinesView } from "../views/show.ts";
-import { novaAsked } from "./node/nova-options.ts";
+import { novaRequest } from "./node/nova-options.ts";
 import { exitWith, printLines, printMachines, say, sinkOf } from "./shared.ts";
 import { printDiff } from "./show.ts";
 
 export async function planCommand(args: PlanArgs): Promise<void> {
-  const asked = { nova: novaAsked(args), ipmitool: ipmitoolOf(args.conductorIpmitool) };
+  const asked = { nova: novaRequest(args), ipmitool: ipmitoolOf(args.conductorIpmitool) };
   const lines = createLines(args.allRows);
   const made = await plan(args, asked, sinkOf({ ...args, format: "table" }), lines.add);
   const { nova, counts, others, path } = made;
@@ -63,10 +63,10 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     );
   say(
     args,
-    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !wantsPower(counts))}`,
+    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !needsPower(counts))}`,
   );
   // CI detects by this status that nothing would be loaded.
-  if (loadable(counts) === 0 && isHeldUp(counts)) return exitWith(EXIT_STATUS.empty.status);
+  if (loadable(counts) === 0 && isBlockedPlan(counts)) return exitWith(EXIT_STATUS.empty.status);
   const { hosts = 0, flavors = 0, api = 0 } = nova ?? {};
   const rows = counts.nodes + counts.ports + hosts + flavors + api;
   if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);

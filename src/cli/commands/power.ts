@@ -1,6 +1,6 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { counted } from "../../lib/text.ts";
-import { type PowerAsked, power } from "../../migrate/power/power.ts";
+import { type PowerRequest, power } from "../../migrate/power/power.ts";
 import { AFTER } from "../../window/runner/after.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
@@ -8,7 +8,7 @@ import { powerView, summary } from "../views/power.ts";
 import { groups } from "../views/power-groups.ts";
 import { exitWith, type ListArgs, say, sinkOf } from "./shared.ts";
 
-export async function powerCommand(args: ListArgs & PowerAsked): Promise<void> {
+export async function powerCommand(args: ListArgs & PowerRequest): Promise<void> {
   const done = await power(args, sinkOf(args));
   if (done === null) return say(args, AFTER.stoppedPower(args));
   const { counts, machines, want, noConf } = done;

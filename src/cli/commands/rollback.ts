@@ -4,7 +4,7 @@ import { kindFor } from "../kinds.ts";
 import type { RollbackArgs } from "../options/apply.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
-import { gatherLeft } from "../views/left.ts";
+import { gatherSkipped } from "../views/left.ts";
 import { exitWith, printResult, sinkOf } from "./shared.ts";
 
 export async function rollbackCommand(args: RollbackArgs): Promise<void> {
@@ -13,7 +13,7 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
   const kind = await kindFor(await openRun(args.run, { create: false }));
   const rollback = await kind.rollback(args, sink.say);
   if (args.plan) return rollback.preview(sink);
-  const left = gatherLeft(args);
+  const left = gatherSkipped(args);
   const ended = await rollback.back(sink, left.add).catch(async (cause: unknown) => {
     // Prints the conflicts that were found before the failure.
     if (left.any()) await printView(left.view(), how);

@@ -1,7 +1,7 @@
 import { serveManageable } from "../../manage/serve-manageable.ts";
 import { serveProxy } from "../../proxy/serve-proxy.ts";
 import type { Served } from "../../serving/serving.ts";
-import { type ServeSwitchAsked, serveSwitchover } from "../../switchover/serve-switchover.ts";
+import { type ServeSwitchOptions, serveSwitchover } from "../../switchover/serve-switchover.ts";
 import { io } from "../io.ts";
 import type { ServeArgs } from "../options/serve.ts";
 import { createEvents } from "../print/events.ts";
@@ -14,7 +14,7 @@ export function proxyCommand(args: ServeArgs): Promise<void> {
   return serveProxy(args, told(args));
 }
 
-export function switchoverCommand(args: ServeArgs & ServeSwitchAsked): Promise<void> {
+export function switchoverCommand(args: ServeArgs & ServeSwitchOptions): Promise<void> {
   return serveSwitchover({ ...args, ...OWN }, told(args));
 }
 

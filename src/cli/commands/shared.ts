@@ -3,7 +3,7 @@ import { foldText } from "../../lib/table/fold.ts";
 import type { FormatOptions } from "../../lib/table/format.ts";
 import type { View } from "../../lib/table/table.ts";
 import { visibleLines } from "../../lib/table/text.ts";
-import { shellWord } from "../../lib/text.ts";
+import { shellArgument } from "../../lib/text.ts";
 import { machineFinder } from "../../migrate/plan/machine-finder.ts";
 import type { Expect, Lists, Progress, Sink } from "../../run/sink.ts";
 import { io } from "../io.ts";
@@ -176,7 +176,7 @@ async function several(
   ...[what, things, listing]: Parameters<Sink["several"]>
 ): Promise<void> {
   const all = args.allRows === true || args.format !== "table";
-  const logged = `grep -F '"text":"${what}: ' ${shellWord(`${args.run ?? ""}/log.jsonl`)}`;
+  const logged = `grep -F '"text":"${what}: ' ${shellArgument(`${args.run ?? ""}/log.jsonl`)}`;
   const every = listing ?? (args.run === undefined ? undefined : logged);
   const keep = (text: string): void => log("said", { text });
   const how = { all, width: widthOf(args), keep, every };

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { renderMachine } from "../../migrate/plan/rules/diff.ts";
-import { openShown, type Shown } from "../../migrate/plan/shown.ts";
+import { openArtifact, type ShowableArtifact } from "../../migrate/plan/shown.ts";
 import type { ShowArgs } from "../options/show.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
@@ -12,7 +12,7 @@ import { print, printMachines } from "./shared.ts";
 
 export async function showCommand(args: ShowArgs): Promise<void> {
   const { file, diff, allRows } = args;
-  const shown = await openShown(file, args.nova);
+  const shown = await openArtifact(file, args.nova);
   if (diff !== undefined) {
     if (shown.kind !== "machines")
       throw new MigrationError(
@@ -55,7 +55,10 @@ const WHAT = {
 
 /** @param node uuid or bm_nodes.id; "" for every machine @throws MigrationError N2I-E306 */
 export async function printDiff(
-  { origins, lines }: Pick<Extract<Shown, { readonly kind: "machines" }>, "origins" | "lines">,
+  {
+    origins,
+    lines,
+  }: Pick<Extract<ShowableArtifact, { readonly kind: "machines" }>, "origins" | "lines">,
   node: string,
   all: boolean,
 ): Promise<void> {

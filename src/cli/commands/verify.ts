@@ -1,6 +1,6 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { openRun } from "../../run/files/run-folder.ts";
-import type { HostVerifyWords } from "../../takeover/host-verify.ts";
+import type { HostVerifyOptions } from "../../takeover/host-verify.ts";
 import type { RunVerified } from "../kinds/kind.ts";
 import { verifyTakeoverRun } from "../kinds/takeover.ts";
 import { kindFor } from "../kinds.ts";
@@ -13,7 +13,7 @@ export async function verifyCommand(args: VerifyArgs): Promise<void> {
 }
 
 /** `host verify`, which has only the options of such runs. */
-export async function verifyHostsCommand(args: ListArgs & HostVerifyWords) {
+export async function verifyHostsCommand(args: ListArgs & HostVerifyOptions) {
   shown(args, await verifyTakeoverRun(args));
 }
 

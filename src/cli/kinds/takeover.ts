@@ -1,6 +1,6 @@
 import type { RunAbout } from "../../run/files/run-kind.ts";
 import { hostState } from "../../takeover/host-status.ts";
-import type { HostVerifyWords } from "../../takeover/host-verify.ts";
+import type { HostVerifyOptions } from "../../takeover/host-verify.ts";
 import { adviceOf } from "../../window/runner/next-step.ts";
 import { refuseOptions } from "../commands/said.ts";
 import type { ListArgs } from "../commands/shared.ts";
@@ -29,7 +29,7 @@ export function takeover({ variant = "ironic" }: RunAbout): RunKind {
   };
 }
 
-export async function verifyTakeoverRun(args: ListArgs & HostVerifyWords): Promise<RunVerified> {
+export async function verifyTakeoverRun(args: ListArgs & HostVerifyOptions): Promise<RunVerified> {
   return verifiedBy(args, (await import("../../takeover/host-verify.ts")).verifyHosts);
 }
 

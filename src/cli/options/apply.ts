@@ -1,14 +1,14 @@
-import type { ApplyWords } from "../../migrate/apply/apply.ts";
-import type { RollbackWords } from "../../migrate/rollback/rollback.ts";
+import type { ApplyOptions } from "../../migrate/apply/apply.ts";
+import type { RollbackCommandOptions } from "../../migrate/rollback/rollback.ts";
 import { POWER_MAX_AGE } from "../../model/power.ts";
-import type { RehearseWords } from "../../window/rehearse/rehearse.ts";
+import type { RehearseOptions } from "../../window/rehearse/rehearse.ts";
 import type { WatchArgs } from "../commands/node/nova-options.ts";
 import type { ListArgs } from "../commands/shared.ts";
 import { type Declared, flag, number, word } from "./declared.ts";
 import { listOptions, listOptionsWithoutAll } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, nodeOption, TARGET, WATCH } from "./shared.ts";
 
-export type ApplyArgs = ListArgs & WatchArgs & ApplyWords;
+export type ApplyArgs = ListArgs & WatchArgs & ApplyOptions;
 
 export const applyOptions: Declared = {
   command: "apply",
@@ -34,7 +34,7 @@ export const applyOptions: Declared = {
   ],
 };
 
-export interface RollbackArgs extends ListArgs, WatchArgs, RollbackWords {
+export interface RollbackArgs extends ListArgs, WatchArgs, RollbackCommandOptions {
   readonly plan: boolean;
   readonly novaBmDb?: string;
   readonly fenceCommand?: string;
@@ -58,7 +58,7 @@ export const rollbackOptions: Declared = {
   examples: ["$0 rollback --run m1 --ironic-db conf:/etc/ironic/ironic.conf --all --plan"],
 };
 
-export type RehearseArgs = ListArgs & RehearseWords;
+export type RehearseArgs = ListArgs & RehearseOptions;
 
 export const rehearseOptions: Declared = {
   command: "rehearse",

@@ -1,4 +1,4 @@
-import type { ExtractAsked } from "../../migrate/extract/extract.ts";
+import type { ExtractRequest } from "../../migrate/extract/extract.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
 import type { Voice } from "../commands/shared.ts";
 import { FAILED } from "../views/power-groups.ts";
@@ -6,7 +6,7 @@ import { type Declared, flag, number, perHost, word, words } from "./declared.ts
 import { listOptions, matchOption } from "./format.ts";
 import { common, meaning, nodeOption } from "./shared.ts";
 
-export interface ExtractArgs extends Voice, ExtractAsked {
+export interface ExtractArgs extends Voice, ExtractRequest {
   readonly match?: readonly string[];
 }
 

@@ -1,11 +1,11 @@
-import type { PlanWords } from "../../migrate/plan/plan.ts";
+import type { PlanCommandOptions } from "../../migrate/plan/plan.ts";
 import type { NovaArgs } from "../commands/node/nova-options.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word } from "./declared.ts";
 import { matchOption } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, NOVA_ROWS, TARGET } from "./shared.ts";
 
-export interface PlanArgs extends Voice, NovaArgs, PlanWords {
+export interface PlanArgs extends Voice, NovaArgs, PlanCommandOptions {
   readonly diff?: string;
   readonly allRows: boolean;
   readonly match?: readonly string[];

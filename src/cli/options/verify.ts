@@ -1,6 +1,6 @@
 import type { FormatOptions } from "../../lib/table/format.ts";
-import type { VerifyAsked } from "../../migrate/verify/verify.ts";
-import type { TakeoverAsked } from "../../window/handover/verify-takeover.ts";
+import type { VerifyRequest } from "../../migrate/verify/verify.ts";
+import type { TakeoverRequest } from "../../window/handover/verify-takeover.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, word, words } from "./declared.ts";
 import { listOptions } from "./format.ts";
@@ -9,8 +9,8 @@ import { common, NOVA_DATABASES, TARGET } from "./shared.ts";
 export interface VerifyArgs
   extends Voice,
     Omit<FormatOptions, "allRows">,
-    VerifyAsked,
-    TakeoverAsked {
+    VerifyRequest,
+    TakeoverRequest {
   readonly takeover: boolean;
   readonly novaBmDb?: string;
   readonly queuePurged: boolean;

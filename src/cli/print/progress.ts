@@ -154,16 +154,16 @@ export function measure(
   const rate = own === undefined ? sofar : own;
   const known = total !== undefined && total > 0;
   const seen = known && (own !== undefined || since * 100 >= total - before);
-  const silent = (goesOn: boolean): number =>
-    goesOn && idle >= IDLE ? Math.floor(idle / 1000) : 0;
+  const silent = (continuesAfter: boolean): number =>
+    continuesAfter && idle >= IDLE ? Math.floor(idle / 1000) : 0;
   const precision = own === undefined ? 10 : 1000;
-  const isKnown = seen && rate !== null && rate > 0 && elapsed >= EVIDENCE;
+  const isCounted = seen && rate !== null && rate > 0 && elapsed >= EVIDENCE;
   return {
     done,
     total: total ?? null,
     percent: known ? Math.min(100, Math.floor((done * 100) / total)) : null,
     rate: rate === null ? null : Math.round(rate * precision) / precision,
-    eta: isKnown ? Math.max(0, Math.ceil((total - done) / rate), silent(done < total)) : null,
+    eta: isCounted ? Math.max(0, Math.ceil((total - done) / rate), silent(done < total)) : null,
     ...(silent(total === undefined || done < total) > 0 && { idle: silent(true) }),
   };
 }

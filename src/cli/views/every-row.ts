@@ -1,9 +1,9 @@
-import { shellWord } from "../../lib/text.ts";
+import { shellArgument } from "../../lib/text.ts";
 import { nextCommand, pick, TREE } from "../../run/next.ts";
 import { io } from "../io.ts";
 
-type Given = { readonly run: string };
-type Way = { readonly undo: boolean };
+type Inputs = { readonly run: string };
+type PowerMethod = { readonly undo: boolean };
 
 const ALL = { allRows: true };
 const SCOPE: readonly string[] = ["all", "node", "leave-nova"];
@@ -11,22 +11,22 @@ const SCOPE: readonly string[] = ["all", "node", "leave-nova"];
 /** Commands for complete lists. They write nothing, so a list never needs a command that writes. */
 export const EVERY = {
   show: ({ file, nova }: { readonly file: string; readonly nova: boolean }) =>
-    `nova2ironic show ${shellWord(file)}${nova ? " --nova" : ""} --all-rows`,
-  plan: ({ run }: Given) => EVERY.show({ file: `${run}/plan`, nova: false }),
-  power: ({ run }: Given) => EVERY.show({ file: `${run}/power.jsonl`, nova: false }),
+    `nova2ironic show ${shellArgument(file)}${nova ? " --nova" : ""} --all-rows`,
+  plan: ({ run }: Inputs) => EVERY.show({ file: `${run}/plan`, nova: false }),
+  power: ({ run }: Inputs) => EVERY.show({ file: `${run}/power.jsonl`, nova: false }),
   // `--all-rows` of verify also lists equal rows.
-  verify: (args: Given & { readonly takeover?: boolean }) =>
+  verify: (args: Inputs & { readonly takeover?: boolean }) =>
     nextCommand("verify", args, {
       ...pick(args, ["takeover", "final"]),
       match: args.takeover === true ? "State=*" : "Result=*",
     }),
-  handover: (args: Given) => nextCommand("verify", args, { takeover: true, match: "State=*" }),
-  finish: (args: Given & Way) =>
+  handover: (args: Inputs) => nextCommand("verify", args, { takeover: true, match: "State=*" }),
+  finish: (args: Inputs & PowerMethod) =>
     nextCommand("finish", args, { ...pick(args, ["node", "undo"]), plan: true, ...ALL }),
-  boot: (args: Given & { readonly plan: boolean }) =>
+  boot: (args: Inputs & { readonly plan: boolean }) =>
     nextCommand("boot", args, { ...pick(args, [...TREE, "plan"]), verify: !args.plan, ...ALL }),
-  rollback: (args: Given & { readonly all: boolean; readonly leaveNova: boolean }) =>
+  rollback: (args: Inputs & { readonly all: boolean; readonly leaveNova: boolean }) =>
     nextCommand("rollback", args, { ...pick(args, SCOPE), plan: true, ...ALL }),
   /** The same command line, for a command without a run. */
-  same: () => ["nova2ironic", ...io().words.map(shellWord), "--all-rows"].join(" "),
+  same: () => ["nova2ironic", ...io().words.map(shellArgument), "--all-rows"].join(" "),
 } as const;

@@ -2,21 +2,21 @@ import type { Json } from "../../lib/json.ts";
 import type { FormatOptions } from "../../lib/table/format.ts";
 import { matching } from "../../lib/table/match.ts";
 import { positions, type View } from "../../lib/table/table.ts";
-import type { Left } from "../../model/change.ts";
+import type { SkippedRow } from "../../model/change.ts";
 
 export const LEFT_COLUMNS = ["Row", "Why it is left"];
 
 /** @throws MigrationError N2I-E100 for an unknown column, before anything is changed */
-export function gatherLeft(options: FormatOptions) {
+export function gatherSkipped(options: FormatOptions) {
   positions(LEFT_COLUMNS, [...(options.column ?? []), ...(options.sortColumn ?? [])]);
   matching(LEFT_COLUMNS, options.match ?? []);
-  const lists: (readonly Left[])[] = [];
+  const lists: (readonly SkippedRow[])[] = [];
   let any = false;
   function* rows(): Generator<readonly Json[]> {
     for (const list of lists) for (const { id, why } of list) yield [id, why];
   }
   return {
-    add(more: readonly Left[]): void {
+    add(more: readonly SkippedRow[]): void {
       any ||= more.length > 0;
       lists.push(more);
     },

@@ -25,7 +25,7 @@ const COLUMNS: Columns<MachineReading> = {
   Privilege: ({ privilege }) => privilege,
   Attempts: ({ attempts }) => attempts,
   Details: ({ detail }) => detail,
-  Advice: ({ advice }) => advice.map(adviceWords).join("; "),
+  Advice: ({ advice }) => advice.map(adviceText).join("; "),
   Findings: ({ warnings }) => warnings.join(" "),
   Name: ({ of }) => of("name"),
   "What to know": whatToKnow,
@@ -68,12 +68,12 @@ async function* rowsOf(
 function whatToKnow({ verdict, detail, advice, warnings }: PowerReading): string {
   return [
     ...(verdict === "ok" ? [] : [detail]),
-    ...advice.map(adviceWords),
+    ...advice.map(adviceText),
     ...warnings.map((code) => `${FINDINGS[code].title} (${code})`),
   ].join("; ");
 }
 
-function adviceWords({ key, words }: PowerAdvice): string {
+function adviceText({ key, words }: PowerAdvice): string {
   const since = key === null ? null : SINCE[key];
   const name = `driver_info.${key}`;
   return since === null ? words : words.replace(name, `${name} (${since})`);

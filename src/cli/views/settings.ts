@@ -1,8 +1,8 @@
 import type { View } from "../../lib/table/table.ts";
 import { PLACEHOLDER, type SettingRow } from "../../model/settings.ts";
-import type { WantedSettings } from "../../window/config/judge.ts";
+import type { DesiredSettings } from "../../window/config/judge.ts";
 
-export function settingsText({ settings, release }: WantedSettings): string {
+export function settingsText({ settings, release }: DesiredSettings): string {
   const sections = [...new Set(settings.map(({ section }) => section))];
   const parts = sections.map((section) =>
     [
@@ -20,7 +20,7 @@ export function settingsText({ settings, release }: WantedSettings): string {
 }
 
 export function settingsJson(
-  { release, settings, notes }: WantedSettings,
+  { release, settings, notes }: DesiredSettings,
   inspected: {
     readonly rows: readonly SettingRow[];
     readonly patches: readonly string[];
@@ -46,14 +46,14 @@ export function settingsView(found: readonly SettingRow[]): View {
   return {
     columns: ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"],
     rows: found.map(({ host, section, key, state, where, ...row }) => [
-      ...[host, section, key, state, wantedOf(row), foundOf(row), where],
+      ...[host, section, key, state, requestedActionOf(row), foundOf(row), where],
     ]),
     causes: ["State", "Section", "Key", "Wanted"],
   };
 }
 
 /** `at least 40`, `at most 10`. */
-function wantedOf({ wanted, bound }: Pick<SettingRow, "wanted" | "bound">): string {
+function requestedActionOf({ wanted, bound }: Pick<SettingRow, "wanted" | "bound">): string {
   const value = wanted ?? "your own";
   return bound === undefined ? value : `${bound.replace("-", " ")} ${value}`;
 }

@@ -1,18 +1,18 @@
 import type { BigIntStats } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
-import { MigrationError, systemCode, systemWords } from "../error.ts";
+import { MigrationError, systemCode, systemText } from "../error.ts";
 
 /** N2I-E120 with the file and the system's message. Returns any other error unchanged. */
 export function notWritten(path: string, cause: unknown): unknown {
   return isSystem(cause)
-    ? new MigrationError("N2I-E120", `cannot write ${path}: ${systemWords(cause)}`, { cause })
+    ? new MigrationError("N2I-E120", `cannot write ${path}: ${systemText(cause)}`, { cause })
     : cause;
 }
 
 /** N2I-E110 with the file and the system's message. Returns any other error unchanged. */
 export function notRead(path: string, cause: unknown): unknown {
   return isSystem(cause)
-    ? new MigrationError("N2I-E110", `cannot read ${path}: ${systemWords(cause)}`, {
+    ? new MigrationError("N2I-E110", `cannot read ${path}: ${systemText(cause)}`, {
         cause,
         fix: "Allow this user to read it, or name another folder.",
       })

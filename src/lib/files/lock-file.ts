@@ -4,7 +4,7 @@ import { readFile, readlink, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { MigrationError, systemCode } from "../error.ts";
 import { isObject, parsedJson } from "../json.ts";
-import { shellWord } from "../text.ts";
+import { shellArgument } from "../text.ts";
 import { atExit } from "./at-exit.ts";
 import { notWritten } from "./failure.ts";
 
@@ -95,7 +95,7 @@ async function readHolder(path: string): Promise<Holder | null> {
   const fields = isObject(found) ? found : {};
   if (typeof fields.pid !== "number" || TEXTS.some((name) => typeof fields[name] !== "string")) {
     throw new MigrationError("N2I-E302", `${path} is not a lock of nova2ironic`, {
-      fix: `Find out which program created it, then run: rm ${shellWord(path)}`,
+      fix: `Find out which program created it, then run: rm ${shellArgument(path)}`,
     });
   }
   const holder = found as unknown as Holder; // every field was checked
@@ -149,7 +149,7 @@ function held(path: string, holder: Holder): MigrationError {
   const fix =
     host === hostname()
       ? `Wait until process ${pid} ends. Its lock ends with it.`
-      : `Wait until it ends. If ${host} is permanently down, run: rm ${shellWord(path)}`;
+      : `Wait until it ends. If ${host} is permanently down, run: rm ${shellArgument(path)}`;
   const who = `${command} (process ${pid} on ${host}) since ${since}`;
   return new MigrationError("N2I-E302", `${path} is locked by ${who}`, { fix });
 }

@@ -55,7 +55,7 @@ export async function createTemp(folder: string, name: string) {
 }
 
 /** Writes the whole text, or leaves the previous file. @throws MigrationError N2I-E120 */
-export async function writeWhole(folder: string, name: string, text: string): Promise<void> {
+export async function writeAtomic(folder: string, name: string, text: string): Promise<void> {
   const temp = await createTemp(folder, name);
   try {
     await temp.handle.writeFile(text);

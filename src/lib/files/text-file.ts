@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { MigrationError, systemWords } from "../error.ts";
+import { MigrationError, systemText } from "../error.ts";
 import type { RefusalCode } from "../refusals.ts";
 
 /**
@@ -34,6 +34,6 @@ export async function readSmallFile(
       await file.close();
     }
   } catch (cause) {
-    throw cause instanceof MigrationError ? cause : refuse(systemWords(cause), cause);
+    throw cause instanceof MigrationError ? cause : refuse(systemText(cause), cause);
   }
 }

@@ -50,7 +50,7 @@ NOBODY.addAddress("::", "ipv6");
 NOBODY.addSubnet("ff00::", 8, "ipv6");
 
 /** Why nothing is sent to this address. Null for a usable address and for any name. */
-export function whyNotAddress(host: string): string | null {
+export function unusableAddress(host: string): string | null {
   const at = endpointAt(host, IPMI_PORT);
   if (at === null) return null;
   const [bare = ""] = at.address.split("%", 1);

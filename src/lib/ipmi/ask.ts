@@ -1,8 +1,8 @@
-import { endpointWithin, IPMI_PORT, whyNotAddress } from "./address.ts";
+import { endpointWithin, IPMI_PORT, unusableAddress } from "./address.ts";
 import { type Chassis, COMMANDS, type Device, parseChassis, parseDevice } from "./commands.ts";
 import { suiteOf } from "./crypto.ts";
 import { listSuites } from "./discover.ts";
-import { type Credentials, credentials, whyNotUser, wipe } from "./login.ts";
+import { type Credentials, credentials, invalidUser, wipe } from "./login.ts";
 import { type BmcVerdict, type Diagnosis, type Level, refusedBy } from "./policy.ts";
 import {
   type Established,
@@ -173,9 +173,9 @@ export async function reach(
   { address, port = IPMI_PORT, user, password, kg, suite }: BmcTarget,
   limits: Limits,
 ): Promise<{ readonly line: OpenLine; readonly known: Credentials } | Diagnosis> {
-  const isSpoken = suite === undefined || suiteOf(suite) !== null;
+  const isSupportedSuite = suite === undefined || suiteOf(suite) !== null;
   const unspoken = `cipher suite ${suite} is not supported, only 1 to 3 and 15 to 17`;
-  const why = whyNotUser(user) ?? (isSpoken ? null : unspoken);
+  const why = invalidUser(user) ?? (isSupportedSuite ? null : unspoken);
   if (why !== null) return { verdict: "incomplete", detail: why };
   const known = credentials(user, password(), kg?.() ?? null);
   let line: OpenLine | null = null;
@@ -183,7 +183,7 @@ export async function reach(
     const endpoint = await endpointWithin(address, port, limits);
     if (endpoint === null)
       return { verdict: "unreachable", detail: "the name of the BMC cannot be resolved" };
-    const why = whyNotAddress(endpoint.address);
+    const why = unusableAddress(endpoint.address);
     if (why !== null) return { verdict: "incomplete", detail: why };
     line = await mux.line(endpoint);
     return { line, known };

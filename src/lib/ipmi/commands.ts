@@ -110,7 +110,7 @@ export function isLevelRefused(code: number): boolean {
 }
 
 /** `0xc0: node busy` */
-export function codeWords(code: number): string {
+export function codeText(code: number): string {
   const words = CODES[code];
   return words === undefined ? hex(code) : `${hex(code)}: ${words}`;
 }

@@ -3,7 +3,7 @@ import {
   type Chassis,
   COMMANDS,
   type Command,
-  codeWords,
+  codeText,
   type Device,
   parseChassis,
   parseDevice,
@@ -130,7 +130,7 @@ function commandsOf(
       const { code, data } = response;
       const found = code === 0 ? parse(data) : null;
       if (found === null)
-        throw new IpmiError("protocol-error", `${command.name} returned ${codeWords(code)}`);
+        throw new IpmiError("protocol-error", `${command.name} returned ${codeText(code)}`);
       return found;
     });
   return {

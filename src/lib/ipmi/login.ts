@@ -36,13 +36,13 @@ export function readAsFile(password: Buffer): Buffer {
 }
 
 /** Null for a valid user name. */
-export function whyNotUser(user: string): string | null {
+export function invalidUser(user: string): string | null {
   return Buffer.byteLength(user) > LONGEST_USER || user.includes("\0")
     ? `the user name is longer than ${LONGEST_USER} bytes or contains a NUL`
     : null;
 }
 
-/** @param user a valid name: see `whyNotUser` */
+/** @param user a valid name: see `invalidUser` */
 export function credentials(user: string, password: string, kg: Uint8Array | null) {
   const whole = Buffer.from(password, "utf8");
   const read = readAsFile(whole);

@@ -1,4 +1,4 @@
-import { codeWords, hex, isBusy } from "./commands.ts";
+import { codeText, hex, isBusy } from "./commands.ts";
 import type { Suite } from "./crypto.ts";
 
 /** Privilege level of a login. */
@@ -124,14 +124,14 @@ function diagnosisOf(failure: LoginFailure): Diagnosis {
     case "level":
       return {
         verdict: "privilege-refused",
-        detail: `a command returned ${codeWords(failure.code)}`,
+        detail: `a command returned ${codeText(failure.code)}`,
       };
     case "busy":
       return busyWith(failure.code);
     case "code":
       return {
         verdict: "protocol-error",
-        detail: `${failure.command} returned ${codeWords(failure.code)}`,
+        detail: `${failure.command} returned ${codeText(failure.code)}`,
       };
     case "odd":
       return { verdict: "protocol-error", detail: failure.words };
@@ -139,7 +139,7 @@ function diagnosisOf(failure: LoginFailure): Diagnosis {
 }
 
 export function busyWith(code: number): Diagnosis {
-  return { verdict: "busy", detail: `repeatedly returned ${codeWords(code)}` };
+  return { verdict: "busy", detail: `repeatedly returned ${codeText(code)}` };
 }
 
 const NO_SUITES: ReadonlyMap<number, number> = new Map();

@@ -2,7 +2,7 @@ import {
   type Capabilities,
   COMMANDS,
   type Command,
-  codeWords,
+  codeText,
   DUPLICATE,
   isLevelRefused,
   isTryAgain,
@@ -34,7 +34,7 @@ import {
   parseResponse,
   type Response,
   request,
-  sessionNamed,
+  sessionIdOf,
 } from "./wire.ts";
 
 /** Commands in an open session. */
@@ -144,11 +144,11 @@ function silence(talk: Talk, line: Line): Diagnosis {
 }
 
 function refusedAtFirst(code: number): Diagnosis {
-  const said = code === 0 ? "a truncated answer" : codeWords(code);
+  const said = code === 0 ? "a truncated answer" : codeText(code);
   return { verdict: "protocol-error", detail: `${COMMANDS.capabilities.name} returned ${said}` };
 }
 
-interface Wanted {
+interface Computed {
   readonly suites: readonly Suite[];
   /** Suites for a login without a list request. Null if the list was never requested. */
   readonly unlisted: readonly Suite[] | null;
@@ -161,7 +161,7 @@ interface Wanted {
 async function logInUntil<T>(
   talk: Talk,
   credentials: Credentials,
-  { suites: listed, unlisted, level, patience }: Wanted,
+  { suites: listed, unlisted, level, patience }: Computed,
   use: InSession<T>,
 ): Promise<Pick<Established<T>, "diagnosis" | "attempts" | "opened">> {
   let suites = listed;
@@ -329,7 +329,7 @@ function openChannel(talk: Talk, session: Omit<OpenSession, "kind">) {
       closed = true;
       // The answer is not decrypted, because it changes nothing: a forged one can only end this
       // wait.
-      const accept = (reply: Buffer): true | null => sessionNamed(reply) === ours || null;
+      const accept = (reply: Buffer): true | null => sessionIdOf(reply) === ours || null;
       await talk.exchange(closing, CLOSE_WAITS, accept, true);
       forget(keys);
     },

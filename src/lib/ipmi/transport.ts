@@ -4,7 +4,7 @@ import { isIPv6 } from "node:net";
 import { type Endpoint, endpointKey } from "./address.ts";
 import { IpmiError } from "./policy.ts";
 import type { Chance, Line } from "./talk.ts";
-import { sessionNamed } from "./wire.ts";
+import { sessionIdOf } from "./wire.ts";
 
 export interface OpenLine extends Line {
   /** Releases the BMC for the next line. */
@@ -22,7 +22,7 @@ export function openMux(chance: Chance) {
   const routes = createRoutes(chance);
   const turn = createTurns();
   const shared = createSharedSockets(routes.received);
-  const own = createOwnSockets(routes.received);
+  const own = createConnectedSockets(routes.received);
   return {
     /** Waits while the BMC has another line. @throws IpmiError if no socket can be opened */
     async line(endpoint: Endpoint): Promise<OpenLine> {
@@ -89,7 +89,7 @@ function createRoutes(chance: Chance) {
   return {
     /** By session id, if it matches its BMC, else by sender, which has only one open session. */
     received(datagram: Buffer, from: RemoteInfo): void {
-      const session = sessionNamed(datagram);
+      const session = sessionIdOf(datagram);
       const entry = session === null ? bySource.get(endpointKey(from)) : bySession.get(session);
       const isFrom = entry?.address === from.address && entry.port === from.port;
       if (!isFrom || entry.handler === null) unexpected += 1;
@@ -204,7 +204,7 @@ function createSharedSockets(received: Received) {
 }
 
 /** Connected sockets for one BMC each: the system reports a closed port only to these. */
-function createOwnSockets(received: Received) {
+function createConnectedSockets(received: Received) {
   const owned = new Set<Socket>();
   return {
     async open({ family, port, address }: Endpoint, failed: Failed): Promise<Outlet | null> {

@@ -112,7 +112,7 @@ const NAMES_SESSION: readonly number[] = [PAYLOAD.openResponse, PAYLOAD.rakp2, P
  * Our session id in a datagram: in its header within a session, in the payload during a login. Null
  * outside sessions and for truncated refusals, which only their sender identifies.
  */
-export function sessionNamed(datagram: Buffer): number | null {
+export function sessionIdOf(datagram: Buffer): number | null {
   if (!isPacket(datagram)) return null;
   const session = datagram.readUInt32LE(6);
   if (session !== 0) return session;

@@ -6,7 +6,7 @@ import type {
   RunningNode,
 } from "../../model/ironic/adoptable.ts";
 
-export interface Beside {
+export interface Additional {
   /** Neutron's ports by id; null: the location of Neutron is unknown. */
   readonly ports: NetworkPorts | null;
   /** Neutron ports attached to more than one NIC of any node. */
@@ -57,7 +57,7 @@ function marked(
 /** Every failed criterion; empty if the node can be managed. */
 export function whyNot(
   node: RunningNode,
-  beside: Beside,
+  beside: Additional,
   own: string | null = null,
 ): readonly string[] {
   return objections(node, beside, own).map(({ why }) => why);
@@ -70,7 +70,7 @@ export function whyNot(
  */
 export function objections(
   node: RunningNode,
-  beside: Beside,
+  beside: Additional,
   own: string | null = null,
 ): readonly Objection[] {
   const whys = CRITERIA.flatMap((fails) => fails(node) ?? []);
@@ -113,7 +113,7 @@ function sorted(value: Json): string {
 function vifFaults(
   node: RunningNode,
   vif: string,
-  { ports, twice, named }: Beside,
+  { ports, twice, named }: Additional,
   own: string | null,
 ): readonly Objection[] {
   const says = (is: Hindrance, why: string): Objection => ({ why: `VIF ${vif} ${why}`, is });

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../../lib/json.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { customClass } from "../../migrate/flavors/rules/flavors.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
-import type { FlavorNeeds, ServerImage, ServerWishes } from "../../model/ironic/manage.ts";
+import type { FlavorResources, ServerImage, ServerWishes } from "../../model/ironic/manage.ts";
 import { MASKED, masked } from "../../model/ironic/masked.ts";
 import { type Conductor, enabledBy, type Service } from "../../model/ironic/service.ts";
 import { ACTED_ON, bootsFromNet, capabilityNow } from "./nova-boot.ts";
@@ -16,7 +16,7 @@ interface NovaNode {
   readonly children: readonly string[];
   /** Placement's inventory by resource class; null: no nova-compute reports the node. */
   readonly offered: ReadonlyMap<string, number> | null;
-  readonly needs: FlavorNeeds | null;
+  readonly needs: FlavorResources | null;
   /** The image in Glance; null: unknown. */
   readonly image: ServerImage | "none" | null;
   readonly conductors: readonly Conductor[];
@@ -208,7 +208,7 @@ export function hasSecrets({ instance_info: info = null }: JsonObject): string |
     : "its instance_info has secrets, which could not be restored";
 }
 
-export function novaObjections(of: NovaNode): readonly string[] {
+export function novaRejections(of: NovaNode): readonly string[] {
   return CRITERIA.flatMap((fails) => fails(of) ?? []);
 }
 
@@ -225,7 +225,7 @@ export function zoneFault(zone: string | null, node: string): string | null {
 }
 
 /** The zone's name; null without one, or for Nova's default zone. */
-export function zoneNamed(zone: string | null): string | null {
+export function nameOfZone(zone: string | null): string | null {
   const [name = ""] = (zone ?? "").split(":");
   // Nova reports the name of another default zone.
   return name === "" || name === "nova" ? null : name;

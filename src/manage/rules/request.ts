@@ -1,5 +1,5 @@
 import { isUuid } from "../../lib/uuid.ts";
-import type { ManageAsked } from "../../model/ironic/manage.ts";
+import type { ManageRequest } from "../../model/ironic/manage.ts";
 
 /** Maximum length of a name, description, key or value. @source facts/systems.md C1 */
 const MOST = 255;
@@ -17,7 +17,7 @@ const BEYOND = /[\u{10000}-\u{10FFFF}]/u;
 
 /** @param keeper the service for the record: Nova accepts names that Ironic refuses */
 export function requestFaults(
-  asked: ManageAsked,
+  asked: ManageRequest,
   keeper: "allocation" | "nova" = "allocation",
 ): readonly string[] {
   const { node, name, description, availability_zone, metadata } = asked;
@@ -44,7 +44,7 @@ export function requestFaults(
 }
 
 /** Nova's schema accepts these characters in metadata, but its database does not (500). */
-function beyondFaults({ name, description, metadata }: ManageAsked): readonly string[] {
+function beyondFaults({ name, description, metadata }: ManageRequest): readonly string[] {
   const values = Object.entries(metadata).map(
     ([key, value]) => [`metadata ${JSON.stringify(key)}`, value] as const,
   );
@@ -65,7 +65,7 @@ function nameFaults(name: string, keeper: "allocation" | "nova"): readonly strin
   return LOGICAL.test(name) ? [] : ["name: Ironic accepts only letters, digits and -._~"];
 }
 
-export function repeatedFaults(all: readonly ManageAsked[]): readonly string[] {
+export function repeatedFaults(all: readonly ManageRequest[]): readonly string[] {
   const repeated = (field: string, values: readonly string[]): readonly string[] => {
     const seen = new Set<string>();
     const twice = new Set(values.filter((value) => seen.size === seen.add(value).size));

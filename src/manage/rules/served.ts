@@ -1,21 +1,21 @@
 import { type JsonObject, objectOf, parsedJson, textOrNull } from "../../lib/json.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import type { NetworkPorts, RunningNode } from "../../model/ironic/adoptable.ts";
-import type { ManageAsked } from "../../model/ironic/manage.ts";
+import type { ManageRequest } from "../../model/ironic/manage.ts";
 import { masked } from "../../model/ironic/masked.ts";
 import { createAjv } from "../../model/json-schema/schemas.ts";
 import type { Reply } from "../../model/served.ts";
-import type { AskedRule } from "../../serving/rules/policy-read.ts";
+import type { RequestedRule } from "../../serving/rules/policy-read.ts";
 import type { Hindrance } from "./criteria.ts";
 
 /** The requested action; `nowhere`: unknown path. */
-type ManageableWanted =
+type ManageableAction =
   | { readonly do: "list" | "manage" | "nowhere" }
   | { readonly do: "show"; readonly server: string };
 
 export const MANAGEABLE = /^\/v1\/(adoptable_nodes|servers\/[^/]+)\/?$/;
 
-export function wantedOf(method: string, path: string): ManageableWanted {
+export function requestedActionOf(method: string, path: string): ManageableAction {
   const [, place = ""] = MANAGEABLE.exec(path) ?? [];
   const line = `${method === "HEAD" ? "GET" : method} ${place}`;
   if (line === "GET adoptable_nodes") return { do: "list" };
@@ -31,7 +31,7 @@ export const MANAGEABLE_RULES = {
   show: asked("mogan:server:get"),
 } as const;
 
-function asked(name: string): AskedRule {
+function asked(name: string): RequestedRule {
   return { names: [name], inCode: { [name]: "rule:admin_api" } };
 }
 
@@ -99,7 +99,7 @@ export function adoptableNode(node: RunningNode, ironic: string): JsonObject {
 
 interface MadeServer {
   readonly uuid: string;
-  readonly asked: Omit<ManageAsked, "node">;
+  readonly asked: Omit<ManageRequest, "node">;
   readonly image: string | null;
   readonly ports: NetworkPorts;
   /** ISO 8601, UTC. */
@@ -133,7 +133,7 @@ export function serverBody(
 }
 
 /** The request of our own record, from its allocation's `extra`; null for others. */
-export function keptAsked(name: string | null, extra: JsonObject): MadeServer["asked"] | null {
+export function savedRequest(name: string | null, extra: JsonObject): MadeServer["asked"] | null {
   const kept = objectOf(extra.nova2ironic);
   if (kept.managed !== true) return null;
   const word = (key: string): string | null => textOrNull(kept[key]);
@@ -151,7 +151,9 @@ export function keptAsked(name: string | null, extra: JsonObject): MadeServer["a
 export const VALIDATES = createAjv().compile(BODY);
 
 /** @param body valid for the schema */
-export function askedOf(body: ReturnType<typeof objectOf>): Required<Omit<ManageAsked, "owner">> {
+export function requestedOf(
+  body: ReturnType<typeof objectOf>,
+): Required<Omit<ManageRequest, "owner">> {
   const word = (key: string): string | null => {
     const value = body[key];
     return typeof value === "string" && value !== "" ? value : null;

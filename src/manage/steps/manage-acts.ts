@@ -1,13 +1,13 @@
-import type { Begun } from "../../engine/begun.ts";
+import type { StartedChange } from "../../engine/begun.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import type { RunningNode } from "../../model/ironic/adoptable.ts";
 import {
   MANAGE,
-  type ManageAsked,
+  type ManageRequest,
   type PortDevice,
-  type SeenServer,
   type ServerRecord,
+  type ServerView,
 } from "../../model/ironic/manage.ts";
 import { formed, type LineForm } from "../../run/files/journal-entries.ts";
 
@@ -17,7 +17,7 @@ export interface ManageChange {
   /** Uuid of the record, chosen before the first write. */
   readonly server: string;
   /** The request; null for a rollback. */
-  readonly asked: ManageAsked | null;
+  readonly asked: ManageRequest | null;
   readonly acts: readonly Act[];
   /** Its end, or the end of its rollback, is not in the journal. */
   readonly open?: boolean;
@@ -86,7 +86,7 @@ const FORMS: ReadonlyMap<string, LineForm> = new Map<Act["step"], LineForm>([
 /** Steps of the last record, because earlier ones are complete. @throws MigrationError N2I-E112 */
 export function actsOf(
   id: string,
-  { observed }: Begun,
+  { observed }: StartedChange,
 ): { readonly server: string; readonly name: string; readonly acts: readonly Act[] } {
   const place = `journal, ${MANAGE} of ${id}`;
   const acts = observed.map((one): Act => {
@@ -142,7 +142,7 @@ export function portsBound(change: Pick<ManageChange, "acts">): readonly string[
   return bindsOf(change).map(({ port }) => port);
 }
 
-export function holdOf({ acts }: Pick<ManageChange, "acts">) {
+export function reservationOf({ acts }: Pick<ManageChange, "acts">) {
   return acts.findLast((act) => act.step === "hold");
 }
 
@@ -186,9 +186,9 @@ export function traitsIn({ instance_info: info }: JsonObject): Json | undefined 
 
 /** The last observed state of a machine, with its Nova server. */
 export function withServer(
-  { seen, ...change }: ManageChange & { readonly seen: SeenServer },
+  { seen, ...change }: ManageChange & { readonly seen: ServerView },
   node: RunningNode,
-): SeenServer {
+): ServerView {
   const uuid = recordOf(change);
   const record = serverRecord(change, { uuid, node_uuid: change.id, state: "active" });
   return { ...seen, node: { ...node, instance_uuid: uuid }, record };
@@ -199,6 +199,6 @@ export function serverRecord(
   change: Pick<ManageChange, "acts">,
   server: Pick<ServerRecord, "uuid" | "node_uuid" | "state">,
 ): ServerRecord {
-  const name = holdOf(change)?.name ?? null;
+  const name = reservationOf(change)?.name ?? null;
   return { ...server, name, last_error: null, created_at: null, updated_at: null };
 }

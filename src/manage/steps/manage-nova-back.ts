@@ -1,47 +1,54 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { FAKE, notAsBefore } from "../../model/ironic/fake-hardware.ts";
-import { MANAGE, type SeenServer } from "../../model/ironic/manage.ts";
+import { MANAGE, type ServerView } from "../../model/ironic/manage.ts";
 import { type FakeHardware, infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
 import { unsure } from "../../systems/nova-api/seen-servers.ts";
-import type { NovaHands } from "../nova-hands.ts";
+import type { NovaClients } from "../nova-hands.ts";
 import type { ManagePart } from "./manage.ts";
 import {
   bindsOf,
-  holdOf,
   isHanded,
   isMade,
   isPorted,
   type ManageChange,
   recording,
   recordOf,
+  reservationOf,
   traitsIn,
   unseenNode,
 } from "./manage-acts.ts";
-import { SIZE, seenLast } from "./manage-nova.ts";
-import { anothers, heldFor, isForeign, isInUse, keptIfInUse, marked } from "./manage-nova-marks.ts";
+import { lastState, SIZE } from "./manage-nova.ts";
 import {
+  anothers,
+  isForeign,
+  isInUse,
+  maintenanceFor,
+  marked,
+  recordInUse,
+} from "./manage-nova-marks.ts";
+import {
+  detachedPorts,
   portsAgainst,
   portsBack,
   portsChanged,
-  portsLeft,
   portsOpen,
 } from "./manage-nova-ports.ts";
 import {
   type Back,
-  byWord,
-  keptWith,
   LEAVE,
-  objectionsBack,
-  ownServer,
-  serversGone,
+  rejectionsBack,
+  retainedWith,
+  serverByMark,
+  serverOfRun,
+  serversDeleted,
   withheld,
 } from "./manage-nova-servers.ts";
 import { fakeAgain, nobodys, novaWould } from "./manage-nova-steps.ts";
 import { type ManagePosition, NONE, stays } from "./manage-positions.ts";
 
 /** @param unasked true without a rollback command: servers that may be in use are kept */
-export function novaBackPart(hands: NovaHands, most: number, unasked = false): ManagePart {
+export function novaBackPart(hands: NovaClients, most: number, unasked = false): ManagePart {
   return {
     ...{ name: MANAGE, size: SIZE, keepsBack: true },
     inspect: (changes) => inFlight(changes, most, (change) => backOf(hands, change, unasked)),
@@ -55,14 +62,14 @@ export function novaBackPart(hands: NovaHands, most: number, unasked = false): M
       const making = recording(change.acts, begin);
       const why = await back(hands, { ...change, ...making }, seen);
       if (why === null) return { ...position, is: "after", ...NONE };
-      const left = stays(await seenLast(hands, change, seen), why);
+      const left = stays(await lastState(hands, change, seen), why);
       return why === MEANWHILE ? { ...left, inService: true } : left;
     },
   };
 }
 
 async function backOf(
-  hands: NovaHands,
+  hands: NovaClients,
   change: ManageChange,
   unasked: boolean,
 ): Promise<ManagePosition> {
@@ -70,19 +77,19 @@ async function backOf(
   const seen = await hands.look(change);
   const { node, record } = seen;
   if (node === null) return stays(seen, unseenNode(id), "gone");
-  const isOurs =
+  const isOwned =
     record !== null ||
     // The server was deleted, or the login does not see it.
     node.instance_uuid === recordOf(change) ||
     marked(change, seen) ||
-    node.maintenance_reason === heldFor(server) ||
+    node.maintenance_reason === maintenanceFor(server) ||
     bindsOf(change).some(({ port }) => seen.ports?.get(port)?.device_id === recordOf(change));
-  if (isOurs && !unasked) return { is: "before", seen, ...NONE };
+  if (isOwned && !unasked) return { is: "before", seen, ...NONE };
   const now = await hands.hardware.read(id);
   if (unasked && isServing(change, seen, now)) return { ...stays(seen, IN_USE), inService: true };
   // It may still have the driver of this run without the mark.
   const isFake = now.driver === FAKE && change.acts.some(({ step }) => step === "fake");
-  const open = isOurs || isFake || (await portsWanted(hands, change, now));
+  const open = isOwned || isFake || (await requiredPorts(hands, change, now));
   return { is: open ? "before" : "after", seen, ...NONE };
 }
 
@@ -92,7 +99,7 @@ const IN_USE =
 const MEANWHILE = `its maintenance was ended during the rollback, and ${IN_USE}`;
 
 /** Whether nothing of the node belongs to this run except a mark. */
-function isPortsAlone(change: ManageChange, seen: SeenServer, now: JsonObject): boolean {
+function isPortsAlone(change: ManageChange, seen: ServerView, now: JsonObject): boolean {
   if (seen.record !== null) return false;
   // The node may have the server of unknown uuid.
   if (marked(change, seen) && !isMade(change)) return false;
@@ -100,37 +107,37 @@ function isPortsAlone(change: ManageChange, seen: SeenServer, now: JsonObject): 
 }
 
 /** Whether the server may be in use: own hardware, and it was or is in service. */
-function isServing(change: ManageChange, { record }: SeenServer, now: JsonObject): boolean {
+function isServing(change: ManageChange, { record }: ServerView, now: JsonObject): boolean {
   return record !== null && now.driver !== FAKE && (isHanded(change) || isInUse(change, now));
 }
 
 /** Whether to restore its ports. Not if the node has another server or was torn down. */
-function wantsPorts(change: ManageChange, now: JsonObject): boolean {
+function needsPorts(change: ManageChange, now: JsonObject): boolean {
   return !isMade(change) || !isForeign(change, now) || reasonNotFree(now) === null;
 }
 
 /** After completion, an unbound port is the user's choice. */
-async function portsWanted(
-  hands: NovaHands,
+async function requiredPorts(
+  hands: NovaClients,
   change: ManageChange,
   now: JsonObject,
 ): Promise<boolean> {
-  return change.open === true && wantsPorts(change, now) && (await portsOpen(hands, change));
+  return change.open === true && needsPorts(change, now) && (await portsOpen(hands, change));
 }
 
 async function back(
-  hands: NovaHands,
+  hands: NovaClients,
   change: ManageChange & Pick<Back, "begin">,
-  seen: SeenServer,
+  seen: ServerView,
 ): Promise<string | null> {
   const { id, server } = change;
-  const before = holdOf(change)?.node;
+  const before = reservationOf(change)?.node;
   if (before === undefined) return "the journal has no former state of it";
   const { hardware } = hands;
-  const reason = heldFor(server);
+  const reason = maintenanceFor(server);
   const now = await hardware.read(id);
   if (isPortsAlone(change, seen, now)) {
-    const unrestored = wantsPorts(change, now) ? await portsBack(hands, change) : [];
+    const unrestored = needsPorts(change, now) ? await portsBack(hands, change) : [];
     const may = (is: JsonObject) => (isForeign(change, is) ? null : "it changed in the meantime");
     const ended = await hardware.release(id, reason, may);
     // Empty traits now belong to the node's new owner.
@@ -146,7 +153,7 @@ async function back(
   const released = await hardware.release(id, reason, (now) =>
     wasFaked ? notBack(before, now) : null,
   );
-  if (released !== null && wasFaked) return staysFake(at, released);
+  if (released !== null && wasFaked) return keepFake(at, released);
   const why = released ?? (await hands.keeper.release(id, server, traitsIn(before)));
   return whysOf(why, unrestored);
 }
@@ -166,28 +173,28 @@ function reasonNotFree({ provision_state: state, instance_uuid: instance = null 
   return instance === null ? null : `it has instance ${String(instance)}`;
 }
 
-async function staysFake(at: Back, why: string): Promise<string> {
+async function keepFake(at: Back, why: string): Promise<string> {
   return `${await fakeAgain(at, why)}, in maintenance`;
 }
 
 async function faked(at: Back, found: JsonObject): Promise<string | null> {
   const { hands, id, server, before, begin } = at;
   const { hardware } = hands;
-  const reason = heldFor(server);
+  const reason = maintenanceFor(server);
   let now = found;
-  let own = await ownServer(hands, at, now);
+  let own = await serverOfRun(hands, at, now);
   // nova-compute completes a build even if the server is deleted, so wait for its result.
   if (own?.status === "BUILD" && now.driver === FAKE) {
     await hands.servers.still(own.id);
     now = await hardware.read(id);
-    own = await ownServer(hands, at, now);
+    own = await serverOfRun(hands, at, now);
   }
   const isFake = now.driver === FAKE;
   const against =
-    (await objectionsBack(at, now, own)) ??
+    (await rejectionsBack(at, now, own)) ??
     (own === null ? null : await portsAgainst(hands, at, own)) ??
     // The position may be minutes old.
-    (own === null || isFake ? null : portsLeft(at, await hands.look(at), own));
+    (own === null || isFake ? null : detachedPorts(at, await hands.look(at), own));
   if (against !== null) {
     if (!isFake) return against;
     // Another run may have it.
@@ -205,7 +212,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
   if ("why" in mark) return mark.why;
   const wasInUse = isInUse(at, now);
   const held = await hardware.hold(id, reason, async (is) => {
-    if (await keptIfInUse(at, is)) return wasInUse ? null : MEANWHILE;
+    if (await recordInUse(at, is)) return wasInUse ? null : MEANWHILE;
     return wasInUse ? anothers(at, is) : null;
   });
   if (held !== null) return held;
@@ -214,21 +221,21 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
   if (isTaken && exchanged === null) await begin({ step: "unhanded" });
   const why =
     exchanged ??
-    (await serversGone(hands, at, own)) ??
+    (await serversDeleted(hands, at, own)) ??
     (await withheld(hands, at, now)) ??
     (isTaken ? await active(hardware, id, before) : null) ??
     (isTaken || isFake ? await powered(hardware, id, before) : null);
   if (why !== null) {
-    const isLeft = (await hardware.read(id)).driver === FAKE;
-    const left = isLeft ? LEAVE : `${keptWith(own)}${await novaWould(hands, at)}`;
+    const isSkipped = (await hardware.read(id)).driver === FAKE;
+    const left = isSkipped ? LEAVE : `${retainedWith(own)}${await novaWould(hands, at)}`;
     return isTaken || isFake ? `${why}; ${left}` : why;
   }
   const may = async (now: JsonObject): Promise<string | null> => {
-    const late = await byWord(hands, at);
+    const late = await serverByMark(hands, at);
     return late === null ? reasonNotFree(now) : (unsure(late) ?? `server ${late.id} still exists`);
   };
   const other = await hardware.swap(id, before, { reason, exact: true, may });
-  return other === null ? null : staysFake(at, other);
+  return other === null ? null : keepFake(at, other);
 }
 
 /** Restores the power state in Ironic's record. */

@@ -2,9 +2,9 @@ import type { JsonObject } from "../../lib/json.ts";
 import { customClass } from "../../migrate/flavors/rules/flavors.ts";
 import { notFree } from "../../model/ironic/fake-hardware.ts";
 import { pause } from "../../systems/openstack/passing.ts";
-import type { NovaHands } from "../nova-hands.ts";
-import { holdOf, isMade, portsBound } from "./manage-acts.ts";
-import { heldFor, type ServerMaking } from "./manage-nova-marks.ts";
+import type { NovaClients } from "../nova-hands.ts";
+import { isMade, portsBound, reservationOf } from "./manage-acts.ts";
+import { maintenanceFor, type ServerMaking } from "./manage-nova-marks.ts";
 
 /** Reads of Placement: about 15 minutes, more than Nova's resource tracker needs. */
 export const MOST_LOOKS = 450;
@@ -13,7 +13,7 @@ export const MOST_LOOKS = 450;
 export async function offered(at: ServerMaking, isNew: boolean): Promise<string | null> {
   const { hands, id, seen, server } = at;
   if (!isNew && (await hands.servers.find(server, id)) !== null) return null;
-  const why = await hands.hardware.release(id, heldFor(server), notFree);
+  const why = await hands.hardware.release(id, maintenanceFor(server), notFree);
   if (why !== null) return why;
   const inventory = customClass(seen.node?.resource_class ?? "");
   for (let tries = 0; tries < MOST_LOOKS; tries += 1) {
@@ -32,7 +32,7 @@ export async function create(
   const { hands, id, server, asked } = at;
   const ports = portsBound(at);
   const may = async () => notFree(await hands.hardware.read(id));
-  const made = await hands.servers.create(hands.askedOf(asked, id, at.before, ports), {
+  const made = await hands.servers.create(hands.requestedOf(asked, id, at.before, ports), {
     mark: server,
     isNew,
     may,
@@ -66,7 +66,7 @@ const DEPLOYED = /^(deploying|wait call-back|active|deploy failed)$/;
  *
  * @source nova 26: virt/ironic/driver.py, spawn: node.validate comes before, by the same client
  */
-async function taken({ hardware }: NovaHands, id: string, server: string): Promise<boolean> {
+async function taken({ hardware }: NovaClients, id: string, server: string): Promise<boolean> {
   for (let tries = 0; tries < FEW_LOOKS; tries += 1) {
     const { provision_state: state, instance_uuid } = await hardware.read(id);
     if (instance_uuid === server && DEPLOYED.test(String(state))) return true;
@@ -85,14 +85,14 @@ export function statusFor(before: JsonObject): "ACTIVE" | "SHUTOFF" {
 }
 
 /** A server that was started, or is to be. */
-type BegunServer = Omit<ServerMaking, "twice" | "begin">;
+type StartedServer = Omit<ServerMaking, "twice" | "begin">;
 
-export function notAsBegun(at: BegunServer): string | null {
+export function differsFromStart(at: StartedServer): string | null {
   return otherWish(at) ?? otherPorts(at);
 }
 
 /** Why the server would lack ports, or null, also before binding and after creation. */
-export function otherPorts(at: BegunServer): string | null {
+export function otherPorts(at: StartedServer): string | null {
   if (isMade(at) || !at.acts.some(({ step }) => step === "fake")) return null;
   const bound = portsBound(at);
   const missing = at.hands.portsOf(at.seen).filter((port) => !bound.includes(port));
@@ -102,14 +102,14 @@ export function otherPorts(at: BegunServer): string | null {
 }
 
 /** Flavor and image for the journal. The image may be the node's own. */
-export function madeWith({ hands, id, asked, before }: BegunServer) {
-  const { flavor, image } = hands.askedOf(asked, id, before, []);
+export function madeWith({ hands, id, asked, before }: StartedServer) {
+  const { flavor, image } = hands.requestedOf(asked, id, before, []);
   return { flavor, ...(image !== null && { image }) };
 }
 
 /** Why the flavor or image differs from the start, or null. Also null after creation. */
-function otherWish(at: BegunServer): string | null {
-  const { flavor: first, image: own } = holdOf(at) ?? {};
+function otherWish(at: StartedServer): string | null {
+  const { flavor: first, image: own } = reservationOf(at) ?? {};
   if (first === undefined || isMade(at)) return null;
   const { flavor, image } = madeWith(at);
   const other = [

@@ -1,13 +1,13 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
-import type { ManageAsked, SeenServer } from "../../model/ironic/manage.ts";
-import type { NovaHands } from "../nova-hands.ts";
+import type { ManageRequest, ServerView } from "../../model/ironic/manage.ts";
+import type { NovaClients } from "../nova-hands.ts";
 import { type Act, isMade, isOut, type ManageChange, recordOf } from "./manage-acts.ts";
 
 export interface ServerMaking extends ManageChange {
-  readonly hands: NovaHands;
-  readonly asked: ManageAsked;
-  readonly seen: SeenServer;
+  readonly hands: NovaClients;
+  readonly asked: ManageRequest;
+  readonly seen: ServerView;
   /** Neutron ports that more than one machine names. */
   readonly twice: ReadonlySet<string>;
   /** The replaced fields of the node. */
@@ -21,18 +21,18 @@ export interface ServerMaking extends ManageChange {
 }
 
 /** Maintenance reason while the Nova server is created or deleted. */
-export function heldFor(server: string): string {
+export function maintenanceFor(server: string): string {
   return `nova2ironic gives it a server of Nova: ${server}`;
 }
 
 /** Whether it was started, and still has this run's mark or maintenance. */
 export function marked(
   { acts, server }: Pick<ManageChange, "acts" | "server">,
-  { node }: SeenServer,
+  { node }: ServerView,
 ): boolean {
   const held = acts.some(({ step }) => step === "hold");
   const ours = [...Object.values(node?.extra ?? {}), node?.maintenance_reason];
-  return held && (ours.includes(server) || ours.includes(heldFor(server)));
+  return held && (ours.includes(server) || ours.includes(maintenanceFor(server)));
 }
 
 /** Why only its mark may change: it is in service without this run's server. Otherwise null. */
@@ -50,11 +50,13 @@ export function isInUse(
   change: Pick<ManageChange, "server" | "acts">,
   { driver, maintenance_reason: reason, instance_uuid: instance }: JsonObject,
 ): boolean {
-  return driver !== FAKE && reason !== heldFor(change.server) && instance === recordOf(change);
+  return (
+    driver !== FAKE && reason !== maintenanceFor(change.server) && instance === recordOf(change)
+  );
 }
 
 /** Records that the node is in service before anything reserves it. @returns whether it is */
-export async function keptIfInUse(
+export async function recordInUse(
   at: Pick<ServerMaking, "server" | "acts" | "begin">,
   now: JsonObject,
 ): Promise<boolean> {
@@ -73,5 +75,5 @@ export function isForeign(
 ): boolean {
   if (driver === FAKE || instance === recordOf(change)) return false;
   const isTornDown = instance === null && node.provision_state !== "active";
-  return reason !== heldFor(change.server) || (isOut(change) && isTornDown);
+  return reason !== maintenanceFor(change.server) || (isOut(change) && isTornDown);
 }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../lib/json.ts";
-import type { SeenServer } from "../../model/ironic/manage.ts";
+import type { ServerView } from "../../model/ironic/manage.ts";
 import type { NovaServer } from "../../systems/nova-api/seen-servers.ts";
-import type { NovaHands } from "../nova-hands.ts";
+import type { NovaClients } from "../nova-hands.ts";
 import {
   type Bind,
   bindsOf,
@@ -14,7 +14,7 @@ import {
 } from "./manage-acts.ts";
 import type { ServerMaking } from "./manage-nova-marks.ts";
 
-type Hands = Pick<NovaHands, "network">;
+type CommandFunctions = Pick<NovaClients, "network">;
 
 /**
  * Saves the fields that Nova overwrites, and clears those for which Nova refuses a port.
@@ -42,9 +42,9 @@ export async function portsFreed(
     const more = Object.fromEntries(names.map((one) => [one, port[one] ?? null]));
     const bound = isBound(port) && { bound: true };
     await begin({ step: "bind", port: id, device_id, device_owner, more, ...bound });
-    const isNamed = (port.dns_name ?? "") !== "";
-    if (device_id === "" && !isNamed) continue;
-    const free = { device_id: "", device_owner: "", ...(isNamed && { dns_name: "" }) };
+    const hasDnsName = (port.dns_name ?? "") !== "";
+    if (device_id === "" && !hasDnsName) continue;
+    const free = { device_id: "", device_owner: "", ...(hasDnsName && { dns_name: "" }) };
     const why = await neutron.restore(id, free, [device_id, ""]);
     if (why !== null) return why;
   }
@@ -52,8 +52,8 @@ export async function portsFreed(
 }
 
 /** Whether the port still has this server and is unbound. */
-export async function wantsBinding(
-  { network }: Hands,
+export async function needsBinding(
+  { network }: CommandFunctions,
   { port }: Bind,
   server: string,
 ): Promise<boolean> {
@@ -68,7 +68,7 @@ function isBound(port: JsonObject): boolean {
 
 /** Restores a port of one of these devices. @returns null, or why it differs */
 export async function portRestored(
-  { network }: Hands,
+  { network }: CommandFunctions,
   { port, bound }: Bind,
   fields: JsonObject,
   devices: readonly string[],
@@ -92,7 +92,7 @@ export async function portRestored(
 
 /** Saves changes by the user or Ironic while in service, to restore them later. */
 export async function portsChanged(
-  { network }: Hands,
+  { network }: CommandFunctions,
   change: ManageChange,
   begin: (bind: Bind) => Promise<void>,
 ): Promise<void> {
@@ -107,7 +107,7 @@ export async function portsChanged(
 
 /** Whether a port without a device is not restored, or a port is missing. */
 export async function portsOpen(
-  { network }: Hands,
+  { network }: CommandFunctions,
   change: Pick<ManageChange, "acts">,
 ): Promise<boolean> {
   for (const { port, device_id, more = {} } of bindsOf(change)) {
@@ -122,7 +122,7 @@ export async function portsOpen(
 
 /** Restores ports that no other device has. Returns the reasons for the others. */
 export async function portsBack(
-  hands: Hands,
+  hands: CommandFunctions,
   { acts, server }: Pick<ManageChange, "acts" | "server">,
 ): Promise<readonly string[]> {
   const own = recordOf({ acts, server });
@@ -147,7 +147,7 @@ export async function portsBack(
  * vif_detach
  */
 export async function portsAgainst(
-  { servers }: Pick<NovaHands, "servers">,
+  { servers }: Pick<NovaClients, "servers">,
   change: ManageChange,
   { id }: Pick<NovaServer, "id">,
 ): Promise<string | null> {
@@ -159,9 +159,9 @@ export async function portsAgainst(
 }
 
 /** Ports that the user detached since, which would stay detached. */
-export function portsLeft(
+export function detachedPorts(
   change: ManageChange,
-  { ports }: SeenServer,
+  { ports }: ServerView,
   { id }: Pick<NovaServer, "id">,
 ): string | null {
   const since = bindsOf(change).flatMap(({ port, device_id: first }) => {

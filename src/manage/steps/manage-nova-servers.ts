@@ -4,15 +4,15 @@ import { changedSince, FAKE, notAsBefore, unsafe } from "../../model/ironic/fake
 import { infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
 import { type NovaServer, unsure } from "../../systems/nova-api/seen-servers.ts";
 import { pause } from "../../systems/openstack/passing.ts";
-import type { NovaHands } from "../nova-hands.ts";
+import type { NovaClients } from "../nova-hands.ts";
 import { isFinished, type ManageChange, recordOf } from "./manage-acts.ts";
 import { MOST_LOOKS } from "./manage-nova-create.ts";
-import { heldFor, type ServerMaking } from "./manage-nova-marks.ts";
+import { maintenanceFor, type ServerMaking } from "./manage-nova-marks.ts";
 import { portsAgainst } from "./manage-nova-ports.ts";
 
 export type Back = ManageChange & Pick<ServerMaking, "hands" | "before" | "begin">;
 
-export async function objectionsBack(
+export async function rejectionsBack(
   change: Back,
   now: JsonObject,
   own: NovaServer | null,
@@ -23,10 +23,10 @@ export async function objectionsBack(
     return instance === recordOf(change)
       ? `it still has instance ${String(instance)}, but this login finds no such server in Nova: use the login that created it. If the server was deleted, ${deletedOn(now)}`
       : `it has instance ${String(instance)}, which this run did not make`;
-  const why = own === null ? null : standsAgainst(change, own);
+  const why = own === null ? null : reasonAgainst(change, own);
   if (why !== null) return why;
   if (now.driver === FAKE) return null;
-  const real = realObjections(change, now, own);
+  const real = realRejections(change, now, own);
   if (real !== null || own === null) return real;
   // Nova deletes all volume targets of the node. @source nova 26: virt/ironic/driver.py,
   // _cleanup_volume_target_info
@@ -49,19 +49,19 @@ function deletedOn({ driver, uuid }: JsonObject): string {
 
 const PROTECTED = "it is protected: unprotect it first";
 
-function standsAgainst(change: ManageChange, own: NovaServer): string | null {
+function reasonAgainst(change: ManageChange, own: NovaServer): string | null {
   if (own.node !== null && own.node !== change.id)
     return `server ${own.id} is now on node ${own.node}, so it is kept`;
   return own.locked ? `server ${own.id} is locked: unlock it first` : unsureOf(change, own);
 }
 
 /** The same for a machine that its driver can reach, which may be busy. */
-function realObjections(change: Back, now: JsonObject, own: NovaServer | null): string | null {
+function realRejections(change: Back, now: JsonObject, own: NovaServer | null): string | null {
   const { before } = change;
   if (own !== null && own.task !== null)
     return `Nova is still working on server ${own.id} (${own.task}): run rollback again when it is done`;
   const { maintenance, maintenance_reason: reason = null, console_enabled: hasConsole } = now;
-  if (maintenance === true && reason !== heldFor(change.server))
+  if (maintenance === true && reason !== maintenanceFor(change.server))
     return `it is in maintenance that this run did not set: ${String(reason ?? "no reason given")}; end it first`;
   const state = String(now.provision_state);
   // After its hardware was restored, only the user can have changed the state.
@@ -97,12 +97,12 @@ function unsureOf(change: ManageChange, own: NovaServer): string | null {
 export const LEAVE =
   "it stays on fake hardware, in maintenance: leave its driver alone until rollback has ended, or Nova may wipe it";
 
-export function keptWith(own: NovaServer | null): string {
+export function retainedWith(own: NovaServer | null): string {
   return `it keeps its own hardware${own === null ? "" : " and its server"}, in maintenance`;
 }
 
-export async function serversGone(
-  hands: NovaHands,
+export async function serversDeleted(
+  hands: NovaClients,
   change: ManageChange,
   own: NovaServer | null,
 ): Promise<string | null> {
@@ -114,18 +114,18 @@ export async function serversGone(
     // Ironic refuses to undeploy a protected node, and Nova sets the server to ERROR.
     return now.protected === true ? PROTECTED : portsAgainst(hands, change, one);
   };
-  let next = own ?? (await byWord(hands, change));
+  let next = own ?? (await serverByMark(hands, change));
   for (let tries = 0; next !== null && tries < MOST_SERVERS; tries += 1) {
     const why = unsureOf(change, next) ?? (await servers.remove(next.id, mayEnd(next)));
     if (why !== null) return why;
-    next = await byWord(hands, change);
+    next = await serverByMark(hands, change);
   }
   return next === null ? null : `server ${next.id} still exists`;
 }
 
 /** Otherwise nova-compute would deploy to the node after its own driver is restored. */
 export async function withheld(
-  { offers }: NovaHands,
+  { offers }: NovaClients,
   { id, acts }: ManageChange,
   { resource_class: name }: JsonObject,
 ): Promise<string | null> {
@@ -147,19 +147,19 @@ export async function withheld(
 const MOST_SERVERS = 20;
 
 /** Its server, or a server of a delayed POST with the same mark. */
-export async function ownServer(
-  hands: NovaHands,
+export async function serverOfRun(
+  hands: NovaClients,
   change: ManageChange,
   { instance_uuid: instance = null }: JsonObject,
 ): Promise<NovaServer | null> {
   const uuid = recordOf(change);
   const made = uuid === change.server ? null : await hands.servers.read(uuid);
-  return made ?? byWord(hands, change, instance === null ? null : String(instance));
+  return made ?? serverByMark(hands, change, instance === null ? null : String(instance));
 }
 
 /** A server on this node with the mark, even if its uuid is unknown. */
-export async function byWord(
-  { servers }: NovaHands,
+export async function serverByMark(
+  { servers }: NovaClients,
   { id, server, acts }: ManageChange,
   instance: string | null = null,
 ): Promise<NovaServer | null> {

@@ -8,7 +8,7 @@ import {
   unsafe,
 } from "../../model/ironic/fake-hardware.ts";
 import { infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
-import type { NovaHands } from "../nova-hands.ts";
+import type { NovaClients } from "../nova-hands.ts";
 import { hasSecrets } from "../rules/nova.ts";
 import {
   type Act,
@@ -28,8 +28,8 @@ import {
   otherPorts,
   statusFor,
 } from "./manage-nova-create.ts";
-import { anothers, heldFor, marked, type ServerMaking } from "./manage-nova-marks.ts";
-import { portRestored, portsFreed, wantsBinding } from "./manage-nova-ports.ts";
+import { anothers, maintenanceFor, marked, type ServerMaking } from "./manage-nova-marks.ts";
+import { needsBinding, portRestored, portsFreed } from "./manage-nova-ports.ts";
 
 export interface ServerStep {
   /** Its name in the journal. */
@@ -89,7 +89,7 @@ async function hold(at: ServerMaking): Promise<string | null> {
   }
   const held = await hands.keeper.hold(id, server);
   if ("why" in held) return held.why;
-  const why = await hands.hardware.hold(id, heldFor(server));
+  const why = await hands.hardware.hold(id, maintenanceFor(server));
   if (why !== null) return why;
   // Compares with the state before the hold.
   const now = await hands.hardware.read(id);
@@ -130,7 +130,7 @@ async function fake({ hands, id, server, before, begin }: ServerMaking): Promise
     if (other.length > 0) return `it changed in the meantime: ${other.join(", ")}`;
   }
   await begin({ step: "fake" });
-  return hands.hardware.fake(id, heldFor(server), before);
+  return hands.hardware.fake(id, maintenanceFor(server), before);
 }
 
 /**
@@ -161,16 +161,16 @@ async function stands({ hands, id, before }: ServerMaking, uuid: string): Promis
 async function swap(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, before } = at;
   const { hardware } = hands;
-  const reason = heldFor(server);
+  const reason = maintenanceFor(server);
   const held = await hardware.hold(id, reason);
   if (held !== null) return held;
   // The user may have requested changes that would reach the machine from now on.
-  const may = (now: JsonObject) => notOurs(at, now);
+  const may = (now: JsonObject) => reasonForeign(at, now);
   const why = await hardware.swap(id, before, { reason, exact: false, may });
   return why === null ? null : fakeAgain(at, why);
 }
 
-async function notOurs(at: ServerMaking, now: JsonObject) {
+async function reasonForeign(at: ServerMaking, now: JsonObject) {
   const { hands, before, stands } = at;
   const uuid = recordOf(at);
   if (now.instance_uuid !== uuid) return `instance_uuid is ${String(now.instance_uuid)}`;
@@ -190,7 +190,7 @@ export async function fakeAgain(
   why: string,
 ): Promise<string> {
   const { hands, id, server, before } = at;
-  const still = await hands.hardware.fake(id, heldFor(server), before);
+  const still = await hands.hardware.fake(id, maintenanceFor(server), before);
   if (still !== null)
     return `${why}; ${still}: it keeps its own hardware${await novaWould(hands, at)}`;
   if (isHanded(at)) await at.begin({ step: "unhanded" });
@@ -203,7 +203,7 @@ export async function fakeAgain(
  * @source nova 26: compute/manager.py, _sync_instance_power_state
  */
 export async function novaWould(
-  { hardware, servers }: Pick<NovaHands, "hardware" | "servers">,
+  { hardware, servers }: Pick<NovaClients, "hardware" | "servers">,
   change: Pick<ManageChange, "id" | "server" | "acts">,
 ): Promise<string> {
   const uuid = recordOf(change);
@@ -232,7 +232,7 @@ async function release(at: ServerMaking): Promise<string | null> {
       : fakeAgain(at, why);
   for (const bind of ported ? [] : bindsOf(at)) {
     const own = recordOf(at);
-    if (wasHanded && !(await wantsBinding(hands, bind, own))) continue;
+    if (wasHanded && !(await needsBinding(hands, bind, own))) continue;
     const why = await portRestored(hands, bind, bind.more ?? {}, [own]);
     if (why !== null) return left(why);
   }
@@ -240,9 +240,9 @@ async function release(at: ServerMaking): Promise<string | null> {
   if (!ported) await at.begin({ step: "handed" });
   const may = async (now: JsonObject): Promise<string | null> => {
     const other = [...notAsBefore(before, now), ...infoChanges(before, now, false)];
-    return other.length === 0 ? notOurs(at, now) : `it has changed: ${other.join(", ")}`;
+    return other.length === 0 ? reasonForeign(at, now) : `it has changed: ${other.join(", ")}`;
   };
-  const why = await hands.hardware.release(id, heldFor(at.server), may);
+  const why = await hands.hardware.release(id, maintenanceFor(at.server), may);
   if (why !== null) return left(why);
   for (const end = hands.clock.now() + hands.watch; ; ) {
     const now = await hands.hardware.read(id);

@@ -1,28 +1,28 @@
 import { MigrationError, orMessage, orNull } from "../../lib/error.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
-import { MANAGE, type SeenServer } from "../../model/ironic/manage.ts";
+import { MANAGE, type ServerView } from "../../model/ironic/manage.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
-import type { NovaHands } from "../nova-hands.ts";
+import type { NovaClients } from "../nova-hands.ts";
 import type { ManagePart } from "./manage.ts";
 import {
   type Act,
-  holdOf,
   isHanded,
   isMade,
   isPorted,
   type ManageChange,
   recording,
   recordOf,
+  reservationOf,
   traitsIn,
   withServer,
 } from "./manage-acts.ts";
-import { notAsBegun } from "./manage-nova-create.ts";
+import { differsFromStart } from "./manage-nova-create.ts";
 import {
   anothers,
-  heldFor,
   isInUse,
-  keptIfInUse,
+  maintenanceFor,
   marked,
+  recordInUse,
   type ServerMaking,
 } from "./manage-nova-marks.ts";
 import { type ServerStep, THERE } from "./manage-nova-steps.ts";
@@ -37,7 +37,7 @@ export const SIZE = 50;
  * @source Ironic's guide, Adoption with Nova
  */
 export function novaPart(
-  hands: NovaHands,
+  hands: NovaClients,
   most: number,
   twice: ReadonlySet<string> = new Set(),
 ): ManagePart {
@@ -52,23 +52,23 @@ export function novaPart(
       if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
       const at: ServerMaking = {
         ...{ ...change, ...recording(change.acts, begin), hands, asked, seen, twice },
-        before: holdOf(change)?.node ?? {},
+        before: reservationOf(change)?.node ?? {},
       };
-      const isBegun = marked(change, seen) || isOurs(change, seen);
+      const isStarted = marked(change, seen) || isOwned(change, seen);
       // If the driver was restored since, the machine may be in use.
-      const inUse = isMade(at) && (await keptIfInUse(at, await hands.hardware.read(id)));
+      const inUse = isMade(at) && (await recordInUse(at, await hands.hardware.read(id)));
       const onFake = position.onFake === true && !inUse;
       if (onFake && change.back === true) {
-        const held = await heldAfter(at);
+        const held = await maintainAfter(at);
         return stays(seen, held === null ? BACK : `${BACK}; ${held}`);
       }
-      if (over !== null && !isBegun) return stays(seen, `not begun: ${over}`);
-      const first = isBegun ? firstOf(at.acts, onFake) : 0;
+      if (over !== null && !isStarted) return stays(seen, `not begun: ${over}`);
+      const first = isStarted ? firstOf(at.acts, onFake) : 0;
       for (const step of position.inService === true ? [] : THERE.slice(first)) {
-        const why = await madeOrHeld(at, step);
+        const why = await createOrMaintain(at, step);
         if (why === null) continue;
         over ??= at.over ?? null;
-        return stays(await seenLast(hands, at, seen), why);
+        return stays(await lastState(hands, at, seen), why);
       }
       const why = await unmarked(at);
       const made = withServer(at, seen.node);
@@ -80,25 +80,25 @@ export function novaPart(
 }
 
 /** After a failure on fake hardware, maintenance stops Nova from offering the node. */
-async function madeOrHeld(at: ServerMaking, step: ServerStep): Promise<string | null> {
+async function createOrMaintain(at: ServerMaking, step: ServerStep): Promise<string | null> {
   try {
     const why = await step.make(at);
-    const held = why === null ? null : await heldAfter(at);
+    const held = why === null ? null : await maintainAfter(at);
     return held === null ? why : `${why}; ${held}`;
   } catch (cause) {
-    const held = await heldAfter(at);
+    const held = await maintainAfter(at);
     if (held === null || !(cause instanceof MigrationError)) throw cause;
     const { code, message, fix } = cause;
     throw new MigrationError(code, `${message}; ${held}`, { cause, fix });
   }
 }
 
-async function heldAfter(at: ServerMaking): Promise<string | null> {
+async function maintainAfter(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, acts } = at;
   if (!acts.some(({ step }) => step === "fake")) return null;
   try {
-    const why = await hands.hardware.hold(id, heldFor(server), async (now) => {
-      await keptIfInUse(at, now);
+    const why = await hands.hardware.hold(id, maintenanceFor(server), async (now) => {
+      await recordInUse(at, now);
       return anothers(at, now);
     });
     return why === null ? "it is held in maintenance" : `it is not held, ${why}`;
@@ -126,7 +126,7 @@ function firstOf(acts: readonly Act[], onFake: boolean): number {
 }
 
 async function whereIs(
-  hands: NovaHands,
+  hands: NovaClients,
   change: ManageChange,
   twice: ReadonlySet<string>,
 ): Promise<ManagePosition> {
@@ -143,13 +143,13 @@ async function whereIs(
   const isMarked = marked(change, seen);
   if (isMarked && isPorted(change) && isInUse(change, now))
     return { is: "before", seen, ...NONE, inService: true };
-  const isOwn = isOurs(change, seen);
+  const isServiceField = isOwned(change, seen);
   // The mark was removed, but the driver may still be fake.
-  if (!isMarked && isOwn && now.driver !== FAKE) return { is: "after", seen, ...NONE };
-  if (isMarked || isOwn) {
+  if (!isMarked && isServiceField && now.driver !== FAKE) return { is: "after", seen, ...NONE };
+  if (isMarked || isServiceField) {
     const { asked } = change;
-    const before = holdOf(change)?.node ?? {};
-    const other = asked && notAsBegun({ ...change, hands, asked, seen, before });
+    const before = reservationOf(change)?.node ?? {};
+    const other = asked && differsFromStart({ ...change, hands, asked, seen, before });
     const onFake = now.driver === FAKE && { onFake: true as const };
     return other === null ? { is: "before", seen, ...NONE, ...onFake } : stays(seen, other);
   }
@@ -162,15 +162,15 @@ async function whereIs(
 }
 
 /** The current state, or the last one if it cannot be read, so that the reason is reported. */
-export async function seenLast(
-  { look }: NovaHands,
+export async function lastState(
+  { look }: NovaClients,
   change: ManageChange,
-  seen: SeenServer,
-): Promise<SeenServer> {
+  seen: ServerView,
+): Promise<ServerView> {
   return (await orNull(look(change))) ?? seen;
 }
 
-function isOurs(change: ManageChange, { node }: SeenServer): boolean {
+function isOwned(change: ManageChange, { node }: ServerView): boolean {
   return isMade(change) && node?.instance_uuid === recordOf(change);
 }
 

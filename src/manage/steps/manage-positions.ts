@@ -1,9 +1,9 @@
 import type { Position } from "../../engine/window-part.ts";
 import type { ComparedNode } from "../../model/ironic/adoptable.ts";
-import type { RecordKeeper, SeenServer } from "../../model/ironic/manage.ts";
+import type { RecordClient, ServerView } from "../../model/ironic/manage.ts";
 import { isEmptied, reasonOf } from "../../systems/ironic-api/allocation.ts";
 import {
-  type Beside,
+  type Additional,
   changedSince,
   claimsOn,
   type Hindrance,
@@ -13,15 +13,15 @@ import {
 } from "../rules/criteria.ts";
 import {
   bindsOf,
-  holdOf,
   type ManageChange,
   portsBound,
+  reservationOf,
   unseen,
   unseenNode,
 } from "./manage-acts.ts";
 
 export interface ManagePosition extends Position {
-  readonly seen: SeenServer;
+  readonly seen: ServerView;
   readonly why: readonly string[];
   /** The kind of each reason. */
   readonly hindrances: readonly Hindrance[];
@@ -46,14 +46,14 @@ export function unlike(
 
 export function forwardOf(
   change: ManageChange,
-  seen: SeenServer,
+  seen: ServerView,
   twice: ReadonlySet<string>,
 ): ManagePosition {
   const { id, server, asked } = change;
   const { node, record } = seen;
   if (node === null) return stays(seen, NO_NODE, "gone");
   if (node.instance_uuid === server) {
-    const held = holdOf(change);
+    const held = reservationOf(change);
     const open =
       node.extra[MARK] === server ||
       node.maintenance_reason === reasonOf(server) ||
@@ -66,7 +66,10 @@ export function forwardOf(
       : [];
   // An interrupted rollback may have left this run's maintenance, which is ended first.
   const fit = node.maintenance_reason === reasonOf(server) ? { ...node, maintenance: false } : node;
-  const against = [...objections(fit, besideOf(seen, twice, asked?.ports), server), ...strange];
+  const against = [
+    ...objections(fit, openNovaForVerify(seen, twice, asked?.ports), server),
+    ...strange,
+  ];
   if (against.length > 0) return left(seen, against);
   // The values in the journal are older than the deleted record, so later changes would be lost.
   return change.open === false
@@ -81,23 +84,23 @@ export const NO_NODE = "Ironic has no such node";
 
 export const NONE = { why: [], hindrances: [] } as const;
 
-export function left(seen: SeenServer, against: readonly Objection[]): ManagePosition {
+export function left(seen: ServerView, against: readonly Objection[]): ManagePosition {
   const [why, hindrances] = [against.map((one) => one.why), against.map(({ is }) => is)];
   return { is: "other", seen, why, hindrances };
 }
 
-export async function backOf(keeper: RecordKeeper, change: ManageChange): Promise<ManagePosition> {
+export async function backOf(keeper: RecordClient, change: ManageChange): Promise<ManagePosition> {
   const { id, server } = change;
   const binds = bindsOf(change);
   const seen = await keeper.look(id, server, portsBound(change));
   const { node, record } = seen;
   if (node === null) return stays(seen, unseenNode(id), "gone");
-  const held = holdOf(change);
+  const held = reservationOf(change);
   // The record was deleted by others, without restoring the traits.
-  const isLeft =
+  const isSkipped =
     node.instance_uuid === null && held !== undefined && isEmptied(node.instance_info, held.traits);
   const open =
-    isLeft ||
+    isSkipped ||
     record !== null ||
     node.instance_uuid === server ||
     node.extra[MARK] === server ||
@@ -110,7 +113,7 @@ export async function backOf(keeper: RecordKeeper, change: ManageChange): Promis
 }
 
 /** Ports that another device has since. */
-export function strangeOf(change: ManageChange, seen: SeenServer): readonly string[] {
+export function strangeOf(change: ManageChange, seen: ServerView): readonly string[] {
   return bindsOf(change).flatMap(({ port, device_id }) => {
     const now = seen.ports?.get(port);
     if (now === undefined) return [unseen(port)];
@@ -119,15 +122,15 @@ export function strangeOf(change: ManageChange, seen: SeenServer): readonly stri
   });
 }
 
-export function isBound({ ports }: SeenServer, port: string, server: string): boolean {
+export function isBound({ ports }: ServerView, port: string, server: string): boolean {
   return ports?.get(port)?.device_id === server;
 }
 
-export function besideOf(
-  { node, ports }: SeenServer,
+export function openNovaForVerify(
+  { node, ports }: ServerView,
   known: ReadonlySet<string>,
   asked: readonly string[] | null | undefined,
-): Beside {
+): Additional {
   const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
   const twice = vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif));
   const named = asked && { named: new Set(asked) };
@@ -135,10 +138,10 @@ export function besideOf(
 }
 
 /** Neutron ports of its VIFs. */
-export function tenantPorts({ node, ports }: SeenServer) {
+export function tenantPorts({ node, ports }: ServerView) {
   return (node?.nics ?? []).flatMap(({ vif }) => ports?.get(vif ?? "") ?? []);
 }
 
-export function stays(seen: SeenServer, why: string, is: Hindrance = "state"): ManagePosition {
+export function stays(seen: ServerView, why: string, is: Hindrance = "state"): ManagePosition {
   return left(seen, [{ why, is }]);
 }

@@ -1,25 +1,25 @@
 import type { WindowPart } from "../../engine/window-part.ts";
 import type { JsonObject } from "../../lib/json.ts";
-import type { KnownNics, RunningNode } from "../../model/ironic/adoptable.ts";
+import type { ExistingNics, RunningNode } from "../../model/ironic/adoptable.ts";
 import {
   MANAGE,
-  type ManageAsked,
+  type ManageRequest,
   type NotWritten,
-  type RecordAsked,
-  type RecordKeeper,
-  type SeenServer,
+  type RecordClient,
+  type RecordRequest,
+  type ServerView,
 } from "../../model/ironic/manage.ts";
 import { reasonOf } from "../../systems/ironic-api/allocation.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
 import { changedSince, objections } from "../rules/criteria.ts";
-import { type Act, bindsOf, holdOf, type ManageChange } from "./manage-acts.ts";
+import { type Act, bindsOf, type ManageChange, reservationOf } from "./manage-acts.ts";
 import {
   backOf,
-  besideOf,
   forwardOf,
   isBound,
   left,
   type ManagePosition,
+  openNovaForVerify,
   stays,
   strangeOf,
   tenantPorts,
@@ -36,9 +36,9 @@ const OWNER = "baremetal:none";
 
 /** @param cards NICs of all nodes; null for a single machine */
 export function managePart(
-  keeper: RecordKeeper,
+  keeper: RecordClient,
   most: number,
-  cards: KnownNics | null = null,
+  cards: ExistingNics | null = null,
 ): ManagePart {
   const twice = cards?.twice ?? new Set<string>();
   return {
@@ -63,18 +63,18 @@ export function managePart(
   };
 }
 
-const NOTHING: SeenServer = { node: null, record: null, ports: null };
+const NOTHING: ServerView = { node: null, record: null, ports: null };
 
 interface Making {
-  readonly keeper: RecordKeeper;
+  readonly keeper: RecordClient;
   readonly change: ManageChange;
-  readonly asked: ManageAsked;
+  readonly asked: ManageRequest;
   readonly position: ManagePosition;
   readonly node: RunningNode;
   readonly begin: Parameters<ManagePart["perform"]>[2];
 }
 
-function refusedBy(seen: SeenServer, { why, taken, denied = false }: NotWritten): ManagePosition {
+function refusedBy(seen: ServerView, { why, taken, denied = false }: NotWritten): ManagePosition {
   return left(seen, [{ why, is: denied ? "denied" : taken ? "taken" : "state" }]);
 }
 
@@ -87,7 +87,7 @@ async function recordAlone(
   const { seen } = position;
   await begin(holding(change, asked, node));
   await begin({ step: "record" });
-  const made = await keeper.record(recordAsked(change, asked, node), true);
+  const made = await keeper.record(recordRequest(change, asked, node), true);
   if ("why" in made) return refusedBy(seen, made);
   const { traits } = node.instance_info;
   // The record replaces them.
@@ -108,7 +108,7 @@ async function recordMarked(
 ): Promise<ManagePosition> {
   const { id, server } = change;
   const { seen } = position;
-  const known = holdOf(change);
+  const known = reservationOf(change);
   // After the record was requested, the traits are those of the record.
   const emptied = change.acts.some(({ step }) => step === "record");
   const as = (node: RunningNode) =>
@@ -128,7 +128,7 @@ async function recordMarked(
     // Compares with the state before the hold.
     const now: RunningNode = { ...marked.now, nics: before.nics };
     const against = [
-      ...objections(now, besideOf({ ...seen, node: now }, twice, asked.ports), server),
+      ...objections(now, openNovaForVerify({ ...seen, node: now }, twice, asked.ports), server),
       ...changedSince(before, now),
     ];
     if (against.length > 0) return left(seen, against);
@@ -143,7 +143,7 @@ async function recordMarked(
       return refusedBy(seen, refused);
     }
     await begin({ step: "record" });
-    const made = await keeper.record(recordAsked(change, asked, now), false);
+    const made = await keeper.record(recordRequest(change, asked, now), false);
     if ("why" in made) return refusedBy(seen, made);
   }
   await begin({ step: "release" });
@@ -156,7 +156,7 @@ async function recordMarked(
     : stays(seen, `instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`);
 }
 
-export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
+export function unmanagePart(keeper: RecordClient, most: number): ManagePart {
   return {
     ...{ name: MANAGE, size: SIZE },
     inspect: (changes) => inFlight(changes, most, (change) => backOf(keeper, change)),
@@ -172,7 +172,7 @@ export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
             const refused = await keeper.bind(port, from, { device_id, device_owner });
             whys.push(refused?.why ?? null);
           }
-        const held = holdOf(change);
+        const held = reservationOf(change);
         if (held !== undefined) whys.push(await keeper.release(id, server, held.traits));
       }
       const why = [...whys.flatMap((one) => one ?? []), ...strangeOf(change, position.seen)];
@@ -185,7 +185,7 @@ export function unmanagePart(keeper: RecordKeeper, most: number): ManagePart {
  * Without tenant port and mark, a single call is enough: Ironic creates one record per node, and
  * two PATCH calls would take most of the time.
  */
-function isSingleCall({ acts }: ManageChange, seen: SeenServer): boolean {
+function isSingleCall({ acts }: ManageChange, seen: ServerView): boolean {
   return (
     acts.length === 0 &&
     seen.node?.instance_uuid === null &&
@@ -194,11 +194,11 @@ function isSingleCall({ acts }: ManageChange, seen: SeenServer): boolean {
   );
 }
 
-function recordAsked(
+function recordRequest(
   { server }: ManageChange,
-  asked: ManageAsked,
+  asked: ManageRequest,
   { uuid, resource_class }: RunningNode,
-): RecordAsked {
+): RecordRequest {
   return {
     ...{ uuid: server, name: asked.name, node: uuid },
     ...{ resource_class: resource_class ?? "", extra: extraOf(asked) },
@@ -207,13 +207,13 @@ function recordAsked(
 
 function holding(
   { server }: ManageChange,
-  { name }: ManageAsked,
+  { name }: ManageRequest,
   { instance_info: { traits } }: RunningNode,
 ): Extract<Act, { readonly step: "hold" }> {
   return { step: "hold", server, name, ...(traits !== undefined && { traits }) };
 }
 
-function extraOf({ description, availability_zone, metadata, owner }: ManageAsked): JsonObject {
+function extraOf({ description, availability_zone, metadata, owner }: ManageRequest): JsonObject {
   return {
     nova2ironic: {
       managed: true,

@@ -1,6 +1,6 @@
 import { execute } from "../../engine/execute.ts";
 import type { Walked } from "../../engine/runner.ts";
-import { counted, shellWord } from "../../lib/text.ts";
+import { counted, shellArgument } from "../../lib/text.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import type { Entries } from "../../model/journal.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -17,27 +17,27 @@ import { saveOptions } from "../../run/saved-options.ts";
 import { type RunSession, withSession } from "../../run/session.ts";
 import type { One, Sink } from "../../run/sink.ts";
 import { waitingFor } from "../../run/wait-message.ts";
-import type { Reach } from "../flavors/flavor-api.ts";
+import type { ConnectionOptions } from "../flavors/flavor-api.ts";
 import { afterNova } from "../hosts/nova-place.ts";
-import { besideNova, type NovaSide, novaSteps } from "../hosts/nova-side.ts";
+import { type NovaSide, novaSteps, withNovaBackend } from "../hosts/nova-side.ts";
 import type { Watching } from "../hosts/nova-watch.ts";
 import { type Backend, openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
 import { stopped } from "../order.ts";
 import { checkBlocked } from "../plan/empty-plan.ts";
-import { isThere } from "../plan/loaded-plans.ts";
+import { isPresent } from "../plan/loaded-plans.ts";
 import { causeOf, renderCounts } from "../plan/rules/summary.ts";
 import { checkReadings } from "../power/power-file.ts";
 import { isEqual } from "../verify/rules/tally.ts";
 import { rememberVerified, sinceNow } from "../verify/verified-file.ts";
 import { compare } from "../verify/verify.ts";
-import { checkOthers, othersBeforeMaking } from "./check-others.ts";
+import { checkForeignNodes, foreignNodesFirst } from "./check-others.ts";
 
 import { ironicLeg } from "./ironic.ts";
-import { type IronicPlace, withIronic } from "./ironic-place.ts";
+import { type LockedIronic, withIronic } from "./ironic-place.ts";
 import { findConductors, inspectCloser } from "./pre-write-check.ts";
 
-export interface ApplyWords extends TargetOptions, Reach {
+export interface ApplyOptions extends TargetOptions, ConnectionOptions {
   readonly run: string;
   readonly skipBlocked: boolean;
   readonly staged: boolean;
@@ -53,7 +53,7 @@ const UNASKED =
 const CHOICES: readonly string[] = ["leave-nova", "skip-blocked", "after-finish"];
 
 /** Loads the run's plan and verifies the load. Returns null if it was stopped on request. */
-export function apply(words: ApplyWords, watching: Watching, sink: Sink) {
+export function apply(words: ApplyOptions, watching: Watching, sink: Sink) {
   return inRun(words.run, "apply", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       await checkNotFinished(run, "apply would load the missing machines again", words);
@@ -80,7 +80,7 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink) {
       const beside = { ...words, confirm: sink.confirm, watching, lines };
       const leaves = blocked > 0 || (words.leaveNova && (await novaSteps(run, footer)) > 0);
       const loaded = await withSession(run, (session) =>
-        besideNova(run, session, footer, beside, (nova) =>
+        withNovaBackend(run, session, footer, beside, (nova) =>
           withIronic(run, session, backend, how, async (place) => {
             await saveOptions(run, "apply", words);
             if (nova === null) sink.say(UNASKED);
@@ -90,15 +90,15 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink) {
       );
       if (loaded === null) return null;
       const partial = leaves && (loaded.equal || loaded.failed > 0);
-      const skipped = `nova2ironic show ${shellWord(`${words.run}/plan`)} --skipped`;
-      if (partial && blocked > 0) await sink.several("Left out", leftOutOf(lines()), skipped);
+      const skipped = `nova2ironic show ${shellArgument(`${words.run}/plan`)} --skipped`;
+      if (partial && blocked > 0) await sink.several("Left out", skippedOf(lines()), skipped);
       // Some machines, or Nova's rows, are excluded.
       return { ...loaded, again, partial: partial || loaded.failed > 0 };
     }),
   );
 }
 
-async function* leftOutOf(lines: AsyncIterable<readonly PlannedMachine[]>): AsyncGenerator<One> {
+async function* skippedOf(lines: AsyncIterable<readonly PlannedMachine[]>): AsyncGenerator<One> {
   for await (const batch of lines)
     for (const line of batch) {
       const { verdict, uuid, bm_node_id, reason } = line;
@@ -116,7 +116,7 @@ interface Job {
   readonly staged: boolean;
   readonly session: RunSession;
   readonly nova: NovaSide | null;
-  readonly place: IronicPlace;
+  readonly place: LockedIronic;
   readonly sink: Sink;
   readonly again: string;
 }
@@ -126,7 +126,7 @@ async function load(job: Job) {
   const { run, plan, backend, seal, session, nova, place, sink, again } = job;
   const same = backend.same(seal);
   const entries = session.journal.entries();
-  const others = await othersOf(job, entries);
+  const others = await foreignInstancesOf(job, entries);
   const guard = guardOf(job, same);
   // Flavors change first, so that a rebuild finds the new images even if the load fails.
   if (nova !== null) sink.say("Checking Ironic, its conductors and Nova before the first write.");
@@ -148,7 +148,7 @@ async function load(job: Job) {
   const applied = await loadMachines(job, guard, others).catch((cause: unknown) => {
     throw beside(cause);
   });
-  await tellApplied(applied, sink);
+  await reportApplied(applied, sink);
   if (applied.broke !== null) throw beside(applied.broke);
   if (applied.stopped) {
     const failures = applied.failed.length;
@@ -210,7 +210,7 @@ async function changeNova(
 
 function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise<void> {
   const { lines, header, footer } = plan;
-  const begun = isThere(session.journal.entries(), footer.sha256);
+  const begun = isPresent(session.journal.entries(), footer.sha256);
   return async () => {
     await place.precondition();
     if (!begun) await inspectCloser(lines, header.target_before, same, place.target);
@@ -219,12 +219,15 @@ function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise
 }
 
 /** Checks for foreign nodes, now or before the first new row. @throws MigrationError N2I-E312 */
-async function othersOf(job: Job, entries: Entries): Promise<(() => Promise<void>) | undefined> {
+async function foreignInstancesOf(
+  job: Job,
+  entries: Entries,
+): Promise<(() => Promise<void>) | undefined> {
   const { run, plan, backend, place, nova } = job;
   if (plan.header.allow_other_nodes === true) return undefined;
-  if (nova === null) return othersBeforeMaking(run, backend, place.target, entries, plan.footer);
+  if (nova === null) return foreignNodesFirst(run, backend, place.target, entries, plan.footer);
   const present = { sha256: plan.footer.sha256, lines: nova.lines };
-  await checkOthers(run, backend, place.target, entries, present);
+  await checkForeignNodes(run, backend, place.target, entries, present);
   return undefined;
 }
 
@@ -254,7 +257,7 @@ async function loadMachines(
   );
 }
 
-async function tellApplied(
+async function reportApplied(
   { done, found, left, excluded, failed }: Walked<PlannedMachine>,
   { result, several }: Sink,
 ): Promise<void> {

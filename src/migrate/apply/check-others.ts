@@ -15,7 +15,7 @@ import { ironicJournalled, type MachinePlan } from "./ironic.ts";
 const LOOKED = 1000;
 
 /** Text about foreign nodes, in a database only. Null if none. @param present an open plan */
-export async function othersAt(
+export async function foreignNodesText(
   run: RunFolder,
   { oldest }: Pick<Backend, "oldest">,
   target: Target,
@@ -36,7 +36,7 @@ export async function othersAt(
     plans.push({ sha256, lines: () => plan.lines() });
   }
   const strange = new Set(await oldest(LOOKED));
-  const count = await countOthers(target, entries, plans, (uuids) => {
+  const count = await countForeignNodes(target, entries, plans, (uuids) => {
     for (const uuid of uuids) strange.delete(uuid);
   });
   if (count === 0) return null;
@@ -45,14 +45,14 @@ export async function othersAt(
   return `Ironic has ${counted(count, "node")} that this run did not load${names === "" ? "" : `: ${names}${more}`}`;
 }
 
-export async function checkOthers(
+export async function checkForeignNodes(
   run: RunFolder,
   backend: Pick<Backend, "oldest">,
   target: Target,
   entries: Entries,
   present?: MachinePlan,
 ): Promise<void> {
-  const others = await othersAt(run, backend, target, entries, present);
+  const others = await foreignNodesText(run, backend, target, entries, present);
   if (others !== null) throw new MigrationError("N2I-E312", others);
 }
 
@@ -62,21 +62,21 @@ export async function checkOthers(
  * @returns the check. If the journal cannot show the number of loaded nodes, it has already run
  * @throws MigrationError N2I-E312
  */
-export async function othersBeforeMaking(
+export async function foreignNodesFirst(
   run: RunFolder,
   backend: Pick<Backend, "oldest">,
   target: Target,
   entries: Entries,
   { sha256, footer }: Footer<PlanCounts>,
 ): Promise<() => Promise<void>> {
-  const look = (): Promise<void> => checkOthers(run, backend, target, entries);
+  const look = (): Promise<void> => checkForeignNodes(run, backend, target, entries);
   const { preExisting, refused, undone, left } = ownershipOf(entries, IRONIC, sha256);
   const plans = plansOf(entries, IRONIC);
   const isOnly = plans.length === 1 && plans[0] === sha256;
   const others = preExisting.size + refused.size + undone.size + left.size();
-  const isKnown = isOnly && others === 0 && (await target.counts()).nodes <= footer.nodes;
-  if (!isKnown) await look();
-  return isKnown ? look : () => Promise.resolve();
+  const isCounted = isOnly && others === 0 && (await target.counts()).nodes <= footer.nodes;
+  if (!isCounted) await look();
+  return isCounted ? look : () => Promise.resolve();
 }
 
 const ALL = { wants: () => true };
@@ -86,7 +86,7 @@ const ALL = { wants: () => true };
  * D-19
  * @param ours receives the lower-case UUIDs of nodes that this run loaded
  */
-export async function countOthers(
+export async function countForeignNodes(
   target: Pick<Target, "identity" | "counts" | "current">,
   entries: Entries,
   plans: readonly MachinePlan[],

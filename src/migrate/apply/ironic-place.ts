@@ -48,7 +48,7 @@ export function checkReasons({ doc, node }: Release): void {
 }
 
 /** Ironic, locked, with the checks around every batch. */
-export interface IronicPlace {
+export interface LockedIronic {
   readonly target: Target;
   readonly part: Part<Step>;
   readonly verifier: Verifier;
@@ -70,7 +70,7 @@ export async function withIronic<T>(
   session: RunSession,
   backend: Backend,
   { header, seal, ...source }: How & { readonly header: PlanHeader; readonly seal: Seal },
-  work: (place: IronicPlace) => Promise<T>,
+  work: (place: LockedIronic) => Promise<T>,
 ): Promise<T> {
   checkEngine(header.target, backend);
   const staged = source.staged === true;

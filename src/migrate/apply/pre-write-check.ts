@@ -8,8 +8,8 @@ import { type Conductor, isOfGroup } from "../../model/ironic/service.ts";
 import type { Target } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { indexCurrent, judge, wantedOf } from "../plan/rules/plan-machine.ts";
-import { groupWords, placeOf } from "../plan/rules/preflight.ts";
+import { indexCurrent, judge, requestedActionOf } from "../plan/rules/plan-machine.ts";
+import { groupText, locationOf } from "../plan/rules/preflight.ts";
 import { batchOf } from "./ironic.ts";
 
 /**
@@ -25,24 +25,24 @@ export async function inspectCloser(
 ): Promise<void> {
   const { nodes, ports } = await target.counts();
   if (nodes === before.nodes && ports === before.ports) return;
-  const inTheWay: string[] = [];
+  const obstacles: string[] = [];
   for await (const { lines } of batches(plan(), batchOf(target.identity))) {
     const desired = lines
       .filter(({ verdict }) => verdict === "create")
       .flatMap(({ records }) => records.filter(({ change }) => change === "create"));
-    const index = indexCurrent(await target.current(wantedOf([{ desired }])));
+    const index = indexCurrent(await target.current(requestedActionOf([{ desired }])));
     for (const record of desired)
       for (const { place, message } of judge(record, index, same).findings)
-        inTheWay.push(`${place}: ${message}`);
+        obstacles.push(`${place}: ${message}`);
   }
-  if (inTheWay.length > 0)
+  if (obstacles.length > 0)
     throw new MigrationError(
       "N2I-E300",
-      `${counted(inTheWay.length, "row now conflicts", "rows now conflict")} with the plan: ${inTheWay.slice(0, NAMED).join("; ")}`,
+      `${counted(obstacles.length, "row now conflicts", "rows now conflict")} with the plan: ${obstacles.slice(0, NAMED).join("; ")}`,
     );
 }
 
-interface Asked extends Pick<Target, "service" | "current"> {
+interface Queried extends Pick<Target, "service" | "current"> {
   readonly identity: Pick<Target["identity"], "engine">;
 }
 
@@ -53,7 +53,7 @@ interface Asked extends Pick<Target, "service" | "current"> {
  */
 export async function findConductors(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,
-  target: Asked,
+  target: Queried,
 ): Promise<void> {
   if (target.identity.engine !== "rest") return;
   const { conductors } = await target.service();
@@ -71,8 +71,8 @@ export async function findConductors(
     const arrived = new Map(found.map((row) => [row.uuid, row.provision_state]));
     for (const row of nodes) {
       if (arrived.get(row.uuid ?? null) === row.provision_state) continue;
-      const { driver, group } = placeOf(row);
-      const missing = `${driver}${groupWords(group)}`;
+      const { driver, group } = locationOf(row);
+      const missing = `${driver}${groupText(group)}`;
       without.set(missing, (without.get(missing) ?? 0) + 1);
     }
   }
@@ -84,7 +84,7 @@ export async function findConductors(
 }
 
 function mayTake(conductor: Conductor, row: Row): boolean {
-  const { driver, group } = placeOf(row);
+  const { driver, group } = locationOf(row);
   return isOfGroup(conductor, group) && conductor.drivers.includes(driver);
 }
 

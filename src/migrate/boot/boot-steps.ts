@@ -1,4 +1,4 @@
-import { type Begun, begunIn } from "../../engine/begun.ts";
+import { type StartedChange, startedChangesIn } from "../../engine/begun.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import type { BootStep, Thing } from "../../model/boot.ts";
 import type { Entries } from "../../model/journal.ts";
@@ -24,7 +24,9 @@ export function stagedTrees(entries: Entries): ReadonlyMap<string, number> {
     ),
   );
   return new Map(
-    [...parts].map((part) => [part.slice(PREFIX.length), begunIn(entries, part).size] as const),
+    [...parts].map(
+      (part) => [part.slice(PREFIX.length), startedChangesIn(entries, part).size] as const,
+    ),
   );
 }
 
@@ -39,7 +41,7 @@ export function observedOf(steps: readonly BootStep[]): JsonObject {
  * rollback must never leave the tree.
  * @throws MigrationError N2I-E112
  */
-export function stepsOf(node: string, { observed }: Begun): readonly BootStep[] {
+export function stepsOf(node: string, { observed }: StartedChange): readonly BootStep[] {
   const place = `journal, boot files of ${node}`;
   return observed.flatMap(({ steps }) => {
     if (!Array.isArray(steps)) throw malformed(place, "steps");

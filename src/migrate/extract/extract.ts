@@ -36,12 +36,12 @@ import {
   type Tree,
   treeOf,
 } from "../../systems/tftp/tree.ts";
-import { plansThere } from "../plan/loaded-plans.ts";
+import { plansInIronic } from "../plan/loaded-plans.ts";
 import { hostOf } from "../transform/driver.ts";
 import { portsOf } from "../transform/vif.ts";
 import { inspect, inspectOrphan, inspectSources, unknownOf } from "./rules/inspect.ts";
 
-export interface ExtractAsked {
+export interface ExtractRequest {
   readonly run: string;
   readonly novaBmDb: string;
   readonly novaDb?: string;
@@ -51,7 +51,7 @@ export interface ExtractAsked {
 }
 
 /** Reads nova_bm, nova and the hosts' files into the snapshot of a run, which it creates. */
-export function extract(asked: ExtractAsked, { say, during }: Pick<Sink, "say" | "during">) {
+export function extract(asked: ExtractRequest, { say, during }: Pick<Sink, "say" | "during">) {
   const { novaConf = [], tftpRoot = [], novaDb } = asked;
   return inRun(asked.run, "extract", { kind: "migration", create: true }, async (run) => {
     const seal = await sealFor(run, asked.keyFile);
@@ -81,7 +81,7 @@ export function extract(asked: ExtractAsked, { say, during }: Pick<Sink, "say" |
 
 /** The key of secrets, created if missing. A rollback needs that of its plan. @throws N2I-E115 */
 async function sealFor(run: RunFolder, keyFile: string | undefined) {
-  const [loaded] = plansThere((await readJournal(run)).entries);
+  const [loaded] = plansInIronic((await readJournal(run)).entries);
   const plan = loaded === undefined ? null : await orNull(findPlan(run, loaded));
   if (plan === null) return createSeal(await readOrMakeKey(run.path, keyFile));
   return sealOf(run, keyFile, (await openManifest(plan)).manifest.key);

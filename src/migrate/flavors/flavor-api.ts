@@ -11,7 +11,7 @@ import { identifyNovaApi } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { checkNova } from "../hosts/nova-place.ts";
 
-export interface Reach {
+export interface ConnectionOptions {
   readonly novaDb?: string;
   readonly novaApiDb?: string;
 }
@@ -24,7 +24,7 @@ export type FlavorApi = Awaited<ReturnType<typeof openFlavorApi>>;
  */
 export async function reopenFlavorApi(
   planned: NovaIdentity | undefined,
-  { novaApiDb }: Reach,
+  { novaApiDb }: ConnectionOptions,
   readOnly: boolean,
 ): Promise<Omit<FlavorApi, "rows"> | null> {
   if (planned === undefined) return null;

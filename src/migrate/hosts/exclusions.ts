@@ -26,7 +26,7 @@ import { instanceOn } from "./rules/current-placement.ts";
 /** Machines to be removed from Ironic, and the nova of their instances. */
 export type Leaving = Awaited<ReturnType<typeof leavingOf>>;
 
-interface NovaWords {
+interface NovaOptions {
   readonly novaDb?: string;
   readonly leaveNova: boolean;
 }
@@ -37,7 +37,7 @@ export async function leavingOf(
   plans: readonly string[],
   entries: Entries,
   scope: Pick<Scope<PlannedMachine>, "wants">,
-  { novaDb, leaveNova }: NovaWords,
+  { novaDb, leaveNova }: NovaOptions,
 ) {
   const machines: Going[] = [];
   /** Machines of the scope, by the digest of their plan. Empty without Nova. */
@@ -71,7 +71,7 @@ export async function leavingOf(
 }
 
 /** @throws MigrationError N2I-E311 if instances use nodes to be removed and nova is not watched */
-export function checkStill({ machines }: Leaving, { novaDb, leaveNova }: NovaWords): void {
+export function checkExclusions({ machines }: Leaving, { novaDb, leaveNova }: NovaOptions): void {
   const used = machines.filter((machine) => machine.used).length;
   if (novaDb !== undefined || leaveNova || used === 0) return;
   throw new MigrationError(
@@ -90,7 +90,7 @@ export function checkStill({ machines }: Leaving, { novaDb, leaveNova }: NovaWor
  * @throws MigrationError N2I-E310, N2I-E300 for another nova than the plan's
  * @source facts/rehearsal.md "first real nights"
  */
-export async function withStill<T>(
+export async function withExclusions<T>(
   novaDb: string | undefined,
   { machines, sources }: Leaving,
   changed: readonly Pick<NovaFiles, "header" | "counts">[],

@@ -2,7 +2,7 @@ import { changedSince, countBack, type Scope } from "../../engine/back.ts";
 import { execute } from "../../engine/execute.ts";
 import type { Excluded } from "../../engine/part.ts";
 import { counted } from "../../lib/text.ts";
-import type { Left } from "../../model/change.ts";
+import type { SkippedRow } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
 import { NOVA_LEGS, type NovaStep, type NovaTarget } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -16,12 +16,12 @@ import type { Database } from "../../systems/database/open.ts";
 import { inPortions } from "../../systems/database/rows.ts";
 import { openPlaces } from "../../systems/nova-db/by-node.ts";
 import { novaJournalled, novaLeg, novaParts } from "../apply/nova.ts";
-import { type Reach, reopenFlavorApi } from "../flavors/flavor-api.ts";
+import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import type { Backend } from "../open/backend.ts";
 import type { BACK_AFTER_IRONIC } from "../order.ts";
 import type { Leaving } from "./exclusions.ts";
 import type { NovaFiles } from "./nova-files.ts";
-import { novaWalk, withNova } from "./nova-place.ts";
+import { novaLegOf, withNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";
 import { type NewCompute, newComputes, type PlacedMachine } from "./rules/computes.ts";
 
@@ -35,7 +35,7 @@ export interface NovaScope {
 }
 
 /** The part of a run to roll back, and its systems. */
-export interface Wanted {
+export interface Computed {
   readonly run: RunFolder;
   readonly entries: Entries;
   /** Plans of the run that loaded rows, newest first. */
@@ -45,7 +45,7 @@ export interface Wanted {
   readonly nova: NovaScope | null;
   /** Null if the run has no rows in Ironic, or if its options are missing. */
   readonly backend: Backend | null;
-  readonly reach: Reach & { readonly keyFile?: string };
+  readonly reach: ConnectionOptions & { readonly keyFile?: string };
   readonly leaving: Pick<Leaving, "placed">;
 }
 
@@ -54,7 +54,7 @@ export interface Backing {
   /** Runs before each batch. If it throws, the batch does not start. */
   readonly inspect: () => Promise<void>;
   /** Receives rows that stay unchanged. */
-  readonly leave: (rows: readonly Left[]) => void;
+  readonly leave: (rows: readonly SkippedRow[]) => void;
   readonly sink: Sink;
 }
 
@@ -71,7 +71,7 @@ interface NovaBack {
 
 /** Opens nova during a rollback. Null without its database or changed rows. */
 export function withNovaBack<T>(
-  { run, nova: scope, reach, leaving }: Wanted,
+  { run, nova: scope, reach, leaving }: Computed,
   { session, leave, sink }: Backing,
   watching: Watching,
   work: (nova: NovaBack | null) => Promise<T>,
@@ -95,7 +95,7 @@ export function withNovaBack<T>(
             const api =
               part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
             const parts = novaParts(place.target, api?.target ?? null);
-            const walked = legs.map((name) => novaWalk(place, parts, name, plan));
+            const walked = legs.map((name) => novaLegOf(place, parts, name, plan));
             const way = { direction: "back", only: scope, excluded } as const;
             const undone = await execute(walked, session, way).finally(() => api?.close());
             const shared =
@@ -108,7 +108,7 @@ export function withNovaBack<T>(
             if (undone.stopped) return { done, stopped: true };
           }
           if (part === "hosts")
-            tellNewComputes(await newComputesOf(run, scope, database, leaving), leave, sink);
+            reportNewComputes(await newComputesOf(run, scope, database, leaving), leave, sink);
           return { done, stopped: false };
         },
       }),
@@ -134,13 +134,15 @@ export async function changedHosts(
 const NAMED = 20;
 
 /** Compute nodes that Nova created since are not this run's, so they are only reported. */
-function tellNewComputes(
+function reportNewComputes(
   added: readonly NewCompute[],
   leave: Backing["leave"],
   { result }: Sink,
 ): void {
   if (added.length === 0) return;
-  leave(added.map((compute) => ({ id: `compute_nodes:${compute.id}`, why: whyNew(compute) })));
+  leave(
+    added.map((compute) => ({ id: `compute_nodes:${compute.id}`, why: reasonForNew(compute) })),
+  );
   const more = added.length > NAMED ? ", ..." : "";
   const ids = added.slice(0, NAMED).map(({ id }) => id);
   result(
@@ -148,7 +150,7 @@ function tellNewComputes(
   );
 }
 
-export function whyNew({ host, hypervisor_hostname }: NewCompute): string {
+export function reasonForNew({ host, hypervisor_hostname }: NewCompute): string {
   return `created since by the nova-compute of ${host}, for ${hypervisor_hostname}`;
 }
 
@@ -157,11 +159,11 @@ export async function newComputesOf(
   run: RunFolder,
   { plans, machines: wants }: NovaScope,
   database: Database,
-  { placed }: Wanted["leaving"],
+  { placed }: Computed["leaving"],
 ): Promise<readonly NewCompute[]> {
   const found = new Map<number, NewCompute>();
   const placesOf = await openPlaces(database);
-  const known = await knownTo(plans);
+  const known = await plannedComputesOf(plans);
   for (const nova of plans) {
     const machines = async function* (): AsyncGenerator<readonly PlacedMachine[]> {
       const read = placed.get(nova.sha256);
@@ -177,7 +179,7 @@ export async function newComputesOf(
 }
 
 /** Rows that one plan moved, which a later plan of the run finds in their new location. */
-async function knownTo(plans: readonly NovaFiles[]) {
+async function plannedComputesOf(plans: readonly NovaFiles[]) {
   const ids = new Set<number>();
   const machines = new Set<string>();
   for (const nova of plans)
@@ -197,7 +199,7 @@ async function knownTo(plans: readonly NovaFiles[]) {
 export async function novaStepsBack(
   scope: NovaScope,
   entries: Entries,
-  reach: Reach,
+  reach: ConnectionOptions,
 ): Promise<number> {
   let count = 0;
   for (const plan of scope.plans)

@@ -1,5 +1,5 @@
 import { batches } from "../../engine/batches.ts";
-import { ownershipOf, wasBegun } from "../../engine/ownership.ts";
+import { ownershipOf, wasStarted } from "../../engine/ownership.ts";
 import type { Leg } from "../../engine/part.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { counted, NAMED } from "../../lib/text.ts";
@@ -33,7 +33,7 @@ export function checkNova(
     throw new MigrationError("N2I-E300", `the plan was made for ${other}: ${changed.join("; ")}`);
 }
 
-interface NovaPlace {
+interface LockedNova {
   readonly target: NovaTarget;
   readonly watch: ComputeWatch;
   readonly check: () => Promise<void>;
@@ -48,7 +48,7 @@ export async function withNova<T>(
   database: Database,
   plans: readonly NovaFiles[],
   watching: Watching,
-  work: (place: NovaPlace) => Promise<T>,
+  work: (place: LockedNova) => Promise<T>,
 ): Promise<T> {
   const identity = await identifyNova(database);
   for (const { header } of plans) checkNova(header.target, identity);
@@ -65,8 +65,8 @@ export async function withNova<T>(
 }
 
 /** The leg of a plan in Nova, with its checks. */
-export function novaWalk(
-  { watch, check }: Pick<NovaPlace, "watch" | "check">,
+export function novaLegOf(
+  { watch, check }: Pick<LockedNova, "watch" | "check">,
   parts: ReturnType<typeof novaParts>,
   name: NovaLegName,
   plan: NovaPlan,
@@ -85,7 +85,7 @@ export async function inspectNova(
     const ownership = ownershipOf(entries, novaName(name), plan.sha256);
     const { part, lines } = novaLeg(parts[name], name, plan);
     for await (const { span, lines: steps } of batches(lines(), part.size)) {
-      if (wasBegun(ownership, span)) continue;
+      if (wasStarted(ownership, span)) continue;
       for (const { id, is, why } of await part.inspect(steps))
         if (is === "other") stale.push(`${id} ${why}`);
     }

@@ -16,7 +16,7 @@ import { openHosts } from "../../systems/nova-db/plan-read.ts";
 import { type FlavorApi, withoutThose } from "../flavors/flavor-api.ts";
 import { gather } from "../flavors/rules/facts.ts";
 import {
-  type FlavorsAsked,
+  type FlavorsRequest,
   judgeImages,
   judgeSchema,
   planFlavors,
@@ -26,17 +26,17 @@ import { compileSite } from "../transform/site.ts";
 import type { Transformed } from "../transform/transform.ts";
 import { createNovaFiles, type NovaWriter } from "./nova-files.ts";
 import { type Choice, choiceOf, createSelection } from "./rules/choice.ts";
-import { createGate, keptHosts } from "./rules/gate.ts";
+import { createGate, unchangedHosts } from "./rules/gate.ts";
 import { createHosts } from "./rules/hosts.ts";
 
-export interface NovaAsked {
+export interface NovaRequest {
   /** The values of `--compute-host`. */
   readonly computeHosts: readonly string[];
-  readonly flavors: Omit<FlavorsAsked, keyof NovaTraits>;
+  readonly flavors: Omit<FlavorsRequest, keyof NovaTraits>;
 }
 
 /** How Nova uses flavors on the target's release, and whether all its machines have one host. */
-type NovaTraits = Pick<FlavorsAsked, "classes" | "copies"> & {
+type NovaTraits = Pick<FlavorsRequest, "classes" | "copies"> & {
   readonly clustered: boolean;
 };
 
@@ -53,7 +53,7 @@ export interface NovaPlaces {
 export async function planNova(
   { database, api }: NovaPlaces,
   source: { readonly snapshot: SnapshotHeader; readonly site: Site },
-  asked: NovaAsked,
+  asked: NovaRequest,
   moment: { readonly release: string; readonly now: string },
 ) {
   const choice: Choice = choiceOf(asked.computeHosts);
@@ -127,7 +127,7 @@ export async function planNova(
 
 function headerOf(
   target: NovaPlanHeader["target"],
-  { computeHosts, flavors }: NovaAsked,
+  { computeHosts, flavors }: NovaRequest,
   api: FlavorApi | null,
   now: string,
 ): NovaPlanHeader {
@@ -148,7 +148,7 @@ function headerOf(
 async function flavorSteps(
   { database, api }: NovaPlaces,
   facts: ReturnType<typeof gather>,
-  how: FlavorsAsked,
+  how: FlavorsRequest,
   at: string,
 ): Promise<{ readonly steps: readonly NovaStep[]; readonly findings: readonly Finding[] }> {
   const flavors = await readFlavorRows(database);
@@ -174,14 +174,14 @@ function traitsOf(release: string): NovaTraits {
 }
 
 /** Judges machines by Nova's rows in the snapshot, for a plan that does not change Nova. */
-export function judgeKept(
+export function judgeUnchanged(
   release: string,
   site: Site,
   nova: ServerIdentity | null,
 ): (machine: Machine, made: Transformed) => Transformed {
   if (nova === null) return (_, made) => made;
   const gate = createGate(traitsOf(release).clustered, nova);
-  return keptHosts(gate, acceptedBy(site));
+  return unchangedHosts(gate, acceptedBy(site));
 }
 
 function acceptedBy(site: Site) {

@@ -8,9 +8,15 @@ import type { Database } from "../../systems/database/open.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { novaJournalled, novaLeg, novaParts } from "../apply/nova.ts";
-import { type Reach, reopenFlavorApi } from "../flavors/flavor-api.ts";
+import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import { BACK_AFTER_IRONIC } from "../order.ts";
-import { changedHosts, type NovaScope, newComputesOf, type Wanted, whyNew } from "./nova-back.ts";
+import {
+  type Computed,
+  changedHosts,
+  type NovaScope,
+  newComputesOf,
+  reasonForNew,
+} from "./nova-back.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { checkNova } from "./nova-place.ts";
 
@@ -20,7 +26,7 @@ import { checkNova } from "./nova-place.ts";
  * @throws MigrationError N2I-E300 if the plans were made for another nova
  */
 export async function* previewNova(
-  { run, entries, nova: scope, reach, leaving }: Wanted,
+  { run, entries, nova: scope, reach, leaving }: Computed,
   ironic: (excluded: Excluded) => AsyncGenerator<UndoPreview, Excluded>,
 ): AsyncGenerator<UndoPreview> {
   const { novaDb } = reach;
@@ -40,7 +46,7 @@ export async function* previewNova(
       : await newComputesOf(run, scope, database, leaving)) {
       const { id, bm_node_id } = compute;
       const row = { action: "leave", resource: "compute_nodes", uuid: String(id) } as const;
-      yield { ...row, bm_node_id, why: whyNew(compute) };
+      yield { ...row, bm_node_id, why: reasonForNew(compute) };
     }
   } finally {
     await database?.close();
@@ -87,7 +93,7 @@ async function unasked(name: NovaLegName, plan: NovaFiles): Promise<Opened> {
   return { ...leg, part: { ...leg.part, inspect } };
 }
 
-function legsOf(nova: NovaTarget, reach: Reach): typeof unasked {
+function legsOf(nova: NovaTarget, reach: ConnectionOptions): typeof unasked {
   const parts = novaParts(nova, null);
   return async (name, plan) => {
     const api = name === "api" ? await reopenFlavorApi(plan.header.api, reach, true) : null;

@@ -32,7 +32,7 @@ function isDone({ undone }: Ownership, span: Span, away: TakenBack | null): bool
 }
 
 /** Whether a load without `--leave-nova` stopped before the last of Nova's rows. */
-export function leavesNova(plan: NovaPlan, entries: Entries, away: TakenBack | null): boolean {
+export function skipsNova(plan: NovaPlan, entries: Entries, away: TakenBack | null): boolean {
   if (isThrough(plan, entries, away)) return false;
   const begun = batchesOf(entries, IRONIC).findLast(
     (entry) => entry.do === "begin" && entry.plan === plan.sha256,

@@ -1,5 +1,5 @@
 import { execute } from "../../engine/execute.ts";
-import { begunAt, ownershipOf } from "../../engine/ownership.ts";
+import { ownershipOf, startedAt } from "../../engine/ownership.ts";
 import type { Excluded } from "../../engine/part.ts";
 import type { Walked } from "../../engine/runner.ts";
 import { MigrationError } from "../../lib/error.ts";
@@ -17,10 +17,10 @@ import { openOnNodes } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import type { MachinePlan } from "../apply/ironic.ts";
 import { novaParts } from "../apply/nova.ts";
-import { type Reach, reopenFlavorApi } from "../flavors/flavor-api.ts";
+import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import { FORWARD } from "../order.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
-import { inspectNova, novaWalk, withNova } from "./nova-place.ts";
+import { inspectNova, novaLegOf, withNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";
 import { checkQueued } from "./queued.ts";
 import { type Choice, choiceOf } from "./rules/choice.ts";
@@ -39,7 +39,7 @@ export interface NovaSide {
   readonly hosts: (excluded: Excluded) => Promise<Walked<NovaStep>>;
 }
 
-interface NovaWords extends Reach {
+interface NovaOptions extends ConnectionOptions {
   readonly leaveNova: boolean;
   /** Asks for confirmation, and throws unless the answer is yes. */
   readonly confirm: (question: string) => Promise<void>;
@@ -78,11 +78,11 @@ function checkUnasked(file: NovaFiles | null): void {
  * @throws MigrationError N2I-E311 without nova or `--leave-nova`, or N2I-E114 if nova is passed and
  * the run has no plan for it, or one for another nova
  */
-export async function besideNova<T>(
+export async function withNovaBackend<T>(
   run: RunFolder,
   session: RunSession,
   plan: Footer<PlanCounts>,
-  words: NovaWords,
+  words: NovaOptions,
   work: (side: NovaSide | null) => Promise<T>,
 ): Promise<T> {
   const { novaDb, leaveNova, confirm, watching } = words;
@@ -110,7 +110,7 @@ export async function besideNova<T>(
     return withNova(session, database, [file], watching, (place) => {
       const parts = novaParts(place.target, api?.target ?? null);
       const walk = (names: readonly NovaLegName[], excluded?: Excluded) => {
-        const legs = names.map((name) => novaWalk(place, parts, name, file));
+        const legs = names.map((name) => novaLegOf(place, parts, name, file));
         return execute(legs, session, { direction: "forward", excluded });
       };
       const { take, lines } = tenantsOf(words.lines, choiceOf(file.header.compute_hosts ?? []));
@@ -191,7 +191,7 @@ async function checkTenants(
   machines: Iterable<Placed>,
   sha256: string,
 ): Promise<void> {
-  const begun = begunAt(ownershipOf(entries, IRONIC, sha256));
+  const begun = startedAt(ownershipOf(entries, IRONIC, sha256));
   const now = {
     ...{ instancesOf: openInstances(database), onNodes: await openOnNodes(database) },
     nova: database,

@@ -1,8 +1,8 @@
 import { FINDINGS } from "../../model/findings.ts";
 import { type Driver, type Hardware, hardwareOf, releasesIn } from "../../model/ironic/hardware.ts";
 import {
-  besideColumns,
   type Drivers,
+  extraFields,
   type Heads,
   type Rule,
   type States,
@@ -118,7 +118,7 @@ export function columnFaults(
   target: TargetDoc,
   path: string,
 ): Faults {
-  const known = new Set([...columns.map(({ name }) => name), ...besideColumns(target)]);
+  const known = new Set([...columns.map(({ name }) => name), ...extraFields(target)]);
   return rules.flatMap((rule, at) => {
     const key = [...rule.to.matchAll(/\$(\w+)/g)].find(([, name]) => !(`${name}` in target.keys));
     if (key !== undefined) return [`${path}/${at}/to ${key[0]} is no key of ${target.release}`];

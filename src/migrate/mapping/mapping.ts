@@ -32,7 +32,7 @@ function fileOf(name: Single): string {
 
 /** Documents and schemas from disk, not validated. */
 export interface Documents extends Readonly<Record<Single, unknown>> {
-  readonly targets: readonly NamedDocument[];
+  readonly targets: readonly DocumentFile[];
   readonly schemas: { readonly [name: string]: AnySchemaObject };
 }
 
@@ -96,7 +96,7 @@ const TABLES = ["node", "port"] as const;
 /** Only for documents that were validated against the schemas of these types. */
 function typed(
   { rules, drivers, states, heads, hardware, rest }: Readonly<Record<Single, unknown>>,
-  whole: readonly NamedDocument<TargetDoc>[],
+  whole: readonly DocumentFile<TargetDoc>[],
 ): Checked {
   const targets = whole.map(({ document }) => document);
   return { rules, drivers, states, heads, hardware, rest, targets } as Checked;
@@ -106,9 +106,9 @@ function typed(
  * The complete document of every release, oldest first.
  * @throws MigrationError N2I-E103 with the faults of the documents they extend
  */
-function extended(documents: readonly NamedDocument[]): readonly NamedDocument<TargetDoc>[] {
+function extended(documents: readonly DocumentFile[]): readonly DocumentFile<TargetDoc>[] {
   // The schema requires a release.
-  const releases = documents as readonly NamedDocument<Written>[];
+  const releases = documents as readonly DocumentFile<Written>[];
   // If a release has two documents, the first counts and the other is reported.
   const byRelease = new Map(
     releases.toReversed().map((named) => [named.document.release, named] as const),
@@ -121,7 +121,7 @@ function extended(documents: readonly NamedDocument[]): readonly NamedDocument<T
       faults.push(listedFaults(name, [`/release ${document.release} has another document`]));
     const chain = chainOf(document, byRelease);
     if (typeof chain !== "string")
-      return [{ name, document: wholeOf(chain, merged), depth: chain.length }];
+      return [{ name, document: completeOf(chain, merged), depth: chain.length }];
     faults.push(listedFaults(name, [chain]));
     return [];
   });
@@ -129,7 +129,7 @@ function extended(documents: readonly NamedDocument[]): readonly NamedDocument<T
   // The schema describes this type.
   return whole.sort(
     (left, right) => left.depth - right.depth,
-  ) as unknown as readonly NamedDocument<TargetDoc>[];
+  ) as unknown as readonly DocumentFile<TargetDoc>[];
 }
 
 /**
@@ -176,7 +176,7 @@ interface Written extends JsonObject {
   readonly extends?: string;
 }
 
-interface NamedDocument<T = unknown> {
+interface DocumentFile<T = unknown> {
   readonly name: string;
   readonly document: T;
 }
@@ -189,7 +189,7 @@ function merge(base: Json | undefined, change: Json): Json {
 }
 
 /** Merges the documents of a chain. @param known merged documents, to which new ones are added */
-function wholeOf(chain: readonly Written[], known: Map<Written, JsonObject>): JsonObject {
+function completeOf(chain: readonly Written[], known: Map<Written, JsonObject>): JsonObject {
   return chain.reduce<JsonObject>((base, document) => {
     const { extends: _, ...own } = document;
     // Merged objects are objects.
@@ -202,7 +202,7 @@ function wholeOf(chain: readonly Written[], known: Map<Written, JsonObject>): Js
 /** The chain of documents that a release extends, or the fault of a cycle or missing release. */
 function chainOf(
   from: Written,
-  byRelease: ReadonlyMap<string, NamedDocument<Written>>,
+  byRelease: ReadonlyMap<string, DocumentFile<Written>>,
 ): readonly Written[] | string {
   const chain: Written[] = [from];
   for (let at = from; at.extends !== undefined; ) {

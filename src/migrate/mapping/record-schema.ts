@@ -85,7 +85,7 @@ function schemaOf(columns: readonly Column[], required: readonly string[]) {
   };
 }
 
-function wordsOf({ keyword, message, params }: ErrorObject): string {
+function faultText({ keyword, message, params }: ErrorObject): string {
   if (keyword === "enum")
     return `is none of ${[...new Set(params.allowedValues.map(String))].join(", ")}`;
   if (params.pattern === PORT.pattern) return "is no port from 1 to 65535";
@@ -98,7 +98,7 @@ function faults(validate: ValidateFunction, texts: readonly string[], row: Row):
   const faults = validate(row)
     ? []
     : (validate.errors ?? []).map(
-        (error) => `${error.instancePath.slice(1) || "record"} ${wordsOf(error)}`,
+        (error) => `${error.instancePath.slice(1) || "record"} ${faultText(error)}`,
       );
   const long = texts.filter((name) => {
     const value = row[name];

@@ -13,7 +13,11 @@ import type { Database } from "../../systems/database/open.ts";
 import { committed, lockTarget } from "../../systems/database/write.ts";
 import { createRestGuard } from "../../systems/ironic-api/guard.ts";
 import { sameOver } from "../../systems/ironic-api/row.ts";
-import { expectSpoken, openService, type RestService } from "../../systems/ironic-api/service.ts";
+import {
+  expectServiceRelease,
+  openService,
+  type RestService,
+} from "../../systems/ironic-api/service.ts";
 import { createRestTarget } from "../../systems/ironic-api/target.ts";
 import { oldestNodes } from "../../systems/ironic-db/current.ts";
 import { createGuard } from "../../systems/ironic-db/guard.ts";
@@ -21,7 +25,7 @@ import { scannedKeys } from "../../systems/ironic-db/indexes.ts";
 import { expectRelease, identifyTarget } from "../../systems/ironic-db/open.ts";
 import { createTarget } from "../../systems/ironic-db/target.ts";
 import type { Mappings } from "./documents.ts";
-import { cloudAsked } from "./services.ts";
+import { cloudOfOptions } from "./services.ts";
 
 /** The options that select Ironic. */
 export interface TargetOptions extends RestOptions {
@@ -91,7 +95,7 @@ export async function openBackend(
     throw new MigrationError("N2I-E100", "--ironic-db and the options of REST exclude each other", {
       fix: "Remove --ironic-db, or remove --via rest, --ironic-url and --os-cloud.",
     });
-  if (rest) return restBackend(cloudAsked(options, warn), options, mappings);
+  if (rest) return restBackend(cloudOfOptions(options, warn), options, mappings);
   if (options.ironicDb === undefined)
     throw new MigrationError("N2I-E100", "the location of Ironic is missing", {
       fix: "Add --ironic-db, --ironic-url or --os-cloud. To log in with OS_* variables, add --via rest.",
@@ -145,7 +149,7 @@ function orByRows(cause: unknown): never {
 }
 
 function restBackend(
-  { cloud, limit }: ReturnType<typeof cloudAsked>,
+  { cloud, limit }: ReturnType<typeof cloudOfOptions>,
   { inFlight = IN_FLIGHT, lockWait = 0 }: TargetOptions,
   { releases, rest }: Mappings,
 ): Backend {
@@ -164,7 +168,7 @@ function restBackend(
     same: sameOver,
     async open(said, seal, { planning = false, unprotected } = {}) {
       const service = await open(said);
-      if (planning) expectSpoken(service, said);
+      if (planning) expectServiceRelease(service, said);
       const { identity, release } = service;
       const driving = {
         ...{ inFlight: most, lockWait: lockWait * 1000 },

@@ -11,7 +11,7 @@ import type { IdenticalDoc } from "../../model/switchover.ts";
 import { loadTables } from "../../run/files/load-tables.ts";
 import { packageRoot } from "../../run/files/package-root.ts";
 import { parseDocument, placesIn, readDocument } from "../../run/files/yaml-file.ts";
-import type { KnownReleases } from "../../systems/ironic-db/open.ts";
+import type { SupportedReleases } from "../../systems/ironic-db/open.ts";
 import {
   checkDocuments,
   type Documents,
@@ -24,7 +24,7 @@ import { parseSite } from "../mapping/site.ts";
 import type { Validate } from "../transform/transform.ts";
 
 /** The mapping documents of this package, and their digest in plans. */
-export interface Mappings extends KnownReleases {
+export interface Mappings extends SupportedReleases {
   readonly sha256: string;
   readonly rest: RestDoc;
   /** @throws MigrationError N2I-E103 */

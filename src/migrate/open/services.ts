@@ -9,7 +9,7 @@ import { type NetworkService, openNetwork } from "../../systems/openstack/neutro
 import { loadMappings } from "./documents.ts";
 
 /** Ironic and its related services, for machines that are in use. */
-export interface ManagePlace {
+export interface ManageClients {
   readonly service: RestService;
   /** Called if a node has a port. Null: Neutron's address is unknown. */
   readonly network: () => Promise<NetworkService | null>;
@@ -27,26 +27,26 @@ const LIMIT = 60;
  * @param lasts for a service that runs for days: a missing catalog entry may be added later
  * @throws MigrationError N2I-E106, N2I-E202, N2I-E208 to N2I-E212
  */
-export async function openManagePlace(
+export async function openManageClients(
   options: RestOptions,
   keep: Keep,
   warn: (text: string) => void,
   lasts = false,
-): Promise<ManagePlace> {
-  const { cloud, limit } = cloudAsked(options, warn);
+): Promise<ManageClients> {
+  const { cloud, limit } = cloudOfOptions(options, warn);
   const { releases, rest } = await loadMappings();
   const service = await waitingFor("logging in and reading the version of Ironic", () =>
     openService(cloud, releases, rest, undefined, limit),
   );
   kept(keep, service.session.close);
-  return { ...{ service, cloud, limit }, ...besideIronic(cloud, limit, keep, lasts) };
+  return { ...{ service, cloud, limit }, ...servicesOf(cloud, limit, keep, lasts) };
 }
 
 /** The cloud of the options, and the time limit of a call in ms. @throws MigrationError N2I-E106 */
-export function cloudAsked(
+export function cloudOfOptions(
   options: RestOptions,
   warn: (text: string) => void,
-): Pick<ManagePlace, "cloud" | "limit"> {
+): Pick<ManageClients, "cloud" | "limit"> {
   const { apiTimeout = LIMIT } = options;
   const cloud = cloudFor(options);
   if (cloud.tls.insecure) warn(`Warning: ${cloud.from} has insecure: certificates are not checked`);
@@ -54,12 +54,12 @@ export function cloudAsked(
 }
 
 /** Neutron and Glance, opened on first use. @param limit milliseconds for a call */
-export function besideIronic(
+export function servicesOf(
   cloud: Cloud,
   limit: number,
   keep: Keep,
   lasts = false,
-): Pick<ManagePlace, "network" | "images"> {
+): Pick<ManageClients, "network" | "images"> {
   /** Opens a service once, and again after a failure. Null without an address. */
   const lazily = <T extends { readonly close: () => void }>(
     what: string,

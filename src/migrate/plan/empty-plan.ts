@@ -21,16 +21,16 @@ export function nothingLoads(
 }
 
 /** Whether apply refuses the plan without `--skip-blocked`. */
-export function isHeldUp({ verdicts }: PlanCounts): boolean {
+export function isBlockedPlan({ verdicts }: PlanCounts): boolean {
   return verdicts.blocked + verdicts.conflict > 0;
 }
 
 /** Whether `power` must run first, because conductors will use other settings. */
-export function wantsPower({ power_outdated = 0 }: PlanCounts): boolean {
+export function needsPower({ power_outdated = 0 }: PlanCounts): boolean {
   return power_outdated > 0;
 }
 
-export function heldUpText({ verdicts }: PlanCounts): string {
+export function blockedText({ verdicts }: PlanCounts): string {
   return `${counted(verdicts.blocked, "machine is", "machines are")} blocked and ${verdicts.conflict} in conflict`;
 }
 
@@ -40,6 +40,6 @@ export function checkBlocked(counts: PlanCounts, skip: boolean): number {
   const blocked = verdicts.blocked + verdicts.conflict;
   // `--skip-blocked` would skip everything, so it is not suggested.
   if (loadable(counts) === 0) throw nothingLoads(counts, "N2I-E325");
-  if (blocked > 0 && !skip) throw new MigrationError("N2I-E304", heldUpText(counts));
+  if (blocked > 0 && !skip) throw new MigrationError("N2I-E304", blockedText(counts));
   return blocked;
 }

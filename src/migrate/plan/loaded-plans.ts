@@ -1,4 +1,4 @@
-import { hasEnded, ownershipOf, wasBegun } from "../../engine/ownership.ts";
+import { hasEnded, ownershipOf, wasStarted } from "../../engine/ownership.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { isLoaded, type Origins, type PlannedMachine } from "../../model/plan.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
@@ -8,14 +8,14 @@ import { openPlan, PLAN } from "../../run/run.ts";
 type Opened = Awaited<ReturnType<typeof openPlan>>;
 
 /** Plans with rows in Ironic, according to the journal, newest first. */
-export function plansThere(entries: Entries): readonly string[] {
-  return plansOf(entries, IRONIC).filter((sha256) => isThere(entries, sha256));
+export function plansInIronic(entries: Entries): readonly string[] {
+  return plansOf(entries, IRONIC).filter((sha256) => isPresent(entries, sha256));
 }
 
 /** Whether Ironic, or another part, still has rows of a plan, according to the journal. */
-export function isThere(entries: Entries, sha256: string, part = IRONIC): boolean {
+export function isPresent(entries: Entries, sha256: string, part = IRONIC): boolean {
   const ownership = ownershipOf(entries, part, sha256);
-  return ownership.begun.some((span) => wasBegun(ownership, span));
+  return ownership.begun.some((span) => wasStarted(ownership, span));
 }
 
 /** The current plan and others with machines in Ironic, newest first. @throws N2I-E110 */
@@ -25,7 +25,7 @@ export async function plansOfRun(
   entries: Entries,
 ): Promise<readonly RunPlan[]> {
   const plans = [runPlan(present)];
-  for (const sha256 of plansThere(entries))
+  for (const sha256 of plansInIronic(entries))
     if (sha256 !== present.footer.sha256)
       plans.push(runPlan(await openPlan(await findPlan(run, sha256))));
   return plans;
@@ -51,7 +51,7 @@ export async function createdAgain(
   const present = await openPlan(`${run.path}/${PLAN}`);
   const keyOf = ({ bm_node_id, uuid }: PlannedMachine): string => `${bm_node_id} ${uuid}`;
   const loaded = new Set<string>();
-  for (const sha256 of plansThere(entries))
+  for (const sha256 of plansInIronic(entries))
     if (sha256 !== present.footer.sha256)
       for await (const line of endedIn(run, entries, sha256)) loaded.add(keyOf(line));
   const first: string[] = [];

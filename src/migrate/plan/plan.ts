@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { counted } from "../../lib/text.ts";
-import { plansNamed } from "../../model/journal.ts";
+import { plansIn } from "../../model/journal.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { ConductorIpmitool, MachineOf } from "../../model/power.ts";
@@ -12,9 +12,9 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { inRun, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../run/run.ts";
 import { saveOptions, savePlanned } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
-import { othersAt } from "../apply/check-others.ts";
-import { openFlavorApi, type Reach } from "../flavors/flavor-api.ts";
-import { type NovaAsked, type NovaPlaces, planNova } from "../hosts/nova-plan.ts";
+import { foreignNodesText } from "../apply/check-others.ts";
+import { type ConnectionOptions, openFlavorApi } from "../flavors/flavor-api.ts";
+import { type NovaPlaces, type NovaRequest, planNova } from "../hosts/nova-plan.ts";
 import { NO_SITE } from "../mapping/site.ts";
 import { openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
@@ -24,7 +24,7 @@ import { openProposal } from "./propose.ts";
 import { onceLoaded, slowDelete } from "./rules/delete-cost.ts";
 import { machineOf } from "./selection.ts";
 
-export interface PlanWords extends TargetOptions, Reach {
+export interface PlanCommandOptions extends TargetOptions, ConnectionOptions {
   readonly run: string;
   readonly ironicRelease?: string;
   readonly site?: string;
@@ -37,17 +37,17 @@ export interface PlanWords extends TargetOptions, Reach {
   readonly keyFile?: string;
 }
 
-interface Asked {
+interface Queried {
   /** Options for Nova's rows. Null without Nova. */
-  readonly nova: NovaAsked | null;
+  readonly nova: NovaRequest | null;
   /** The conductors' ipmitool, if it differs from their release's. */
   readonly ipmitool: ConductorIpmitool | undefined;
 }
 
 /** @param each receives every line */
 export function plan(
-  words: PlanWords,
-  asked: Asked,
+  words: PlanCommandOptions,
+  asked: Queried,
   sink: Sink,
   each: (line: PlannedMachine, machine: MachineOf) => void,
 ) {
@@ -66,7 +66,9 @@ export function plan(
       // Foreign nodes, which apply refuses. Null if none, or if allowed. Before anything is saved,
       // because a later failure would leave an unknown plan.
       const { target } = ironic;
-      const others = words.allowOtherNodes ? null : await othersAt(run, backend, target, entries);
+      const others = words.allowOtherNodes
+        ? null
+        : await foreignNodesText(run, backend, target, entries);
       const { maxUnreachable, recordPower } = words;
       const power = await powerOf(`${run.path}/${POWER}`, maxUnreachable, recordPower);
       const from = { snapshot, mappings, site, power };
@@ -77,7 +79,7 @@ export function plan(
       const slow = slowDelete(nodes, onceLoaded(keys, ports));
       if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
       // An applied plan is kept under its digest, because rollback needs its lines.
-      await removePlans(run, plansNamed(entries));
+      await removePlans(run, plansIn(entries));
       await savePlanned(run, words);
       const path = `${run.path}/${PLAN}`;
       return { ...made, path, others };
@@ -85,18 +87,18 @@ export function plan(
   );
 }
 
-interface Given {
-  readonly words: PlanWords;
+interface Inputs {
+  readonly words: PlanCommandOptions;
   readonly sink: Sink;
   readonly each: (line: PlannedMachine, machine: MachineOf) => void;
 }
 
 async function make(
   run: RunFolder,
-  { ipmitool, ...from }: Omit<Sources, "allow"> & Asked,
+  { ipmitool, ...from }: Omit<Sources, "allow"> & Queried,
   ironic: Destination,
   places: Planning | null,
-  { words, sink, each }: Given,
+  { words, sink, each }: Inputs,
 ): Promise<Planned & { readonly proposal: string | null }> {
   const { doc } = ironic.release;
   const proposal = await openProposal(words, doc, from.power?.view.readings ?? new Map());
@@ -126,13 +128,13 @@ async function make(
 
 /** Nova's databases, and the options for its rows. */
 interface Planning extends NovaPlaces {
-  readonly asked: NovaAsked;
+  readonly asked: NovaRequest;
 }
 
 /** Opens nova and its flavor database. Null without Nova. */
 async function openNova(
-  words: PlanWords,
-  wanted: NovaAsked | null,
+  words: PlanCommandOptions,
+  wanted: NovaRequest | null,
   keep: Keep,
 ): Promise<Planning | null> {
   const { novaDb } = words;

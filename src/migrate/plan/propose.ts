@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { groupedBy } from "../../lib/grouped.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
-import type { KnownReadings } from "../../model/power.ts";
+import type { PowerReadings } from "../../model/power.ts";
 import type { MachineFlavor } from "../../model/settings.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import type { Database } from "../../systems/database/open.ts";
@@ -11,10 +11,10 @@ import { readClasses } from "../../systems/nova-db/later.ts";
 import { novaVersion } from "../../systems/nova-db/open.ts";
 import { readApiFlavors, readFlavorRows } from "../../systems/nova-db/plan-flavors.ts";
 import { identifyNovaApi } from "../../systems/nova-db/plan-open.ts";
-import type { Reach } from "../flavors/flavor-api.ts";
+import type { ConnectionOptions } from "../flavors/flavor-api.ts";
 import { createProposal } from "./rules/propose.ts";
 
-interface Args extends Reach {
+interface Args extends ConnectionOptions {
   readonly proposeSite?: string;
   readonly placementDb?: string;
 }
@@ -23,7 +23,7 @@ interface Args extends Reach {
 export async function openProposal(
   { proposeSite, placementDb, ...places }: Args,
   { power_keys: keys }: TargetDoc,
-  readings: KnownReadings,
+  readings: PowerReadings,
 ) {
   if (proposeSite === undefined) return null;
   if (existsSync(proposeSite)) throw refuse(proposeSite, "it already exists");
@@ -41,7 +41,10 @@ export async function openProposal(
  * Nova.
  * @throws MigrationError N2I-E202, N2I-E203 if it is not a nova or nova_api
  */
-async function flavorsIn({ novaDb, novaApiDb }: Reach): Promise<readonly MachineFlavor[]> {
+async function flavorsIn({
+  novaDb,
+  novaApiDb,
+}: ConnectionOptions): Promise<readonly MachineFlavor[]> {
   const found = new Map<number, MachineFlavor>();
   for (const [role, spec, place] of [
     ["nova-db", novaDb, "nova"],

@@ -22,7 +22,7 @@ import { openPower } from "../power/power-file.ts";
 import { machinesOf } from "./selection.ts";
 
 /** An artifact of a run that can be printed row by row. */
-export type Shown = Artefact & { readonly run: string };
+export type ShowableArtifact = Artefact & { readonly run: string };
 
 type Artefact =
   | {
@@ -56,8 +56,8 @@ type Record =
  * @param nova of a plan: its Nova rows instead of its machines
  * @throws MigrationError N2I-E110 to N2I-E114
  */
-export async function openShown(named: string, nova: boolean): Promise<Shown> {
-  const file = wholeName(named);
+export async function openArtifact(named: string, nova: boolean): Promise<ShowableArtifact> {
+  const file = fullName(named);
   const folder = folderOf(file);
   if (folder !== null && !existsSync(join(folder, MANIFEST)))
     throw new MigrationError("N2I-E110", `${file} is not a plan folder`, {
@@ -74,7 +74,7 @@ export async function openShown(named: string, nova: boolean): Promise<Shown> {
 }
 
 /** Adds the extension: `m1/log` becomes m1/log.jsonl. */
-function wholeName(file: string): string {
+function fullName(file: string): string {
   const whole = `${file}.jsonl`;
   return !existsSync(file) && existsSync(whole) ? whole : file;
 }

@@ -16,10 +16,10 @@ import {
   asked,
   askGuests,
   complete,
-  newAside,
+  newQueries,
   questionsOf,
-  stillTrue,
   survey,
+  validReadings,
 } from "./bmc-targets.ts";
 import { inOrder, POWER, put, type Readings, readingsOf } from "./power-file.ts";
 import type { PowerFor } from "./power-for.ts";
@@ -81,9 +81,9 @@ export async function askFleet(
     throw new MigrationError("N2I-E110", `${run.path}/${POWER} has no readings of this snapshot`, {
       fix: "Run power without --only. If it was stopped, it resumes.",
     });
-  const { ways, ipmitool, askedFor } = asking.whom;
+  const { ways, ipmitool, queriedFor } = asking.whom;
   const known = await survey(snapshot.lines(), ways);
-  const readings: Readings = stillTrue(before?.readings.values() ?? [], known.digests);
+  const readings: Readings = validReadings(before?.readings.values() ?? [], known.digests);
   const named = await idsOf(snapshot, selection);
   const settled = new Set(
     [...known.digests.keys()].filter((id) => !isAgain(selection, readings.get(id))),
@@ -96,11 +96,11 @@ export async function askFleet(
     `${sha256} ${JSON.stringify(selection)}`,
   );
   try {
-    const kept = stillTrue(partial.kept, known.digests);
+    const kept = validReadings(partial.kept, known.digests);
     for (const [id, reading] of kept) readings.set(id, reading);
     const wanted = (id: number): boolean =>
       !kept.has(id) && !settled.has(id) && (named === null || named.has(id));
-    const aside = newAside();
+    const aside = newQueries();
     const watched = watch(asking);
     const keep = async (answer: PowerReading): Promise<void> => {
       const reading = complete(answer, aside, ipmitool);
@@ -124,7 +124,7 @@ export async function askFleet(
       const machine = { bm_node_ids: [id], address: why.address };
       await keep(unasked(machine, { date: new Date(), client: null }, why));
     }
-    const written = await writeReadings(run, sha256, askedFor, readings);
+    const written = await writeReadings(run, sha256, queriedFor, readings);
     await partial.remove();
     return { readings, ...written };
   } finally {
@@ -135,14 +135,14 @@ export async function askFleet(
 async function writeReadings(
   run: RunFolder,
   snapshot: string,
-  askedFor: PowerHeader["asked_for"],
+  queriedFor: PowerHeader["asked_for"],
   readings: Readings,
 ) {
   const header: PowerHeader = {
     format: "nova2ironic/power@1",
     tool: VERSION,
     made_from: { snapshot },
-    ...(askedFor !== undefined && { asked_for: askedFor }),
+    ...(queriedFor !== undefined && { asked_for: queriedFor }),
   };
   const lines = inOrder(readings.values());
   const verdicts: Record<string, number> = {};

@@ -5,11 +5,11 @@ import { isSealed, type Seal } from "../../model/secret.ts";
 import { askVirtual } from "../../systems/bmc/virsh-ask.ts";
 import type { Ways } from "../transform/power-way.ts";
 import { adviceOf, warningsOf } from "./rules/next-step.ts";
-import type { HostLogin, Secret, Way } from "./rules/way.ts";
+import type { HostLogin, PowerMethod, Secret } from "./rules/way.ts";
 
-interface Asked {
+interface Queried {
   readonly id: number;
-  readonly way: Way;
+  readonly way: PowerMethod;
 }
 
 /** Guests of one host, read in one login. */
@@ -18,15 +18,15 @@ interface Guests {
   readonly machines: { readonly bm_node_id: number; readonly macs: readonly string[] }[];
 }
 
-type LeftOut = ReturnType<typeof newAside>;
+type OtherQueries = ReturnType<typeof newQueries>;
 
 /** Machines that are not queried over IPMI, and the settings of all queries. */
-export function newAside() {
+export function newQueries() {
   const unasked: ({ readonly id: number } & Pick<
     PowerReading,
     "address" | "verdict" | "detail"
   >)[] = [];
-  return { ways: new Map<number, Way>(), guests: new Map<string, Guests>(), unasked };
+  return { ways: new Map<number, PowerMethod>(), guests: new Map<string, Guests>(), unasked };
 }
 
 /**
@@ -35,10 +35,10 @@ export function newAside() {
  * @param isShared whether other machines have the same query
  */
 export async function* questionsOf(
-  asked: AsyncIterable<Asked> | Iterable<Asked>,
+  asked: AsyncIterable<Queried> | Iterable<Queried>,
   isShared: (words: string) => boolean,
   seal: Seal,
-  aside: LeftOut,
+  aside: OtherQueries,
 ): AsyncGenerator<PowerQuestion> {
   const shared = new Map<string, { readonly question: PowerQuestion; readonly ids: number[] }>();
   for await (const { id, way } of asked) {
@@ -66,7 +66,7 @@ export async function* questionsOf(
 
 function questionOf(
   id: number,
-  { login }: Way & { readonly way: "ipmi" },
+  { login }: PowerMethod & { readonly way: "ipmi" },
   seal: Seal,
 ): PowerQuestion {
   const { address, port, user, password, kg, suite, level } = login;
@@ -85,7 +85,7 @@ function opened(secret: Secret | null, seal: Seal): string {
 /** A reading with its query, and advice for a conductor with this ipmitool. */
 export function complete(
   reading: PowerReading,
-  { ways }: LeftOut,
+  { ways }: OtherQueries,
   ipmitool: ConductorIpmitool,
 ): PowerReading {
   const own = reading.bm_node_ids.flatMap((id) => ways.get(id) ?? []);
@@ -124,7 +124,7 @@ export async function* asked(
   lines: AsyncIterable<readonly SnapshotLine[]>,
   ways: Ways,
   wanted: (id: number) => boolean,
-): AsyncGenerator<Asked> {
+): AsyncGenerator<Queried> {
   for await (const batch of lines)
     for (const line of batch) {
       if ("orphan" in line || !wanted(line.node.id)) continue;
@@ -137,7 +137,7 @@ export async function* asked(
  * Readings whose query is unchanged, with only the machines it applies to. After a new extract or
  * site document, only changed machines are queried again.
  */
-export function stillTrue(
+export function validReadings(
   readings: Iterable<PowerReading>,
   digests: Digests,
 ): Map<number, PowerReading> {
@@ -167,7 +167,7 @@ const AT_ONCE = 16;
 
 /** Queries virtualization hosts for their guests, one connection per host, in parallel. */
 export async function* askGuests(
-  { guests }: LeftOut,
+  { guests }: OtherQueries,
   { deadline = 60_000, signal }: { readonly deadline?: number; readonly signal: AbortSignal },
 ): AsyncGenerator<PowerReading> {
   const stop = new AbortController();

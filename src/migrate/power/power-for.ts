@@ -51,6 +51,6 @@ export async function powerFor(
   return {
     ways: createWays(mapping, docs, hosts, columns),
     ipmitool: ipmitool ?? release.doc.ipmitool,
-    askedFor: { release: release.doc.release, ipmitool: ipmitool ?? null, site: file },
+    queriedFor: { release: release.doc.release, ipmitool: ipmitool ?? null, site: file },
   };
 }

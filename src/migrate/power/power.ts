@@ -12,7 +12,7 @@ import { type PowerFor, powerFor } from "./power-for.ts";
 import { live } from "./rules/next-step.ts";
 
 /** Selection, credentials and rate of a power run, by option name. */
-export interface PowerAsked {
+export interface PowerRequest {
   readonly run: string;
   readonly only?: readonly string[];
   readonly node?: readonly string[];
@@ -30,14 +30,14 @@ export interface PowerAsked {
 }
 
 /** Reads each machine's power state as a conductor would. @returns null if it was stopped */
-export async function power(asked: PowerAsked, sink: Sink) {
+export async function power(asked: PowerRequest, sink: Sink) {
   const { run: path, inFlight, rate, deadline, site, ironicRelease: release } = asked;
   const ipmitool = ipmitoolOf(asked.conductorIpmitool);
   return inRun(path, "power", { kind: "migration" }, async (run) => {
     const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
     const seal = await sealOf(run, asked.keyFile, snapshot.header.key);
     const whom = await powerFor(run, snapshot, await loadMappings(), { site, release, ipmitool });
-    sink.say(forWords(whom));
+    sink.say(conductorText(whom));
     await saveOptions(run, "power", asked);
     const { bmcAt, clock } = surroundings();
     const probe = openNative(whom.ipmitool, bmcAt, clock);
@@ -76,7 +76,7 @@ export async function power(asked: PowerAsked, sink: Sink) {
 }
 
 /** The imitated conductor, printed before the first query. */
-function forWords({ askedFor: { release, site }, ipmitool }: PowerFor): string {
+function conductorText({ queriedFor: { release, site }, ipmitool }: PowerFor): string {
   const newer = ipmitool === "1.8.19" ? "1.8.19 or later" : "1.8.18 or earlier";
   const decided = site === null ? "no site document" : site;
   return `Asking as ${release}'s conductors with ipmitool ${newer} do, with ${decided}.`;

@@ -1,5 +1,5 @@
 import { counted } from "../../lib/text.ts";
-import { besideMachines, type Entries, IRONIC, plansOf } from "../../model/journal.ts";
+import { type Entries, IRONIC, plansOf, runEntries } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
@@ -8,30 +8,30 @@ import { checkNotFinished, endOfRun } from "../../run/finished.ts";
 import { nextCommand } from "../../run/next.ts";
 import { type Rollback, type RollbackOptions, rollbackOf } from "../../run/rollback.ts";
 import { openPlan } from "../../run/run.ts";
-import { namedIn } from "../../run/scope.ts";
+import { matchingIn } from "../../run/scope.ts";
 import { withSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import { stagedTrees } from "../boot/boot-steps.ts";
-import type { Reach } from "../flavors/flavor-api.ts";
-import { checkStill, leavingOf, withStill } from "../hosts/exclusions.ts";
+import type { ConnectionOptions } from "../flavors/flavor-api.ts";
+import { checkExclusions, leavingOf, withExclusions } from "../hosts/exclusions.ts";
 import { novaStepsBack } from "../hosts/nova-back.ts";
 import { novaPlans } from "../hosts/nova-files.ts";
 import type { Watching } from "../hosts/nova-watch.ts";
 import { type Backend, openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
 import { STOPPED } from "../order.ts";
-import { isThere } from "../plan/loaded-plans.ts";
+import { isPresent } from "../plan/loaded-plans.ts";
 import { slowDelete } from "../plan/rules/delete-cost.ts";
 import { previewBack, takeBack } from "./take-back.ts";
 
-export interface RollbackWords extends TargetOptions, Reach, RollbackOptions {
+export interface RollbackCommandOptions extends TargetOptions, ConnectionOptions, RollbackOptions {
   readonly leaveNova: boolean;
   readonly afterFinish: boolean;
   readonly keyFile?: string;
 }
 
 /** Rolls back the loaded rows of the run, in the order of `order.ts`. */
-export function migrationBack(words: RollbackWords, watching: Watching): Rollback {
+export function migrationBack(words: RollbackCommandOptions, watching: Watching): Rollback {
   return rollbackOf({ kind: "migration" }, words, (sink, preview) => ({
     nothing: "this run has loaded nothing",
     async find(run, entries) {
@@ -40,8 +40,8 @@ export function migrationBack(words: RollbackWords, watching: Watching): Rollbac
       return found(run, entries, words);
     },
     async open(job, keep) {
-      if (!preview) checkStill(job.leaving, words);
-      const there = job.plans.some((sha256) => isThere(job.entries, sha256));
+      if (!preview) checkExclusions(job.leaving, words);
+      const there = job.plans.some((sha256) => isPresent(job.entries, sha256));
       const optional = job.nova !== null && words.novaDb !== undefined && !there;
       const backend = await backendOf(words, { preview }, optional, sink);
       if (backend !== null) keep(backend);
@@ -49,16 +49,21 @@ export function migrationBack(words: RollbackWords, watching: Watching): Rollbac
     },
     question({ entries, backend }) {
       const named = words.all ? "everything" : counted(words.node?.length ?? 0, "machine");
-      const wasFinished = [...besideMachines(entries)].some((entry) => entry.do === "close");
+      const wasFinished = [...runEntries(entries)].some((entry) => entry.do === "close");
       const restore = wasFinished ? " If you dropped nova_bm, restore its dump first." : "";
       return `Remove ${named} of this run from ${backend?.shown ?? "nova"}?${restore}`;
     },
     async back(job, leave) {
       const { run, nova, leaving, untold } = job;
-      const ended = await withStill(words.novaDb, leaving, nova?.plans ?? [], watching, (inspect) =>
-        withSession(run, (session) =>
-          takeBack(job, { session, inspect, leave, sink }, { ...watching, seconds: 0 }),
-        ),
+      const ended = await withExclusions(
+        words.novaDb,
+        leaving,
+        nova?.plans ?? [],
+        watching,
+        (inspect) =>
+          withSession(run, (session) =>
+            takeBack(job, { session, inspect, leave, sink }, { ...watching, seconds: 0 }),
+          ),
       );
       if (ended !== true) {
         sink.say(STOPPED);
@@ -87,11 +92,11 @@ export function migrationBack(words: RollbackWords, watching: Watching): Rollbac
 }
 
 /** The changes to roll back, from the run's files. Null if the run loaded nothing. */
-async function found(run: RunFolder, entries: Entries, words: RollbackWords) {
+async function found(run: RunFolder, entries: Entries, words: RollbackCommandOptions) {
   const { all, node = [] } = words;
   const plans = await plansAt(run, entries);
   const never = "was never loaded by this run";
-  const { wants, uuids } = await namedIn(node, () => linesIn(run, plans), never);
+  const { wants, uuids } = await matchingIn(node, () => linesIn(run, plans), never);
   const changed = plansOf(entries, ...NOVA_NAMES).length > 0;
   if (plans.length === 0 && !changed) return null;
   const scope = { all, wants };
@@ -110,7 +115,7 @@ async function plansAt(run: RunFolder, entries: Entries): Promise<readonly strin
   const plans: string[] = [];
   for (const sha256 of plansOf(entries, IRONIC)) {
     const found = () => findPlan(run, sha256).catch(() => null);
-    if (isThere(entries, sha256) || (await found()) !== null) plans.push(sha256);
+    if (isPresent(entries, sha256) || (await found()) !== null) plans.push(sha256);
   }
   return plans;
 }
@@ -124,7 +129,7 @@ async function* linesIn(
 
 /** Only a preview may run without Ironic. @param optional only Nova's rows remain */
 async function backendOf(
-  words: RollbackWords,
+  words: RollbackCommandOptions,
   { preview }: { readonly preview: boolean },
   optional: boolean,
   { say, note }: Sink,

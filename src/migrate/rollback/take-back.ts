@@ -13,7 +13,7 @@ import { openPlan, sealOf } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
 import { batchOf, ironicLeg, ironicPart } from "../apply/ironic.ts";
 import { checkEngine, checkIdentity, withIronic } from "../apply/ironic-place.ts";
-import { type Backing, type Wanted, withNovaBack } from "../hosts/nova-back.ts";
+import { type Backing, type Computed, withNovaBack } from "../hosts/nova-back.ts";
 import { afterNova } from "../hosts/nova-place.ts";
 import { previewNova } from "../hosts/nova-preview.ts";
 import type { Watching } from "../hosts/nova-watch.ts";
@@ -22,7 +22,7 @@ import { BACK_AFTER_IRONIC } from "../order.ts";
 import { slowDelete } from "../plan/rules/delete-cost.ts";
 
 /** Rolls back Ironic's rows, then Nova's. @returns false if it was stopped */
-export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): Promise<boolean> {
+export function takeBack(wanted: Computed, backing: Backing, watching: Watching): Promise<boolean> {
   const { leave, sink } = backing;
   const { backend, plans } = wanted;
   return withNovaBack(wanted, backing, watching, async (nova) => {
@@ -71,7 +71,7 @@ export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): 
 
 /** Rolls back one plan of the run, and reports it. @param excluded machines to skip */
 async function undoPlan(
-  { run, scope, reach }: Wanted,
+  { run, scope, reach }: Computed,
   { session, inspect, leave, sink }: Backing,
   backend: Backend,
   sha256: string,
@@ -107,13 +107,13 @@ async function undoPlan(
 }
 
 /** Rows that the same command line would roll back, in its order. */
-export function previewBack(wanted: Wanted): AsyncGenerator<UndoPreview> {
+export function previewBack(wanted: Computed): AsyncGenerator<UndoPreview> {
   return previewNova(wanted, (excluded) => previewIronic(wanted, excluded));
 }
 
 /** @returns machines that stay, with the reason */
 async function* previewIronic(
-  wanted: Wanted,
+  wanted: Computed,
   excluded: Excluded,
 ): AsyncGenerator<UndoPreview, Excluded> {
   const stays = new Map<string, string>();
@@ -142,7 +142,7 @@ type Inspected = Parameters<typeof inspectBack<Step, PlannedMachine>>[0]["part"]
 
 /** @throws MigrationError N2I-E300 and those of opening it, as in the command itself */
 async function inspected(
-  { run, backend, reach }: Wanted,
+  { run, backend, reach }: Computed,
   { target: planned, key }: PlanHeader,
 ): Promise<Inspected> {
   // Without Ironic's location, only the journal is known.

@@ -5,7 +5,7 @@ import { findPlan } from "../../run/files/plan-folder.ts";
 import {
   awayOf,
   cutBack,
-  type Held,
+  type LoadedRows,
   type RunFiles,
   type TakenBack,
   takenBack,
@@ -14,17 +14,17 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { NextStep } from "../../run/next.ts";
 import { openPlan } from "../../run/run.ts";
 import { ironicJournalled } from "../apply/ironic.ts";
-import { isThere } from "../plan/loaded-plans.ts";
+import { isPresent } from "../plan/loaded-plans.ts";
 
 /** Rows of this run that are in Ironic, according to the journal and its plans. */
-export async function heldOf(run: RunFolder, entries: Entries): Promise<Held> {
+export async function loadedRowsOf(run: RunFolder, entries: Entries): Promise<LoadedRows> {
   const machines = new Set<string>();
   const left = new Set<string>();
   const asked = takenBack(entries);
   const cut = cutBack(entries);
   let rows = 0;
   for (const sha256 of plansOf(entries, IRONIC)) {
-    if (!isThere(entries, sha256)) continue;
+    if (!isPresent(entries, sha256)) continue;
     const { header, lines } = await openPlan(await findPlan(run, sha256));
     const leg = ironicJournalled(header.target, { sha256, lines });
     for await (const batch of ownedLines(leg, entries, { wants: () => true }))
@@ -40,7 +40,7 @@ export async function heldOf(run: RunFolder, entries: Entries): Promise<Held> {
 }
 
 /** Text about rows that are in Ironic. Null if there are none. */
-export function heldText(held: RunFiles["held"]): string | null {
+export function loadedRowsText(held: RunFiles["held"]): string | null {
   if (held === undefined || "missing" in held || held.rows === 0) return null;
   const { rows, machines } = held;
   const of = counted(machines, "machine");
@@ -56,7 +56,7 @@ export function goOnBack(files: RunFiles): NextStep | null {
   const away = awayOf(files);
   const still = nova === undefined || "missing" in nova ? undefined : nova.still;
   const known = still === undefined || "missing" in still || still.rows === 0 ? null : still;
-  const rows = away === "all" ? heldText(held) : null;
+  const rows = away === "all" ? loadedRowsText(held) : null;
   if (rows === null && known === null) return null;
   const whys = [
     ...(rows === null ? [] : [rows]),
@@ -70,10 +70,10 @@ export function goOnBack(files: RunFiles): NextStep | null {
 }
 
 /** Text about single machines that were rolled back. Null if all were, or none. */
-export function givenUpText(files: Pick<RunFiles, "journal" | "held">): string | null {
+export function rolledBackText(files: Pick<RunFiles, "journal" | "held">): string | null {
   const { held } = files;
   const away = awayOf(files);
-  if (away === null || away === "all" || heldText(held) === null) return null;
+  if (away === null || away === "all" || loadedRowsText(held) === null) return null;
   const machines = held === undefined || "missing" in held ? 0 : held.machines;
   const of = `${away.size} of ${counted(machines + away.size, "machine")}`;
   const were = away.size === 1 ? "was" : "were";

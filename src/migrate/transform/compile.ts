@@ -1,6 +1,6 @@
 import type { Json } from "../../lib/json.ts";
 import type { FindingCode } from "../../model/findings.ts";
-import { besideColumns, type Rule, type TargetDoc } from "../../model/mapping.ts";
+import { extraFields, type Rule, type TargetDoc } from "../../model/mapping.ts";
 import type { Column } from "../../model/tables.ts";
 import { CONVERTERS, type Converted, type Warning } from "./convert.ts";
 import { createShapes } from "./shapes.ts";
@@ -92,7 +92,7 @@ export function compileRules(
   driver: string,
   origins: OriginTable,
 ): readonly CompiledRule[] {
-  const known = new Set([...columns.map(({ name }) => name), ...besideColumns(target)]);
+  const known = new Set([...columns.map(({ name }) => name), ...extraFields(target)]);
   const needs: { readonly [when in NonNullable<Rule["missing_when"]>]: boolean } = {
     takeover: target.takeover !== "none",
     "deploy-images": target.takeover === "deploy-images",

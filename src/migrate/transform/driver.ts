@@ -4,9 +4,9 @@ import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
-import { powerPlace } from "../power/rules/address.ts";
+import { powerAddress } from "../power/rules/address.ts";
 import { isPort } from "./convert.ts";
-import { givesNeeds } from "./hardware.ts";
+import { meetsRequirements } from "./hardware.ts";
 
 /** The settings of a machine's compute host: its own file, or the one for all. */
 export function hostOf(machine: Machine, hosts: readonly HostConfig[]): HostConfig | null {
@@ -57,7 +57,7 @@ export function driverOf(
     const fits =
       typeof site.driver !== "string" ||
       site.driver === usual.driver ||
-      givesNeeds(row, site.driver, hardware);
+      meetsRequirements(row, site.driver, hardware);
     const isGuessed = fault !== null && (site.power_manager ?? site.driver) === undefined;
     const findings = findingIf(isGuessed, "N2I-D314", place, `${fault}, ${forHost}`);
     return { row: fits ? row : own, findings };
@@ -128,7 +128,7 @@ export function inspectShared(
     return first;
   };
   const port = Number(info.ipmi_terminal_port ?? 0);
-  const power = firstWith(powerPlace(info));
+  const power = firstWith(powerAddress(info));
   const console = firstWith(port === 0 ? null : `${port}`);
   const where = `bm_nodes.id=${id}`;
   const same = `the same BMC or outlet as bm_nodes.id=${power}`;

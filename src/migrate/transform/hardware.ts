@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { type Finding, finding, findingIf, together } from "../../model/finding.ts";
-import type { Driver, ReleaseHardware, ReleaseNeeds } from "../../model/ironic/hardware.ts";
+import type { Driver, ReleaseHardware, ReleaseRequirements } from "../../model/ironic/hardware.ts";
 import type { Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
 
@@ -115,12 +115,15 @@ function lacking(
 }
 
 /** N2I-D400 reports values that the driver's own rules require. */
-function withoutOwn({ required, login }: ReleaseNeeds, rules: DriverRow["rules"]): ReleaseNeeds {
+function withoutOwn(
+  { required, login }: ReleaseRequirements,
+  rules: DriverRow["rules"],
+): ReleaseRequirements {
   const own = new Set(rules.flatMap(({ missing, to }) => (missing === undefined ? [] : [to])));
   return { required: required.filter((key) => !own.has(`driver_info.${key}`)), login };
 }
 
-function has(info: JsonObject, { required, login }: ReleaseNeeds): boolean {
+function has(info: JsonObject, { required, login }: ReleaseRequirements): boolean {
   return [...required, ...login].every((key) => !isEmpty(info[key]));
 }
 
@@ -132,7 +135,7 @@ function works(driver: Driver, hardware: ReleaseHardware, given: (key: string) =
 /** The missing driver_info, if no choice is complete. */
 function lacks(
   info: JsonObject,
-  choices: readonly ReleaseNeeds[],
+  choices: readonly ReleaseRequirements[],
   by: string,
   where: string,
 ): Finding | null {
@@ -155,7 +158,7 @@ function isEmpty(value: Json | undefined): boolean {
 }
 
 /** Whether a driver of the site document works with the values of a power manager's row. */
-export function givesNeeds(
+export function meetsRequirements(
   { rules }: DriverRow,
   named: string,
   hardware: ReleaseHardware,
@@ -167,13 +170,13 @@ export function givesNeeds(
   return works(driver, hardware, (key) => given.has(`driver_info.${key}`));
 }
 
-const NOTHING: ReleaseNeeds = { required: [], login: [] };
+const NOTHING: ReleaseRequirements = { required: [], login: [] };
 
 function choicesOf(
   { interfaces, needs }: Driver,
   kind: (typeof SPEAKING)[number],
   hardware: ReleaseHardware,
-): readonly ReleaseNeeds[] {
+): readonly ReleaseRequirements[] {
   return interfaces === null
     ? [needs ?? NOTHING]
     : (interfaces.get(kind) ?? []).map((name) => hardware.needs.get(name) ?? NOTHING);

@@ -79,7 +79,7 @@ export function createNodes(
       const { set, conf, driver, decision } = chosen;
       const { program, row } = driver;
       const rules = rulesOf(set, row, { program, conf, outcome: decision.outcome });
-      const sources = ownSources(asRead(machine, set), set, rules, mapping.target, reading);
+      const sources = machineSources(asRead(machine, set), set, rules, mapping.target, reading);
       const where = `bm_nodes.id=${machine.node.id}`;
       const { record, findings } = makeRecord("node", rules.node, sources, where);
       return { record, findings, sources, keeps: rules.keeps, port: rules.port };
@@ -184,7 +184,7 @@ const SSH_KEYS = ["driver_info.ssh_key_filename", "driver_info.ssh_key_contents"
  * node that names a deleted instance.
  * @source facts/nova-bm.md 5.4, facts/ironic.md 5.2; facts/rehearsal.md 5
  */
-function ownSources(
+function machineSources(
   machine: Machine,
   site: JsonObject,
   { keeps, conf, capabilities: able }: RulesFor,

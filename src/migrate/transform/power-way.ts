@@ -4,21 +4,21 @@ import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/
 import type { DriverRow, Mapping, TargetDoc } from "../../model/mapping.ts";
 import type { PowerVerdict } from "../../model/power.ts";
 import { addressFault } from "../power/rules/address.ts";
-import { noWay, type Way, wayOf } from "../power/rules/way.ts";
+import { methodOf, noMethod, type PowerMethod } from "../power/rules/way.ts";
 import { createOrigins } from "./compile.ts";
 import { createNodes } from "./node.ts";
 import { portsOf } from "./vif.ts";
 
 /** The query of a machine. An empty user or password is valid, but NULL is not. */
-export function wayOfMachine(
+export function methodOfMachine(
   machine: Machine,
   { credentials }: DriverRow,
   row: Row,
   keys: readonly string[],
-): Way {
+): PowerMethod {
   const { driver = null, power_interface = null, driver_info } = row;
   const macs = portsOf(machine).map(({ address }) => String(address));
-  const way = wayOf({ driver, power_interface, driver_info: objectOf(driver_info), macs }, keys);
+  const way = methodOf({ driver, power_interface, driver_info: objectOf(driver_info), macs }, keys);
   if (way.way !== "ipmi") return way;
   const { user, password, address } = way.login;
   const given: { readonly [column: string]: boolean } = {
@@ -31,7 +31,7 @@ export function wayOfMachine(
   );
   return absent.length === 0
     ? way
-    : noWay("incomplete", `${absent.join(", ")} is missing`, address);
+    : noMethod("incomplete", `${absent.join(", ")} is missing`, address);
 }
 
 /** Finds addresses that a conductor would pass on unchanged and that match no BMC. */
@@ -47,7 +47,7 @@ export function inspectAddress({ driver_info }: Row, where: string): readonly Fi
 const ADDRESSES = ["ipmi_address", "ssh_address", "iboot_address"] as const;
 
 /** The query of each machine before there is a plan. Null if it is not queried. */
-export type Ways = (machine: Machine) => Way | null;
+export type Ways = (machine: Machine) => PowerMethod | null;
 
 /**
  * Queries with the settings that a plan would load: same rules, same site document.
@@ -77,7 +77,7 @@ export function createWays(
     if (machine.node.deleted === true || decided.skip !== null) return null;
     if (driver === null) return withoutDriver(machine, conf, decided.set.power_manager);
     const { record } = nodes.make(machine, { ...chosen, driver });
-    return wayOfMachine(machine, driver.row, record.row, target.power_keys);
+    return methodOfMachine(machine, driver.row, record.row, target.power_keys);
   };
 }
 
@@ -87,12 +87,12 @@ const NO_DRIVER: { readonly [classPath: string]: PowerVerdict } = {
   "nova.virt.baremetal.tilera_pdu.Pdu": "tilera",
 };
 
-function withoutDriver({ node }: Machine, conf: HostConfig | null, said: unknown): Way {
+function withoutDriver({ node }: Machine, conf: HostConfig | null, said: unknown): PowerMethod {
   const named = said ?? conf?.power_manager;
   if (typeof named !== "string") {
     const host = node.service_host ?? "NULL";
     const why = conf?.power_manager_fault ?? `no nova.conf for ${host}`;
-    return noWay("other-power", `${why}: its power manager is unknown`);
+    return noMethod("other-power", `${why}: its power manager is unknown`);
   }
-  return noWay(NO_DRIVER[named] ?? "other-power", `${named} has no BMC to ask`);
+  return noMethod(NO_DRIVER[named] ?? "other-power", `${named} has no BMC to ask`);
 }

@@ -31,7 +31,7 @@ function pattern(text: string): (lower: string) => boolean {
 }
 
 /** A machine's value of a column in lower case, because case is ignored. */
-function wordOf({ node }: Machine, column: string): string | null {
+function lowerCaseOf({ node }: Machine, column: string): string | null {
   const value = columnsOf(node)[column];
   return typeof value === "string" || typeof value === "number"
     ? String(value).toLowerCase()
@@ -58,7 +58,7 @@ function conditionOf([column, given]: readonly [string, string | readonly string
     column,
     only: patterns.length === 0 ? [...texts.keys()] : null,
     matches(machine) {
-      const value = wordOf(machine, column);
+      const value = lowerCaseOf(machine, column);
       if (value === null) return false;
       const found = patterns.filter(({ fits }) => fits(value));
       for (const { text } of found) unused.delete(text);
@@ -76,14 +76,14 @@ function conditionOf([column, given]: readonly [string, string | readonly string
  * Conditions by which an entry can be looked up, up to the first list. A list records matches only
  * for machines that match all conditions before it.
  */
-function keysOf({ conditions }: Asked): readonly { column: string; only: readonly string[] }[] {
+function keysOf({ conditions }: Queried): readonly { column: string; only: readonly string[] }[] {
   const list = conditions.findIndex(({ missed }) => missed !== null);
   return (list < 0 ? conditions : conditions.slice(0, list + 1)).flatMap(({ column, only }) =>
     only === null ? [] : [{ column, only }],
   );
 }
 
-interface Asked {
+interface Queried {
   readonly entry: SiteEntry;
   readonly at: number;
   readonly conditions: readonly Condition[];
@@ -93,7 +93,7 @@ interface Asked {
  * The entries to check for a machine, in document order. An entry is looked up by the column with
  * the most different texts, because there may be one for each machine.
  */
-function lookup(entries: readonly Asked[]): (machine: Machine) => readonly Asked[] {
+function lookup(entries: readonly Queried[]): (machine: Machine) => readonly Queried[] {
   const texts = groupedBy(
     entries.flatMap(keysOf),
     ({ column }) => column,
@@ -101,8 +101,8 @@ function lookup(entries: readonly Asked[]): (machine: Machine) => readonly Asked
   );
   const sizes = new Map([...texts].map(([column, all]) => [column, new Set(all.flat()).size]));
   const different = (column: string): number => sizes.get(column) ?? 0;
-  const always: Asked[] = [];
-  const places = new Map<string, Map<string, Asked[]>>();
+  const always: Queried[] = [];
+  const places = new Map<string, Map<string, Queried[]>>();
   for (const entry of entries) {
     const [key] = keysOf(entry).toSorted(
       (one, other) => different(other.column) - different(one.column),
@@ -111,7 +111,7 @@ function lookup(entries: readonly Asked[]): (machine: Machine) => readonly Asked
       always.push(entry);
       continue;
     }
-    const own = places.get(key.column) ?? new Map<string, Asked[]>();
+    const own = places.get(key.column) ?? new Map<string, Queried[]>();
     places.set(key.column, own);
     for (const text of key.only) {
       const before = own.get(text);
@@ -121,7 +121,9 @@ function lookup(entries: readonly Asked[]): (machine: Machine) => readonly Asked
   }
   const columns = [...places];
   return (machine) => {
-    const found = columns.flatMap(([column, own]) => own.get(wordOf(machine, column) ?? "") ?? []);
+    const found = columns.flatMap(
+      ([column, own]) => own.get(lowerCaseOf(machine, column) ?? "") ?? [],
+    );
     return found.length === 0
       ? always
       : [...always, ...found].sort((one, other) => one.at - other.at);
@@ -146,7 +148,11 @@ function merged(earlier: JsonObject, later: JsonObject): JsonObject {
 /** Compiles the site document. The result is applied to each machine. */
 export function compileSite(site: Site) {
   const entries = site.machines.map(
-    (entry, at): Asked => ({ entry, at, conditions: Object.entries(entry.match).map(conditionOf) }),
+    (entry, at): Queried => ({
+      entry,
+      at,
+      conditions: Object.entries(entry.match).map(conditionOf),
+    }),
   );
   const near = lookup(entries);
   const matched = new Set<SiteEntry>();

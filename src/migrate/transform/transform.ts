@@ -13,7 +13,7 @@ import { createOrigins } from "./compile.ts";
 import { inspectHost, inspectLogin, inspectPower, inspectShared } from "./driver.ts";
 import { inspectDeploy, inspectHardware } from "./hardware.ts";
 import { type Chosen, createNodes, type MadeNode, type Nodes } from "./node.ts";
-import { inspectAddress, wayOfMachine } from "./power-way.ts";
+import { inspectAddress, methodOfMachine } from "./power-way.ts";
 import type { Program } from "./program.ts";
 import { type Made, makeRecord } from "./record.ts";
 import { asRead } from "./site.ts";
@@ -108,7 +108,7 @@ function transformed(making: Making, source: Machine): Transformed {
   const way =
     reading === undefined
       ? null
-      : wayOfMachine(source, driver.row, plain.record.row, conductor.keys);
+      : methodOfMachine(source, driver.row, plain.record.row, conductor.keys);
   // The state of another BMC would be enforced on this machine.
   const recorded = power?.record === true && way !== null && isAbout(reading, node.id, way);
   const own = recorded ? nodes.make(source, { ...chosen, driver }, reading) : plain;

@@ -16,7 +16,7 @@ import {
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
-import { type Reach, reopenFlavorApi } from "../flavors/flavor-api.ts";
+import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import { openAllocated, openProviders } from "../hosts/allocations.ts";
 import type { NovaFiles } from "../hosts/nova-files.ts";
 import { checkNova } from "../hosts/nova-place.ts";
@@ -30,7 +30,7 @@ import type { Used } from "./rules/used.ts";
 export type NovaVerifier = Awaited<ReturnType<typeof openNovaVerifier>>;
 
 /** Location of Nova and expectations. */
-interface NovaAsked extends Reach {
+interface NovaRequest extends ConnectionOptions {
   readonly novaDb: string;
   readonly placementDb?: string;
   /** The operator confirms that every nova-compute has started. */
@@ -44,7 +44,7 @@ interface NovaAsked extends Reach {
 export async function openNovaVerifier(
   run: RunFolder,
   plan: NovaFiles,
-  asked: NovaAsked,
+  asked: NovaRequest,
   keep: Keep,
 ) {
   const readOnly = { readOnly: true };

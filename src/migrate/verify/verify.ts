@@ -22,7 +22,7 @@ import { verify } from "./rules/verify.ts";
 import { rememberVerified, type Since, sinceNow } from "./verified-file.ts";
 import { type NovaVerifier, openNovaVerifier } from "./verify-nova.ts";
 
-export interface VerifyAsked extends TargetOptions {
+export interface VerifyRequest extends TargetOptions {
   readonly run: string;
   readonly keyFile?: string;
   readonly novaDb?: string;
@@ -39,7 +39,7 @@ export interface VerifyAsked extends TargetOptions {
 type Plan = Awaited<ReturnType<typeof openPlan>>;
 
 /** Opens a plan of the current snapshot. @throws MigrationError N2I-E110 to N2I-E114 */
-export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) {
+export async function openToVerify(asked: Pick<VerifyRequest, "run" | "keyFile">) {
   const run = await openRun(asked.run, { create: false, inner: isRehearsed() });
   const since = await sinceNow(run);
   const plan = await openPlan(`${run.path}/${PLAN}`);
@@ -84,12 +84,12 @@ export async function acceptLogs(
  * operator accepted the errors in the logs
  * @throws MigrationError N2I-E326 if there was no row to compare
  */
-export async function verifyRun(asked: VerifyAsked, sink: Sink) {
+export async function verifyRun(asked: VerifyRequest, sink: Sink) {
   const opened = await openToVerify(asked);
   const { run, plan, seal, mappings } = opened;
   const logs = await logsAt(asked.computeLog ?? []);
   const verified = await closing(async (keep) => {
-    const nova = await besideOf(run, plan.footer, asked, keep);
+    const nova = await openNovaForVerify(run, plan.footer, asked, keep);
     const access = { readOnly: true };
     const backend = keep(await openBackend(asked, mappings, access, sink.say));
     checkEngine(plan.header.target, backend);
@@ -120,10 +120,10 @@ async function* startedIn(lines: (from: number) => ReturnType<typeof linesOf>, f
 }
 
 /** Opens Nova before the comparison. Null without it. */
-async function besideOf(
+async function openNovaForVerify(
   run: RunFolder,
   plan: Footer<PlanCounts>,
-  asked: VerifyAsked,
+  asked: VerifyRequest,
   keep: Keep,
 ): Promise<NovaVerifier | null> {
   const { novaDb } = asked;

@@ -17,7 +17,7 @@ export interface PortIds {
   readonly values: () => Iterable<string>;
 }
 
-export interface KnownNics {
+export interface ExistingNics {
   /** NICs of a node, by its uuid. */
   readonly of: (node: string) => readonly Nic[];
   /** Neutron ports of NICs, and those of more than one NIC. */
@@ -26,7 +26,7 @@ export interface KnownNics {
 }
 
 /** @returns the NICs that were added */
-export function gatherNics(): KnownNics & { readonly put: (node: string, nic: Nic) => void } {
+export function gatherNics(): ExistingNics & { readonly put: (node: string, nic: Nic) => void } {
   const byNode = new Map<string, Nic[]>();
   /** Original spelling by lower case. */
   const vifs = new Map<string, string>();

@@ -52,11 +52,11 @@ const LOST = ["protected", "protected_reason", "lessee"];
  * itself, and marks an automatic lessee.
  * @source ironic 21.4: conductor/deployments.py, automatic_lessee
  */
-function saidSince(before: JsonObject, now: JsonObject): readonly string[] {
+function specifiedSince(before: JsonObject, now: JsonObject): readonly string[] {
   const isChosen = objectOf(now.driver_internal_info).automatic_lessee === true;
-  const isSaid = (name: string): boolean =>
+  const isSpecified = (name: string): boolean =>
     name === "lessee" ? (now.lessee ?? null) !== null && !isChosen : now.protected === true;
-  return lostOf(before, now).filter(isSaid);
+  return lostOf(before, now).filter(isSpecified);
 }
 
 function lostOf(before: JsonObject, now: JsonObject): readonly string[] {
@@ -91,7 +91,7 @@ export function fakeChanges(now: JsonObject): readonly NodeChange[] {
  */
 export function swapChanges(before: JsonObject, now: JsonObject, exact: boolean): NodeChange[] {
   const [was, is] = [objectOf(before.instance_info), objectOf(now.instance_info)];
-  const said = saidSince(before, now);
+  const said = specifiedSince(before, now);
   return [
     to("driver", before.driver),
     ...interfacesOf(before).map(([name, value]) => to(name, value)),
@@ -109,7 +109,7 @@ export function swapChanges(before: JsonObject, now: JsonObject, exact: boolean)
 
 /** Differences in driver, interfaces, power and protection, except later values of an operator. */
 export function notAsBefore(before: JsonObject, now: JsonObject): readonly string[] {
-  const said = saidSince(before, now);
+  const said = specifiedSince(before, now);
   return differing(before, now, [
     ...["driver", "automated_clean", "power_state"],
     ...LOST.filter((name) => name in before && !said.includes(name)),
@@ -119,7 +119,7 @@ export function notAsBefore(before: JsonObject, now: JsonObject): readonly strin
 
 /** The same including these values. */
 export function changedSince(before: JsonObject, now: JsonObject): readonly string[] {
-  return [...notAsBefore(before, now), ...differing(before, now, saidSince(before, now))];
+  return [...notAsBefore(before, now), ...differing(before, now, specifiedSince(before, now))];
 }
 
 function differing(

@@ -4,7 +4,7 @@ type Releases = string;
 type ByName = { readonly [name: string]: Releases };
 
 /** Required driver_info keys of an interface or a classic driver. */
-interface Needs {
+interface Requirements {
   readonly required: ByName;
   /** Optional in Ironic, but needed by almost every BMC. */
   readonly login?: readonly string[];
@@ -23,17 +23,17 @@ export interface Hardware {
       readonly interfaces: { readonly [kind: string]: ByName };
     };
   };
-  readonly needs: { readonly [name: string]: Needs };
+  readonly needs: { readonly [name: string]: Requirements };
 }
 
 export interface Driver {
   /** Interface names by kind. Null for a classic driver. */
   readonly interfaces: ReadonlyMap<string, readonly string[]> | null;
   /** Needs of a classic driver. A hardware type has them by interface. */
-  readonly needs: ReleaseNeeds | null;
+  readonly needs: ReleaseRequirements | null;
 }
 
-export interface ReleaseNeeds {
+export interface ReleaseRequirements {
   readonly required: readonly string[];
   readonly login: readonly string[];
 }
@@ -41,7 +41,7 @@ export interface ReleaseNeeds {
 export interface ReleaseHardware {
   readonly drivers: ReadonlyMap<string, Driver>;
   /** By power or management interface. */
-  readonly needs: ReadonlyMap<string, ReleaseNeeds>;
+  readonly needs: ReadonlyMap<string, ReleaseRequirements>;
   /** Drivers of other releases, with these: `juno..ocata`. */
   readonly elsewhere: ReadonlyMap<string, Releases>;
 }

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from "../../lib/json.ts";
-import type { ComparedNode, KnownNics, NetworkPorts, RunningNode } from "./adoptable.ts";
+import type { ComparedNode, ExistingNics, NetworkPorts, RunningNode } from "./adoptable.ts";
 
 /** Part name in the journal. */
 export const MANAGE = "manage";
 
-export interface ManageAsked {
+export interface ManageRequest {
   /** Uuid or name of its node. */
   readonly node: string;
   readonly name: string;
@@ -30,7 +30,7 @@ export interface ServerWishes {
   readonly watch: number;
 }
 
-export interface FlavorNeeds {
+export interface FlavorResources {
   /** By resource class, above 0. Includes the flavor's own size, unless extra specs replace it. */
   readonly resources: ReadonlyMap<string, number>;
   /** Trait -> required or forbidden. */
@@ -71,7 +71,7 @@ export interface PortDevice {
   readonly device_owner: string;
 }
 
-export interface SeenServer {
+export interface ServerView {
   /** Null: no such node in Ironic. */
   readonly node: RunningNode | null;
   readonly record: ServerRecord | null;
@@ -79,7 +79,7 @@ export interface SeenServer {
   readonly ports: NetworkPorts | null;
 }
 
-export interface RecordAsked {
+export interface RecordRequest {
   readonly uuid: string;
   readonly name: string;
   readonly node: string;
@@ -92,26 +92,26 @@ export interface RecordAsked {
  * its answer is lost.
  * A call that writes resolves to null, or to the reason of a refusal. A missing answer is thrown.
  */
-export interface RecordKeeper {
+export interface RecordClient {
   /** @param server of its record. Null if none can exist yet */
   readonly look: (
     node: string,
     server: string | null,
     ports: readonly string[],
-  ) => Promise<SeenServer>;
+  ) => Promise<ServerView>;
   /** @param cards of all nodes. Null for a single machine */
   readonly lookAll: (
     all: readonly (readonly [node: string, server: string | null])[],
     most: number,
-    cards: KnownNics["of"] | null,
-  ) => Promise<readonly SeenServer[]>;
+    cards: ExistingNics["of"] | null,
+  ) => Promise<readonly ServerView[]>;
   /** Current values of the compared fields. Null for a missing node. */
   readonly compared: (
     nodes: readonly string[],
     most: number,
   ) => Promise<readonly (ComparedNode | null)[]>;
   /** Reads node and record again. NICs and ports are reused. */
-  readonly again: (seen: SeenServer, node: string, server: string) => Promise<SeenServer>;
+  readonly again: (seen: ServerView, node: string, server: string) => Promise<ServerView>;
   /** Marks the node as ours, and reads it again. */
   readonly hold: (node: string, server: string) => Promise<Written<RunningNode>>;
   readonly bind: (
@@ -120,7 +120,7 @@ export interface RecordKeeper {
     to: PortDevice,
   ) => Promise<NotWritten | null>;
   /** @returns null if it was created without an answer */
-  readonly record: (asked: RecordAsked, isNew: boolean) => Promise<Written<ServerRecord | null>>;
+  readonly record: (asked: RecordRequest, isNew: boolean) => Promise<Written<ServerRecord | null>>;
   readonly unrecord: (node: string, server: string) => Promise<string | null>;
   /** Ends the maintenance that an interrupted `unrecord` left. */
   readonly endMaintenance: (node: string, server: string) => Promise<string | null>;

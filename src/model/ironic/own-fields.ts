@@ -15,7 +15,7 @@ interface Rows {
 }
 
 /** A field that Ironic, or Nova's driver for it, writes on an idle machine. */
-interface OwnField {
+interface ServiceField {
   /** `power_state`, `instance_info.image_type`, `*_interface`, `driver_internal_info.*`. */
   readonly field: string;
   /** Always, or only if the plan leaves the field empty. */
@@ -97,19 +97,19 @@ const ISCSI = "ironic/drivers/modules/iscsi_deploy.py: build_deploy_ramdisk_opti
 const PXE = "ironic/drivers/modules/pxe.py: _get_image_info; ironic/common/pxe_utils.py";
 const RAMDISK = "ironic/drivers/modules/ramdisk.py: _resolve_image_info_from_glance";
 
-type More = Partial<Pick<OwnField, "only" | "until">>;
+type More = Partial<Pick<ServiceField, "only" | "until">>;
 
 function always(
   field: string,
-  by: OwnField["by"],
+  by: ServiceField["by"],
   since: string,
   source: string,
   more: More = {},
-): OwnField {
+): ServiceField {
   return { field, when: "always", by, since, source, ...more };
 }
 
-function empty(...row: Parameters<typeof always>): OwnField {
+function empty(...row: Parameters<typeof always>): ServiceField {
   return { ...always(...row), when: "empty" };
 }
 
@@ -118,7 +118,7 @@ function empty(...row: Parameters<typeof always>): OwnField {
  * release from Juno to 2026.1. 2023.1 was also tested.
  * @source facts/ironic.md 1.6, 2.2, 2.3
  */
-export const OWN_FIELDS: readonly OwnField[] = [
+export const OWN_FIELDS: readonly ServiceField[] = [
   always("power_state", "power sync", "juno", SYNC),
   always("target_power_state", "power sync", "juno", `${UTILS}: node_power_action`),
   always("conductor_affinity", "take-over", "juno", `${MANAGER}: _do_takeover`),
@@ -163,7 +163,7 @@ export const OWN_FIELDS: readonly OwnField[] = [
   ),
 ];
 
-const BY_NAME = new Map<string, OwnField[]>();
+const BY_NAME = new Map<string, ServiceField[]>();
 for (const own of OWN_FIELDS) {
   const those = BY_NAME.get(own.field);
   if (those === undefined) BY_NAME.set(own.field, [own]);
@@ -182,7 +182,7 @@ export const KEYED: ReadonlySet<string> = new Set(
  * database and over REST.
  * @param field `power_state`, `instance_info.image_type`
  */
-export function isOwn(field: string, change: Omit<Changed, "key">, rows: Rows): boolean {
+export function isServiceField(field: string, change: Omit<Changed, "key">, rows: Rows): boolean {
   const dot = field.indexOf(".");
   const key = field.slice(dot + 1);
   const names = [

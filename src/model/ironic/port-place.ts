@@ -2,7 +2,7 @@
 export const BOOT_OPTIONS = ["bootfile-name", "server-ip-address", "tftp-server"] as const;
 
 /** Boot host of a Neutron port. */
-export interface PortPlace {
+export interface PortBinding {
   /** `binding:host_id`. */
   readonly host: string;
   /** BOOT_OPTIONS by name. Null if not set. */
@@ -11,11 +11,11 @@ export interface PortPlace {
 
 export interface MovedPort {
   readonly port: string;
-  readonly before: PortPlace;
-  readonly after: PortPlace;
+  readonly before: PortBinding;
+  readonly after: PortBinding;
 }
 
-export function samePlace(one: PortPlace, other: PortPlace): boolean {
+export function sameBinding(one: PortBinding, other: PortBinding): boolean {
   return (
     one.host === other.host &&
     BOOT_OPTIONS.every((name) => one.options[name] === other.options[name])
@@ -23,7 +23,7 @@ export function samePlace(one: PortPlace, other: PortPlace): boolean {
 }
 
 /** Port values for a boot host. @param my_ip from the host's nova.conf */
-export function placeOn(host: string, my_ip: string): PortPlace {
+export function bindingOn(host: string, my_ip: string): PortBinding {
   const options = {
     "bootfile-name": "pxelinux.0",
     "server-ip-address": my_ip,

@@ -1,5 +1,5 @@
 import type { TargetIdentity } from "../artefact.ts";
-import type { Hooks, Left, Outcome } from "../change.ts";
+import type { Hooks, Outcome, SkippedRow } from "../change.ts";
 import type { Row } from "../machine.ts";
 import type { TargetDoc } from "../mapping.ts";
 import type { Step } from "../plan.ts";
@@ -30,7 +30,7 @@ export interface Current {
 
 export interface RemovalForecast extends Pick<Outcome, "found" | "left"> {
   /** Deleted when a conductor releases them in time, else skipped. */
-  readonly waiting: readonly Left[];
+  readonly waiting: readonly SkippedRow[];
 }
 
 /** A foreign key to nodes without an index. The server scans its table for each deleted node. */

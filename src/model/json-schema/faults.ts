@@ -45,7 +45,7 @@ export function schemaFaults(validate: ValidateFunction, document: unknown): rea
   const faults = (validate.errors ?? [])
     // Omit faults inside a failed choice and of key forms, because their parents explain more.
     .filter(({ keyword }) => keyword !== "if" && keyword !== "propertyNames")
-    .map((error) => `${pathOf(error) || "/"} ${wordsOf(error)}`);
+    .map((error) => `${pathOf(error) || "/"} ${faultText(error)}`);
   return [...new Set(faults)];
 }
 
@@ -61,7 +61,7 @@ const TYPES: { readonly [type: string]: string } = {
 };
 
 /** Fault without the value, which may be a secret. */
-function wordsOf({ keyword, params, message }: ErrorObject): string {
+function faultText({ keyword, params, message }: ErrorObject): string {
   switch (keyword) {
     case "required":
       return `lacks ${params.missingProperty}`;

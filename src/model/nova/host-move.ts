@@ -67,7 +67,7 @@ export interface PlannedMove {
 export type MoveMode = "move" | "takeover";
 
 /** An old host at planning. */
-export interface LeftHost extends Pick<HostBeat, "host" | "report_count" | "last_seen_up"> {
+export interface OldHost extends Pick<HostBeat, "host" | "report_count" | "last_seen_up"> {
   /** Id of its service, else null. */
   readonly id: number | null;
 }
@@ -98,7 +98,7 @@ export interface MoveManifest {
   readonly target: NovaIdentity;
   /** For machines of nova-baremetal. */
   readonly nova_bm?: ServerIdentity;
-  readonly from: readonly LeftHost[];
+  readonly from: readonly OldHost[];
   readonly to: readonly string[];
   /** Seconds. */
   readonly service_down_time: number;

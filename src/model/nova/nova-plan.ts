@@ -96,14 +96,14 @@ export interface NovaTarget {
    * compares.
    * @returns null if a row differs. Nothing is held then
    */
-  readonly hold: (steps: readonly NovaStep[]) => Promise<HeldSteps | null>;
+  readonly hold: (steps: readonly NovaStep[]) => Promise<UncommittedSteps | null>;
 }
 
 type NovaHooks = Omit<Hooks, "ended">;
 type NovaOutcome = Omit<Outcome, "failed" | "broke">;
 
 /** A written batch before its commit. */
-export interface HeldSteps {
+export interface UncommittedSteps {
   /** Commits. Same hooks and result as `perform`. */
   readonly keep: (hooks: NovaHooks) => Promise<NovaOutcome>;
   /** Rolls back. */

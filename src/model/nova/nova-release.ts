@@ -36,7 +36,7 @@ export function refusesNewHosts(head: string | undefined): boolean {
   return head !== undefined && NOVA_HEADS.indexOf(head) >= NOVA_HEADS.indexOf("13863f4e1612");
 }
 
-export function versionNamed(version: number): string {
+export function versionName(version: number): string {
   return version === ALEMBIC || version === ALEMBIC_API ? "of Xena or later" : String(version);
 }
 

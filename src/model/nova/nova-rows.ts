@@ -8,7 +8,7 @@ export interface NovaService {
   readonly disabled_reason: string | null;
 }
 
-export interface NovaWorld {
+export interface NovaTables {
   readonly identity: NovaIdentity;
   readonly services: readonly NovaService[];
   /** Host -> ids of its live aggregates. */
@@ -50,7 +50,7 @@ export interface ComputeSize {
   readonly local_gb: number | null;
 }
 
-export interface ComputePlace {
+export interface ComputeLocation {
   readonly id: number;
   /** From its service, or from the row. */
   readonly host: string | null;
@@ -100,10 +100,10 @@ export interface SpecRow {
 }
 
 /** Database of flavors, which determines how extra specs are changed. */
-export type FlavorPlace = "nova" | "nova_api";
+export type FlavorDatabase = "nova" | "nova_api";
 
 export interface FlavorRows {
-  readonly place: FlavorPlace;
+  readonly place: FlavorDatabase;
   readonly flavors: readonly FlavorRow[];
   readonly specs: readonly SpecRow[];
   /** Flavor id -> hosts of its live instances. */

@@ -21,7 +21,7 @@ export function listedNode(node: unknown) {
 }
 
 /** @param ports in the order of Ironic's list */
-export function shownNode(node: unknown, ports: readonly unknown[]) {
+export function nodeView(node: unknown, ports: readonly unknown[]) {
   const listed = listedNode(node);
   if (listed === null || !isObject(node)) return null;
   const interfaces = ports.flatMap((port) =>

@@ -1,14 +1,14 @@
 import { isObject } from "../../lib/json.ts";
 import {
-  type AskedFor,
   faultReply,
   type HeaderFields,
   jsonReply,
   type Reply,
+  type ServedRequest,
   type TokenOwner,
 } from "../../model/served.ts";
 import { type Ident, identOf } from "../../serving/rules/ident.ts";
-import { type NodeCommand, type Place, placeOf } from "./route.ts";
+import { locationOf, type NodeCommand, type Place } from "./route.ts";
 
 export interface ProxyRules {
   readonly allows: (rule: "list" | "show", who: TokenOwner) => boolean;
@@ -35,11 +35,11 @@ type ProxyDecision =
 /** Nova's message for an unknown route, API or resource. */
 const NOT_FOUND = "The resource could not be found.";
 
-export function decide(asked: AskedFor, who: TokenOwner, rules: ProxyRules): ProxyDecision {
-  const place = placeOf(asked.method, asked.path);
+export function decide(asked: ServedRequest, who: TokenOwner, rules: ProxyRules): ProxyDecision {
+  const place = locationOf(asked.method, asked.path);
   if (place === null || place.wanted.do === "nowhere") return answer(nowhere());
   if (place.wanted.do === "options") return answer({ status: 200, fields: {}, body: "" });
-  const spoken = place.version === "v2" ? null : spokenOf(asked.fields);
+  const spoken = place.version === "v2" ? null : negotiatedOf(asked.fields);
   const fields = spoken === null ? {} : versionFields(spoken.version);
   if (spoken?.is === "malformed") return answer(faultReply(400, malformed(spoken.version)));
   if (spoken?.is === "unknown") return answer(faultReply(406, unknownVersion(spoken.version)));
@@ -78,7 +78,7 @@ function malformed(version: string): string {
  */
 function refusedWrite(
   { do: wanted }: NodeCommand,
-  { body }: AskedFor,
+  { body }: ServedRequest,
   { novaCompat }: ProxyRules,
   fields: Reply["fields"],
 ): (ProxyDecision & { readonly first: boolean }) | null {
@@ -118,7 +118,7 @@ function allowed(
 }
 
 /** The state of a request's Nova microversion. `gone`: Nova removed this API at 2.36. */
-interface Spoken {
+interface NegotiatedVersion {
   readonly is: "served" | "gone" | "unknown" | "malformed";
   readonly version: string;
 }
@@ -136,7 +136,7 @@ const LEGACY = "X-OpenStack-Nova-API-Version";
  *
  * @source microversion_parse, get_version; nova@26.2.2 api/openstack/wsgi.py set_api_version_request
  */
-function spokenOf(fields: HeaderFields): Spoken {
+function negotiatedOf(fields: HeaderFields): NegotiatedVersion {
   const version =
     modern(text(fields, MODERN)) ?? text(fields, LEGACY)?.split(",").at(-1)?.trim() ?? FIRST;
   if (version === "latest") return { is: "gone", version: AFTER };

@@ -1,4 +1,4 @@
-import type { AskedRule } from "../../serving/rules/policy-read.ts";
+import type { RequestedRule } from "../../serving/rules/policy-read.ts";
 
 const ROOT = "os_compute_api:os-baremetal-nodes";
 
@@ -9,7 +9,7 @@ const ROOT = "os_compute_api:os-baremetal-nodes";
  */
 export const ASKED = { list: asked("list"), show: asked("show") } as const;
 
-function asked(action: "list" | "show"): AskedRule {
+function asked(action: "list" | "show"): RequestedRule {
   const today = `${ROOT}:${action}`;
   return {
     names: [

@@ -21,17 +21,17 @@ const PATH =
  * @returns null if the path is not of this API
  * @source nova@2014.2 api/openstack/compute/contrib/baremetal_nodes.py; nova@26.2.2 routes.py
  */
-export function placeOf(method: string, path: string): Place | null {
+export function locationOf(method: string, path: string): Place | null {
   if (!MOUNT.test(path)) return null;
   const { version, project, id, action } = PATH.exec(path)?.groups ?? {};
   const own = path.startsWith("/v2.1/") ? "v2.1" : "v2";
   if (version === undefined) return { version: own, project: null, wanted: { do: "nowhere" } };
-  const wanted = wantedOf(method, id, action !== undefined);
+  const wanted = requestedActionOf(method, id, action !== undefined);
   const named = project === undefined ? null : (decoded(project) ?? project);
   return { version: own, project: named, wanted };
 }
 
-function wantedOf(method: string, id: string | undefined, isAction: boolean): NodeCommand {
+function requestedActionOf(method: string, id: string | undefined, isAction: boolean): NodeCommand {
   const nowhere = { do: "nowhere" } as const;
   if (method === "OPTIONS") return { do: "options" };
   if (id === undefined)

@@ -117,7 +117,7 @@ async function* blocks(
     at += read.length;
     rest = Buffer.concat([rest, read]);
     let start = 0;
-    for (const whole of wholeLines(rest)) {
+    for (const whole of completeLines(rest)) {
       if (!isUtf8(whole)) throw refusal("N2I-E112", path, "is not valid UTF-8");
       yield whole.toString("utf8");
       start += whole.length + 1;
@@ -127,7 +127,7 @@ async function* blocks(
 }
 
 /** Parts of complete lines, without their last newline. Ignores an incomplete line at the end. */
-function* wholeLines(read: Buffer): Generator<Buffer> {
+function* completeLines(read: Buffer): Generator<Buffer> {
   for (let start = 0; start < read.length; ) {
     // A line may be longer than a part.
     const within = read.lastIndexOf(0x0a, start + BLOCK);

@@ -10,7 +10,7 @@ import type { Entries, Entry } from "../../model/journal.ts";
 import { parseObject } from "./artefact-form.ts";
 import { journalFault, parseEntry } from "./journal-entries.ts";
 import type { RunFolder } from "./run-folder.ts";
-import { checkLost, checkPlace, JOURNAL, rememberBegun } from "./run-place.ts";
+import { checkLost, checkSameIronic, JOURNAL, rememberStarted } from "./run-place.ts";
 
 /** Started and completed changes in order. Each line has the digest of the previous line. */
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
@@ -35,15 +35,15 @@ export async function openJournal(run: RunFolder) {
     const mark = markOf(await handle.stat({ bigint: true }));
     const cached = lastRead?.path === path && lastRead.mark === mark ? lastRead.found : null;
     const found = cached ?? (await parseJournal(handle, path));
-    await checkPlace(run);
+    await checkSameIronic(run);
     if (found.torn) {
       await handle.truncate(found.bytes);
       await handle.sync();
     }
-    if (found.entries.length > 0) await rememberBegun(run);
+    if (found.entries.length > 0) await rememberStarted(run);
     else await checkLost(run);
     const own = { ...found, entries: [...found.entries] };
-    return journalOn(handle, path, own, () => rememberBegun(run));
+    return journalOn(handle, path, own, () => rememberStarted(run));
   } catch (cause) {
     await handle?.close();
     throw notWritten(path, cause);

@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { atExit } from "../../lib/files/at-exit.ts";
 import { contentOf, notRead, notWritten } from "../../lib/files/failure.ts";
-import { syncFolder, TEMPORARY, tempOf, writeWhole } from "../../lib/files/temp-file.ts";
+import { syncFolder, TEMPORARY, tempOf, writeAtomic } from "../../lib/files/temp-file.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ArtefactKind } from "../../model/artefact.ts";
 import { MOVES, type MoveManifest } from "../../model/nova/host-move.ts";
@@ -66,13 +66,13 @@ export async function createPlan(run: RunFolder) {
       const place = join(temp, MANIFEST);
       if (bytes > LARGEST_MANIFEST)
         throw new MigrationError("N2I-E120", `cannot write ${place}: it would have ${bytes} bytes`);
-      await writeWhole(temp, MANIFEST, text);
+      await writeAtomic(temp, MANIFEST, text);
       const folder = folderOf(run, sha256);
       const made = await moveTo(folder, temp);
       gone();
       await placed();
       await pointTo(run, folder).catch(async (cause: unknown) => {
-        if (made) await setAside(folder);
+        if (made) await archivePlan(folder);
         throw cause;
       });
       return sha256;
@@ -89,11 +89,11 @@ export async function createPlan(run: RunFolder) {
 /** An undamaged plan with that name stays. @returns whether the new one was renamed */
 async function moveTo(folder: string, temp: string): Promise<boolean> {
   try {
-    if (await isWhole(folder)) {
+    if (await isComplete(folder)) {
       await rm(temp, { recursive: true });
       return false;
     }
-    await setAside(folder);
+    await archivePlan(folder);
     await rename(temp, folder);
   } catch (cause) {
     throw notWritten(folder, cause);
@@ -102,7 +102,7 @@ async function moveTo(folder: string, temp: string): Promise<boolean> {
   return true;
 }
 
-async function isWhole(folder: string): Promise<boolean> {
+async function isComplete(folder: string): Promise<boolean> {
   try {
     const { manifest } = await openManifest(folder);
     for (const name of Object.keys(manifest.files)) await openFileOf({ folder, manifest }, name);
@@ -113,7 +113,7 @@ async function isWhole(folder: string): Promise<boolean> {
   }
 }
 
-async function setAside(folder: string): Promise<void> {
+async function archivePlan(folder: string): Promise<void> {
   const aside = `${folder}.${randomBytes(4).toString("hex")}${TEMPORARY}`;
   try {
     await rename(folder, aside);
@@ -149,7 +149,7 @@ export async function removePlans(run: RunFolder, keep: ReadonlySet<string>): Pr
     kept.add(await resolved(join(run.path, PLAN)));
     for (const name of await readdir(run.path)) {
       const folder = join(run.path, name);
-      if (OF_A_PLAN.test(name) && !kept.has(folder)) await setAside(folder);
+      if (OF_A_PLAN.test(name) && !kept.has(folder)) await archivePlan(folder);
     }
   } catch (cause) {
     throw notWritten(run.path, cause);

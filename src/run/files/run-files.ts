@@ -31,7 +31,7 @@ export interface RunFiles {
   readonly rehearsal?: Rehearsal;
   readonly journal: { readonly entries: Entries } | Missing;
   /** Rows of Ironic that a rollback since the last load did not remove. Absent: no rollback. */
-  readonly held?: Held | Missing;
+  readonly held?: LoadedRows | Missing;
   /** Null: not staged. */
   readonly handover: HandedCounts | Missing | null;
   /** Run folder, as given on the command line. */
@@ -73,16 +73,16 @@ export interface NovaState {
   } | null;
   readonly entries: Entries;
   /** Rows that are still changed, although their machines left Ironic. Absent: none. */
-  readonly still?: Still | Missing;
+  readonly still?: RemainingRows | Missing;
 }
 
-export interface Still {
+export interface RemainingRows {
   readonly rows: number;
   readonly machines: TakenBack;
 }
 
 /** Rows of this run in Ironic, and their machines. */
-export interface Held {
+export interface LoadedRows {
   readonly rows: number;
   readonly machines: number;
   /** Machines that a rollback named and skipped. */

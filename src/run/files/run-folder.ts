@@ -3,9 +3,9 @@ import { dirname, join, resolve } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { notRead, notWritten } from "../../lib/files/failure.ts";
 import { takeLock } from "../../lib/files/lock-file.ts";
-import { removeLeftovers, writeWhole } from "../../lib/files/temp-file.ts";
+import { removeLeftovers, writeAtomic } from "../../lib/files/temp-file.ts";
 import { type Json, parsedJson } from "../../lib/json.ts";
-import { shellWord } from "../../lib/text.ts";
+import { shellArgument } from "../../lib/text.ts";
 
 /** A private folder with the files of one run. */
 export interface RunFolder {
@@ -39,13 +39,13 @@ export async function openRun(
   if (!found.isDirectory()) throw refusal(`${run.path} is not a folder`);
   const user = process.getuid?.() ?? found.uid;
   if (found.uid !== user) {
-    const fix = `Run: chown -R ${user} ${shellWord(run.path)}, or work as user ${found.uid}.`;
+    const fix = `Run: chown -R ${user} ${shellArgument(run.path)}, or work as user ${found.uid}.`;
     throw refusal(`${run.path} belongs to another user (uid ${found.uid})`, fix);
   }
   if ((found.mode & 0o077) !== 0) {
     const mode = (found.mode & 0o777).toString(8);
     const fix = (await mayBeRun(run.path))
-      ? `Run: chmod 700 ${shellWord(run.path)}`
+      ? `Run: chmod 700 ${shellArgument(run.path)}`
       : "It is not a run. Name another folder, which extract creates.";
     throw refusal(`${run.path} is open to other users (mode ${mode})`, fix);
   }
@@ -55,7 +55,7 @@ export async function openRun(
   if (!inner && names.includes(INNER))
     throw refusal(
       `${run.path} is the run of a rehearsal, and its journal is about copies, not Ironic or Nova`,
-      `Give --run ${shellWord(dirname(run.path))}`,
+      `Give --run ${shellArgument(dirname(run.path))}`,
     );
   return run;
 }
@@ -107,7 +107,7 @@ export async function readNote({ path }: RunFolder, name: string): Promise<Json>
 
 /** Replaces the note, or leaves the previous one. @throws MigrationError N2I-E120 */
 export async function writeNote({ path }: RunFolder, name: string, note: Json): Promise<void> {
-  await writeWhole(path, name, `${JSON.stringify(note, null, 2)}\n`);
+  await writeAtomic(path, name, `${JSON.stringify(note, null, 2)}\n`);
 }
 
 /** Bytes that an unprivileged user may write there. @throws MigrationError N2I-E120 */

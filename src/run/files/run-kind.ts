@@ -2,7 +2,7 @@ import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { notRead } from "../../lib/files/failure.ts";
-import { writeWhole } from "../../lib/files/temp-file.ts";
+import { writeAtomic } from "../../lib/files/temp-file.ts";
 import { isObject, parsedJson } from "../../lib/json.ts";
 import { VERSION } from "../version.ts";
 import type { RunFolder } from "./run-folder.ts";
@@ -85,7 +85,7 @@ export async function markKind(run: RunFolder, about: RunAbout, command: string)
   if (await isInUse(run)) return checkKind(run, about, command);
   const made_at = new Date().toISOString();
   const text = JSON.stringify({ format: FORMAT, ...about, tool: VERSION, made_at }, null, 2);
-  await writeWhole(run.path, RUN_FILE, `${text}\n`);
+  await writeAtomic(run.path, RUN_FILE, `${text}\n`);
 }
 
 /** Files of a run with a known kind. A key or a hook may exist before the first command. */

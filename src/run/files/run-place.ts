@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { notWritten } from "../../lib/files/failure.ts";
 import { syncFolder } from "../../lib/files/temp-file.ts";
-import { shellWord } from "../../lib/text.ts";
+import { shellArgument } from "../../lib/text.ts";
 import type { RunFolder } from "./run-folder.ts";
 
 /** Journal of all parts. */
@@ -26,21 +26,21 @@ export async function refuseCopy(
   const path = join(run.path, PLACE);
   const here = String((await stat(run.path, { bigint: true })).ino);
   const known = await readFile(path, "utf8").catch(orMissing(path));
-  if (known !== null && !isPlace(known, here) && (await hasBegun(run)))
+  if (known !== null && !isIdentity(known, here) && (await hasStarted(run)))
     throw new MigrationError("N2I-E222", `${run.path} is a copy of its original run folder`, {
-      fix: `Work in the original folder. If it is lost, or this folder was restored from a backup, run: rm ${shellWord(path)}, then repeat the command.`,
+      fix: `Work in the original folder. If it is lost, or this folder was restored from a backup, run: rm ${shellArgument(path)}, then repeat the command.`,
     });
   return { here, path, known };
 }
 
-function isPlace(known: string | null, here: string): boolean {
+function isIdentity(known: string | null, here: string): boolean {
   return known?.split("\n")[0]?.trim() === here;
 }
 
 /** Refuses a copy, else saves the folder's identity. @throws MigrationError N2I-E222, N2I-E120 */
-export async function checkPlace(run: RunFolder): Promise<void> {
+export async function checkSameIronic(run: RunFolder): Promise<void> {
   const { here, path, known } = await refuseCopy(run);
-  if (isPlace(known, here)) return;
+  if (isIdentity(known, here)) return;
   const begun = known?.includes(BEGUN) === true ? BEGUN : "";
   await writeFile(path, `${here}\n${begun}`, { mode: 0o600 }).catch((cause: unknown) => {
     throw notWritten(path, cause);
@@ -49,7 +49,7 @@ export async function checkPlace(run: RunFolder): Promise<void> {
 }
 
 /** To detect the loss of a journal with entries. @throws MigrationError N2I-E120 */
-export async function rememberBegun({ path }: RunFolder): Promise<void> {
+export async function rememberStarted({ path }: RunFolder): Promise<void> {
   const place = join(path, PLACE);
   const known = await readFile(place, "utf8").catch(orMissing(place));
   if (known?.includes(BEGUN) === true) return;
@@ -67,7 +67,7 @@ export async function checkLost({ path }: Pick<RunFolder, "path">): Promise<void
     why: "It is the only record of the changes of this run in Ironic and Nova.",
     fix:
       "Restore it from a copy of the run. If you know that this run wrote nothing, or that nothing of it remains, run: " +
-      `rm ${shellWord(join(path, PLACE))}`,
+      `rm ${shellArgument(join(path, PLACE))}`,
   });
 }
 
@@ -79,7 +79,7 @@ function orMissing(path: string): (cause: unknown) => null {
   };
 }
 
-async function hasBegun({ path }: RunFolder): Promise<boolean> {
+async function hasStarted({ path }: RunFolder): Promise<boolean> {
   const journal = await stat(join(path, JOURNAL)).catch(orMissing(path));
   return journal !== null && journal.size > 0;
 }

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { notWritten } from "../../lib/files/failure.ts";
 import { syncFolder } from "../../lib/files/temp-file.ts";
-import { shellWord } from "../../lib/text.ts";
+import { shellArgument } from "../../lib/text.ts";
 import type { Seal, Sealed } from "../../model/secret.ts";
 
 /** A multiple of three, so that its base64 is a prefix of the secret. */
@@ -154,11 +154,11 @@ export async function readKey(runFolder: string, keyFile?: string): Promise<Buff
   const found = await stat(path).catch(unread);
   if (!found.isFile()) throw refusal(`${path} is not a regular file`);
   if ((found.mode & 0o077) !== 0) {
-    const fix = `Run: chmod 600 ${shellWord(path)}. If other users may have read it, change the BMC passwords.`;
+    const fix = `Run: chmod 600 ${shellArgument(path)}. If other users may have read it, change the BMC passwords.`;
     throw refusal(`${path} is open to other users (mode ${(found.mode & 0o777).toString(8)})`, fix);
   }
   if (found.size === 0) {
-    const fix = `A killed run may have left it. Run: rm ${shellWord(path)}, then run extract again.`;
+    const fix = `A killed run may have left it. Run: rm ${shellArgument(path)}, then run extract again.`;
     throw refusal(`${path} is empty`, fix);
   }
   const text = found.size > 4096 ? "" : await readFile(path, "latin1").catch(unread);

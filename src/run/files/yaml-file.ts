@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { MigrationError, systemWords } from "../../lib/error.ts";
+import { MigrationError, systemText } from "../../lib/error.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -40,7 +40,7 @@ export function readDocument(file: string, { trusted = false } = {}): string {
       closeSync(handle);
     }
   } catch (cause) {
-    throw cause instanceof MigrationError ? cause : refuse(systemWords(cause), cause);
+    throw cause instanceof MigrationError ? cause : refuse(systemText(cause), cause);
   }
 }
 
@@ -88,9 +88,9 @@ export function placesIn(text: string): (path: string) => string {
     for (let length = keys.length; length > 0; length -= 1) {
       const node = document.getIn(keys.slice(0, length), true);
       if (typeof node === "object" && node !== null && "range" in node && Array.isArray(node.range))
-        return placeOf(lines.linePos(node.range[0]));
+        return locationOf(lines.linePos(node.range[0]));
     }
-    return placeOf({ line: 1, col: 1 });
+    return locationOf({ line: 1, col: 1 });
   };
 }
 
@@ -100,6 +100,6 @@ function withLines(text: string) {
   return { lines, document: parse(text, { logLevel: "silent", lineCounter: lines }) };
 }
 
-function placeOf({ line, col }: { readonly line: number; readonly col: number }): string {
+function locationOf({ line, col }: { readonly line: number; readonly col: number }): string {
   return `line ${line}, column ${col}: `;
 }

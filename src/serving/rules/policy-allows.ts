@@ -1,12 +1,12 @@
 import type { TokenOwner } from "../../model/served.ts";
 import type { Expression } from "./policy-expression.ts";
 import { ADMIN } from "./policy-nova.ts";
-import type { AskedRule, Policy } from "./policy-read.ts";
+import type { Policy, RequestedRule } from "./policy-read.ts";
 
 type Value = string | boolean | null;
 type Target = ReadonlyMap<string, Value>;
 
-interface Asked {
+interface Queried {
   readonly policy: Policy;
   readonly roles: readonly string[];
   readonly attributes: ReadonlyMap<string, Value>;
@@ -16,7 +16,7 @@ interface Asked {
 }
 
 /** As in Nova, the request has no target, so no `%(...)s` matches. */
-export function allows(policy: Policy, { names }: AskedRule, who: TokenOwner): boolean {
+export function allows(policy: Policy, { names }: RequestedRule, who: TokenOwner): boolean {
   const attributes = attributesOf(who);
   const asked = { policy, roles: who.roles, attributes };
   // Nova evaluates `context_is_admin` with the caller as the target.
@@ -43,12 +43,12 @@ function attributesOf(who: TokenOwner): Target {
 }
 
 /** The policy contains every rule that its checks can reach. */
-function named(name: string, asked: Asked): boolean {
+function named(name: string, asked: Queried): boolean {
   const rule = asked.policy.get(name);
   return rule !== undefined && holds(rule, asked);
 }
 
-function holds(rule: Expression, asked: Asked): boolean {
+function holds(rule: Expression, asked: Queried): boolean {
   switch (rule.kind) {
     case "always":
       return true;
@@ -75,7 +75,7 @@ function holds(rule: Expression, asked: Asked): boolean {
   }
 }
 
-function attributeMatches(name: string, wanted: string | null, asked: Asked): boolean {
+function attributeMatches(name: string, wanted: string | null, asked: Queried): boolean {
   if (wanted === null) return false;
   if (name === "roles") return asked.roles.includes(wanted);
   const value = asked.attributes.get(name);

@@ -8,7 +8,7 @@ const require = createRequire(import.meta.url);
 /** Rules that name each other. oslo.policy fails at Python's recursion limit of 1000. */
 const DEEPEST = 500;
 
-export interface AskedRule {
+export interface RequestedRule {
   /** The current name, then older names. The first one that the file defines is in force. */
   readonly names: readonly [today: string, ...older: string[]];
   /** Defaults in Nova's code by rule name, which a file may omit. */
@@ -31,12 +31,12 @@ type Refuse = (line: number, why: string) => MigrationError;
  * @throws MigrationError N2I-E109 if the file is invalid, or a used rule is invalid, undefined or
  *   circular
  */
-export function readPolicy(text: string, file: string, asked: readonly AskedRule[]): Policy {
+export function readPolicy(text: string, file: string, asked: readonly RequestedRule[]): Policy {
   const refuse = refusalsOf(file);
   return link(writtenIn(text, refuse), asked, refuse);
 }
 
-export function defaultPolicy(asked: readonly AskedRule[]): Policy {
+export function defaultPolicy(asked: readonly RequestedRule[]): Policy {
   return link(new Map(), asked, refusalsOf("Nova's code"));
 }
 
@@ -78,7 +78,7 @@ function readable<T>(read: () => T, refuse: Refuse): T {
 
 function link(
   written: ReadonlyMap<string, Written>,
-  wanted: readonly AskedRule[],
+  wanted: readonly RequestedRule[],
   refuse: Refuse,
 ): Policy {
   const rules = new Map<string, Expression>();
@@ -87,7 +87,7 @@ function link(
     if (found === undefined) return undefined;
     return parseRule(found.value, (why) => refuse(found.line, `rule ${name}: ${why}`));
   };
-  const own = Object.assign({}, ...wanted.map((one) => one.inCode)) as AskedRule["inCode"];
+  const own = Object.assign({}, ...wanted.map((one) => one.inCode)) as RequestedRule["inCode"];
   const asked = new Map(wanted.map((one) => [one.names[0], inForce(one, understood)]));
   const visit = (name: string, by: readonly string[]): void => {
     const line = written.get(by.at(-1) ?? "")?.line ?? 1;
@@ -97,7 +97,7 @@ function link(
     if (by.length > DEEPEST) throw refuse(line, `rules name each other deeper than ${DEEPEST}`);
     const rule = asked.get(name) ?? understood(name) ?? inCode(name, own) ?? understood("default");
     if (rule === undefined) throw refuse(line, `rule ${by.at(-1)}: there is no rule ${name}`);
-    for (const other of namedIn(rule)) visit(other, [...by, name]);
+    for (const other of matchingIn(rule)) visit(other, [...by, name]);
     rules.set(name, rule);
   };
   for (const name of asked.keys()) visit(name, []);
@@ -108,7 +108,7 @@ function link(
 
 /** The newest name in the file counts. An older rule that only names the newest is skipped. */
 function inForce(
-  { names: [today, ...older], inCode: own }: AskedRule,
+  { names: [today, ...older], inCode: own }: RequestedRule,
   understood: (name: string) => Expression | undefined,
 ): Expression | undefined {
   const found = understood(today);
@@ -121,9 +121,9 @@ function inForce(
 }
 
 /** Rules that a rule names. */
-function namedIn(rule: Expression): readonly string[] {
-  if (rule.kind === "not") return namedIn(rule.of);
-  if (rule.kind === "all" || rule.kind === "any") return rule.of.flatMap(namedIn);
+function matchingIn(rule: Expression): readonly string[] {
+  if (rule.kind === "not") return matchingIn(rule.of);
+  if (rule.kind === "all" || rule.kind === "any") return rule.of.flatMap(matchingIn);
   return rule.kind === "rule" ? [rule.name] : [];
 }
 

@@ -2,7 +2,7 @@ import { capabilitiesOf } from "../../lib/capabilities.ts";
 import { objectOf } from "../../lib/json.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
 import { counted } from "../../lib/text.ts";
-import type { SwitchFault, VolumeConnector, WholeNode } from "../../model/switchover.ts";
+import type { NodeDetail, SwitchFault, VolumeConnector } from "../../model/switchover.ts";
 import { SWITCH_MARK } from "./switching.ts";
 
 /** Connectors of the hardware stay with the node. Others belong to the instance. */
@@ -24,7 +24,7 @@ const KINDS = new Map([
 const STORAGE: ReadonlySet<unknown> = new Set(["cinder", "external"]);
 
 /** Why the node cannot be used, or null. */
-type Criterion = (node: WholeNode) => string | null;
+type Criterion = (node: NodeDetail) => string | null;
 
 type Criteria = readonly (readonly [RefusalCode, readonly Criterion[]])[];
 
@@ -130,15 +130,15 @@ const DESTINATION: Criteria = [
 ];
 
 /** In the order of their report. */
-export function sourceFaults(node: WholeNode): readonly SwitchFault[] {
+export function sourceFaults(node: NodeDetail): readonly SwitchFault[] {
   return faults(SOURCE, node);
 }
 
-export function spareFaults(node: WholeNode): readonly SwitchFault[] {
+export function spareFaults(node: NodeDetail): readonly SwitchFault[] {
   return faults(DESTINATION, node);
 }
 
-function faults(criteria: Criteria, node: WholeNode): readonly SwitchFault[] {
+function faults(criteria: Criteria, node: NodeDetail): readonly SwitchFault[] {
   return criteria.flatMap(([code, all]) =>
     all.flatMap((fails) => {
       const why = fails(node);
@@ -159,23 +159,23 @@ function stateOtherThan(...states: readonly string[]): Criterion {
       : `it is ${typeof provision_state === "string" ? provision_state : "in no state"}, not ${states.join(" or ")}`;
 }
 
-export function bootsFromVolume({ targets, told }: WholeNode): boolean {
+export function bootsFromVolume({ targets, told }: NodeDetail): boolean {
   return targets.some(isRoot) && STORAGE.has(told.storage_interface);
 }
 
-function isRoot({ boot_index }: WholeNode["targets"][number]): boolean {
+function isRoot({ boot_index }: NodeDetail["targets"][number]): boolean {
   return boot_index === 0;
 }
 
-function kindOf({ targets }: WholeNode) {
+function kindOf({ targets }: NodeDetail) {
   return KINDS.get(targets.find(isRoot)?.volume_type ?? "");
 }
 
-export function movingConnectors({ connectors }: WholeNode): readonly VolumeConnector[] {
+export function movingConnectors({ connectors }: NodeDetail): readonly VolumeConnector[] {
   return connectors.filter((one) => !stays(one));
 }
 
-export function stayingConnectors({ connectors }: WholeNode): readonly string[] {
+export function stayingConnectors({ connectors }: NodeDetail): readonly string[] {
   return connectors
     .filter(stays)
     .map(({ type }) => type)

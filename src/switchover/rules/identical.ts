@@ -6,13 +6,13 @@ import type {
   HardwareDifference,
   IdenticalDoc,
   IdenticalField,
-  WholeNode,
+  NodeDetail,
 } from "../../model/switchover.ts";
 
 /** Differing fields in the order of the document. @source facts/systems.md B3 */
 export function differences(
-  source: WholeNode,
-  destination: WholeNode,
+  source: NodeDetail,
+  destination: NodeDetail,
   doc: IdenticalDoc,
 ): readonly HardwareDifference[] {
   const [one, other] = [readingsOf(source, doc), readingsOf(destination, doc)];
@@ -45,7 +45,7 @@ function valueText(value: Json): string {
  * @param fields `always`: equal for identical nodes; `all`: also those compared only if both have
  * them
  */
-export function hardwareKey(node: WholeNode, doc: IdenticalDoc, fields: "always" | "all"): string {
+export function hardwareKey(node: NodeDetail, doc: IdenticalDoc, fields: "always" | "all"): string {
   const counted = [...readingsOf(node, doc)]
     .filter(([, { when }]) => fields === "all" || when === undefined)
     .map(([field, { value }]) => [field, value] as const);
@@ -55,7 +55,7 @@ export function hardwareKey(node: WholeNode, doc: IdenticalDoc, fields: "always"
 
 /** Compared values of a node by field; each capability is a field. */
 function readingsOf(
-  node: WholeNode,
+  node: NodeDetail,
   { fields }: IdenticalDoc,
 ): ReadonlyMap<string, { readonly value: Json; readonly when: IdenticalField["when"] }> {
   const all = { ...node.told, ports: node.ports, portgroups: node.portgroups };

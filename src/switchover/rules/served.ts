@@ -1,13 +1,13 @@
 import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
-import { type AskedFor, type HeaderFields, mediaFault } from "../../model/served.ts";
+import { type HeaderFields, mediaFault, type ServedRequest } from "../../model/served.ts";
 import { type Ident, identOf } from "../../serving/rules/ident.ts";
-import type { AskedRule } from "../../serving/rules/policy-read.ts";
+import type { RequestedRule } from "../../serving/rules/policy-read.ts";
 import type { Range } from "../../serving/rules/upstream.ts";
 
 export const SWITCHED = /^\/v1\/nodes\/([^/]+)\/switchover\/?$/;
 
-export function wantedOf(method: string): "switch" | "show" | "nothing" {
+export function requestedActionOf(method: string): "switch" | "show" | "nothing" {
   if (method === "PUT") return "switch";
   return method === "GET" || method === "HEAD" ? "show" : "nothing";
 }
@@ -36,7 +36,7 @@ const RULE = "baremetal:node:switchover";
  *
  * @source ironic 21.4.4, common/policy.py default_policies
  */
-export const SWITCH_RULE: AskedRule = {
+export const SWITCH_RULE: RequestedRule = {
   names: [RULE],
   inCode: {
     [RULE]: "role:admin",
@@ -60,7 +60,7 @@ const [MINIMUM, MAXIMUM] = [
 /** Volume connectors exist since 1.32, storage_interface since 1.33. */
 const LEAST = 33;
 
-type Spoken = { readonly fields: { readonly [name: string]: string } } & (
+type NegotiatedVersion = { readonly fields: { readonly [name: string]: string } } & (
   | { readonly is: "served" }
   | { readonly is: "refused"; readonly why: string }
 );
@@ -71,7 +71,10 @@ type Spoken = { readonly fields: { readonly [name: string]: string } } & (
  * @source ironic 21.4.4, api/controllers/base.py Version.parse_headers;
  * api/controllers/v1/__init__.py _check_version
  */
-export function spokenOf(fields: HeaderFields, { least, most }: NonNullable<Range>): Spoken {
+export function negotiatedOf(
+  fields: HeaderFields,
+  { least, most }: NonNullable<Range>,
+): NegotiatedVersion {
   const [low, high] = [`1.${least}`, `1.${most}`];
   const range = `[${low}, ${high}]`;
   const both = { [MINIMUM]: low, [MAXIMUM]: high };
@@ -79,7 +82,7 @@ export function spokenOf(fields: HeaderFields, { least, most }: NonNullable<Rang
   const said = typeof found === "string" ? found : low;
   const [, major, digits] =
     /^(\d{1,9})\.(\d{1,9})$/.exec(said.toLowerCase() === "latest" ? high : said.trim()) ?? [];
-  const refused = (why: string): Spoken => ({ is: "refused", why, fields: both });
+  const refused = (why: string): NegotiatedVersion => ({ is: "refused", why, fields: both });
   // Unlike Ironic, also returns the supported versions, which callers need.
   if (major === undefined) return refused(`Invalid value for ${VERSION} header`);
   const minor = Number(digits);
@@ -99,13 +102,13 @@ export function spokenOf(fields: HeaderFields, { least, most }: NonNullable<Rang
   return { is: "served", fields: { ...both, [VERSION]: version } };
 }
 
-type SwitchWanted =
+type SwitchAction =
   | { readonly is: "wanted"; readonly target: string | null }
   | { readonly is: "refused"; readonly status: 400 | 415; readonly why: string };
 
 /** `{"target_node": "<uuid or name>"}`, `{}`, or empty. */
-export function bodyOf({ body, fields }: Pick<AskedFor, "body" | "fields">): SwitchWanted {
-  const refused = (status: 400 | 415, why: string): SwitchWanted => ({
+export function bodyOf({ body, fields }: Pick<ServedRequest, "body" | "fields">): SwitchAction {
+  const refused = (status: 400 | 415, why: string): SwitchAction => ({
     ...{ is: "refused", status, why },
   });
   const text = body.toString("utf8");
@@ -147,7 +150,7 @@ export function statusOf(code: RefusalCode): number {
 }
 
 /** A switchover in an answer. Times are ISO 8601, UTC. */
-export interface ShownSwitchover {
+export interface SwitchoverView {
   readonly id: string;
   /** Node uuids. */
   readonly source: string;

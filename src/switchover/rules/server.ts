@@ -2,7 +2,7 @@ import { invert } from "../../model/change.ts";
 import type { OwnedMachine, Tenant } from "../../model/nova/host-move.ts";
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import { requestText } from "../../model/nova/requests.ts";
-import type { ServerPlace, SwitchedServer } from "./switching.ts";
+import type { ServerLocation, SwitchedServer } from "./switching.ts";
 
 interface ServerRows {
   readonly source: OwnedMachine;
@@ -91,7 +91,7 @@ export function serverSteps(server: SwitchedServer) {
   } satisfies { readonly [name: string]: SwitchedRow };
 }
 
-type Row = ServerPlace & { readonly task_state: string | null };
+type Row = ServerLocation & { readonly task_state: string | null };
 
 function step({ id, uuid, from }: SwitchedServer, before: Row, after: Row): NovaStep {
   const common = { uuid, deleted: 0 };

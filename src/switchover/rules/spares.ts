@@ -1,6 +1,6 @@
 import { grouped } from "../../lib/grouped.ts";
 import { createSeveral, type Several } from "../../lib/text.ts";
-import type { IdenticalDoc, SpareClass, WholeNode } from "../../model/switchover.ts";
+import type { IdenticalDoc, NodeDetail, SpareClass } from "../../model/switchover.ts";
 import { bootsFromVolume, sourceFaults, spareFaults, stayingConnectors } from "./capable.ts";
 import { differences, differenceText, hardwareKey } from "./identical.ts";
 
@@ -10,12 +10,12 @@ const PASSING = "N2I-E380";
 const INCAPABLE = "N2I-E382";
 
 export function gatherSpares(doc: IdenticalDoc) {
-  const machines = new Map<string, { readonly example: WholeNode; count: number }>();
-  const spares: WholeNode[] = [];
+  const machines = new Map<string, { readonly example: NodeDetail; count: number }>();
+  const spares: NodeDetail[] = [];
   const [incapable, unusable] = [createSeveral(), createSeveral()];
   return {
     /** An active node. */
-    machine(node: WholeNode) {
+    machine(node: NodeDetail) {
       if (!bootsFromVolume(node)) return;
       const whys = sourceFaults(node).filter(({ code }) => code === INCAPABLE);
       if (whys.length > 0) return incapable.add(nodeText(node, whys));
@@ -25,7 +25,7 @@ export function gatherSpares(doc: IdenticalDoc) {
       else known.count += 1;
     },
     /** A manageable or enrolled node. */
-    spare(node: WholeNode) {
+    spare(node: NodeDetail) {
       const whys = spareFaults(node).filter(({ code }) => code !== PASSING);
       if (whys.length > 0) unusable.add(nodeText(node, whys));
       else spares.push(node);
@@ -49,19 +49,23 @@ export function gatherSpares(doc: IdenticalDoc) {
   };
 }
 
-export function nodeName({ name, uuid }: WholeNode): string {
+export function nodeName({ name, uuid }: NodeDetail): string {
   return name ?? uuid;
 }
 
-function nodeText(node: WholeNode, faults: readonly { readonly why: string }[]): string {
+function nodeText(node: NodeDetail, faults: readonly { readonly why: string }[]): string {
   return `${nodeName(node)} (${faults.map(({ why }) => why).join("; ")})`;
 }
 
-function keyOf(node: WholeNode, doc: IdenticalDoc, fields: "always" | "all"): string {
+function keyOf(node: NodeDetail, doc: IdenticalDoc, fields: "always" | "all"): string {
   return `${hardwareKey(node, doc, fields)} ${stayingConnectors(node).join(" ")}`;
 }
 
-export function unlike(machine: WholeNode, spare: WholeNode, doc: IdenticalDoc): readonly string[] {
+export function unlike(
+  machine: NodeDetail,
+  spare: NodeDetail,
+  doc: IdenticalDoc,
+): readonly string[] {
   const [wanted, has] = [machine, spare].map((node) => stayingConnectors(node).join(" "));
   const connectors =
     wanted === has ? [] : [`volume connectors that stay: ${wanted || "none"} != ${has || "none"}`];
@@ -74,16 +78,16 @@ export function unlike(machine: WholeNode, spare: WholeNode, doc: IdenticalDoc):
  * @param nodes without ports and volumes
  */
 export function likelySpares(
-  machine: WholeNode,
-  nodes: readonly WholeNode[],
+  machine: NodeDetail,
+  nodes: readonly NodeDetail[],
   doc: IdenticalDoc,
-): { readonly likely: readonly WholeNode[]; readonly nearest: SpareClass["nearest"] } {
+): { readonly likely: readonly NodeDetail[]; readonly nearest: SpareClass["nearest"] } {
   // Ports and portgroups need separate requests.
   const own = { fields: doc.fields.filter(({ as }) => as !== "list") };
   const usable = nodes
     .filter((node) => spareFaults(node).every(({ code }) => code === PASSING))
     .toSorted(inOrder);
-  const whysOf = (node: WholeNode): readonly string[] =>
+  const whysOf = (node: NodeDetail): readonly string[] =>
     differences(machine, node, own).map(differenceText);
   return {
     likely: usable
@@ -93,10 +97,10 @@ export function likelySpares(
   };
 }
 
-function inOrder(one: WholeNode, other: WholeNode): number {
-  const rank = ({ told }: WholeNode): number => (told.provision_state === "manageable" ? 0 : 1);
+function inOrder(one: NodeDetail, other: NodeDetail): number {
+  const rank = ({ told }: NodeDetail): number => (told.provision_state === "manageable" ? 0 : 1);
   // Sorts nodes without a name last.
-  const nameOf = ({ name }: WholeNode): string => name ?? "\u{10ffff}";
+  const nameOf = ({ name }: NodeDetail): string => name ?? "\u{10ffff}";
   return (
     rank(one) - rank(other) || byText(nameOf(one), nameOf(other)) || byText(one.uuid, other.uuid)
   );
@@ -107,8 +111,8 @@ function byText(one: string, other: string): number {
 }
 
 function nearestOf(
-  ordered: readonly WholeNode[],
-  whysOf: (spare: WholeNode) => readonly string[],
+  ordered: readonly NodeDetail[],
+  whysOf: (spare: NodeDetail) => readonly string[],
 ): SpareClass["nearest"] {
   const [best] = ordered
     .map((spare) => ({ spare, whys: whysOf(spare) }))

@@ -1,12 +1,12 @@
 import type { Json } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
-import type { WholeNode } from "../../model/switchover.ts";
+import type { NodeDetail } from "../../model/switchover.ts";
 import type { Switchover, SwitchStepRow } from "./switching.ts";
 
 export function stepRows(
   plan: Switchover,
-  source: WholeNode,
-  destination: WholeNode,
+  source: NodeDetail,
+  destination: NodeDetail,
 ): readonly SwitchStepRow[] {
   const [from, to] = [source.name ?? source.uuid, destination.name ?? destination.uuid];
   const nova = serverRows(plan, from, to);
@@ -88,7 +88,7 @@ function serverRows({ server }: Switchover, from: string, to: string) {
   };
 }
 
-function readyCalls({ told: { provision_state, power_state } }: WholeNode): string {
+function readyCalls({ told: { provision_state, power_state } }: NodeDetail): string {
   return [
     ...(provision_state === "enroll" ? ["PUT provision manage"] : []),
     ...(power_state === "power off" ? [] : ["PUT power off"]),

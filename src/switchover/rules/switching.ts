@@ -50,7 +50,7 @@ export interface Switchover {
   readonly server: SwitchedServer | null;
 }
 
-export interface ServerPlace {
+export interface ServerLocation {
   /** `compute_nodes.hypervisor_hostname`: a node's uuid. */
   readonly node: string;
   /** Host of the nova-compute of that node. */
@@ -62,8 +62,8 @@ export interface ServerPlace {
 export interface SwitchedServer {
   readonly id: number;
   readonly uuid: string;
-  readonly from: ServerPlace;
-  readonly to: ServerPlace;
+  readonly from: ServerLocation;
+  readonly to: ServerLocation;
   /** Stopped in Nova, which powers its machine off at the next power sync. */
   readonly stopped: boolean;
   readonly placement: boolean;

@@ -15,13 +15,13 @@ export function field(
 }
 
 /** Nodes that were just read. Each PATCH reads its node again. */
-type Known = { readonly [side in SwitchSide]?: JsonObject };
+type Existing = { readonly [side in SwitchSide]?: JsonObject };
 
 export async function forward(
   at: SwitchAt,
   changes: readonly NodeField[],
   image: JsonObject,
-  known: Known = {},
+  known: Existing = {},
 ): Promise<SwitchPosition> {
   const { todo, others } = await compared(at, changes, "after", known);
   if (others.length > 0) return stays(...others);
@@ -39,14 +39,14 @@ export async function compared(
   at: SwitchAt,
   changes: readonly NodeField[],
   to: "before" | "after",
-  known: Known = {},
+  known: Existing = {},
 ): Promise<{ readonly todo: readonly NodeWrite[]; readonly others: readonly string[] }> {
   const from = to === "after" ? "before" : "after";
   const todo: NodeWrite[] = [];
   const others: string[] = [];
   const { calls, plan } = at;
   const read = async (side: SwitchSide): Promise<JsonObject | null> =>
-    to === "before" && (await calls.isGone(plan[side])) ? null : calls.read(plan[side]);
+    to === "before" && (await calls.isNodeAbsent(plan[side])) ? null : calls.read(plan[side]);
   const sides = [...new Set(changes.map((one) => one.side))];
   const nodes = await inOrder(sides.map((side) => known[side] ?? read(side)));
   for (const [index, side] of sides.entries()) {

@@ -19,7 +19,7 @@ import {
 } from "./switch-part.ts";
 
 /** Marks both nodes, so that a second switchover finds the first. */
-export function holdStep(at: SwitchAt): SwitchStep {
+export function markStep(at: SwitchAt): SwitchStep {
   const { plan } = at;
   const changes = SIDES.map((side) => marked(side, undefined, plan.id));
   let pause = SETTLES * (1 + Math.random());
@@ -108,7 +108,7 @@ export function allocationStep(at: SwitchAt): SwitchStep {
   return {
     name: "switchover-allocation",
     async look() {
-      const image = at.keptOf("switchover-unlink")[0];
+      const image = at.recordsOf("switchover-unlink")[0];
       return image?.allocation === undefined ? REACHED : allocated(at, "destination", image);
     },
     lookBack: null,
@@ -229,8 +229,8 @@ export function releaseStep(at: SwitchAt): SwitchStep {
     name: "switchover-release",
     async look() {
       const images = [
-        ["destination", at.keptOf("switchover-claim")[0]],
-        ["source", at.keptOf("switchover-clear")[0]],
+        ["destination", at.recordsOf("switchover-claim")[0]],
+        ["source", at.recordsOf("switchover-clear")[0]],
       ] as const;
       const clean = images.flatMap(([side, image]) =>
         image?.automated_clean === undefined

@@ -17,7 +17,7 @@ export function isBusy({ reservation, target_power_state, provision_state }: Jso
 const PASSES = 300_000;
 
 /** Waits for a busy spare until the limit, because its conductor may be down. */
-export function sparePatience({ now }: Pick<SwitchAt, "now">) {
+export function spareTimeout({ now }: Pick<SwitchAt, "now">) {
   let since: number | null = null;
   /** @returns null if it is not busy */
   return (spare: JsonObject): SwitchPosition | null => {
@@ -51,8 +51,8 @@ export function reasonFor({ id, destination }: SwitchAt["plan"]): string {
 }
 
 /** Whether the last proof that the source is off came without its BMC. */
-export function isFenced({ keptOf }: Pick<SwitchAt, "keptOf">): boolean {
-  return keptOf("switchover-power").at(-1)?.proof !== undefined;
+export function isFenced({ recordsOf }: Pick<SwitchAt, "recordsOf">): boolean {
+  return recordsOf("switchover-power").at(-1)?.proof !== undefined;
 }
 
 /** The id of the switchover in the node's mark; undefined: none. */
@@ -83,10 +83,10 @@ export function bothNodes({ calls, plan }: Pick<SwitchAt, "calls" | "plan">) {
 }
 
 /** Why the source has another instance, or null. No instance is expected after the unlink step. */
-export function otherInstance({ plan, keptOf }: SwitchAt, source: JsonObject): string | null {
+export function otherInstance({ plan, recordsOf }: SwitchAt, source: JsonObject): string | null {
   const found = source.instance_uuid ?? null;
   if (found === plan.instance_uuid) return null;
-  if (found === null && keptOf("switchover-unlink").length > 0) return null;
+  if (found === null && recordsOf("switchover-unlink").length > 0) return null;
   return `node ${plan.source} has instance ${String(found ?? "none")}, expected ${plan.instance_uuid}`;
 }
 
@@ -117,7 +117,7 @@ export async function areVolumesOf(at: SwitchAt, side: SwitchSide): Promise<bool
 export function offGuard(at: SwitchAt) {
   const { plan, fence } = at;
   const id = plan.source;
-  let isAsked = false;
+  let isRequested = false;
   const unproven = (why: string): SwitchPosition => ({ ...stays(why), unproven: true });
   return {
     look(image: JsonObject, node: JsonObject): SwitchPosition | null {
@@ -125,16 +125,16 @@ export function offGuard(at: SwitchAt) {
       const why = unkept(at, node) ?? otherInstance(at, node);
       if (why !== null) return stays(why);
       if (isLive(node)) return unproven(`node ${id} is on again`);
-      if (!isAsked)
+      if (!isRequested)
         return next([at.calls.power(id, { target: "power off" })], image, () => {
-          isAsked = true;
+          isRequested = true;
         });
       if (isOff(node) || fence.counts) return null;
       const says = `power_state is ${String(node.power_state ?? null)}, last_error ${String(node.last_error ?? null)}`;
       return unproven(`node ${id} is not known to be off: ${says}`);
     },
     again(): void {
-      isAsked = false;
+      isRequested = false;
     },
   };
 }

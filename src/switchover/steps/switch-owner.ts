@@ -46,7 +46,7 @@ const OF_SOURCE: ReadonlySet<SwitchStepName> = new Set<SwitchStepName>([
 /** A switchover that has ended with all volumes leaves nothing to roll back. */
 async function lossOf(at: SwitchAt): Promise<Pick<SwitchPosition, "is" | "isTheirs"> | null> {
   const { calls, plan } = at;
-  const mark = (await calls.isGone(plan.source))
+  const mark = (await calls.isNodeAbsent(plan.source))
     ? undefined
     : markOf(await calls.read(plan.source));
   const owners = await ownersOf(at);
@@ -96,7 +96,7 @@ async function theirs(at: SwitchAt): Promise<Against> {
 }
 
 /** The nodes that keep our mark, and the command to remove it; empty: none. */
-export async function marksLeft(at: SwitchAt): Promise<readonly string[]> {
+export async function remainingMarks(at: SwitchAt): Promise<readonly string[]> {
   const { id } = at.plan;
   const own = (await markedNodes(at)).filter((node) => markOf(node) === id);
   if (own.length === 0) return [];
@@ -107,7 +107,7 @@ export async function marksLeft(at: SwitchAt): Promise<readonly string[]> {
 
 async function markedNodes({ calls, plan }: SwitchAt): Promise<readonly JsonObject[]> {
   const both = [plan.source, plan.destination].map(async (uuid) =>
-    (await calls.isGone(uuid)) ? [] : [await calls.read(uuid)],
+    (await calls.isNodeAbsent(uuid)) ? [] : [await calls.read(uuid)],
   );
   return (await inOrder(both)).flat().filter((node) => markOf(node) !== undefined);
 }

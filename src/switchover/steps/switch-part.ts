@@ -22,7 +22,7 @@ export interface SwitchAt {
   /** Milliseconds. */
   readonly now: () => number;
   /** The journal's records of a step, oldest first: the state before each change. */
-  readonly keptOf: (step: SwitchStepName) => readonly JsonObject[];
+  readonly recordsOf: (step: SwitchStepName) => readonly JsonObject[];
   /** Proof without the BMC that the source is off. */
   readonly fenced: () => Fenced | null;
   /**
@@ -108,17 +108,17 @@ export function next(
   return { is: "before", why: [], todo, ...more };
 }
 
-export function switchPart({ calls, keptOf }: SwitchAt, step: SwitchStep): SwitchPart {
+export function switchPart({ calls, recordsOf }: SwitchAt, step: SwitchStep): SwitchPart {
   const made = making(calls);
   const look = (): Promise<SwitchPosition> => {
-    const kept = keptOf(step.name);
+    const kept = recordsOf(step.name);
     return step.look(kept[0] ?? null, kept);
   };
   return {
     ...{ name: step.name, size: 1, overdue },
     inspect: async () => [await look()],
     async perform(_change, { todo, image, acting }, begin) {
-      await begin(image ?? keptOf(step.name)[0] ?? {});
+      await begin(image ?? recordsOf(step.name)[0] ?? {});
       acting?.();
       for (const write of todo) {
         const why = await made(write);

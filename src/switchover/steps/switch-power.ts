@@ -8,7 +8,7 @@ import {
   otherInstance,
   ownersOf,
   reasonFor,
-  sparePatience,
+  spareTimeout,
   unmarked,
 } from "./switch-guard.ts";
 import {
@@ -27,7 +27,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.destination;
   const tries = new Set<string>();
-  const patience = sparePatience(at);
+  const patience = spareTimeout(at);
   const once = (name: string, write: NodeWrite, image: JsonObject, fault: unknown) => {
     if (tries.has(name))
       return stays(`${write.what} failed: ${String(fault ?? "no reason is given")}`);
@@ -68,14 +68,14 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
   let isTried = false;
   return async ({ power_state }) => {
     if (power_state !== "power on") return REACHED;
-    const isGone = await at.calls.isGone(id);
-    if (isGone && id === at.plan.destination) return REACHED;
+    const isNodeAbsent = await at.calls.isNodeAbsent(id);
+    if (isNodeAbsent && id === at.plan.destination) return REACHED;
     const owners = await ownersOf(at);
     const { source, destination } = at.plan;
     // A spare without volumes of the source can be powered on safely.
     if (id === source ? owners.some((owner) => owner !== source) : owners.includes(destination))
       return stays(`node ${id} is not powered on: not all volumes of the source are back`);
-    if (isGone) return stays(`node ${id} was deleted`);
+    if (isNodeAbsent) return stays(`node ${id} was deleted`);
     const node = await at.calls.read(id);
     if (node.power_state === "power on") return REACHED;
     if (isBusy(node)) return WAITS;
@@ -83,7 +83,7 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
     const foreign = id === source ? otherInstance(at, node) : unmarked(at, node);
     if (foreign !== null) return stays(`node ${id} is not powered on: ${foreign}`);
     const wasFenced =
-      id === source && at.keptOf("switchover-power").some(({ proof }) => proof !== undefined);
+      id === source && at.recordsOf("switchover-power").some(({ proof }) => proof !== undefined);
     if (wasFenced || isTried) {
       const why = wasFenced ? "its power was cut by hand" : String(node.last_error ?? null);
       return stays(`node ${id} was on before; power it on by hand: ${why}`);
@@ -95,7 +95,7 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
 }
 
 /** The last request to the source. `power off again` is the second read of the proof. */
-type Asked = "soft power off" | "power off" | "power off again";
+type Queried = "soft power off" | "power off" | "power off again";
 
 /** Milliseconds before a failed power off is repeated. */
 const AGAIN = 5000;
@@ -111,11 +111,11 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
   const { calls, plan, times, now, fence } = at;
   const id = plan.source;
   /** The last request, the start of hard requests, and the first read as off. */
-  let asked: Asked | null = null;
+  let asked: Queried | null = null;
   let hardSince: number | null = null;
   let askedAt = 0;
   let offSince: number | null = null;
-  const ask = (wanted: Asked, image: JsonObject): SwitchPosition => {
+  const ask = (wanted: Queried, image: JsonObject): SwitchPosition => {
     const timeout = Math.max(1, Math.round(times.soft / 1000));
     const isSoft = wanted === "soft power off";
     const body = isSoft ? { target: wanted, timeout } : { target: "power off" };
@@ -131,7 +131,7 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
   const mustBeHard = (node: JsonObject, kept: readonly JsonObject[]): boolean =>
     isOff(node) ||
     kept.some((one) => one.asked === "power off") ||
-    at.keptOf("switchover-volumes").length > 0;
+    at.recordsOf("switchover-volumes").length > 0;
   return {
     name: "switchover-power",
     async look(image, kept) {
@@ -147,11 +147,11 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
         // For a machine that is off, Ironic only reads the BMC.
         return ask(mustBeHard(node, kept) ? "power off" : "soft power off", found);
       }
-      const isOurs =
+      const isOwned =
         found.power_state !== "power on" ||
         last_power_state_change === null ||
         last_power_state_change !== found.last_power_state_change;
-      if (isOff(node) && isOurs) {
+      if (isOff(node) && isOwned) {
         if (asked === "power off again" && offSince !== null) return REACHED;
         offSince ??= now();
         return now() - offSince >= times.interval ? ask("power off again", found) : WAITS;
@@ -179,7 +179,7 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
   const id = plan.source;
   const reason = reasonFor(plan);
   const what = "the maintenance";
-  const isOurs = (node: JsonObject): boolean => node.maintenance_reason === reason;
+  const isOwned = (node: JsonObject): boolean => node.maintenance_reason === reason;
   const isNone = (node: JsonObject): boolean => node.maintenance !== true;
   const put = (is: (node: JsonObject) => boolean, why: Json): NodeWrite =>
     calls.prepare(id, what, { is }, () => nodeCalls.maintenance(id, why));
@@ -193,7 +193,7 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
       if (maintenance === true && maintenance_reason === reason) return REACHED;
       const kept = image ?? { maintenance: maintenance === true, maintenance_reason, fault };
       // With a fault, Ironic would end the maintenance when the BMC answers again.
-      return next([...(fault === null ? [] : [end]), put(isOurs, reason)], kept);
+      return next([...(fault === null ? [] : [end]), put(isOwned, reason)], kept);
     },
     async lookBack(image) {
       if (!(await areVolumesOf(at, "source")))

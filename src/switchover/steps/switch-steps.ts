@@ -6,7 +6,7 @@ import {
   allocationStep,
   claimStep,
   fieldsStep,
-  holdStep,
+  markStep,
   releaseStep,
   unlinkStep,
 } from "./switch-fields.ts";
@@ -18,7 +18,7 @@ import { destinationStep, maintenanceStep, sourceOffStep } from "./switch-power.
 import { vifsStep, volumesStep } from "./switch-volumes.ts";
 
 const STEPS: { readonly [name in SwitchStepName]: (at: SwitchAt) => SwitchStep } = {
-  "switchover-hold": holdStep,
+  "switchover-hold": markStep,
   "switchover-destination": destinationStep,
   "switchover-nova-hold": (at) => serverStep(at, "hold"),
   "switchover-power": sourceOffStep,

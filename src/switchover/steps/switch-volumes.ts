@@ -2,9 +2,9 @@ import type { JsonObject } from "../../lib/json.ts";
 import { inOrder } from "../../lib/streams.ts";
 import { type NodeWrite, nodeCalls } from "../../systems/ironic-api/node.ts";
 import type { VolumeKind } from "../../systems/ironic-api/switch-calls.ts";
-import type { Stand } from "../../systems/openstack/settled.ts";
+import type { CallState } from "../../systems/openstack/settled.ts";
 import type { SwitchSide } from "../rules/switching.ts";
-import { bothNodes, isLive, isOff, offGuard, sparePatience, unkept } from "./switch-guard.ts";
+import { bothNodes, isLive, isOff, offGuard, spareTimeout, unkept } from "./switch-guard.ts";
 import {
   next,
   REACHED,
@@ -58,18 +58,18 @@ export function volumesStep(at: SwitchAt): SwitchStep {
 
 /** Proves the spare off before it returns volumes. Fails if Ironic reports it on. */
 function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null {
-  const patience = sparePatience(at);
-  let isAsked = false;
+  const patience = spareTimeout(at);
+  let isRequested = false;
   return (spare) => {
     const busy = patience(spare);
-    const why = notOff(at, spare, isAsked);
+    const why = notOff(at, spare, isRequested);
     if (busy !== null) return busy;
     if (why !== null)
       return { ...stays(why), ...(spare.power_state !== "power on" && { unproven: true }) };
-    if (isAsked) return null;
+    if (isRequested) return null;
     const proof = at.fence.spare === null ? undefined : { ...at.fence.spare };
     return next([at.calls.power(at.plan.destination, { target: "power off" })], proof, () => {
-      isAsked = true;
+      isRequested = true;
     });
   };
 }
@@ -77,12 +77,12 @@ function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null 
 /**
  * An old last_error may remain with `power on`. For an unreachable BMC, power_state is null.
  *
- * @param isAsked the BMC was just read, so an error is current
+ * @param isRequested the BMC was just read, so an error is current
  * @source facts/systems-measured.md B2+
  */
-function notOff({ fence }: SwitchAt, spare: JsonObject, isAsked = true): string | null {
+function notOff({ fence }: SwitchAt, spare: JsonObject, isRequested = true): string | null {
   const { uuid, power_state = null, last_error = null } = spare;
-  if (isAsked ? isOff(spare) : power_state === "power off") return null;
+  if (isRequested ? isOff(spare) : power_state === "power off") return null;
   const isOn = power_state === "power on";
   if (fence.spare !== null && !isOn) return null;
   const dead = isOn ? "wait until Ironic shows no power_state, then " : "";
@@ -109,7 +109,7 @@ async function moves(
     else
       todo.push({
         ...{ what: `PATCH of ${name}`, on: [plan.source, plan.destination] },
-        async look(): Promise<Stand> {
+        async look(): Promise<CallState> {
           const [now, why] = await inOrder([calls.ownerOf(kind, uuid), ready()]);
           if (now === plan[to]) return "made";
           return why === null ? "open" : { why };
@@ -139,9 +139,9 @@ export function vifsStep(at: SwitchAt): SwitchStep {
     from: string,
     to: string,
   ): Promise<SwitchPosition> => {
-    const leftOf = async (): Promise<readonly string[]> =>
-      (await calls.isGone(from)) ? [] : calls.vifs(from);
-    const [left, there] = await inOrder([leftOf(), calls.vifs(to)]);
+    const attachmentsOf = async (): Promise<readonly string[]> =>
+      (await calls.isNodeAbsent(from)) ? [] : calls.vifs(from);
+    const [left, there] = await inOrder([attachmentsOf(), calls.vifs(to)]);
     const missing = vifs.findIndex((vif) => !there.includes(vif));
     // The order decides the NIC, so VIFs after the first missing one are attached again.
     const again = missing === -1 ? [] : vifs.slice(missing).filter((vif) => there.includes(vif));

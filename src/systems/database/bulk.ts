@@ -17,7 +17,7 @@ interface Sent {
  * `doubtful`: MariaDB skipped or truncated rows, and reports only how many. `refused`: the server
  * accepts no bulk load. In both cases the caller must roll back.
  */
-type Became = "written" | "doubtful" | "refused";
+type LoadOutcome = "written" | "doubtful" | "refused";
 
 const SPECIAL = /[\\\t\n\r]/;
 const ESCAPES: { readonly [character: string]: string } = {
@@ -72,7 +72,7 @@ export async function sendRows(
   to: Sent,
   lines: Iterable<string>,
   count: number,
-): Promise<Became> {
+): Promise<LoadOutcome> {
   const chunks = chunksOf(lines);
   try {
     const kept = await (engine === "postgresql" ? copy : load)(knex, to, chunks);

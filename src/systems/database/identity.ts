@@ -9,7 +9,7 @@ import { clockOf } from "./statement.ts";
 
 /** Includes the server's own identifier, because servers can share an address. */
 export async function identify(database: Database): Promise<ServerIdentity> {
-  return { ...(await identityOf(database)), ...database.standsFor };
+  return { ...(await identityOf(database)), ...database.originalOf };
 }
 
 async function identityOf(database: Database): Promise<ServerIdentity> {
@@ -164,7 +164,7 @@ export async function readServer(
   return { option, shown, clear, identity, ahead, wsrep: clustered ? wsrep : {} };
 }
 
-interface Wanted {
+interface Computed {
   readonly option: string;
   /** `a nova database`. */
   readonly what: string;
@@ -174,7 +174,7 @@ interface Wanted {
 /** Returns all table names. @throws MigrationError N2I-E202 if a needed table is missing */
 export async function needTables(
   database: Database,
-  { option, what, ...fix }: Wanted,
+  { option, what, ...fix }: Computed,
   needed: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const tables = await tableNames(database);

@@ -5,14 +5,14 @@ import type { DatabaseAddress } from "../../model/database.ts";
 
 const require = createRequire(import.meta.url);
 
-export interface Patience {
+export interface DatabaseTimeout {
   /** In milliseconds. The connection is closed after it. */
   readonly limit: number;
   /** Receives a message after half of the time. */
   readonly tell: (text: string) => void;
 }
 
-export const PATIENCE: Patience = { limit: 120_000, tell: () => {} };
+export const PATIENCE: DatabaseTimeout = { limit: 120_000, tell: () => {} };
 
 /**
  * Milliseconds for further statements after a timeout, because they delay the end of the command.
@@ -40,7 +40,7 @@ async function answered<T>(
   work: Promise<T>,
   raw: unknown,
   { host, socket, port, shown }: DatabaseAddress,
-  { limit, tell }: Patience,
+  { limit, tell }: DatabaseTimeout,
 ): Promise<T> {
   const server = `${host ?? socket}:${port}`;
   const wait = silent.has(server) ? Math.min(PARTING, limit) : limit;
@@ -83,7 +83,7 @@ interface Statement {
 }
 
 /** The parts of pg's client that send a password. */
-interface Asked {
+interface Queried {
   readonly ssl: unknown;
   readonly connection: { emit(event: "error", error: Error): void; readonly stream: Socket };
   _handleAuthCleartextPassword(message: unknown): void;
@@ -92,7 +92,7 @@ interface Asked {
 /** Sends no clear-text password over an unencrypted connection. mysql2 itself refuses to. */
 function guarded(driver: object): object {
   // The module's type omits the login.
-  const { Client } = driver as { readonly Client: new (...settings: unknown[]) => Asked };
+  const { Client } = driver as { readonly Client: new (...settings: unknown[]) => Queried };
   class Guarded extends Client {
     override _handleAuthCleartextPassword(message: unknown): void {
       if (this.ssl) {
@@ -108,7 +108,10 @@ function guarded(driver: object): object {
 }
 
 /** knex's dialect with a timeout for every statement, inside and outside transactions. */
-export function limitedClient(address: DatabaseAddress, patience: Patience): typeof Knex.Client {
+export function limitedClient(
+  address: DatabaseAddress,
+  patience: DatabaseTimeout,
+): typeof Knex.Client {
   // knex's types omit the overridden methods.
   const Base = (
     address.engine === "mysql"

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Knex, knex as knexFactory } from "knex";
 import { MigrationError } from "../../lib/error.ts";
-import type { DatabaseAddress, DatabasePlace, Engine } from "../../model/database.ts";
+import type { DatabaseAddress, DatabaseLocation, Engine } from "../../model/database.ts";
 import { encryption, mysqlConnection, postgresConnection } from "./connection.ts";
 import {
   isContended,
@@ -12,8 +12,8 @@ import {
   refusedLogin,
   translate,
 } from "./errors.ts";
-import { hangUp, limitedClient, PATIENCE, type Patience } from "./limit.ts";
-import { onConnection, proveOwn } from "./own-session.ts";
+import { type DatabaseTimeout, hangUp, limitedClient, PATIENCE } from "./limit.ts";
+import { onConnection, proveSession } from "./own-session.ts";
 import { select } from "./rows.ts";
 
 const require = createRequire(import.meta.url);
@@ -26,7 +26,7 @@ export interface Database {
   readonly knex: Knex;
   readonly clear: boolean;
   /** For a copy: the original database. */
-  readonly standsFor?: DatabasePlace;
+  readonly originalOf?: DatabaseLocation;
   readonly readOnly: boolean;
   /** The server or its settings are read-only, so the administrator does not want writes. */
   readonly frozen: boolean;
@@ -102,7 +102,7 @@ async function prepare(
   connection: unknown,
   autocommit: boolean,
 ): Promise<void> {
-  await proveOwn(engine, connection, shown);
+  await proveSession(engine, connection, shown);
   const last = autocommit ? [AUTOCOMMIT[engine]] : [];
   for (const sql of [...SESSION[engine], ...last]) await onConnection(engine, connection, sql);
   if (engine !== "mysql") return;
@@ -139,7 +139,11 @@ async function lostCluster(engine: Engine, knex: Knex, error: unknown): Promise<
 /** Milliseconds that `close` waits before it cuts connections. */
 const GRACE = 1000;
 
-function config(address: DatabaseAddress, encrypted: boolean, patience: Patience): Knex.Config {
+function config(
+  address: DatabaseAddress,
+  encrypted: boolean,
+  patience: DatabaseTimeout,
+): Knex.Config {
   const client = (): typeof Knex.Client => limitedClient(address, patience);
   switch (address.engine) {
     case "mysql":
@@ -197,7 +201,7 @@ interface Options {
   readonly readOnly: boolean;
   /** Autocommitted writes without `writing`, only for leases and locks. */
   readonly autocommit?: boolean;
-  readonly patience?: Patience;
+  readonly patience?: DatabaseTimeout;
 }
 
 function connect(

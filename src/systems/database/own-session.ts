@@ -18,11 +18,15 @@ export const LOGIN_OPTIONS = `-c nova2ironic.session=${MARK} -c array_nulls=on`;
  *
  * @throws MigrationError N2I-E224, or the driver's error
  */
-export async function proveOwn(engine: Engine, connection: unknown, shown: string): Promise<void> {
-  const isOwn =
+export async function proveSession(
+  engine: Engine,
+  connection: unknown,
+  shown: string,
+): Promise<void> {
+  const isServiceField =
     engine === "sqlite" ||
-    (await (engine === "mysql" ? isOwnOfMysql : isOwnOfPostgresql)(connection));
-  if (!isOwn) throw shared(shown);
+    (await (engine === "mysql" ? isMysqlSession : isPostgresqlSession)(connection));
+  if (!isServiceField) throw shared(shown);
 }
 
 /** The drivers' connections. The engine determines the driver. */
@@ -69,7 +73,7 @@ export function shared(shown: string): MigrationError {
 /**
  * @source PostgreSQL, "pg_settings", column source: `client` is from the start-up packet, `session` from SET
  */
-async function isOwnOfPostgresql(connection: unknown): Promise<boolean> {
+async function isPostgresqlSession(connection: unknown): Promise<boolean> {
   const sql =
     "SELECT current_setting('nova2ironic.session') AS mark, source FROM pg_settings WHERE name = 'array_nulls'";
   try {
@@ -83,7 +87,7 @@ async function isOwnOfPostgresql(connection: unknown): Promise<boolean> {
 }
 
 /** A proxy greets with its own id but forwards this statement. */
-async function isOwnOfMysql(connection: unknown): Promise<boolean> {
+async function isMysqlSession(connection: unknown): Promise<boolean> {
   const { threadId } = connection as Connection; // as above
   const [row] = await onConnection("mysql", connection, "SELECT CONNECTION_ID() AS id");
   return Number(row?.id) % 2 ** 32 === threadId;

@@ -102,7 +102,7 @@ async function contending<T>(
   }
 }
 
-interface Said {
+interface Specified {
   readonly affectedRows?: number;
   readonly rowCount?: number;
   readonly changes?: number | bigint;
@@ -116,6 +116,6 @@ export async function changedBy(
 ): Promise<number> {
   // knex's binding type is narrower than the drivers', and the result differs by driver.
   const answer = await knex.raw(sql, values as readonly never[]);
-  const said = (engine === "mysql" ? (answer as [Said])[0] : answer) as Said;
+  const said = (engine === "mysql" ? (answer as [Specified])[0] : answer) as Specified;
   return Number(said.affectedRows ?? said.rowCount ?? said.changes ?? 0);
 }

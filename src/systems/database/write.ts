@@ -169,7 +169,7 @@ function held(shown: string): MigrationError {
 }
 
 /** Names the session with the lock and the statement that ends it, if the user may see sessions. */
-async function heldBy(
+async function lockHolderOf(
   database: Readable,
   shown: string,
   engine: "mysql" | "postgresql",
@@ -244,7 +244,7 @@ async function lockConnection(
     return (await answer) === 1;
   };
   try {
-    if (!(await isSo(take))) throw await heldBy(inside, shown, engine);
+    if (!(await isSo(take))) throw await lockHolderOf(inside, shown, engine);
     await run("taking the lock", () => trx.raw(STATEMENTS[engine].idle(idle)));
     await committed(database);
   } catch (error) {

@@ -3,8 +3,8 @@ import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, rest, TRIES } from "../openstack/passing.ts";
 import { create, stopIfForbidden } from "./create.ts";
-import { foundState, isOnWay } from "./found-state.ts";
-import { hiding, type Link, lookAt, readPorts, tellsOf, wordOf } from "./look.ts";
+import { foundState, isOnTransition } from "./found-state.ts";
+import { hiding, type Link, lookAt, lowerCaseOf, readPorts, tellsOf } from "./look.ts";
 import { type Call, nextMove, noHistory, note } from "./move.ts";
 import { acceptedWrites } from "./node.ts";
 import {
@@ -13,10 +13,10 @@ import {
   noOutcome,
   portId,
   toItsEnd,
-  withStand,
+  withState,
 } from "./outcome.ts";
 
-interface KnownRows extends Pick<Hooks, "owned" | "ended" | "observed"> {
+interface ExistingRows extends Pick<Hooks, "owned" | "ended" | "observed"> {
   /** Nodes whose protection finish removed. */
   readonly unprotected?: ReadonlySet<string>;
 }
@@ -24,7 +24,7 @@ interface KnownRows extends Pick<Hooks, "owned" | "ended" | "observed"> {
 /** One machine. */
 interface Adoption {
   readonly link: Link;
-  readonly journal: KnownRows;
+  readonly journal: ExistingRows;
   readonly outcome: AdoptionOutcome;
   readonly fail: (why: string) => void;
 }
@@ -33,12 +33,12 @@ interface Adoption {
 export function adopt(
   shared: Link,
   machine: AdoptedMachine,
-  journal: KnownRows,
+  journal: ExistingRows,
 ): Promise<AdoptionOutcome> {
   const outcome = noOutcome();
   const { link, hide } = hiding(shared, machine.node);
   const fail = (why: string): void => {
-    outcome.failed = withStand(hide(why), outcome);
+    outcome.failed = withState(hide(why), outcome);
   };
   return toItsEnd(outcome, () => takeOn({ link, journal, outcome, fail }, machine), fail);
 }
@@ -64,10 +64,10 @@ function nodeIs({ provision_state }: Row): string {
 }
 
 /** Without the protection that finish removed. */
-function goalOf(node: Row, found: Row, { unprotected }: KnownRows): Row {
+function goalOf(node: Row, found: Row, { unprotected }: ExistingRows): Row {
   const isCleared = unprotected?.has(String(node.uuid)) === true && found.protected !== true;
-  const isThere = found.provision_state === node.provision_state;
-  return isCleared && isThere ? { ...node, protected: false, protected_reason: null } : node;
+  const isPresent = found.provision_state === node.provision_state;
+  return isCleared && isPresent ? { ...node, protected: false, protected_reason: null } : node;
 }
 
 async function makeNode(
@@ -118,7 +118,7 @@ async function makeNode(
         ? "it exists already, and another run has not completed it"
         : `it exists already and differs: ${fields}`,
     );
-  } else if (ended && !isOnWay(node, row)) outcome.left.push({ id, why: fields });
+  } else if (ended && !isOnTransition(node, row)) outcome.left.push({ id, why: fields });
   else fail(`another user changed it: ${fields}`);
   return null;
 }
@@ -207,7 +207,7 @@ async function drive(
       const { name, shows } = move;
       const mark = `${name} ${String(found.provision_state)}`;
       // A locked node refuses the change for now. A call for it, or a repeated one, takes a second.
-      if ((wordOf(found.reservation) !== null || mark === last) && waited.looks < LOOKS)
+      if ((lowerCaseOf(found.reservation) !== null || mark === last) && waited.looks < LOOKS)
         await nap();
       else {
         if (accepted.has(name) && shows !== "later")
@@ -224,7 +224,7 @@ async function drive(
           accepted.add(name);
           waited.looks = 0;
         }
-        const now = isTaken ? shownBy(link, move, found, answer.body) : null;
+        const now = isTaken ? nodeAfter(link, move, found, answer.body) : null;
         if (!isTaken) await pause(tries);
         tries = isTaken ? 0 : tries + 1;
         if (now !== null) {
@@ -250,7 +250,7 @@ async function drive(
 }
 
 /** The node after an accepted call, if that needs no read. */
-function shownBy({ rows }: Link, { shows }: Call, found: Row, body: unknown): Row | null {
+function nodeAfter({ rows }: Link, { shows }: Call, found: Row, body: unknown): Row | null {
   if (shows === "later") return null;
   if (shows !== "answer") return { ...found, ...shows };
   return tellsOf(body, String(found.uuid)) ? rows.reported("node", body) : null;

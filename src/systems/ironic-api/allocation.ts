@@ -2,20 +2,20 @@ import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { RunningNode } from "../../model/ironic/adoptable.ts";
 import type {
-  RecordAsked,
-  RecordKeeper,
+  RecordClient,
+  RecordRequest,
   ServerRecord,
   Written,
 } from "../../model/ironic/manage.ts";
 import type { NodeChange } from "../../model/ironic/rest.ts";
-import { type Stand, shown } from "../openstack/settled.ts";
-import { wordOf } from "./look.ts";
+import { type CallState, shown } from "../openstack/settled.ts";
+import { lowerCaseOf } from "./look.ts";
 import { createNodeClient, type Failpoint, type NodeClient, nodeCalls } from "./node.ts";
 import { readRunning } from "./running.ts";
 import type { RestService } from "./service.ts";
 
 type Allocations = Pick<
-  RecordKeeper,
+  RecordClient,
   "hold" | "record" | "unrecord" | "endMaintenance" | "release"
 >;
 
@@ -79,7 +79,7 @@ function records(service: RestService, client: Client) {
     });
   return {
     endMaintenance,
-    record: (asked: RecordAsked, isNew: boolean) => record(service, client, asked, isNew),
+    record: (asked: RecordRequest, isNew: boolean) => record(service, client, asked, isNew),
     async unrecord(node: string, server: string): Promise<string | null> {
       let why: string | null;
       try {
@@ -102,13 +102,13 @@ const LOCKED = "is locked by host";
 async function record(
   service: RestService,
   client: Client,
-  { node, uuid, ...more }: RecordAsked,
+  { node, uuid, ...more }: RecordRequest,
   isNew: boolean,
 ): Promise<Written<ServerRecord | null>> {
   let taken = false;
   let untold = isNew;
   let told: unknown = null;
-  const look = async (): Promise<Stand> => {
+  const look = async (): Promise<CallState> => {
     if (untold) {
       untold = false;
       return "open";
@@ -176,8 +176,8 @@ function traitsChange(
   server: string,
   traits: Json | undefined,
 ): readonly NodeChange[] {
-  const isOthers = instance_uuid !== null && instance_uuid !== server;
-  if (isOthers || !isEmptied(instance_info, traits)) return [];
+  const isForeignInstance = instance_uuid !== null && instance_uuid !== server;
+  if (isForeignInstance || !isEmptied(instance_info, traits)) return [];
   return [{ path: ["instance_info", "traits"], after: traits }];
 }
 
@@ -200,7 +200,7 @@ export async function readAllocation(
 }
 
 function recordOf(uuid: string, told: JsonObject): ServerRecord {
-  const word = (field: string): string | null => wordOf(told[field]);
+  const word = (field: string): string | null => lowerCaseOf(told[field]);
   return {
     ...{ uuid, name: word("name"), node_uuid: word("node_uuid") },
     ...{ state: word("state") ?? "", last_error: word("last_error") },

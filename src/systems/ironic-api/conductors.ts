@@ -9,7 +9,7 @@ export const CONDUCTORS = 49;
 const RESERVED = 1000;
 
 /** The conductors that could take over. Before 1.49 only live ones are listed, without groups. */
-export async function readBehind(service: RestService): Promise<Service> {
+export async function readConductors(service: RestService): Promise<Service> {
   const types = service.minor >= INTERFACES;
   const told = await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`);
   const drivers = listed(told, "drivers").filter(isObject);

@@ -5,11 +5,11 @@ import type { Resource } from "../../model/plan.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
 import { asMade } from "./found-state.ts";
-import { type Link, listed, lookAt, type SeenRow, seenOf, tellsOf } from "./look.ts";
+import { type IronicRow, type Link, listed, lookAt, readRowOf, tellsOf } from "./look.ts";
 
 /** `now`: this call created the row. */
 type Made =
-  | { readonly seen: SeenRow; readonly now: boolean }
+  | { readonly seen: IronicRow; readonly now: boolean }
   /** `none`: all responses were refusals, so nothing was created. `broke`: affects all machines. */
   | { readonly why: string; readonly none: boolean; readonly broke?: MigrationError };
 
@@ -25,7 +25,7 @@ export async function create(link: Link, resource: Resource, row: Row): Promise<
   let none = true;
   for (let tries = 0; ; tries += 1) {
     const answer = read(await service.tell("POST", path, body), row);
-    if (answer.status === 201) return { seen: seenOf(rows, resource, answer.body), now: true };
+    if (answer.status === 201) return { seen: readRowOf(rows, resource, answer.body), now: true };
     none &&= answer.status >= 400 && answer.status < 500;
     const broke = forbidden(link, `POST ${path}`, answer);
     if (broke !== null) return { why: answer.fault, none, broke };

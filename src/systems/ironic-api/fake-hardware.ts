@@ -141,7 +141,7 @@ function exchange({ read, change }: Client) {
       const why = await change(node, "the change to fake hardware", {
         is: (now) => unsafe(now).length === 0,
         may: (now) =>
-          heldBy(now, reason) ??
+          lockHolderOf(now, reason) ??
           (now.driver === FAKE ? null : (protectedSince(before, now) ?? turned(before, now))),
         call: (now) => nodeCalls.reset(node, fakeChanges(now)),
       });
@@ -151,7 +151,7 @@ function exchange({ read, change }: Client) {
     async swap(node: string, before: JsonObject, { reason, exact, may }: Swap) {
       const why = await change(node, "the change back", {
         is: (now) => swapped(before, now, exact).length === 0,
-        may: (now) => heldBy(now, reason) ?? may(now),
+        may: (now) => lockHolderOf(now, reason) ?? may(now),
         call: (now) => nodeCalls.patch(node, swapChanges(before, now, exact)),
       });
       if (why !== null) return why;
@@ -234,7 +234,7 @@ function isHeld({ maintenance, maintenance_reason }: JsonObject, reason: string)
   return maintenance === true && maintenance_reason === reason;
 }
 
-function heldBy(now: JsonObject, reason: string): string | null {
+function lockHolderOf(now: JsonObject, reason: string): string | null {
   return isHeld(now, reason) ? null : "it is not in the maintenance of this run";
 }
 

@@ -63,11 +63,11 @@ export function foundState(planned: Row, found: Row, same: SameSecret, ended: bo
   const unguarded = GUARD.filter((field) => isUnset(planned, found, field));
   if (fields.length === 0) return { is: unguarded.length === 0 ? "planned" : "half-made" };
   const undoing = isBeingUndone(found);
-  const under = isOnWay(planned, found);
+  const under = isOnTransition(planned, found);
   const held = undoing || planned.maintenance === true;
   const ours = new Set([
     ...(under ? STATE : []),
-    ...(under && wantsTraits(planned, found) ? ["traits"] : []),
+    ...(under && needsTraits(planned, found) ? ["traits"] : []),
     ...unplanned(planned, found),
     ...(!ended && isUntouched(planned, found) ? ["automated_clean"] : []),
     ...(under || undoing ? GUARD : unguarded),
@@ -84,7 +84,7 @@ function isUnset(planned: Row, found: Row, field: string): boolean {
   return isNone(found[field]) && !isNone(planned[field]);
 }
 
-export function isOnWay(planned: Row, found: Row): boolean {
+export function isOnTransition(planned: Row, found: Row): boolean {
   const state = String(found.provision_state);
   if (state === planned.provision_state) return false;
   return Object.hasOwn(ON_WAY, state) || isPassedThrough(planned, found);
@@ -107,11 +107,11 @@ export function unplanned(planned: Row, found: Row): readonly string[] {
 
 /** Whether to write the traits next: in a state that waits for this tool. */
 export function takesTraits(planned: Row, found: Row): boolean {
-  return ON_WAY[String(found.provision_state)] === "stays" && wantsTraits(planned, found);
+  return ON_WAY[String(found.provision_state)] === "stays" && needsTraits(planned, found);
 }
 
 /** Nodes are created without traits. */
-function wantsTraits(planned: Row, found: Row): boolean {
+function needsTraits(planned: Row, found: Row): boolean {
   return isLong(planned.traits) && !isLong(found.traits);
 }
 

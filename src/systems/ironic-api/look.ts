@@ -19,7 +19,7 @@ export function hiding({ service, rows }: Link, row: Row | null) {
   return { link, hide: (text: string): string => withoutSecrets(text, secrets) };
 }
 
-export interface SeenRow {
+export interface IronicRow {
   readonly row: Row;
   /** Attachments that this tool does not write: `an allocation`. */
   readonly strange: readonly string[];
@@ -29,9 +29,9 @@ export async function lookAt(
   { service, rows }: Link,
   resource: Resource,
   uuid: string,
-): Promise<SeenRow | null> {
+): Promise<IronicRow | null> {
   const body = await bodyOf(service, `/v1/${resource}s/${uuid}`, uuid);
-  return body === null ? null : seenOf(rows, resource, body);
+  return body === null ? null : readRowOf(rows, resource, body);
 }
 
 /** A response about another object must not look like a change. */
@@ -53,7 +53,7 @@ export function tellsOf(body: unknown, uuid: string): body is JsonObject {
   return isObject(body) && String(body.uuid).toLowerCase() === uuid.toLowerCase();
 }
 
-export function seenOf(rows: Link["rows"], resource: Resource, body: unknown): SeenRow {
+export function readRowOf(rows: Link["rows"], resource: Resource, body: unknown): IronicRow {
   const { allocation_uuid } = isObject(body) ? body : {};
   const strange = typeof allocation_uuid === "string" ? ["an allocation"] : [];
   return { row: rows.reported(resource, body), strange };
@@ -65,7 +65,7 @@ export async function readPorts({ service, rows }: Link, node: string): Promise<
   );
 }
 
-export function wordOf(value: unknown): string | null {
+export function lowerCaseOf(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
@@ -115,8 +115,8 @@ export function pages(
       const body: unknown = await next;
       const page = listed(body, name ?? collection);
       const last = page.at(-1);
-      const goesOn = isObject(body) && body.next !== undefined && isObject(last);
-      next = goesOn ? asked(`&marker=${String(last.uuid)}`) : null;
+      const continuesAfter = isObject(body) && body.next !== undefined && isObject(last);
+      next = continuesAfter ? asked(`&marker=${String(last.uuid)}`) : null;
       if (page.length > 0) yield page;
     }
   }

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
 import type { NodeChange } from "../../model/ironic/rest.ts";
 import type { Answer } from "../openstack/session.ts";
-import { type Stand, settled, shown } from "../openstack/settled.ts";
+import { type CallState, settled, shown } from "../openstack/settled.ts";
 import type { RestService } from "./service.ts";
 
 /** Called around every changing call. Tests kill the process there. */
@@ -63,7 +63,7 @@ export interface NodeWrite {
   /** For messages: `PATCH of node U`. */
   readonly what: string;
   readonly on: readonly string[];
-  readonly look: () => Promise<Stand>;
+  readonly look: () => Promise<CallState>;
   /** Uses the last read. */
   readonly call: () => NodeCall;
   readonly answered?: (answer: Answer) => void;

@@ -30,7 +30,7 @@ export function noOutcome(): AdoptionOutcome {
   return { done: [], found: [], left: [], failed: null, stands: NOBODY_KNOWS, broke: null };
 }
 
-export function withStand(why: string, { stands }: AdoptionOutcome): string {
+export function withState(why: string, { stands }: AdoptionOutcome): string {
   return stands === "" ? why : `${why}; ${stands}`;
 }
 

@@ -13,7 +13,7 @@ import {
   isUntouched,
   UNDOING,
 } from "./found-state.ts";
-import { hiding, type Link, lookAt, readPorts, type SeenRow } from "./look.ts";
+import { hiding, type IronicRow, type Link, lookAt, readPorts } from "./look.ts";
 import { acceptedWrites, type NodeCall, nodeCalls } from "./node.ts";
 import {
   type AdoptedMachine,
@@ -21,16 +21,16 @@ import {
   noOutcome,
   portId,
   toItsEnd,
-  withStand,
+  withState,
 } from "./outcome.ts";
 
-type Patience = (tries: number) => boolean;
+type RetryPolicy = (tries: number) => boolean;
 
 /**
  * Retries until the tries are used up and `lockWait` milliseconds have passed since the first lock
  * of any machine, so that a dead conductor's locks cost the time once, not per machine.
  */
-export function patienceOf(lockWait: number, now = Date.now): Patience {
+export function retryPolicyOf(lockWait: number, now = Date.now): RetryPolicy {
   let until: number | undefined;
   return (tries) => {
     until ??= now() + lockWait;
@@ -52,14 +52,14 @@ export function remove(
   shared: Link,
   machine: AdoptedMachine,
   strangers: ReadonlyMap<string, string>,
-  patience: Patience = patienceOf(0),
+  patience: RetryPolicy = retryPolicyOf(0),
 ): Promise<AdoptionOutcome> {
   const { uuid, node } = machine;
   const { link, hide } = hiding(shared, node);
   const outcome = { ...noOutcome(), stands: "" };
   const ids = idsOf(machine);
   const leave = (why: string): void => {
-    const shown = withStand(hide(why), outcome);
+    const shown = withState(hide(why), outcome);
     outcome.left.push(...ids.map((id) => ({ id, why: shown })));
   };
   const against = { strange: strangers.get(uuid) ?? null, patience };
@@ -82,7 +82,7 @@ export async function judgeRemoval(
   const allAre = (why: string) => ids.map((id) => ({ id, why: hide(why) }));
   const busy = isBusy(node, seen);
   if (busy !== null) return { ...nothing, waiting: allAre(busy) };
-  const why = strangers.get(uuid) ?? reasonToLeave(link, node, ports, seen, there);
+  const why = strangers.get(uuid) ?? reasonToSkip(link, node, ports, seen, there);
   if (why !== null) return { ...nothing, left: allAre(why) };
   const known = new Set([`node:${uuid}`, ...there.map(portId)]);
   return { ...nothing, found: ids.filter((id) => !known.has(id)) };
@@ -92,7 +92,7 @@ const DELETE = "its DELETE";
 
 interface Against {
   readonly strange: string | null;
-  readonly patience: Patience;
+  readonly patience: RetryPolicy;
 }
 
 async function takeBack(
@@ -117,7 +117,7 @@ async function takeBack(
     if (node !== null) outcome.stands = isBeingUndone(seen.row) ? HELD : "";
     const there = await readPorts(link, uuid);
     const busy = isBusy(node, seen);
-    const why = busy ?? strange ?? reasonToLeave(link, node, ports, seen, there);
+    const why = busy ?? strange ?? reasonToSkip(link, node, ports, seen, there);
     if (why === null) {
       if (node !== null) outcome.stands = HELD;
       const own = there.filter((port) => ids.includes(portId(port)));
@@ -146,16 +146,16 @@ function idsOf({ uuid, node, ports }: AdoptedMachine): readonly string[] {
   return [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(portId)];
 }
 
-function isBusy(planned: Row | null, { row }: SeenRow): string | null {
+function isBusy(planned: Row | null, { row }: IronicRow): string | null {
   if (typeof row.reservation === "string") return `reserved by conductor ${row.reservation}`;
   return isPassing(planned ?? {}, row) ? `it is ${String(row.provision_state)}` : null;
 }
 
-function reasonToLeave(
+function reasonToSkip(
   { rows }: Link,
   node: Row | null,
   ports: readonly Row[],
-  { row, strange }: SeenRow,
+  { row, strange }: IronicRow,
   there: readonly Row[],
 ): string | null {
   if (node !== null) {
@@ -185,7 +185,7 @@ async function takeAway(
   link: Link,
   uuid: string,
   loose: readonly Row[] | null,
-  { row }: SeenRow,
+  { row }: IronicRow,
   deleting: () => void,
 ): Promise<Answer | null> {
   const unprotected: NodeChange = { op: "replace", path: ["protected"], after: false };

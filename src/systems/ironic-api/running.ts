@@ -3,13 +3,13 @@ import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.t
 import { isUuid } from "../../lib/uuid.ts";
 import {
   type ComparedNode,
+  type ExistingNics,
   gatherNics,
-  type KnownNics,
   type Nic,
   type RunningNode,
   vifOf,
 } from "../../model/ironic/adoptable.ts";
-import { notThat, pages, wordOf } from "./look.ts";
+import { lowerCaseOf, notThat, pages } from "./look.ts";
 import { inFlight } from "./pool.ts";
 import { checkMinor, type RestService } from "./service.ts";
 
@@ -17,7 +17,7 @@ import { checkMinor, type RestService } from "./service.ts";
 const PORTGROUPS = 26;
 
 /** @throws MigrationError N2I-E209 if the service is too old, N2I-E210 to N2I-E212 */
-export async function readNics(service: RestService): Promise<KnownNics> {
+export async function readNics(service: RestService): Promise<ExistingNics> {
   checkMinor(service, "resource classes");
   const known = gatherNics();
   // Both first pages are requested at once.
@@ -56,13 +56,13 @@ const HELD = 5;
  */
 export function runningNodes(
   service: RestService,
-  cards: Promise<KnownNics>,
+  cards: Promise<ExistingNics>,
   others: Promise<unknown>,
   { all }: { readonly all: boolean },
 ): AsyncGenerator<readonly RunningNode[]> {
   const query = `&detail=true${all ? "" : CHOSEN}`;
   const listing = nodesOf(pages(service, "nodes", query, NODES_A_PAGE));
-  const held = heldUntil(others, listing);
+  const held = collectUntil(others, listing);
   held.catch(() => undefined);
   async function* nodes(): AsyncGenerator<readonly RunningNode[]> {
     const known = (await cards).of;
@@ -80,7 +80,7 @@ export function runningNodes(
   return nodes();
 }
 
-async function heldUntil<T>(others: Promise<unknown>, listing: AsyncIterator<T>): Promise<T[]> {
+async function collectUntil<T>(others: Promise<unknown>, listing: AsyncIterator<T>): Promise<T[]> {
   let waits = true;
   const ends = (): void => {
     waits = false;
@@ -140,7 +140,7 @@ export function readSeveral(
   service: RestService,
   idents: readonly string[],
   most: number,
-  cards: KnownNics["of"],
+  cards: ExistingNics["of"],
 ): Promise<readonly (RunningNode | null)[]> {
   const of = (node: NodeIn) => nodeOf(node, cards(node.uuid));
   return several(service, idents, most, "&detail=true", of);
@@ -224,11 +224,11 @@ interface NodeIn {
 export function nodeIn({ session }: RestService, told: Json): NodeIn {
   if (!isObject(told) || typeof told.uuid !== "string")
     throw new MigrationError("N2I-E212", `${session.url} lists an object that is not a node`);
-  return { uuid: told.uuid, name: wordOf(told.name), told };
+  return { uuid: told.uuid, name: lowerCaseOf(told.name), told };
 }
 
 function nodeOf({ uuid, name, told }: NodeIn, nics: readonly Nic[]): RunningNode {
-  const word = (field: string): string | null => wordOf(told[field]);
+  const word = (field: string): string | null => lowerCaseOf(told[field]);
   return {
     ...{ uuid, name, nics },
     ...{ power_state: word("power_state"), provision_state: word("provision_state") },
@@ -245,5 +245,5 @@ function nodeOf({ uuid, name, told }: NodeIn, nics: readonly Nic[]): RunningNode
 function nicOf(is: Nic["is"], body: Json): Nic {
   const { uuid, address, internal_info, extra } = objectOf(body);
   const vif = vifOf(internal_info, extra);
-  return { is, uuid: String(uuid), address: wordOf(address), vif };
+  return { is, uuid: String(uuid), address: lowerCaseOf(address), vif };
 }

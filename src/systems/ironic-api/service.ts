@@ -113,7 +113,7 @@ function pinned(
 /** Checks access and the microversion of responses. */
 async function greet(session: ServiceSession, version: string): Promise<void> {
   const path = "/v1/nodes?limit=1&fields=uuid";
-  const answer = await answerTo(session, path, isThere);
+  const answer = await answerTo(session, path, isPresent);
   if (answer.headers[SPOKEN] !== version)
     throw new MigrationError("N2I-E209", `${session.url}: ${otherwise(answer, version)}`, {
       fix: "Check the proxies in front of Ironic: one drops or changes header fields.",
@@ -136,7 +136,7 @@ function otherwise({ status, headers }: Answer, version: string): string {
 }
 
 /** Every Ironic has these paths. A proxy without a backend returns 404. */
-function isThere(answer: Answer): Answer {
+function isPresent(answer: Answer): Answer {
   const { status, fault } = answer;
   const why = `${fault}, which a bare metal service never returns`;
   return status === 404 ? { ...answer, status: 0, fault: why } : answer;
@@ -145,7 +145,7 @@ function isThere(answer: Answer): Answer {
 async function versionsOf(
   session: ServiceSession,
 ): Promise<{ readonly minimum: string; readonly maximum: string }> {
-  const { headers } = await answerTo(session, "/v1/", isThere);
+  const { headers } = await answerTo(session, "/v1/", isPresent);
   const [minimum, maximum] = [headers[MINIMUM], headers[MAXIMUM]];
   if (typeof minimum !== "string" || typeof maximum !== "string" || !/^1\.\d+$/.test(maximum))
     throw new MigrationError(
@@ -187,7 +187,10 @@ function releaseFor(
 }
 
 /** @throws MigrationError N2I-E208 if the release differs from --ironic-release */
-export function expectSpoken({ release, identity }: RestService, said: string | undefined): void {
+export function expectServiceRelease(
+  { release, identity }: RestService,
+  said: string | undefined,
+): void {
   if (said !== undefined && said !== release.doc.release)
     throw new MigrationError(
       "N2I-E208",

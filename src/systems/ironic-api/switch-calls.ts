@@ -41,7 +41,7 @@ export function switchCalls(service: RestService, failpoint: Failpoint) {
       const call = () => nodeCalls.power(node, body);
       return { ...client.prepare(node, body.target, { is }, call), repeats: true as const };
     },
-    isGone: async (node: string) => (await found(node)) === null,
+    isNodeAbsent: async (node: string) => (await found(node)) === null,
     async ownerOf(kind: VolumeKind, uuid: string): Promise<string | null> {
       const body = await bodyOf(service, `/v1/volume/${kind}/${uuid}`, uuid);
       return body === null ? null : String(body.node_uuid);

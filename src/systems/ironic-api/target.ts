@@ -8,12 +8,12 @@ import type { Step } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Answer } from "../openstack/session.ts";
 import { adopt } from "./adopt.ts";
-import { CONDUCTORS, readBehind } from "./conductors.ts";
+import { CONDUCTORS, readConductors } from "./conductors.ts";
 import { type Link, listAll, pages } from "./look.ts";
 import type { Failpoint } from "./node.ts";
 import type { AdoptedMachine, AdoptionOutcome } from "./outcome.ts";
 import { gate, inFlight } from "./pool.ts";
-import { judgeRemoval, patienceOf, remove } from "./remove.ts";
+import { judgeRemoval, remove, retryPolicyOf } from "./remove.ts";
 import { maskedIn, rowsOf } from "./row.ts";
 import type { RestService } from "./service.ts";
 
@@ -49,11 +49,11 @@ export function createRestTarget(
     return sum;
   };
   let listing: Promise<Current> | undefined;
-  const patience = patienceOf(lockWait);
+  const patience = retryPolicyOf(lockWait);
   return {
     identity: service.identity,
     verifier: createVerifier(link),
-    service: () => readBehind(service),
+    service: () => readConductors(service),
     counts: async () => ({ nodes: await count("nodes"), ports: await count("ports") }),
     async current(wanted) {
       listing ??= listAll(link);

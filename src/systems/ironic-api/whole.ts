@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
-import type { WholeNode } from "../../model/switchover.ts";
-import { pages, wordOf } from "./look.ts";
+import type { NodeDetail } from "../../model/switchover.ts";
+import { lowerCaseOf, pages } from "./look.ts";
 import { nodeIn, readRunning } from "./running.ts";
 import { checkMinor, type RestService } from "./service.ts";
 
@@ -42,33 +42,36 @@ export async function readHanging(
   return of;
 }
 
-export async function* wholeNodes(
+export async function* nodesInDetail(
   service: RestService,
   hanging: ReadonlyMap<string, Hanging>,
   provision_state: string,
-): AsyncGenerator<readonly WholeNode[]> {
+): AsyncGenerator<readonly NodeDetail[]> {
   for await (const page of pages(
     service,
     "nodes",
     `&detail=true&provision_state=${provision_state}`,
   ))
-    yield page.map((body) => wholeOf(nodeIn(service, body), hanging));
+    yield page.map((body) => completeOf(nodeIn(service, body), hanging));
 }
 
-export async function wholeNode(service: RestService, ident: string): Promise<WholeNode | null> {
+export async function nodeInDetail(
+  service: RestService,
+  ident: string,
+): Promise<NodeDetail | null> {
   const running = await readRunning(service, ident, []);
   if (running === null) return null;
   const [hanging, body] = await Promise.all([
     readHanging(service, running.uuid),
     service.ask(`/v1/nodes/${running.uuid}`),
   ]);
-  return body === null ? null : wholeOf(nodeIn(service, body as Json), hanging); // parsed JSON
+  return body === null ? null : completeOf(nodeIn(service, body as Json), hanging); // parsed JSON
 }
 
 /** Ironic cannot find targets by volume. @throws MigrationError N2I-E210 to N2I-E212 */
 export async function volumesElsewhere(
   service: RestService,
-  { uuid, targets }: WholeNode,
+  { uuid, targets }: NodeDetail,
 ): Promise<readonly { readonly volume_id: string; readonly node: string }[]> {
   const own = new Set(targets.map(({ volume_id }) => volume_id));
   const found: { readonly volume_id: string; readonly node: string }[] = [];
@@ -79,14 +82,17 @@ export async function volumesElsewhere(
   return found;
 }
 
-function wholeOf(
+function completeOf(
   { uuid, name, told }: ReturnType<typeof nodeIn>,
   hanging: ReadonlyMap<string, Hanging>,
-): WholeNode {
+): NodeDetail {
   const { ports = [], portgroups = [], connectors = [], targets = [] } = hanging.get(uuid) ?? {};
   return {
     ...{ uuid, name, told, portgroups },
-    ports: ports.map((port) => ({ ...port, in_portgroup: wordOf(port.portgroup_uuid) !== null })),
+    ports: ports.map((port) => ({
+      ...port,
+      in_portgroup: lowerCaseOf(port.portgroup_uuid) !== null,
+    })),
     connectors: connectors.map(({ uuid, type, connector_id }) => ({
       ...{ uuid: String(uuid), type: String(type), connector_id: String(connector_id) },
     })),

@@ -2,7 +2,7 @@ import type { Row } from "../../model/machine.ts";
 import { sendRows } from "../database/bulk.ts";
 import type { Database } from "../database/open.ts";
 import { ask, number, string, text } from "../database/rows.ts";
-import { orBehind } from "../database/sequence.ts";
+import { orSequenceBehind } from "../database/sequence.ts";
 import { fieldWriter } from "./codec.ts";
 import type { Ironic } from "./current.ts";
 import { filled, NODE_ID, type NodeIds, nodeIdOf, type WriteRows } from "./insert.ts";
@@ -30,17 +30,19 @@ export function bulkOf({ engine }: Pick<Database, "engine">): Bulk | null {
       const drawn = owners === null && draw !== null ? await draw(ironic, rows) : null;
       const { columns, lines } = textOf(ironic, table, rows, drawn ?? (owners && ids));
       const became = await ironic.database.run(`writing ${table}`, () =>
-        sendRows(ironic.database, { table, columns }, lines, rows.length).catch(orBehind(table)),
+        sendRows(ironic.database, { table, columns }, lines, rows.length).catch(
+          orSequenceBehind(table),
+        ),
       );
       works &&= became !== "refused";
       if (became !== "written") return null;
-      return drawn ?? (table === "nodes" ? await idsGiven(ironic) : new Map());
+      return drawn ?? (table === "nodes" ? await insertedIds(ironic) : new Map());
     },
   };
 }
 
 /** Ids of the last statement's nodes, three times faster than by uuid. */
-async function idsGiven({ database }: Ironic): Promise<NodeIds> {
+async function insertedIds({ database }: Ironic): Promise<NodeIds> {
   const sql = "SELECT id, uuid FROM nodes WHERE id >= LAST_INSERT_ID() AND LAST_INSERT_ID() > 0";
   const rows = await ask(database, "reading ids of nodes", sql);
   return new Map(rows.map(({ id, uuid }) => [string(uuid), number(id)]));

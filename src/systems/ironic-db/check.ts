@@ -1,6 +1,6 @@
 import type { IronicFacts, NodeFacts } from "../../model/check.ts";
 import type { Lacking, Verb } from "../../model/database.ts";
-import { isOurs } from "../../model/handover.ts";
+import { isOwned } from "../../model/handover.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import type { Database } from "../database/open.ts";
 import { inOrder, sql } from "../database/read.ts";
@@ -8,7 +8,7 @@ import { lacking } from "../database/rights.ts";
 import { isTrue, string, text } from "../database/rows.ts";
 import { MARK } from "./codec.ts";
 import { scannedKeys } from "./indexes.ts";
-import { identifyTarget, type KnownReleases } from "./open.ts";
+import { identifyTarget, type SupportedReleases } from "./open.ts";
 import { readService } from "./service.ts";
 import { TRAITS } from "./traits.ts";
 
@@ -21,7 +21,7 @@ import { TRAITS } from "./traits.ts";
 export async function checkIronic(
   database: Database,
   writing: Database,
-  known: KnownReleases,
+  known: SupportedReleases,
   said: string | undefined,
   traits: boolean,
 ): Promise<{ readonly facts: IronicFacts; readonly release: Release }> {
@@ -39,7 +39,7 @@ export async function checkIronic(
   const nodes: NodeFacts[] = [];
   for await (const rows of inOrder(database, node, "nodes", "1 = 1"))
     for (const { reason, ...row } of rows)
-      nodes.push({ ...row, staged: isOurs(row.maintenance, reason) });
+      nodes.push({ ...row, staged: isOwned(row.maintenance, reason) });
   const { conductors } = await readService(database, release);
   const names = known.releases.map(({ doc }) => doc.release);
   const until = (name: string): boolean =>

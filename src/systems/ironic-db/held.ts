@@ -7,7 +7,7 @@ import { askIn, columnList, text } from "../database/rows.ts";
 const COLUMNS = ["instance_info", "driver_info", "driver_internal_info"];
 
 /** Names of the JSON fields with a value, by node uuid. Values are not returned. */
-export async function heldFields(
+export async function fieldNames(
   database: Database,
   { node }: Release,
   uuids: readonly string[],

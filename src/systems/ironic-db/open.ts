@@ -29,7 +29,7 @@ async function charsetOf(database: Database): Promise<string> {
  */
 export async function identifyTarget(
   database: Database,
-  known: KnownReleases,
+  known: SupportedReleases,
   said?: string,
 ): Promise<{ readonly identity: TargetIdentity; readonly release: Release }> {
   const tables = await tableNames(database);
@@ -65,7 +65,7 @@ export async function identifyTarget(
   };
 }
 
-export interface KnownReleases {
+export interface SupportedReleases {
   /** Oldest first. */
   readonly releases: readonly Release[];
   readonly heads: Heads;
@@ -73,7 +73,7 @@ export interface KnownReleases {
 
 function advice(
   head: string,
-  { releases, heads: { older, steps, newer } }: KnownReleases,
+  { releases, heads: { older, steps, newer } }: SupportedReleases,
 ): { readonly is: string; readonly fix?: string } {
   const oldest = releases[0]?.doc.release ?? "none";
   const newest = releases.at(-1)?.doc.release ?? "none";
@@ -101,7 +101,7 @@ function advice(
  */
 function releaseOf(
   head: string,
-  known: KnownReleases,
+  known: SupportedReleases,
   shown: string,
   said: string | undefined,
 ): Release {

@@ -176,14 +176,14 @@ export async function removeRows(ironic: Ironic, steps: readonly Step[]) {
 
 const RESERVED = "reserved by conductor ";
 
-interface There {
+interface CurrentRows {
   readonly nodes: ReadonlyMap<string, RawRow>;
   readonly ports: ReadonlyMap<string, RawRow>;
   readonly strange: ReadonlyMap<number, string>;
 }
 
 /** The reason to keep a row, `gone` if it does not exist, or null to delete it. */
-function reason(step: Step, ironic: Ironic, { nodes, ports, strange }: There): string | null {
+function reason(step: Step, ironic: Ironic, { nodes, ports, strange }: CurrentRows): string | null {
   const raw = (step.resource === "node" ? nodes : ports).get(step.id);
   if (raw === undefined) return "gone";
   if (step.resource === "node") {

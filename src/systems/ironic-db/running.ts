@@ -1,8 +1,8 @@
 import { MigrationError } from "../../lib/error.ts";
 import { type JsonObject, objectOf, parsedJson } from "../../lib/json.ts";
 import {
+  type ExistingNics,
   gatherNics,
-  type KnownNics,
   type Nic,
   type RunningNode,
   vifOf,
@@ -30,13 +30,13 @@ export async function openRunning(database: Database) {
       `--ironic-db ${database.shown} has no resource classes, which came with Newton`,
     );
   return {
-    async nics(): Promise<KnownNics> {
+    async nics(): Promise<ExistingNics> {
       const known = gatherNics();
       await readNics(database, { is: "port", columns: ports }, known);
       if (groups.size > 0) await readNics(database, { is: "portgroup", columns: groups }, known);
       return known;
     },
-    nodes: (nics: KnownNics["of"], { all }: { readonly all: boolean }) =>
+    nodes: (nics: ExistingNics["of"], { all }: { readonly all: boolean }) =>
       readNodes(database, nodes, nics, all ? "1 = 1" : CHOSEN),
   };
 }
@@ -71,7 +71,7 @@ async function readNics(
 async function* readNodes(
   database: Database,
   columns: ReadonlySet<string>,
-  nics: KnownNics["of"],
+  nics: ExistingNics["of"],
   where: string,
 ): AsyncGenerator<readonly RunningNode[]> {
   const allocation = "(SELECT a.uuid FROM allocations a WHERE a.id = nodes.allocation_id)";

@@ -8,7 +8,7 @@ const MOST = 4 * 1024 * 1024;
 /** Bytes at the beginning that identify a log. */
 const HEAD = 256;
 
-interface Place {
+interface FilePosition {
   readonly handle: FileHandle;
   readonly inode: number;
   head: Buffer;
@@ -24,7 +24,7 @@ interface Place {
  */
 export async function follow(path: string) {
   const found = await opened(path);
-  let here: Place = { ...found, offset: found.size };
+  let here: FilePosition = { ...found, offset: found.size };
   const read = async (): Promise<readonly string[]> => {
     const before = here;
     const there = await opened(path).catch(() => null);
@@ -60,7 +60,7 @@ function same(before: Buffer, now: Buffer): boolean {
   return before.subarray(0, length).equals(now.subarray(0, length));
 }
 
-async function gained(place: Place): Promise<readonly string[]> {
+async function gained(place: FilePosition): Promise<readonly string[]> {
   const { size } = await place.handle.stat();
   if (size <= place.offset) return [];
   const from = Math.max(place.offset, size - MOST);
@@ -78,7 +78,9 @@ async function bytesAt(handle: FileHandle, at: number, length: number): Promise<
   return buffer.subarray(0, bytesRead);
 }
 
-async function opened(path: string): Promise<Omit<Place, "offset"> & { readonly size: number }> {
+async function opened(
+  path: string,
+): Promise<Omit<FilePosition, "offset"> & { readonly size: number }> {
   const handle = await openLog(path, "follow");
   try {
     const { ino: inode, size } = await handle.stat();

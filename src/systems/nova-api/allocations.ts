@@ -2,7 +2,7 @@ import { type JsonObject, objectOf } from "../../lib/json.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { PLACEMENT } from "../openstack/kinds.ts";
 import { type Answer, ask, openSession } from "../openstack/session.ts";
-import { type Stand, shown } from "../openstack/settled.ts";
+import { type CallState, shown } from "../openstack/settled.ts";
 
 /** Its calls throw MigrationError N2I-E210 to N2I-E212. */
 export type ServerAllocations = Pick<
@@ -18,7 +18,7 @@ export async function openServerAllocations(cloud: Cloud, limit: number) {
   const session = (await openSession(cloud, limit, PLACEMENT)).at(VERSION);
   const read = async (server: string): Promise<JsonObject> =>
     objectOf(await ask(session, `/allocations/${server}`));
-  const stand = async (server: string, from: string, to: string): Promise<Stand> => {
+  const stand = async (server: string, from: string, to: string): Promise<CallState> => {
     const has = Object.keys(objectOf((await read(server)).allocations));
     const [first, ...more] = has;
     if (more.length === 0 && first === to) return "made";

@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
-import type { FlavorNeeds } from "../../model/ironic/manage.ts";
+import type { FlavorResources } from "../../model/ironic/manage.ts";
 import { ask, type ServiceSession } from "../openstack/session.ts";
 
 /** Nova's Ironic driver copies it to `instance_info`. @source nova 26: virt/ironic/patcher.py */
@@ -14,7 +14,7 @@ const GIB = 1024;
  * @param flavor of Nova's API from 2.61, which includes extra specs
  * @source nova 26.0.0: scheduler/utils.py, ResourceRequest.from_request_spec
  */
-export function needsOf(flavor: JsonObject): FlavorNeeds {
+export function resourcesOf(flavor: JsonObject): FlavorResources {
   const resources = new Map<string, number>();
   const traits = new Map<string, "required" | "forbidden">();
   const capabilities = new Map<string, string>();
@@ -42,9 +42,12 @@ export function needsOf(flavor: JsonObject): FlavorNeeds {
   };
 }
 
-export async function readFlavor(session: ServiceSession, id: string): Promise<FlavorNeeds | null> {
+export async function readFlavor(
+  session: ServiceSession,
+  id: string,
+): Promise<FlavorResources | null> {
   const body = await ask(session, `/flavors/${encodeURIComponent(id)}`);
-  return body === null ? null : needsOf(objectOf(objectOf(body).flavor));
+  return body === null ? null : resourcesOf(objectOf(objectOf(body).flavor));
 }
 
 /** Finds a flavor by id or name, like Nova's client. Null if it does not exist. */

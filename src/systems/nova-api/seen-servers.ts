@@ -91,7 +91,7 @@ export async function findAll(
  *
  * @param instance the node's instance in Ironic, or null
  */
-export function ownOf(
+export function serverStateOf(
   all: readonly NovaServer[],
   node: string,
   instance: string | null,

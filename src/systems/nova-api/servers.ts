@@ -4,7 +4,7 @@ import type { Cloud } from "../openstack/cloud.ts";
 import { COMPUTE } from "../openstack/kinds.ts";
 import { pause } from "../openstack/passing.ts";
 import { openSession, refusedCall, type ServiceSession } from "../openstack/session.ts";
-import { type Stand, settled } from "../openstack/settled.ts";
+import { type CallState, settled } from "../openstack/settled.ts";
 import { findFlavor, readFlavor } from "./needs.ts";
 import {
   findAll,
@@ -12,15 +12,15 @@ import {
   MARK,
   type MadeServer,
   type NovaServer,
-  ownOf,
   portsOn,
   read,
+  serverStateOf,
   type Turned,
   unsure,
 } from "./seen-servers.ts";
 import { readZones } from "./zones.ts";
 
-export interface ServerAsked {
+export interface ServerRequest {
   readonly name: string;
   readonly description: string | null;
   readonly zone: string | null;
@@ -86,7 +86,7 @@ export async function openServers(
     flavor: (id: string) => readFlavor(session, id),
     flavorId: (asked: string) => findFlavor(session, asked),
     zones: () => readZones(session),
-    create: (asked: ServerAsked, how: Creating) => create(at, asked, how),
+    create: (asked: ServerRequest, how: Creating) => create(at, asked, how),
     turn: (id: string, to: Turned, may: May) => turn(at, id, to, may),
     remove: (id: string, may: May) => remove(at, id, may),
   };
@@ -115,7 +115,7 @@ async function find(
   node: string,
   instance: string | null,
 ): Promise<NovaServer | null> {
-  return ownOf(await findAll(session, mark), node, instance);
+  return serverStateOf(await findAll(session, mark), node, instance);
 }
 
 async function twins({ session }: At, mark: string, own: string): Promise<readonly NovaServer[]> {
@@ -158,7 +158,7 @@ const PASSING = new Set(["BUILD", "ACTIVE", "SHUTOFF"]);
 /** Creates the server unless one with this mark exists. */
 async function create(
   at: At,
-  asked: ServerAsked,
+  asked: ServerRequest,
   { mark, isNew, may }: Creating,
 ): Promise<MadeServer | OverQuota | string> {
   let untold = isNew;
@@ -169,12 +169,12 @@ async function create(
     const server = await find(at, mark, asked.node, null);
     return server && (unsure(server) ?? { id: server.id });
   };
-  const look = async (): Promise<Stand> => {
+  const look = async (): Promise<CallState> => {
     const known = untold ? null : await found();
     untold = false;
     if (typeof known === "string") return { why: known };
     made = known;
-    return made === null ? standOf(await may()) : "made";
+    return made === null ? callStateOf(await may()) : "made";
   };
   const why = await settled(
     at.session,
@@ -208,7 +208,7 @@ interface OverQuota {
   readonly over: string;
 }
 
-function standOf(why: string | null): Stand {
+function callStateOf(why: string | null): CallState {
   return why === null ? "open" : { why };
 }
 
@@ -216,13 +216,13 @@ function standOf(why: string | null): Stand {
 async function turn(at: At, id: string, to: Turned, may: May): Promise<string | null> {
   const word = to === "ACTIVE" ? "os-start" : "os-stop";
   let untold = true;
-  const look = async (): Promise<Stand> => {
+  const look = async (): Promise<CallState> => {
     const now = untold ? undefined : await still(at, id);
     untold = false;
     if (now === null) return { why: `server ${id} is gone` };
     if (now?.status === to) return "made";
     if (now === undefined || now.status === "ACTIVE" || now.status === "SHUTOFF")
-      return standOf(await may());
+      return callStateOf(await may());
     return { why: `server ${id} is ${now.status}: ${now.fault}` };
   };
   const path = `/servers/${id}/action`;
@@ -256,19 +256,19 @@ async function ended(
   words: Parameters<ServiceSession["call"]>[0],
   may: May,
 ): Promise<string | null> {
-  const isKept = (now: NovaServer): boolean => now.status === KEPT && now.task === null;
-  const look = async (): Promise<Stand> => {
+  const isRetained = (now: NovaServer): boolean => now.status === KEPT && now.task === null;
+  const look = async (): Promise<CallState> => {
     const now = await read(at.session, id);
-    const isUnderWay = now === null || now.task?.endsWith("deleting") === true;
-    if (isUnderWay || (words.method === "DELETE" && isKept(now))) return "made";
-    return standOf(await may());
+    const isDeleting = now === null || now.task?.endsWith("deleting") === true;
+    if (isDeleting || (words.method === "DELETE" && isRetained(now))) return "made";
+    return callStateOf(await may());
   };
   const why = await settled(at.session, `the end of server ${id}`, look, () => at.tell(words));
   if (why !== null) return why;
   for (let tries = 0; tries < MOST; tries += 1) {
     const now = await read(at.session, id);
     if (now === null) return null;
-    if (words.method === "DELETE" && isKept(now)) return KEPT;
+    if (words.method === "DELETE" && isRetained(now)) return KEPT;
     if (now.status === "ERROR" && now.task === null && tries > FEW)
       return `Nova cannot delete server ${id}: ${now.fault}`;
     await pause(tries);
@@ -281,7 +281,7 @@ const MOST = 450;
 /** Reads after which an ERROR is new. */
 const FEW = 10;
 
-function bodyOf(asked: ServerAsked, mark: string): JsonObject {
+function bodyOf(asked: ServerRequest, mark: string): JsonObject {
   const { name, description, zone, flavor, image, ports, metadata, node } = asked;
   return {
     server: {

@@ -50,7 +50,7 @@ export async function* readMachines(
   const database = await readTransaction(opened);
   try {
     const shared = await readShared(database, schema.columns.bm_nodes ?? []);
-    const readNode = rowReader("bm_nodes", schema.columns.bm_nodes ?? [], seal, placeOfNode);
+    const readNode = rowReader("bm_nodes", schema.columns.bm_nodes ?? [], seal, locationOfNode);
     const readInterface = rowReader(
       "bm_interfaces",
       schema.columns.bm_interfaces ?? [],
@@ -79,7 +79,7 @@ function interfaceOf({ row }: ReadRow): BmInterface {
   return row as BmInterface;
 }
 
-function placeOfNode(raw: RawRow): string {
+function locationOfNode(raw: RawRow): string {
   return text(raw.uuid)?.toLowerCase() ?? `bm_nodes:${text(raw.id)}`;
 }
 

@@ -1,6 +1,6 @@
 import { grouped } from "../../lib/grouped.ts";
 import type { OwnedCompute, Tenant } from "../../model/nova/host-move.ts";
-import type { ComputePlace, ComputeSize, InstanceRow } from "../../model/nova/nova-rows.ts";
+import type { ComputeLocation, ComputeSize, InstanceRow } from "../../model/nova/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import { keyed } from "../database/keyed.ts";
@@ -58,7 +58,7 @@ export async function openDeleted(database: Database, since: string): Promise<By
     new Map([...(await rowsOf(nodes))].map(([node, rows]) => [node, rows.map(({ id }) => id)]));
 }
 
-export async function openPlaces(database: Database): Promise<ByNode<ComputePlace>> {
+export async function openPlaces(database: Database): Promise<ByNode<ComputeLocation>> {
   const { host, from } = await computeHosts(database, "id");
   const live = "deleted = 0 AND hypervisor_type IN ('ironic', 'baremetal')";
   const again = `${from} WHERE c.deleted = 0 AND c.id`;

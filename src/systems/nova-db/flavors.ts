@@ -47,13 +47,13 @@ const PLACES = {
   nova_api: { flavors: "flavors", specs: "flavor_extra_specs", of: "flavor_id" },
 } as const;
 
-type Place = keyof typeof PLACES;
+type FlavorTables = keyof typeof PLACES;
 
 /** Flavors with deploy images or with one of these ids. @source facts/nova-bm.md 4.1, 4.3 */
 export async function readFlavorSizes(
   database: Database,
   ids: readonly number[],
-  place: Place = "nova",
+  place: FlavorTables = "nova",
 ): Promise<ReadonlyMap<number, FlavorSize>> {
   const { flavors, specs, of } = PLACES[place];
   const live = place === "nova" ? "deleted = 0 AND" : "";
@@ -76,7 +76,7 @@ export async function readFlavorSizes(
 /** Includes deleted flavors in use, which Nova also reads. @source facts/nova-bm.md 4.1, 4.3 */
 export async function readDeployImages(
   database: Database,
-  place: Place = "nova",
+  place: FlavorTables = "nova",
 ): Promise<readonly DeployImage[]> {
   const { flavors, specs, of } = PLACES[place];
   const key = `s.${quoted(database.engine, "key")}`;

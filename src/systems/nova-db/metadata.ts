@@ -12,7 +12,7 @@ export interface Claimed extends TextSet {
 const METADATA =
   "('image_base_image_ref','image_disk_format','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
 
-export function keptMetadata({ engine }: Pick<Database, "engine">): string {
+export function savedMetadata({ engine }: Pick<Database, "engine">): string {
   return `${quoted(engine, "key")} IN ${METADATA} AND deleted = 0`;
 }
 
@@ -34,7 +34,7 @@ export async function readMetadata(
   claimed: Claimed,
 ): Promise<readonly Described[]> {
   const rows: Described[] = [];
-  const [fields, kept] = [describedBy(database), keptMetadata(database)];
+  const [fields, kept] = [describedBy(database), savedMetadata(database)];
   for await (const page of inOrder(database, fields, "instance_system_metadata", kept))
     for (const row of page) if (claimed.has(row.instance)) rows.push(row);
   return rows;

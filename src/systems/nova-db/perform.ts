@@ -7,7 +7,7 @@ import type { Row } from "../../model/machine.ts";
 import { type NovaStep, type NovaTable, refuseStrange } from "../../model/nova/nova-plan.ts";
 import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { orBehind } from "../database/sequence.ts";
+import { orSequenceBehind } from "../database/sequence.ts";
 import { type ObservedRow, observe, rowStateOf } from "./find.ts";
 
 /**
@@ -69,7 +69,7 @@ function changeOf({ table, key, before, after }: NovaStep): Change & { readonly 
   }
   const many = typeof key.id === "number" && before !== null && after !== null;
   const [was, is] = many ? [onlyChanged(before, after), onlyChanged(after, before)] : [];
-  const own = { from: isOwn(was, key.id), to: isOwn(is, key.id) };
+  const own = { from: isServiceField(was, key.id), to: isServiceField(is, key.id) };
   const from = was && own.from ? withoutDeleted(was) : (was ?? before);
   const to = is && own.to ? withoutDeleted(is) : (is ?? after);
   const name = JSON.stringify([table, from, to, own, many ? null : key]);
@@ -77,7 +77,7 @@ function changeOf({ table, key, before, after }: NovaStep): Change & { readonly 
 }
 
 /** Nova stores the row's own id in `deleted`. Such rows can still share a statement. */
-function isOwn(row: Row | undefined, id: Json | undefined): boolean {
+function isServiceField(row: Row | undefined, id: Json | undefined): boolean {
   return row !== undefined && id !== 0 && row.deleted === id;
 }
 
@@ -102,7 +102,7 @@ async function write(
   const compared = database.engine === "sqlite" ? "+??" : "??";
   await database.run(`writing ${table}`, async () => {
     if (from === null) {
-      await knex(table).insert(added.map(cells)).catch(orBehind(table));
+      await knex(table).insert(added.map(cells)).catch(orSequenceBehind(table));
       return;
     }
     const ids = keys.flatMap(({ id }) => (typeof id === "number" ? [id] : []));

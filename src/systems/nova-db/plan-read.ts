@@ -1,7 +1,7 @@
 import { grouped } from "../../lib/grouped.ts";
 import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import { hasApiAggregates } from "../../model/nova/nova-release.ts";
-import type { ComputeRow, MachineRows, NovaWorld } from "../../model/nova/nova-rows.ts";
+import type { ComputeRow, MachineRows, NovaTables } from "../../model/nova/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import { keyed } from "../database/keyed.ts";
@@ -13,7 +13,7 @@ import { openInstances } from "./instances.ts";
 import { mustReadRequests, waitingRequests } from "./requests.ts";
 import { computeServices } from "./services.ts";
 
-interface AskedMachine {
+interface RequestedMachine {
   readonly uuid: string | null;
   readonly instance_uuid: string | null;
 }
@@ -22,13 +22,13 @@ interface AskedMachine {
 export async function openHosts(nova: Database, identity: NovaIdentity) {
   const database = await readTransaction(nova);
   await mustReadRequests(database);
-  const world = await readWorld(database, identity);
+  const world = await readNovaTables(database, identity);
   const instancesOf = openInstances(database);
   const computesOf = await openOffering(database);
   const mapped = await keyed(database, "block_device_mapping", "instance_uuid");
   return {
     ...{ world, database, close: database.close },
-    async rows(machines: readonly AskedMachine[]): Promise<readonly MachineRows[]> {
+    async rows(machines: readonly RequestedMachine[]): Promise<readonly MachineRows[]> {
       const uuids = machines.map(({ instance_uuid }) => instance_uuid);
       const instances = await instancesOf(uuids);
       const volumes = await read(
@@ -83,7 +83,7 @@ async function openOffering(database: Database) {
 /** Hypervisor types of drivers for machines. @source facts/nova-bm.md 5.1 */
 const MACHINES: ReadonlySet<string> = new Set(["baremetal", "ironic"]);
 
-async function readWorld(database: Database, identity: NovaIdentity): Promise<NovaWorld> {
+async function readNovaTables(database: Database, identity: NovaIdentity): Promise<NovaTables> {
   const { host: owner, from: owned } = await computeHosts(database);
   const services = await read(
     database,

@@ -29,8 +29,8 @@ import {
   type Claimed,
   type Described,
   describedBy,
-  keptMetadata,
   readMetadata,
+  savedMetadata,
 } from "./metadata.ts";
 import { computeServices } from "./services.ts";
 
@@ -46,7 +46,7 @@ export async function openNova(opened: Database, claimed: Claimed) {
   return {
     close: database.close,
     /** One result per machine, in order. */
-    async view(machines: readonly AskedMachine[]): Promise<readonly NovaView[]> {
+    async view(machines: readonly RequestedMachine[]): Promise<readonly NovaView[]> {
       const rows = await nova.instances(machines);
       const uuids = [...new Set(rows.map(({ uuid }) => text(uuid) ?? ""))];
       const byInstance = ({ instance_uuid }: RawRow) => lower(instance_uuid);
@@ -81,7 +81,7 @@ export async function openNova(opened: Database, claimed: Claimed) {
           ...spoilt(instance_uuid),
           ...(unsaid !== undefined && { undecided: unsaid }),
           instance: byUuid.get(lower(instance_uuid)) ?? null,
-          ...othersOf(onNode.get(lower(uuid)) ?? [], instance_uuid),
+          ...foreignInstancesOf(onNode.get(lower(uuid)) ?? [], instance_uuid),
           service: service_host !== null && services.has(service_host),
           compute_nodes: nova.computes(lower(uuid)).map(({ type }) => type),
         };
@@ -94,7 +94,7 @@ export async function openNova(opened: Database, claimed: Claimed) {
 const UNBUILT: ReadonlySet<string | null> = new Set(["building", "error"]);
 
 /** Live instances on a node that bm_nodes does not have there. */
-function othersOf(
+function foreignInstancesOf(
   there: readonly Instance[],
   named: string | null,
 ): Pick<NovaView, "others" | "placed"> {
@@ -146,14 +146,14 @@ function spoiltIn(places: readonly Place[]): (instance: string | null) => Spoilt
 }
 
 /** Rows of other tables by the instance's lower-case uuid, and flavors by id. */
-interface Beside {
+interface Additional {
   readonly caches: ReadonlyMap<string, readonly RawRow[]>;
   readonly metadata: ReadonlyMap<string, readonly Described[]>;
   readonly copies: ReadonlyMap<string, Flavor | null>;
   readonly flavors: ReadonlyMap<number, Flavor>;
 }
 
-function toInstance(row: RawRow, { caches, metadata, copies, flavors }: Beside): Instance {
+function toInstance(row: RawRow, { caches, metadata, copies, flavors }: Additional): Instance {
   const own = readInstance(row);
   const key = own.uuid.toLowerCase();
   const copy = copies.get(key) ?? null;
@@ -194,7 +194,7 @@ function parseVifs(json: string | null): readonly Vif[] | null {
 /** Ratio of all instances to the machines' instances above which MySQL is faster by key. */
 const MOST = 4;
 
-interface AskedMachine {
+interface RequestedMachine {
   readonly id: number;
   readonly uuid: string | null;
   readonly instance_uuid: string | null;
@@ -240,7 +240,7 @@ async function novaRows(database: Database, claimed: Claimed) {
   };
   return {
     /** Instances of bm_nodes, including deleted ones, and live ones on these nodes. */
-    async instances(machines: readonly AskedMachine[]) {
+    async instances(machines: readonly RequestedMachine[]) {
       const named = spellings(machines.map(({ instance_uuid }) => instance_uuid));
       const direct = await raw(instance, `${byUuid} WHERE uuid IN (...) ORDER BY uuid`, named);
       const known = new Set(direct.map(({ id }) => integer(id)));
@@ -265,7 +265,7 @@ async function novaRows(database: Database, claimed: Claimed) {
     /** Instances outside the cached set are queried by key. */
     async metadata(instances: readonly string[]): Promise<readonly Described[]> {
       const held = (uuid: string): boolean => described !== null && claimed.has(uuid);
-      const from = `${inMetadata} WHERE instance_uuid IN (...) AND ${keptMetadata(database)} ORDER BY id`;
+      const from = `${inMetadata} WHERE instance_uuid IN (...) AND ${savedMetadata(database)} ORDER BY id`;
       const others = instances.filter((uuid) => !held(uuid));
       return [
         ...instances.flatMap((uuid) => (held(uuid) ? (described?.(uuid) ?? []) : [])),

@@ -71,7 +71,7 @@ export async function waitingRequests(
     uuids,
   );
   const last = new Map(begun.map((row) => [row.instance, row.id]));
-  const seen = await lastSeen(database, instances);
+  const seen = await lastHeartbeat(database, instances);
   for (const { uuid, host } of instances) {
     const key = uuid.toLowerCase();
     const own = open
@@ -87,7 +87,7 @@ export async function waitingRequests(
 }
 
 /** The last heartbeat by host. Unknown before Liberty. */
-async function lastSeen(
+async function lastHeartbeat(
   database: Database,
   instances: readonly Addressed[],
 ): Promise<ReadonlyMap<string, string | null>> {

@@ -4,11 +4,11 @@ import type { Outcome } from "../../model/change.ts";
 import type { Engine } from "../../model/database.ts";
 import type { Row } from "../../model/machine.ts";
 import type {
-  HeldSteps,
   NovaIdentity,
   NovaStep,
   NovaTable,
   NovaTarget,
+  UncommittedSteps,
 } from "../../model/nova/nova-plan.ts";
 import { alembicHead, schemaVersion } from "../database/identity.ts";
 import { keyed } from "../database/keyed.ts";
@@ -88,7 +88,7 @@ export function createNovaTarget(
         const kept = inTransaction(async (inside) => {
           if (!(await swap(inside, steps))) throw new Dropped();
           const hooks = await new Promise<Hooked | null>((decide) => {
-            const keep: HeldSteps["keep"] = (hooks) => {
+            const keep: UncommittedSteps["keep"] = (hooks) => {
               decide(hooks);
               return kept;
             };
@@ -170,8 +170,8 @@ function cellsOf(before: Row, after: Row): Pick<Swap, "cells" | "names"> | null 
     if (was === is && typeof is === "string") names.push(column);
     else cells.push({ column, was, is });
   }
-  const isWhole = cells.length + names.length === Object.keys(before).length;
-  return isWhole && cells.some(({ was, is }) => was !== is) ? { cells, names } : null;
+  const isComplete = cells.length + names.length === Object.keys(before).length;
+  return isComplete && cells.some(({ was, is }) => was !== is) ? { cells, names } : null;
 }
 
 /** MySQL compares text by collation and would choose slower indexes, hence the casts. */
@@ -206,8 +206,8 @@ function asBefore(engine: Engine, { cells, names, rows }: Swap) {
 function amongst(ids: readonly number[]): string {
   const sorted = ids.toSorted((one, other) => one - other);
   const [first = 0, last = 0] = [sorted[0], sorted.at(-1)];
-  const isWhole = last - first === ids.length - 1 && sorted.every((id, at) => id === first + at);
-  return isWhole ? `id BETWEEN ${first} AND ${last}` : `id IN (${ids.join()})`;
+  const isComplete = last - first === ids.length - 1 && sorted.every((id, at) => id === first + at);
+  return isComplete ? `id BETWEEN ${first} AND ${last}` : `id IN (${ids.join()})`;
 }
 
 /** @param database in a transaction; roll it back unless the result is true */

@@ -13,7 +13,7 @@ const FORMATS = {
   "deploy ramdisk": ["ari", "raw"],
 } as const satisfies { readonly [use: string]: readonly string[] };
 
-export interface AskedImage {
+export interface RequestedImage {
   readonly by: "name" | "id";
   readonly text: string;
   readonly use: keyof typeof FORMATS;
@@ -43,7 +43,7 @@ export interface GlanceImage {
 export async function findImages(
   cloud: Cloud,
   limit: number,
-  asked: readonly AskedImage[],
+  asked: readonly RequestedImage[],
 ): Promise<readonly string[]> {
   return inGlance(cloud, limit, async (session) => {
     const ids: string[] = [];
@@ -155,7 +155,7 @@ async function inGlance<T>(
   }
 }
 
-function idOf(images: readonly Image[], { by, text, use }: AskedImage, url: string): string {
+function idOf(images: readonly Image[], { by, text, use }: RequestedImage, url: string): string {
   const refuse = (why: string): MigrationError =>
     new MigrationError("N2I-E215", `${use} ${JSON.stringify(text)}: ${why}`);
   const active = images.filter(({ status }) => status === "active");

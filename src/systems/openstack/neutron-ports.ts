@@ -2,11 +2,11 @@ import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { NetworkPort, PortIds } from "../../model/ironic/adoptable.ts";
 import type { NotWritten, PortDevice } from "../../model/ironic/manage.ts";
-import { BOOT_OPTIONS, type PortPlace, samePlace } from "../../model/ironic/port-place.ts";
+import { BOOT_OPTIONS, type PortBinding, sameBinding } from "../../model/ironic/port-place.ts";
 import type { Cloud } from "./cloud.ts";
 import { NETWORK } from "./kinds.ts";
 import { type Answer, ask, openSession, type ServiceSession } from "./session.ts";
-import { type Stand, shown } from "./settled.ts";
+import { type CallState, shown } from "./settled.ts";
 
 /**
  * Each changing call resolves to null or the reason of the refusal.
@@ -34,7 +34,7 @@ export async function openNetwork(cloud: Cloud, limit: number) {
     restore: (port: string, fields: JsonObject, devices: readonly string[]) =>
       restore(session, rights, port, fields, devices),
     /** Only if the device is unchanged. */
-    place: (port: string, to: PortPlace, device: string) => place(session, port, to, device),
+    place: (port: string, to: PortBinding, device: string) => place(session, port, to, device),
   };
 }
 
@@ -75,7 +75,7 @@ function pathOf(id: string): string {
 
 interface PortChange {
   readonly fields: JsonObject;
-  readonly stand: (now: JsonObject) => Stand;
+  readonly stand: (now: JsonObject) => CallState;
   readonly answered?: (answer: Answer) => void;
   readonly isFinal?: (answer: Answer) => boolean;
 }
@@ -87,15 +87,15 @@ function change(
   { fields: port, stand, answered, isFinal }: PortChange,
 ): Promise<string | null> {
   let revision: unknown;
-  const look = async (): Promise<Stand> => {
+  const look = async (): Promise<CallState> => {
     const now = await whole(session, id);
     if (now === null) return { why: `port ${id} is not in Neutron` };
     revision = now.revision_number;
     return stand(now);
   };
   const put = async (): Promise<Answer> => {
-    const isKnown = typeof revision === "number";
-    const fields = isKnown ? { "If-Match": `revision_number=${revision}` } : {};
+    const isCounted = typeof revision === "number";
+    const fields = isCounted ? { "If-Match": `revision_number=${revision}` } : {};
     const answer = await session.call({ method: "PUT", path: pathOf(id), body: { port }, fields });
     answered?.(answer);
     return answer.status === 412 ? { ...answer, status: 409 } : answer;
@@ -158,7 +158,7 @@ function holder(owner: string, device: string): string {
 function place(
   session: ServiceSession,
   id: string,
-  to: PortPlace,
+  to: PortBinding,
   device: string,
 ): Promise<string | null> {
   const options = BOOT_OPTIONS.map((opt_name) => ({
@@ -171,7 +171,7 @@ function place(
       if (now === null) return { why: `this login does not see binding:host_id of port ${id}` };
       if (now.device_id !== device)
         return { why: `port ${id} now belongs to ${now.device_id || "no device"}` };
-      return samePlace(now, to) ? "made" : "open";
+      return sameBinding(now, to) ? "made" : "open";
     },
   });
 }
@@ -227,7 +227,7 @@ function portOf(body: Json): NetworkPort | null {
   return { id: body.id, mac_address, ...deviceOf(body) };
 }
 
-export interface PlacedPort extends PortPlace {
+export interface PlacedPort extends PortBinding {
   readonly id: string;
   readonly device_id: string;
 }

@@ -15,7 +15,7 @@ export interface Answer {
   readonly fault: string;
 }
 
-type Words = Omit<HttpCall, "url" | "headers"> & {
+type CallArguments = Omit<HttpCall, "url" | "headers"> & {
   readonly path: string;
   /** Further texts to remove from faults. */
   readonly hidden?: readonly string[];
@@ -30,7 +30,7 @@ export interface ServiceSession {
   /** The login's project id, or null. */
   readonly project: string | null;
   /** @throws MigrationError N2I-E210, or N2I-E211 if Keystone or the service refuses the login */
-  readonly call: (words: Words) => Promise<Answer>;
+  readonly call: (words: CallArguments) => Promise<Answer>;
   /** The session with a microversion. Without it none is sent. */
   readonly at: (microversion: string) => ServiceSession;
   readonly close: () => void;
@@ -47,7 +47,7 @@ export async function openSession(
     const login = await logIn(http, cloud, kind);
     const found = cloud.endpoints[kind.name] ?? login.endpoint;
     const { region, interface: face } = cloud.catalog[kind.name];
-    if (found === null && kind === BAREMETAL) checkNamed(cloud);
+    if (found === null && kind === BAREMETAL) checkLogin(cloud);
     if (found === null)
       throw new MigrationError(
         "N2I-E106",
@@ -73,7 +73,7 @@ export async function openSession(
 }
 
 /** Reports the missing login instead of the URL. @throws MigrationError N2I-E106 */
-function checkNamed({ auth, from }: Cloud): void {
+function checkLogin({ auth, from }: Cloud): void {
   if (auth.kind !== "none" || auth.named) return;
   throw new MigrationError(
     "N2I-E106",
@@ -162,7 +162,7 @@ async function call(
   http: Http,
   url: string,
   login: LoggedIn,
-  { path, hidden = [], fields = {}, ...words }: Words,
+  { path, hidden = [], fields = {}, ...words }: CallArguments,
   pinned: { readonly [name: string]: string },
 ): Promise<Answer> {
   for (let again = false; ; again = true) {

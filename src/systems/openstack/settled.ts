@@ -3,7 +3,7 @@ import { mayPass, pause, TRIES } from "./passing.ts";
 import { type Answer, refusedCall, type ServiceSession } from "./session.ts";
 
 /** The state of a change: made, open, or the reason why it cannot be made. */
-export type Stand = "made" | "open" | { readonly why: string };
+export type CallState = "made" | "open" | { readonly why: string };
 
 /**
  * Reads the state before each try, because the response may have been lost.
@@ -16,7 +16,7 @@ export type Stand = "made" | "open" | { readonly why: string };
 export async function settled(
   session: Pick<ServiceSession, "url">,
   what: string,
-  look: () => Promise<Stand>,
+  look: () => Promise<CallState>,
   call: () => Promise<Answer>,
   isFinal: (answer: Answer) => boolean = () => false,
 ): Promise<string | null> {

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { atExit } from "../../lib/files/at-exit.ts";
 import { type BootStep, sameThing, type Thing } from "../../model/boot.ts";
-import { type HeldFolder, inFolderOf, portions, tempOf, thingAt } from "./safe-fs.ts";
+import { inFolderOf, type OpenFolder, portions, tempOf, thingAt } from "./safe-fs.ts";
 
 export type Source = { readonly text: string } | { readonly file: string };
 
@@ -69,7 +69,7 @@ interface Content {
 }
 
 async function put(
-  held: HeldFolder,
+  held: OpenFolder,
   name: string,
   { before, after }: Pick<BootStep, "before" | "after">,
   content: Content,
@@ -192,7 +192,7 @@ function insteadOf({ code, cause }: MigrationError): "gone" | "other" | null {
 }
 
 async function back(
-  held: HeldFolder,
+  held: OpenFolder,
   name: string,
   { before, after }: Pick<BootStep, "before" | "after">,
   text: string | null,

@@ -12,7 +12,7 @@ const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 const PROC = existsSync("/proc/self/fd");
 
 /** An open folder. Renames of the path do not affect steps inside it. */
-export interface HeldFolder {
+export interface OpenFolder {
   /** `/proc/self/fd/N`, or the folder's name without /proc. */
   readonly at: string;
   readonly handle: FileHandle;
@@ -22,10 +22,10 @@ export interface HeldFolder {
 export async function inFolderOf<T>(
   root: string,
   path: string,
-  work: (held: HeldFolder, name: string) => Promise<T>,
+  work: (held: OpenFolder, name: string) => Promise<T>,
 ): Promise<T> {
   const handles: FileHandle[] = [];
-  const hold = async (folder: string): Promise<HeldFolder> => {
+  const hold = async (folder: string): Promise<OpenFolder> => {
     const handle = await open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     handles.push(handle);
     return { at: PROC ? `/proc/self/fd/${handle.fd}` : folder, handle };
@@ -61,7 +61,7 @@ export async function inspect(root: string, path: string): Promise<Found> {
   }
 }
 
-export async function thingAt({ at }: HeldFolder, name: string): Promise<Thing | null> {
+export async function thingAt({ at }: OpenFolder, name: string): Promise<Thing | null> {
   const found = await inspect(at, name);
   switch (found.kind) {
     case "absent":

@@ -2,7 +2,7 @@ import { MigrationError } from "../../lib/error.ts";
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { counted, duration } from "../../lib/text.ts";
 import { isUp } from "../../migrate/hosts/rules/running.ts";
-import type { Left } from "../../model/change.ts";
+import type { SkippedRow } from "../../model/change.ts";
 import type { ComputeHost } from "../../model/nova/host-move.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import { now as moment, rest } from "../../run/process-context.ts";
@@ -12,7 +12,7 @@ import { fenceLease, readLeases } from "../leases/leases.ts";
 import { keepLocks } from "../leases/locks.ts";
 import { nodesOf } from "../leases/nodes.ts";
 import { shareOf } from "../rules/destination.ts";
-import { isLive, judgeLeases, takersOf } from "../rules/successors.ts";
+import { isLive, judgeLeases, successorsOf } from "../rules/successors.ts";
 
 export interface Taking {
   readonly leases: Database;
@@ -35,13 +35,13 @@ export interface Taking {
 }
 
 export interface Taken {
-  readonly left: readonly Left[];
+  readonly left: readonly SkippedRow[];
 }
 
 interface Around {
   readonly parts: Taking;
   readonly watch: Watch;
-  readonly told: ReturnType<typeof createTold>;
+  readonly told: ReturnType<typeof createReporter>;
   readonly ended: () => boolean;
   readonly signal: AbortSignal;
   /** Called for a skipped machine, whose move may be unfinished. */
@@ -90,7 +90,7 @@ export async function takeFrom(around: Around, lease: Lease): Promise<Round> {
     const { held, dead } = await scanNow(around);
     const now = dead.find((one) => one.host === from);
     if (now === undefined || now.fenced_by === null) return "others";
-    const takers = takersOf(from, held, watch.fit(), aggregates);
+    const takers = successorsOf(from, held, watch.fit(), aggregates);
     const mine = shareOf(host, nodes, takers).filter((node) => !seen.has(node));
     const some = mine.slice(0, PASS);
     if (some.length === 0) break;
@@ -179,7 +179,7 @@ async function lookAgain(around: Around, from: string): Promise<Lease | null> {
   const { held, dead } = await scanNow(around);
   const lease = dead.find(({ host }) => host === from);
   if (lease === undefined || ended()) return null;
-  const takers = takersOf(from, held, watch.fit(), await parts.aggregates());
+  const takers = successorsOf(from, held, watch.fit(), await parts.aggregates());
   const mine = shareOf(parts.host, await machinesOf(parts.leases, from), takers);
   return mine.length > 0 ? lease : null;
 }
@@ -192,7 +192,7 @@ async function machinesOf(leases: Database, host: string): Promise<readonly stri
 
 const LINES = 1000;
 
-export function createTold(say: (text: string) => void) {
+export function createReporter(say: (text: string) => void) {
   let alarm = "";
   const left = new Set<string>();
   return {

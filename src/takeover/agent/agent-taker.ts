@@ -13,13 +13,13 @@ import type { Database } from "../../systems/database/open.ts";
 import { read } from "../../systems/database/read.ts";
 import { text } from "../../systems/database/rows.ts";
 import { isUnanswered } from "../../systems/database/statement.ts";
-import { type LegacyPlaces, openLegacyPlace } from "../baremetal/legacy-place.ts";
+import { type LegacyPlaces, openLegacyClients } from "../baremetal/legacy-place.ts";
 import { openIn, takeMachines } from "../baremetal/legacy-take.ts";
-import { type DownWords, downTime } from "../host-watch.ts";
+import { type DownOptions, downTime } from "../host-watch.ts";
 import { takenLocks } from "../leases/locks.ts";
 import { ownersAmong } from "../leases/nodes.ts";
 import {
-  createTold,
+  createReporter,
   createWatch,
   patiently,
   scanLeases,
@@ -28,7 +28,7 @@ import {
   takeFrom,
 } from "./agent-round.ts";
 
-export interface TakeWords extends LegacyPlaces, DownWords {
+export interface TakeOptions extends LegacyPlaces, DownOptions {
   readonly novaBmDb: string;
   readonly novaDb: string;
   readonly take: boolean;
@@ -37,16 +37,16 @@ export interface TakeWords extends LegacyPlaces, DownWords {
   readonly fenceCommand?: string;
 }
 
-/** @throws MigrationError as `openLegacyPlace` */
+/** @throws MigrationError as `openLegacyClients` */
 export async function openTaker(
-  asked: TakeWords & { readonly host: string; readonly ttl: number },
+  asked: TakeOptions & { readonly host: string; readonly ttl: number },
   around: Pick<Taking, "leases" | "services" | "say" | "clock">,
   keep: Keep,
 ) {
   const { leases, say } = around;
   const { host, ttl, run = "", fenceCommand } = asked;
   await openRun(run, { create: true });
-  const place = await openLegacyPlace(asked, keep, { readOnly: false }, say);
+  const place = await openLegacyClients(asked, keep, { readOnly: false }, say);
   const down = await downTime(asked);
   /** A run per death, which can be inspected and rolled back by itself. */
   const inDeath = (
@@ -76,7 +76,9 @@ export async function openTaker(
         taken.push(await refusedAs(name, inDeath(name, { from, nodes: [], signal })));
       const left = taken.flatMap((one) => one.left);
       const said = new Set(left.map(({ id }) => id));
-      const others = (await halfWay(leases, host)).filter((uuid) => !said.has(`machine:${uuid}`));
+      const others = (await unfinishedMoves(leases, host)).filter(
+        (uuid) => !said.has(`machine:${uuid}`),
+      );
       const locks = others.length === 0 ? [] : await takenLocks(leases);
       for (const uuid of others) {
         const lock = locks.find(({ resource }) => resource === `node:${uuid.toLowerCase()}`);
@@ -92,7 +94,7 @@ export async function openTaker(
 }
 
 /** Machines with an unfinished move to the host. */
-async function halfWay(leases: Database, host: string): Promise<readonly string[]> {
+async function unfinishedMoves(leases: Database, host: string): Promise<readonly string[]> {
   const mine = "bm_nodes WHERE service_host = ? AND task_state = 'migrating' ORDER BY id";
   return (await read(leases, { uuid: text }, mine, [host])).flatMap(({ uuid }) => uuid ?? []);
 }
@@ -143,7 +145,7 @@ function createTaker(parts: Taking) {
   const leaves = (): void => {
     goOnAt ??= clock() + ttl;
   };
-  const around = { parts, watch, told: createTold(say), ended, signal, leaves };
+  const around = { parts, watch, told: createReporter(say), ended, signal, leaves };
   const work = createWork();
   const { settled, ...hosts } = createSilent(watch, clock);
   /** Whether to leave the next interval to other work, and whether to check settled hosts then. */
@@ -159,7 +161,7 @@ function createTaker(parts: Taking) {
         // Another host may take it, or an operator may solve the problem.
         else if (round === "left") again();
       } catch (error) {
-        sayFailure(parts, host, error, ended());
+        reportFailure(parts, host, error, ended());
         leaves();
         if (!isUnanswered(error)) again();
       }
@@ -173,7 +175,7 @@ function createTaker(parts: Taking) {
       if (done.left.length > 0) leaves();
       for (const { id, why } of done.left) around.told.left(`${id} was skipped: ${why}.`);
     } catch (error) {
-      sayFailure(parts, "unfinished moves", error, ended());
+      reportFailure(parts, "unfinished moves", error, ended());
       leaves();
     }
   }
@@ -183,7 +185,7 @@ function createTaker(parts: Taking) {
     async look(services: readonly ComputeHost[]): Promise<boolean> {
       watch.saw(services);
       const open = hosts.open();
-      if (work.goesOn()) return false;
+      if (work.continuesAfter()) return false;
       if (goOnAt !== null && clock() >= goOnAt) {
         goOnAt = null;
         work.start(goOn);
@@ -240,7 +242,7 @@ function createSilent(watch: ReturnType<typeof createWatch>, clock: () => number
 }
 
 /** Errors of the environment do not end the agent. @throws any other error */
-function sayFailure({ say }: Pick<Taking, "say">, what: string, error: unknown, ends: boolean) {
+function reportFailure({ say }: Pick<Taking, "say">, what: string, error: unknown, ends: boolean) {
   if (!(error instanceof MigrationError)) throw error;
   say(`Take-over of ${what}: ${error.message}.${ends ? "" : " Another attempt follows."}`);
 }
@@ -250,7 +252,7 @@ function createWork() {
   let broken: { readonly cause: unknown } | null = null;
   return {
     /** @throws the error of the task, if it is a bug */
-    goesOn(): boolean {
+    continuesAfter(): boolean {
       if (broken !== null) throw broken.cause;
       return work !== null;
     },

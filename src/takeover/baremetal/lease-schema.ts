@@ -6,13 +6,13 @@ import { columnNames } from "../../systems/database/identity.ts";
 import { lockTarget } from "../../systems/database/write.ts";
 import { extendSchema, leaseParts, revertSchema } from "../leases/schema.ts";
 
-interface SchemaWords {
+interface SchemaOptions {
   readonly novaBmDb: string;
 }
 
 /** @returns whether the extension is complete */
 export function leaseSchemaStatus(
-  { novaBmDb }: SchemaWords,
+  { novaBmDb }: SchemaOptions,
   sink: Pick<Sink, "result">,
 ): Promise<boolean> {
   return closing(async (keep) => {
@@ -29,7 +29,7 @@ export function leaseSchemaStatus(
   });
 }
 
-export function extendNovaBm(words: SchemaWords, sink: Pick<Sink, "result">): Promise<void> {
+export function extendNovaBm(words: SchemaOptions, sink: Pick<Sink, "result">): Promise<void> {
   return changing(words, async (database) => {
     const added = await extendSchema(database);
     sink.result(
@@ -41,7 +41,7 @@ export function extendNovaBm(words: SchemaWords, sink: Pick<Sink, "result">): Pr
 }
 
 export function revertNovaBm(
-  words: SchemaWords,
+  words: SchemaOptions,
   sink: Pick<Sink, "confirm" | "result">,
 ): Promise<void> {
   return changing(words, async (database) => {
@@ -58,7 +58,7 @@ export function revertNovaBm(
 type Opened = Awaited<ReturnType<typeof openRole>>;
 
 function changing(
-  { novaBmDb }: SchemaWords,
+  { novaBmDb }: SchemaOptions,
   work: (database: Opened) => Promise<void>,
 ): Promise<void> {
   return closing(async (keep) => {

@@ -21,11 +21,11 @@ import { openTrees } from "../../systems/tftp/tree.ts";
 import { readBootFacts } from "../leases/leases.ts";
 import { beside, type Opening } from "./beside.ts";
 import {
-  bringImages,
   buildBoot,
   type FetchedImage,
+  fetchImages,
+  type InspectedBoot,
   type LegacyTrees,
-  type LookedBoot,
   lookAtBoot,
 } from "./steps/legacy-boot.ts";
 
@@ -101,7 +101,7 @@ export async function openBoots(words: BootPlaces, opening: Opening) {
 async function imagesFor(
   words: BootPlaces,
   opening: Opening,
-  said: Said,
+  said: Specified,
   root: string,
 ): Promise<BootImages | null> {
   if (!saysCloud(words)) return null;
@@ -110,18 +110,18 @@ async function imagesFor(
   return openBootImages(words, opening, said, root);
 }
 
-type Said = (key: string) => string | null;
+type Specified = (key: string) => string | null;
 
 /** Finds missing boot files, by bm_nodes.id. */
 function lookingAt(
   words: BootPlaces,
   leases: Database,
-  said: Said,
+  said: Specified,
   images: BootImages | null,
   at: LegacyTrees,
 ) {
   const roots = rootsOf(words.rootUuid ?? []);
-  return async (machines: readonly BootMachine[]): Promise<ReadonlyMap<number, LookedBoot>> => {
+  return async (machines: readonly BootMachine[]): Promise<ReadonlyMap<number, InspectedBoot>> => {
     const facts = await readBootFacts(leases, machines);
     const known = await images?.of(machines, facts);
     const all = machines.map(async ({ id, uuid, instance, hosts }) => {
@@ -156,7 +156,7 @@ function filesIn(
   };
   return {
     root: trees.tree.root,
-    async look({ id, uuid, from: old, tenant }: LegacyMove): Promise<LookedBoot> {
+    async look({ id, uuid, from: old, tenant }: LegacyMove): Promise<InspectedBoot> {
       const { uuid: instance = "", host = old } = tenant ?? {};
       const machine = { id, uuid, instance, hosts: [old, host] };
       const look = (await looked([machine])).get(id);
@@ -164,9 +164,9 @@ function filesIn(
       return look;
     },
     /** @returns why the download failed, or null */
-    bring: (look: LookedBoot) => orMessage(bringImages(look, fetch)),
+    bring: (look: InspectedBoot) => orMessage(fetchImages(look, fetch)),
     /** @param begin receives all steps before the first one */
-    build: (look: LookedBoot, begin: (steps: readonly BootStep[]) => Promise<void>) =>
+    build: (look: InspectedBoot, begin: (steps: readonly BootStep[]) => Promise<void>) =>
       buildBoot(trees.tree, look, fetch, begin),
   };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { begunIn } from "../../engine/begun.ts";
+import { startedChangesIn } from "../../engine/begun.ts";
 import { MigrationError } from "../../lib/error.ts";
 import type { Entries, Entry } from "../../model/journal.ts";
 import { HOST_PARTS } from "../../model/nova/host-move.ts";
@@ -7,8 +7,8 @@ import type { RunSession } from "../../run/session.ts";
 import { fenceLease, liftFence, readLeases } from "../leases/leases.ts";
 import { leaseText } from "../rules/legacy.ts";
 import { isLive } from "../rules/successors.ts";
-import type { LegacyPlace } from "./legacy-place.ts";
-import { LEGACY, stillMoved } from "./steps/legacy-begun.ts";
+import type { LegacyClients } from "./legacy-place.ts";
+import { LEGACY, movedMachines } from "./steps/legacy-begun.ts";
 
 /**
  * Fences the lease of a host that is confirmed as down, so that its agent cannot resume.
@@ -18,7 +18,7 @@ import { LEGACY, stillMoved } from "./steps/legacy-begun.ts";
  */
 export async function fenceByHand(
   { journal, now, by }: Pick<RunSession, "journal" | "now" | "by">,
-  { leases }: Pick<LegacyPlace, "leases">,
+  { leases }: Pick<LegacyClients, "leases">,
   host: string,
 ): Promise<number> {
   const [lease] = await readLeases(leases, host);
@@ -40,15 +40,15 @@ export async function fenceByHand(
 /** @returns the number of lifted fences */
 export async function liftByHand(
   { journal, now, by }: Pick<RunSession, "journal" | "now" | "by">,
-  { leases }: Pick<LegacyPlace, "leases">,
+  { leases }: Pick<LegacyClients, "leases">,
 ): Promise<number> {
   let lifted = 0;
   for (const [id, marks] of takenByHand(journal.entries())) {
     await journal.append({ do: "return", part: FENCED, id, at: now(), by });
     const [lease] = await readLeases(leases, id);
     // A fence by others, or a lifted one, is not changed.
-    const isOurs = lease?.fenced_by != null && marks.includes(lease.fenced_by);
-    if (isOurs && (await liftFence(leases, lease))) lifted += 1;
+    const isOwned = lease?.fenced_by != null && marks.includes(lease.fenced_by);
+    if (isOwned && (await liftFence(leases, lease))) lifted += 1;
     await journal.append({ do: "returned", part: FENCED, id, at: now() });
   }
   return lifted;
@@ -73,7 +73,7 @@ export async function lifting(
 /** Hosts of unreverted takeovers by an operator, with the marks in their leases. */
 export function takenByHand(entries: Entries): ReadonlyMap<string, readonly string[]> {
   return new Map(
-    [...begunIn(entries, FENCED)].map(([host, { observed }]) => [
+    [...startedChangesIn(entries, FENCED)].map(([host, { observed }]) => [
       host,
       observed.flatMap(({ mark }) => (typeof mark === "string" ? [mark] : [])),
     ]),
@@ -98,7 +98,7 @@ function lastOf(host: string, entries: Entries): Entry | undefined {
   const isIts = (entry: Entry): boolean =>
     "id" in entry && entry.part === LIFTED && entry.id === host;
   const at = entries.findLastIndex(isIts);
-  const own = stillMoved(entries).filter(({ move }) => move.from === host);
+  const own = movedMachines(entries).filter(({ move }) => move.from === host);
   const ids = new Set(own.map(({ id }) => id));
   const moved = entries.findLastIndex(
     (entry) =>

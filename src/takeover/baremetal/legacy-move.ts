@@ -16,18 +16,18 @@ import {
   moveMachines,
   withLegacy,
 } from "./legacy-moves.ts";
-import type { LegacyPlace } from "./legacy-place.ts";
-import { tellPorts } from "./legacy-ports.ts";
+import type { LegacyClients } from "./legacy-place.ts";
+import { reportPorts } from "./legacy-ports.ts";
 
 /** Also prints commands for ports. @throws MigrationError as `performLegacy` */
 export async function moveLegacy(
   run: RunFolder,
-  place: LegacyPlace,
+  place: LegacyClients,
   plan: MovePlan,
   sink: Sink,
 ): Promise<HostMoved> {
   const ports = async (): Promise<void> => {
-    const { ofThere } = tellPorts(place.ports, place.look, sink.result);
+    const { ofThere } = reportPorts(place.ports, place.look, sink.result);
     for await (const some of machinesOf(plan)) await ofThere(some.map(({ move }) => move));
   };
   const moved = await performLegacy(run, place, plan, sink).finally(() =>
@@ -53,7 +53,7 @@ export function legacyMoved({ manifest }: MovePlan, fenced: number, moved: Legac
  */
 export async function performLegacy(
   run: RunFolder,
-  place: LegacyPlace,
+  place: LegacyClients,
   plan: MovePlan,
   sink: Pick<Sink, "during" | "say">,
   how: Omit<Claiming, "hosts"> = {},
@@ -91,7 +91,7 @@ export async function performLegacy(
 
 /** A claim compares the machine's heartbeat, because an agent may return after the checks. */
 async function leaseOf(
-  { leases }: Pick<LegacyPlace, "leases">,
+  { leases }: Pick<LegacyClients, "leases">,
   hosts: readonly string[],
 ): Promise<number | undefined> {
   const kept = (await readLeases(leases)).filter(
@@ -102,7 +102,7 @@ async function leaseOf(
 
 /** An agent renews its lease only while nova-compute reports. @throws MigrationError N2I-E316 */
 async function checkLeases(
-  { leases }: Pick<LegacyPlace, "leases">,
+  { leases }: Pick<LegacyClients, "leases">,
   hosts: readonly string[],
 ): Promise<void> {
   const live = (await readLeases(leases)).filter(

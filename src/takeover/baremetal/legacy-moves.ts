@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { hostname } from "node:os";
-import type { Begun } from "../../engine/begun.ts";
+import type { StartedChange } from "../../engine/begun.ts";
 import { windowBack, windowForward } from "../../engine/window.ts";
 import { ONE_BY_ONE } from "../../engine/window-part.ts";
 import { MigrationError, orMessage } from "../../lib/error.ts";
@@ -9,7 +9,7 @@ import { isObject } from "../../lib/json.ts";
 import { listed, NAMED } from "../../lib/text.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { checkNova } from "../../migrate/hosts/nova-place.ts";
-import type { Left } from "../../model/change.ts";
+import type { SkippedRow } from "../../model/change.ts";
 import type { LegacyMove } from "../../model/nova/legacy-move.ts";
 import type { NovaTarget } from "../../model/nova/nova-plan.ts";
 import { failpoint } from "../../run/failpoint.ts";
@@ -20,11 +20,11 @@ import { readComputeHosts } from "../../systems/nova-db/services.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { keepLocks } from "../leases/locks.ts";
 import { claimNode, releaseNode } from "../leases/nodes.ts";
-import { wayBack, wayThere } from "../rules/legacy-way.ts";
-import { checkSource, type LegacyPlace } from "./legacy-place.ts";
+import { backTransition, forwardTransition } from "../rules/legacy-way.ts";
+import { checkSource, type LegacyClients } from "./legacy-place.ts";
 import type { LegacyMachine } from "./steps/legacy-begun.ts";
 import { legacyPart } from "./steps/legacy-move.ts";
-import type { LegacyHands } from "./steps/legacy-rows.ts";
+import type { LegacyDeps } from "./steps/legacy-rows.ts";
 
 /** Milliseconds until an unrenewed lock expires. */
 const TTL = 60_000;
@@ -46,9 +46,9 @@ async function ownerOf(run: RunFolder, agent: string | undefined) {
   const note = await readNote(run, OWNER);
   const marks = await folderMarks(run);
   const said = isObject(note) ? note : {};
-  const isOwn =
+  const isServiceField =
     said.folder === marks.folder && (said.born ?? marks.born) === (marks.born ?? said.born);
-  const known = isOwn && typeof said.id === "string" && isUuid(said.id) ? said.id : null;
+  const known = isServiceField && typeof said.id === "string" && isUuid(said.id) ? said.id : null;
   const id = known ?? randomUUID();
   if (known === null || said.born !== marks.born) await writeNote(run, OWNER, { id, ...marks });
   const who = agent === undefined ? `nova2ironic on ${hostname()}` : `agent of ${agent}`;
@@ -66,8 +66,8 @@ async function folderMarks({ path }: RunFolder) {
   };
 }
 
-async function heldFor(
-  { leases }: LegacyPlace,
+async function maintenanceFor(
+  { leases }: LegacyClients,
   owner: Awaited<ReturnType<typeof ownerOf>>,
   resources: readonly string[],
 ): Promise<Locks> {
@@ -85,7 +85,7 @@ async function heldFor(
 
 interface LegacySession {
   readonly session: RunSession;
-  readonly hands: LegacyHands;
+  readonly hands: LegacyDeps;
   readonly target: NovaTarget;
 }
 
@@ -104,7 +104,7 @@ export interface Claiming {
 /** @throws MigrationError N2I-E362 if another process has a lock, N2I-E300 for other databases */
 export async function withLegacy<T>(
   run: RunFolder,
-  place: LegacyPlace,
+  place: LegacyClients,
   plans: readonly Pick<MovePlan, "manifest">[],
   claiming: Claiming,
   work: (legacy: LegacySession) => Promise<T>,
@@ -115,13 +115,13 @@ export async function withLegacy<T>(
   }
   const names = claiming.hosts.map((name) => `host:${name}`).toSorted();
   const owner = await ownerOf(run, claiming.agent);
-  const locks = await heldFor(place, owner, names);
+  const locks = await maintenanceFor(place, owner, names);
   try {
     return await withSession(run, async (session) => {
       await session.begin("nova", place.identity);
       await session.begin("nova_bm", place.source);
       const target = createNovaTarget(place.database, place.identity, failpoint);
-      const hands = handsOf(place, target, claiming, owner, locks);
+      const hands = commandFunctions(place, target, claiming, owner, locks);
       return work({ session, hands, target });
     });
   } finally {
@@ -130,13 +130,13 @@ export async function withLegacy<T>(
   }
 }
 
-function handsOf(
-  place: LegacyPlace,
+function commandFunctions(
+  place: LegacyClients,
   nova: NovaTarget,
   { silent, agent, signal, came = () => Promise.resolve() }: Claiming,
   owner: Awaited<ReturnType<typeof ownerOf>>,
   locks: Locks,
-): LegacyHands {
+): LegacyDeps {
   const { leases } = place;
   const quiet = silent === undefined ? {} : { silent };
   return {
@@ -149,7 +149,7 @@ function handsOf(
       signal?.throwIfAborted();
       const instance = tenant === null ? [] : [`instance:${tenant.uuid.toLowerCase()}`];
       const wanted = [`node:${uuid.toLowerCase()}`, ...instance];
-      const own = await orMessage(heldFor(place, owner, wanted), "N2I-E362");
+      const own = await orMessage(maintenanceFor(place, owner, wanted), "N2I-E362");
       if (typeof own === "string") return own;
       try {
         return await work(async (point) => {
@@ -179,12 +179,12 @@ export async function moveMachines(
   /** Moved now, and moved before. */
   const counts = { made: 0, found: 0 };
   let locked = 0;
-  const left: Left[] = [];
-  const holding: LegacyHands["holding"] = async (move, work) => {
+  const left: SkippedRow[] = [];
+  const holding: LegacyDeps["holding"] = async (move, work) => {
     await check();
     return hands.holding(move, work);
   };
-  const part = legacyPart({ ...hands, holding }, wayThere);
+  const part = legacyPart({ ...hands, holding }, forwardTransition);
   const leg = { part, command: "host move", changes: machines, pace: ONE_BY_ONE };
   const { stopped, broke } = await windowForward(leg, session, (ending) => {
     const { change, position, made, behind } = ending;
@@ -208,14 +208,14 @@ export function checkAny({ made, found, left, locked, stopped }: LegacyMoved): v
 /** Newest first. @param leave receives the conflicts */
 export async function returnMachines(
   { session, hands }: LegacySession,
-  machines: (ours: ReadonlyMap<string, Begun>) => readonly LegacyMachine[],
-  leave: (rows: readonly Left[]) => void,
+  machines: (ours: ReadonlyMap<string, StartedChange>) => readonly LegacyMachine[],
+  leave: (rows: readonly SkippedRow[]) => void,
   progress: (machines: number) => void,
 ): Promise<{ readonly back: number; readonly left: number; readonly stopped: boolean }> {
   let [back, left] = [0, 0];
   const leg = {
-    ...{ part: legacyPart(hands, wayBack), command: "rollback", pace: ONE_BY_ONE },
-    async *changes(ours: ReadonlyMap<string, Begun>) {
+    ...{ part: legacyPart(hands, backTransition), command: "rollback", pace: ONE_BY_ONE },
+    async *changes(ours: ReadonlyMap<string, StartedChange>) {
       yield machines(ours);
     },
   };

@@ -19,9 +19,9 @@ import {
   networkHosts,
   openFreshComputes,
 } from "../../systems/nova-db/legacy.ts";
-import { type HostPlaces, openHostPlace } from "../host-world.ts";
+import { type HostPlaces, openHostClients } from "../host-world.ts";
 import { readLeases } from "../leases/leases.ts";
-import { nodesById, nodesNamed, nodesOf } from "../leases/nodes.ts";
+import { nodesById, nodesByUuid, nodesOf } from "../leases/nodes.ts";
 import { needLeases } from "../leases/schema.ts";
 import { createLegacyMoves, type LegacyFound } from "../rules/legacy.ts";
 import type { LegacyNow } from "../rules/legacy-way.ts";
@@ -33,28 +33,28 @@ export interface LegacyPlaces extends HostPlaces, BootPlaces {
   readonly novaBmDb?: string;
 }
 
-export interface LegacyPlace extends MoveTarget {
+export interface LegacyClients extends MoveTarget {
   /** nova_bm with leases, in autocommit mode. */
   readonly leases: Database;
   readonly source: ServerIdentity;
   readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
   /** The same for these machines (bm_nodes.uuid), with newly read compute nodes. */
-  readonly lookAt: (nodes: readonly string[]) => Promise<LegacyPlace["look"]>;
+  readonly lookAt: (nodes: readonly string[]) => Promise<LegacyClients["look"]>;
   readonly boots: Boots;
   readonly ports: Ports;
 }
 
 /** @throws MigrationError N2I-E206 with missing GRANTs, N2I-E360 if nova_bm is not extended */
-export async function openLegacyPlace(
+export async function openLegacyClients(
   words: LegacyPlaces,
   keep: Keep,
   { readOnly }: { readonly readOnly: boolean },
   say: (text: string) => void,
-): Promise<LegacyPlace> {
+): Promise<LegacyClients> {
   const { novaBmDb } = words;
   // Machines of nova-baremetal are not in Ironic.
   const how = { readOnly, asksIronic: false };
-  const nova = await openHostPlace(pick(words, ["nova-db", "nova-api-db"]), keep, how, say);
+  const nova = await openHostClients(pick(words, ["nova-db", "nova-api-db"]), keep, how, say);
   await needLegacyColumns(nova.database);
   const leases = keep(await openRole("nova-bm-db", novaBmDb, { readOnly, autocommit: !readOnly }));
   await readSchema(leases);
@@ -74,7 +74,7 @@ export async function openLegacyPlace(
   };
 }
 
-export function legacyWords<T extends LegacyPlaces>(run: RunFolder, words: T): Promise<T> {
+export function legacyOptions<T extends LegacyPlaces>(run: RunFolder, words: T): Promise<T> {
   return withSaved(run, SAVED, words);
 }
 
@@ -86,7 +86,7 @@ const SAVED: readonly string[] = [...WHERE, "nova-conf", "tftp-root", "tftp-from
 
 /** The same for read-only commands and rollback: the journal has the tree. */
 export async function legacyPlaces(run: RunFolder, words: LegacyPlaces): Promise<LegacyPlaces> {
-  return pick(await legacyWords(run, words), WHERE);
+  return pick(await legacyOptions(run, words), WHERE);
 }
 
 const SELECT: ReadonlySet<Verb> = new Set(["SELECT"]);
@@ -107,7 +107,7 @@ async function looking(
   nova: Database,
   leases: Database,
   some?: readonly string[],
-): Promise<LegacyPlace["look"]> {
+): Promise<LegacyClients["look"]> {
   const computesOf = await openFreshComputes(nova, some);
   return async (moves) => {
     const nodes = await nodesById(
@@ -128,14 +128,14 @@ async function looking(
 }
 
 /** @throws MigrationError N2I-E300 for another nova_bm than the plan's */
-export function checkSource(planned: ServerIdentity | undefined, { source }: LegacyPlace): void {
+export function checkSource(planned: ServerIdentity | undefined, { source }: LegacyClients): void {
   const changed = planned === undefined ? ["it has none"] : differences(planned, source, []);
   if (changed.length === 0) return;
   const why = `the plan was made for another nova_bm: ${changed.join("; ")}`;
   throw new MigrationError("N2I-E300", why);
 }
 
-type Sources = Pick<LegacyPlace, "database" | "machines" | "leases" | "boots">;
+type Sources = Pick<LegacyClients, "database" | "machines" | "leases" | "boots">;
 
 function legacyPlanner(sources: Sources): MoveTarget["planner"] {
   const { database, leases, boots } = sources;
@@ -168,7 +168,7 @@ async function* chosen(
     yield* nodesOf(leases, from);
     return;
   }
-  const nodes = await nodesNamed(leases, node);
+  const nodes = await nodesByUuid(leases, node);
   const known = new Set(nodes.map(({ uuid }) => uuid.toLowerCase()));
   const unknown = node.filter((uuid) => !known.has(uuid.toLowerCase()));
   if (unknown.length > 0)

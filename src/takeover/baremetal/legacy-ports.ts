@@ -1,10 +1,10 @@
 import { orMessage } from "../../lib/error.ts";
-import { shellWord } from "../../lib/text.ts";
+import { shellArgument } from "../../lib/text.ts";
 import {
+  bindingOn,
   type MovedPort,
-  type PortPlace,
-  placeOn,
-  samePlace,
+  type PortBinding,
+  sameBinding,
 } from "../../model/ironic/port-place.ts";
 import type { LegacyMove } from "../../model/nova/legacy-move.ts";
 import type { RestOptions } from "../../run/cloud.ts";
@@ -16,7 +16,7 @@ import {
   type PlacedPort,
 } from "../../systems/openstack/neutron-ports.ts";
 import { readBootFacts } from "../leases/leases.ts";
-import { type LegacyNow, standing, wayThere } from "../rules/legacy-way.ts";
+import { forwardTransition, type LegacyNow, standing } from "../rules/legacy-way.ts";
 import { beside, type Opening } from "./beside.ts";
 
 /** Neutron ports, which name the host that boots a machine. @source facts/systems.md A2 H9, A5 */
@@ -37,7 +37,7 @@ export interface SeenPort {
   /** Undefined if the port does not exist. Null without Neutron. */
   readonly now: PlacedPort | null | undefined;
   /** Null if the address of the new host is unknown. */
-  readonly wanted: PortPlace | null;
+  readonly wanted: PortBinding | null;
 }
 
 /**
@@ -52,11 +52,11 @@ export function openPorts(words: RestOptions, opening: Opening, myIp: string | n
     const service = await neutron.service();
     return service === null ? null : neutron.asked(() => service.placed(new Set(ids)));
   };
-  const wantedOn = async (host: string): Promise<PortPlace | null> => {
-    if (myIp !== null) return placeOn(host, myIp);
+  const wantedOn = async (host: string): Promise<PortBinding | null> => {
+    if (myIp !== null) return bindingOn(host, myIp);
     const leased = "bm_service_leases WHERE host = ?";
     const [lease] = await read(leases, { host: string, my_ip: text }, leased, [host]);
-    return lease?.my_ip ? placeOn(host, lease.my_ip) : null;
+    return lease?.my_ip ? bindingOn(host, lease.my_ip) : null;
   };
   const of: Ports["of"] = async (moves) => {
     const booted = moves.flatMap((move) =>
@@ -80,7 +80,7 @@ export function openPorts(words: RestOptions, opening: Opening, myIp: string | n
     of,
     async look(move) {
       return (await of([move])).flatMap(({ id, now, wanted: after }) => {
-        if (!now || after === null || !isOf(move, now.device_id) || samePlace(now, after))
+        if (!now || after === null || !isOf(move, now.device_id) || sameBinding(now, after))
           return [];
         const { host, options } = now;
         return [{ port: id, before: { host, options }, after }];
@@ -113,7 +113,7 @@ function isOf({ tenant }: LegacyMove, device: string): boolean {
 async function written(
   service: NetworkService | null,
   port: string,
-  to: PortPlace,
+  to: PortBinding,
   { tenant }: LegacyMove,
 ): Promise<string | null> {
   if (service === null || tenant === null) return "Neutron does not answer";
@@ -130,13 +130,13 @@ async function restored(
   if (placed === null) return "Neutron was not used: pass a login";
   const now = placed.get(port);
   // A deleted port, or a port of another device, is not restored.
-  if (now === undefined || !isOf(move, now.device_id) || samePlace(now, before)) return null;
-  if (!samePlace(now, after)) return "it has changed since";
+  if (now === undefined || !isOf(move, now.device_id) || sameBinding(now, before)) return null;
+  if (!sameBinding(now, after)) return "it has changed since";
   return written(service, port, before, move);
 }
 
 /** A machine that restarts before the port is changed boots from its old host. */
-export function tellPorts(
+export function reportPorts(
   ports: Ports,
   look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>,
   tell: (text: string) => void,
@@ -144,10 +144,10 @@ export function tellPorts(
   let told = false;
   async function of(moves: readonly LegacyMove[]): Promise<void> {
     for (const { id, move, now, wanted } of await ports.of(moves)) {
-      if (now && wanted !== null && samePlace(now, wanted)) continue;
+      if (now && wanted !== null && sameBinding(now, wanted)) continue;
       if (!told) tell("Before a machine restarts, set its new host on its Neutron ports:");
       told = true;
-      tell(commandOf(id, wanted ?? placeOn(move.to, `MY_IP_OF_${move.to}`)));
+      tell(commandOf(id, wanted ?? bindingOn(move.to, `MY_IP_OF_${move.to}`)));
     }
   }
   return {
@@ -157,7 +157,7 @@ export function tellPorts(
       const now = await look(moves);
       const there = moves.filter((move, at) => {
         const seen = now[at];
-        return seen !== undefined && standing(wayThere(move), seen).is === "after";
+        return seen !== undefined && standing(forwardTransition(move), seen).is === "after";
       });
       await of(there);
       return there;
@@ -165,9 +165,9 @@ export function tellPorts(
   };
 }
 
-function commandOf(port: string, { host, options }: PortPlace): string {
+function commandOf(port: string, { host, options }: PortBinding): string {
   const words = Object.entries(options).map(
-    ([name, value]) => `--extra-dhcp-option ${shellWord(`name=${name},value=${value}`)}`,
+    ([name, value]) => `--extra-dhcp-option ${shellArgument(`name=${name},value=${value}`)}`,
   );
-  return `openstack port set --host ${shellWord(host)} ${words.join(" ")} ${shellWord(port)}`;
+  return `openstack port set --host ${shellArgument(host)} ${words.join(" ")} ${shellArgument(port)}`;
 }

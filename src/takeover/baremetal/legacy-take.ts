@@ -1,8 +1,8 @@
-import { begunIn } from "../../engine/begun.ts";
+import { startedChangesIn } from "../../engine/begun.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { once } from "../../lib/streams.ts";
 import { counted, listed, NAMED } from "../../lib/text.ts";
-import type { Left } from "../../model/change.ts";
+import type { SkippedRow } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
 import type { Lease } from "../../model/nova/leases.ts";
 import type { LegacyMove, LegacyNode } from "../../model/nova/legacy-move.ts";
@@ -12,14 +12,14 @@ import { withSession } from "../../run/session.ts";
 import { type Sink, silently } from "../../run/sink.ts";
 import { makeMoves } from "../host-plan.ts";
 import { readLeases } from "../leases/leases.ts";
-import { isOthers } from "../rules/legacy-way.ts";
+import { isForeignInstance } from "../rules/legacy-way.ts";
 import { performLegacy } from "./legacy-move.ts";
 import { moveMachines, returnMachines, withLegacy } from "./legacy-moves.ts";
-import type { LegacyPlace } from "./legacy-place.ts";
-import { tellPorts } from "./legacy-ports.ts";
-import { begunMachines, LEGACY, type LegacyMachine } from "./steps/legacy-begun.ts";
+import type { LegacyClients } from "./legacy-place.ts";
+import { reportPorts } from "./legacy-ports.ts";
+import { LEGACY, type LegacyMachine, startedMachines } from "./steps/legacy-begun.ts";
 
-interface TakeAsked {
+interface TakeRequest {
   readonly from: string;
   readonly to: string;
   /** The host whose agent takes over; absent: an operator. */
@@ -41,10 +41,10 @@ interface TakeAsked {
  */
 export async function takeMachines(
   run: RunFolder,
-  place: LegacyPlace,
-  { from, to, agent, nodes, down, signal }: TakeAsked,
+  place: LegacyClients,
+  { from, to, agent, nodes, down, signal }: TakeRequest,
   { say }: Pick<Sink, "say">,
-): Promise<{ moved: number; left: readonly Left[]; stopped: boolean }> {
+): Promise<{ moved: number; left: readonly SkippedRow[]; stopped: boolean }> {
   const [lease] = await readLeases(place.leases, from);
   const open = openIn((await readJournal(run)).entries);
   const ids = [...nodes, ...open.map(({ id }) => id)];
@@ -65,7 +65,7 @@ export async function takeMachines(
   const options = { node: rest, to: [to], serviceDownTime: down };
   const sink = { say, during: silently };
   const plan = await makeMoves(run, now, "takeover", options, sink);
-  const told: Left[] = [];
+  const told: SkippedRow[] = [];
   for await (const batch of plan.lines())
     for (const { uuid, verdict, findings, legacy } of batch) {
       const whys = findings.map(({ code, place: at, message }) => `${code} ${at}: ${message}`);
@@ -101,17 +101,17 @@ function unfenced(host: string, lease: Lease | undefined): MigrationError {
   });
 }
 
-interface Taking extends Pick<TakeAsked, "from" | "to" | "agent" | "signal"> {
+interface Taking extends Pick<TakeRequest, "from" | "to" | "agent" | "signal"> {
   readonly run: RunFolder;
-  readonly place: LegacyPlace;
+  readonly place: LegacyClients;
   /** Milliseconds. */
   readonly silent: number | undefined;
   readonly say: (text: string) => void;
 }
 
 export function openIn(entries: Entries): readonly LegacyMachine[] {
-  const open = [...begunIn(entries, LEGACY)].filter(([, begun]) => begun.open);
-  return begunMachines(new Map(open));
+  const open = [...startedChangesIn(entries, LEGACY)].filter(([, begun]) => begun.open);
+  return startedMachines(new Map(open));
 }
 
 async function counting<T>(
@@ -120,10 +120,10 @@ async function counting<T>(
   work: (coming: {
     readonly came: (move: LegacyMove) => Promise<void>;
     /** For machines that moved before. */
-    readonly cameBefore: (moves: readonly LegacyMove[]) => Promise<void>;
+    readonly movedBefore: (moves: readonly LegacyMove[]) => Promise<void>;
   }) => Promise<T>,
 ): Promise<T> {
-  const ports = tellPorts(place.ports, place.look, say);
+  const ports = reportPorts(place.ports, place.look, say);
   let count = 0;
   try {
     return await work({
@@ -131,7 +131,7 @@ async function counting<T>(
         await ports.of([move]);
         count += 1;
       },
-      async cameBefore(moves) {
+      async movedBefore(moves) {
         count += (await ports.ofThere(moves)).length;
       },
     });
@@ -143,17 +143,17 @@ async function counting<T>(
 /** A machine that its host still owns is planned again, because the host may be up. */
 async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   const { run, place, from, agent, silent, signal, say } = taking;
-  const none: readonly Left[] = [];
+  const none: readonly SkippedRow[] = [];
   const nothing = { done: new Set<string>(), left: none, stopped: false };
   if (open.length === 0) return { ...nothing, unclaimed: [] };
   const now = await place.look(open.map(({ move }) => move));
   const seen = open.map((machine, at) => ({ machine, node: now[at]?.node ?? null }));
-  const others = seen.filter(({ machine, node }) => isOthers(machine.move, node));
+  const others = seen.filter(({ machine, node }) => isForeignInstance(machine.move, node));
   if (others.length > 0) await giveUp(taking, others);
   const own = seen.filter((one) => !others.includes(one));
-  const isLeft = ({ node }: (typeof own)[number]): boolean => node?.service_host === from;
-  const unclaimed = own.filter(isLeft).map(({ machine }) => machine.id.toLowerCase());
-  const machines = own.filter((one) => !isLeft(one)).map(({ machine }) => machine);
+  const isSkipped = ({ node }: (typeof own)[number]): boolean => node?.service_host === from;
+  const unclaimed = own.filter(isSkipped).map(({ machine }) => machine.id.toLowerCase());
+  const machines = own.filter((one) => !isSkipped(one)).map(({ machine }) => machine);
   if (machines.length === 0) return { ...nothing, unclaimed };
   say(
     `Resuming ${counted(machines.length, "machine")} that this run was moving when it was stopped.`,
@@ -162,9 +162,9 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   const { left, stopped } = await counting(
     taking,
     "over to finish interrupted moves",
-    async ({ came, cameBefore }) =>
+    async ({ came, movedBefore }) =>
       withLegacy(run, place, [], { hosts, silent, agent, signal, came }, async (legacy) => {
-        await cameBefore(machines.map(({ move }) => move));
+        await movedBefore(machines.map(({ move }) => move));
         return moveMachines(
           legacy,
           () => once(machines),
@@ -179,14 +179,17 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   return { done: new Set(done.map(({ id }) => id.toLowerCase())), unclaimed, left, stopped };
 }
 
-interface Seen {
+interface ObservedState {
   readonly machine: LegacyMachine;
   /** Null: deleted. */
   readonly node: LegacyNode | null;
 }
 
 /** Ends these moves in the journal, so that neither a later pass nor a rollback waits for them. */
-async function giveUp({ run, place, say }: Taking, others: readonly Seen[]): Promise<void> {
+async function giveUp(
+  { run, place, say }: Taking,
+  others: readonly ObservedState[],
+): Promise<void> {
   await withSession(run, async ({ begin, journal, now }) => {
     await begin("nova", place.identity);
     for (const { machine } of others)
@@ -206,13 +209,13 @@ async function giveUp({ run, place, say }: Taking, others: readonly Seen[]): Pro
 async function letGo(
   { run, place, from, to, agent, signal }: Taking,
   unclaimed: ReadonlySet<string>,
-): Promise<{ readonly left: readonly Left[]; readonly stopped: boolean }> {
-  const left: Left[] = [];
+): Promise<{ readonly left: readonly SkippedRow[]; readonly stopped: boolean }> {
+  const left: SkippedRow[] = [];
   const how = { hosts: [from, to], agent, signal };
   const { stopped } = await withLegacy(run, place, [], how, (legacy) =>
     returnMachines(
       legacy,
-      (ours) => begunMachines(ours).filter(({ id }) => unclaimed.has(id.toLowerCase())),
+      (ours) => startedMachines(ours).filter(({ id }) => unclaimed.has(id.toLowerCase())),
       (rows) => left.push(...rows),
       () => undefined,
     ),

@@ -1,5 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
-import type { Left } from "../../model/change.ts";
+import type { SkippedRow } from "../../model/change.ts";
 import type { Entries } from "../../model/journal.ts";
 import { closing } from "../../run/databases.ts";
 import { runFence } from "../../run/fence-command.ts";
@@ -13,16 +13,16 @@ import type { Sink } from "../../run/sink.ts";
 import { checkMovable } from "../host-move.ts";
 import type { HostMoved } from "../host-moves.ts";
 import { hostsIn, type PlannedMoves } from "../host-plan.ts";
-import { askDown, type TakeoverWords, watchedPlan } from "../host-takeover.ts";
+import { askDown, type TakeoverOptions, watchedPlan } from "../host-takeover.ts";
 import { downTime } from "../host-watch.ts";
 import { readLeases } from "../leases/leases.ts";
 import { fenceByHand } from "./legacy-fence.ts";
 import { legacyMoved, performLegacy } from "./legacy-move.ts";
 import { checkAny, withLegacy } from "./legacy-moves.ts";
-import { type LegacyPlace, legacyWords, openLegacyPlace } from "./legacy-place.ts";
-import { tellPorts } from "./legacy-ports.ts";
+import { type LegacyClients, legacyOptions, openLegacyClients } from "./legacy-place.ts";
+import { reportPorts } from "./legacy-ports.ts";
 import { openIn, takeMachines } from "./legacy-take.ts";
-import { stillMoved } from "./steps/legacy-begun.ts";
+import { movedMachines } from "./steps/legacy-begun.ts";
 
 /**
  * Does the same as an agent: watches the host, fences its lease, then moves its machines. The same
@@ -33,7 +33,7 @@ import { stillMoved } from "./steps/legacy-begun.ts";
  * @throws MigrationError N2I-E316 if the host is up, N2I-E100 for more than one destination
  */
 export function takeOverLegacy(
-  words: TakeoverWords,
+  words: TakeoverOptions,
   sink: Sink,
   show: (made: PlannedMoves) => Promise<void>,
 ): Promise<HostMoved | null> {
@@ -53,8 +53,8 @@ export function takeOverLegacy(
     { kind: "takeover", variant: "baremetal", create: true },
     (run) =>
       closing(async (keep) => {
-        const given = await legacyWords(run, words);
-        const place = await openLegacyPlace(given, keep, { readOnly: words.plan }, sink.say);
+        const given = await legacyOptions(run, words);
+        const place = await openLegacyClients(given, keep, { readOnly: words.plan }, sink.say);
         let before: WentOn = { asked: false, moved: 0, whys: [] };
         const plan = await watchedPlan(run, place, words, {
           ...{ sink, show },
@@ -65,8 +65,8 @@ export function takeOverLegacy(
         });
         if (words.plan) return null;
         const { entries } = await readJournal(run);
-        const half = await halfWay(plan, entries, before.whys);
-        const taken = stillMoved(entries).filter(({ move }) => move.from === from).length;
+        const half = await unfinishedMoves(plan, entries, before.whys);
+        const taken = movedMachines(entries).filter(({ move }) => move.from === from).length;
         if (plan.manifest.counts.machines === 0 && taken > 0) {
           if (!before.asked) await askDown(words, { machines: 0, to }, place, sink);
           const found = taken - before.moved - half.length;
@@ -82,7 +82,7 @@ export function takeOverLegacy(
           return fenceByHand(session, place, from);
         });
         const [lease] = await readLeases(place.leases, from);
-        const ports = tellPorts(place.ports, place.look, sink.result);
+        const ports = reportPorts(place.ports, place.look, sink.result);
         const moved = await performLegacy(run, place, plan, sink, {
           silent: lease?.ttl,
           came: (move) => ports.of([move]),
@@ -98,15 +98,15 @@ interface WentOn {
   /** Whether the host was confirmed as down. */
   readonly asked: boolean;
   readonly moved: number;
-  readonly whys: readonly Left[];
+  readonly whys: readonly SkippedRow[];
 }
 
 /** Claimed machines with an unfinished move, which a plan of the old host no longer has. */
-async function halfWay(
+async function unfinishedMoves(
   { lines }: MovePlan,
   entries: Entries,
-  whys: readonly Left[],
-): Promise<readonly Left[]> {
+  whys: readonly SkippedRow[],
+): Promise<readonly SkippedRow[]> {
   const planned = new Set<string>();
   for await (const batch of lines()) for (const { uuid } of batch) planned.add(uuid);
   return openIn(entries).flatMap(({ id: uuid }) => {
@@ -124,8 +124,8 @@ async function halfWay(
  */
 async function goOn(
   run: RunFolder,
-  place: LegacyPlace,
-  words: TakeoverWords,
+  place: LegacyClients,
+  words: TakeoverOptions,
   { to, sink }: { readonly to: string; readonly sink: Sink },
 ): Promise<WentOn | null> {
   const open = openIn((await readJournal(run)).entries);

@@ -15,7 +15,7 @@ import {
 } from "../../systems/database/rows.ts";
 import { clockOf, stated, timeOf, together } from "../../systems/database/statement.ts";
 
-interface LeasePlace {
+interface LeaseLocation {
   readonly host: string;
   /** Milliseconds. */
   readonly ttl: number;
@@ -53,7 +53,7 @@ export function adding(engine: Engine, row: string): string {
 /** A restarted agent is the same host. @returns null if the host was fenced */
 export async function beginLease(
   database: Database,
-  { host, ttl, my_ip, tftp_root, takes = false }: LeasePlace,
+  { host, ttl, my_ip, tftp_root, takes = false }: LeaseLocation,
 ): Promise<Pick<Lease, "host" | "epoch"> | null> {
   const { engine } = database;
   const now = clockOf(engine);

@@ -6,7 +6,7 @@ import { number, string, text } from "../../systems/database/rows.ts";
 import { clockOf, isUnanswered, stated } from "../../systems/database/statement.ts";
 import { adding } from "./leases.ts";
 
-interface HeldLock {
+interface AcquiredLock {
   readonly resource: string;
   readonly nonce: string;
   /** Increases with each owner. A write with an older token is from a stale holder. */
@@ -37,19 +37,19 @@ export async function keepLocks(
   resources: readonly string[],
   holding: Holding,
 ) {
-  const locks: HeldLock[] = [];
+  const locks: AcquiredLock[] = [];
   const giveBack = async (): Promise<void> => {
     for (const lock of locks.splice(0).toReversed()) await releaseLock(database, lock);
   };
   const renew = async (): Promise<void> => {
     for (const lock of locks)
       if (!(await renewLock(database, lock, holding.ttl)))
-        throw await heldByAnother(database, lock.resource);
+        throw await lockedByAnother(database, lock.resource);
   };
   try {
     for (const name of new Set(resources)) {
       const lock = await acquireLock(database, name, holding);
-      if (lock === null) throw await heldByAnother(database, name);
+      if (lock === null) throw await lockedByAnother(database, name);
       locks.push(lock);
     }
   } catch (error) {
@@ -81,7 +81,7 @@ export async function acquireLock(
   database: Database,
   resource: string,
   { owner, ttl, again }: Holding,
-): Promise<HeldLock | null> {
+): Promise<AcquiredLock | null> {
   const { engine } = database;
   const now = clockOf(engine);
   const nonce = randomUUID();
@@ -92,7 +92,7 @@ export async function acquireLock(
   const values = [owner, nonce, resource, ...(again === undefined ? [] : [`%${again}`])];
   const taken = await settled(stated(database, "taking a lock", take, values));
   if (taken === null) await passed(database, resource);
-  return taken === 0 ? null : ownLock(database, resource, nonce);
+  return taken === 0 ? null : lockOfProcess(database, resource, nonce);
 }
 
 /** The row count; null if no answer arrived, so that the row must be read. */
@@ -109,11 +109,11 @@ async function passed(database: Database, resource: string): Promise<void> {
   await stated(database, "waiting for a lock's row", touch, [resource]);
 }
 
-async function ownLock(
+async function lockOfProcess(
   database: Database,
   resource: string,
   nonce: string,
-): Promise<HeldLock | null> {
+): Promise<AcquiredLock | null> {
   const from = "bm_locks WHERE resource = ? AND nonce = ? AND owner IS NOT NULL";
   const [row] = await read(database, { token: number }, from, [resource, nonce]);
   return row === undefined ? null : { resource, nonce, token: row.token };
@@ -122,7 +122,7 @@ async function ownLock(
 /** False if it expired and another owner took it. */
 export async function renewLock(
   database: Database,
-  { resource, nonce, token }: HeldLock,
+  { resource, nonce, token }: AcquiredLock,
   ttl: number,
 ): Promise<boolean> {
   const later = `UPDATE bm_locks SET expires_ms = ${clockOf(database.engine)} + ${ttl} WHERE resource = ? AND nonce = ? AND token = ? AND owner IS NOT NULL`;
@@ -134,7 +134,7 @@ export async function renewLock(
 
 export async function releaseLock(
   database: Database,
-  { resource, nonce, token }: HeldLock,
+  { resource, nonce, token }: AcquiredLock,
 ): Promise<boolean> {
   const free =
     "UPDATE bm_locks SET owner = NULL, expires_ms = 0 WHERE resource = ? AND nonce = ? AND token = ?";
@@ -156,7 +156,7 @@ export function takenLocks(database: Database): Promise<readonly LockState[]> {
   return read(database, { resource: string, owner: string, left }, from);
 }
 
-export async function heldLocks(database: Database): Promise<readonly LockState[]> {
+export async function acquiredLocks(database: Database): Promise<readonly LockState[]> {
   return (await takenLocks(database)).filter(({ left }) => left > 0);
 }
 
@@ -165,8 +165,8 @@ export function holderText({ owner, left }: LockState): string {
   return left > 0 ? `${owner}, ${seconds} s` : `${owner}, expired ${seconds} s ago`;
 }
 
-async function heldByAnother(database: Database, resource: string): Promise<MigrationError> {
-  const holder = (await heldLocks(database)).find((lock) => lock.resource === resource);
+async function lockedByAnother(database: Database, resource: string): Promise<MigrationError> {
+  const holder = (await acquiredLocks(database)).find((lock) => lock.resource === resource);
   const who =
     holder === undefined
       ? "was held by another owner a moment ago"

@@ -47,7 +47,7 @@ export async function ownersAmong(
 }
 
 /** Live machines by uuid, ignoring case. */
-export function nodesNamed(
+export function nodesByUuid(
   database: Database,
   uuids: readonly string[],
 ): Promise<readonly LegacyNode[]> {

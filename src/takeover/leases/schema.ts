@@ -21,7 +21,7 @@ import { defining } from "../../systems/database/write.ts";
 import { describeTables } from "../../systems/nova-bm/describe.ts";
 import { readSchema } from "../../systems/nova-bm/open.ts";
 import { migratingNodes, readLeases } from "./leases.ts";
-import { heldLocks } from "./locks.ts";
+import { acquiredLocks } from "./locks.ts";
 
 const NODES = "bm_nodes";
 
@@ -144,7 +144,7 @@ async function inUse(database: Database, there: readonly string[]): Promise<read
   const has = (...names: readonly string[]): boolean => names.every((name) => there.includes(name));
   const nodes = has("prev_task_state") ? await migratingNodes(database) : [];
   const leases = has("bm_service_leases") ? await readLeases(database) : [];
-  const locks = has("bm_locks") ? await heldLocks(database) : [];
+  const locks = has("bm_locks") ? await acquiredLocks(database) : [];
   const live = leases.filter((lease) => lasts(lease) && lease.fenced_by === null);
   return [
     ...(nodes.length > 0

@@ -17,7 +17,7 @@ export interface LegacyNow {
   readonly computes: readonly OwnedCompute[];
 }
 
-export interface LegacyWay {
+export interface LegacyTransition {
   readonly move: LegacyMove;
   readonly goal: string;
   readonly other: string;
@@ -29,7 +29,7 @@ export interface LegacyWay {
   readonly begins: readonly (string | null)[];
 }
 
-export function wayThere(move: LegacyMove): LegacyWay {
+export function forwardTransition(move: LegacyMove): LegacyTransition {
   const { from, to, epoch, before, after, begun } = move;
   // An unfinished move of its own nova-compute, whose run is lost, is only finished.
   const reached = from === to ? [epoch] : [epoch + 1];
@@ -40,7 +40,7 @@ export function wayThere(move: LegacyMove): LegacyWay {
 }
 
 /** Epochs never decrease. A machine that was not claimed keeps its epoch. */
-export function wayBack(move: LegacyMove): LegacyWay {
+export function backTransition(move: LegacyMove): LegacyTransition {
   const { from, to, epoch, before, after } = move;
   return {
     ...{ move, goal: from, other: to, held: epoch + 1, reached: [epoch, epoch + 2] },
@@ -49,18 +49,18 @@ export function wayBack(move: LegacyMove): LegacyWay {
 }
 
 /** The state of a move; `before` includes unfinished. */
-interface Standing {
+interface CurrentState {
   readonly is: "before" | "after" | "other";
   /** For `other`. */
   readonly why: string | null;
 }
 
-const AFTER: Standing = { is: "after", why: null };
+const AFTER: CurrentState = { is: "after", why: null };
 
 /**
  * Accepts each state that an interrupted move can leave. @source systems.md A4 (failure modes), A5
  */
-export function standing(way: LegacyWay, now: LegacyNow): Standing {
+export function standing(way: LegacyTransition, now: LegacyNow): CurrentState {
   const { move, goal, ends } = way;
   const { node } = now;
   const why = nodeFault(way, node) ?? tenantFault(way, now);
@@ -86,17 +86,17 @@ export function standing(way: LegacyWay, now: LegacyNow): Standing {
  *
  * @source systems.md A2 H2
  */
-function keepsLock(way: LegacyWay, now: LegacyNow): boolean {
+function keepsLock(way: LegacyTransition, now: LegacyNow): boolean {
   const { move, goal } = way;
   if (goal !== move.from || now.node?.service_epoch !== move.epoch) return false;
   const tenant = liveTenant(way, now);
-  return tenant !== null && isLockedByNobody(tenant);
+  return tenant !== null && isUnlocked(tenant);
 }
 
 /**
  * The machine was deleted, or others had it: a move and its rollback change the owner once each.
  */
-export function isOthers(move: LegacyMove, node: LegacyNode | null): boolean {
+export function isForeignInstance(move: LegacyMove, node: LegacyNode | null): boolean {
   if (node === null) return true;
   const { service_host: owner, service_epoch: epoch, task_state } = node;
   if (owner !== move.from && owner !== move.to) return true;
@@ -108,7 +108,7 @@ export function isOthers(move: LegacyMove, node: LegacyNode | null): boolean {
  *
  * @source nova@2013.2:nova/compute/api.py lock: locked_by is owner or admin
  */
-export function isLockedByNobody({
+export function isUnlocked({
   locked,
   locked_by,
 }: Pick<LegacyTenant, "locked" | "locked_by">): boolean {
@@ -116,7 +116,7 @@ export function isLockedByNobody({
 }
 
 function nodeFault(
-  { move, goal, other, held, reached, ends, begins }: LegacyWay,
+  { move, goal, other, held, reached, ends, begins }: LegacyTransition,
   node: LegacyNode | null,
 ): string | null {
   if (node === null) return "bm_nodes no longer has such a live row";
@@ -131,7 +131,7 @@ function nodeFault(
   return right ? null : `${place}: it has changed since`;
 }
 
-function tenantFault(way: LegacyWay, now: LegacyNow): string | null {
+function tenantFault(way: LegacyTransition, now: LegacyNow): string | null {
   const { move, goal, other } = way;
   const { node, tenant } = now;
   const { tenant: was } = move;
@@ -150,7 +150,7 @@ function tenantFault(way: LegacyWay, now: LegacyNow): string | null {
 }
 
 /** Also null if Nova deleted the instance, and its machine moves without it. */
-export function liveTenant({ move }: LegacyWay, { tenant }: LegacyNow): LegacyTenant | null {
+export function liveTenant({ move }: LegacyTransition, { tenant }: LegacyNow): LegacyTenant | null {
   return move.tenant === null || tenant === null || tenant.deleted ? null : tenant;
 }
 
@@ -159,7 +159,7 @@ function sameUuid(one: string | null, other: string | null): boolean {
 }
 
 /** For Nova's API and a starting nova-compute. @source systems.md A2 H1, H3 */
-export function guardStep(way: LegacyWay, tenant: LegacyTenant): NovaStep {
+export function guardStep(way: LegacyTransition, tenant: LegacyTenant): NovaStep {
   const { task_state, locked, locked_by } = tenant;
   return tenantStep(way, tenant, { host: tenant.host, task_state, locked, locked_by }, GUARDED);
 }
@@ -171,7 +171,7 @@ const GUARDED = { task_state: MIGRATING, locked: true };
  * dropped it. On a new host, the task is lost.
  */
 export function servedStep(
-  way: LegacyWay,
+  way: LegacyTransition,
   tenant: LegacyTenant,
   node: LegacyNode | null,
 ): NovaStep {
@@ -180,11 +180,13 @@ export function servedStep(
   const { locked_by } = tenant;
   const back = goal === move.from && move.from !== move.to;
   // Only a move of a claimed machine writes vm_state.
-  const isGivenUp = back && node?.service_epoch === move.epoch && tenant.vm_state !== before;
-  const task_state = back && !isGivenUp ? (move.tenant?.task_state ?? null) : null;
+  const isAbandoned = back && node?.service_epoch === move.epoch && tenant.vm_state !== before;
+  const task_state = back && !isAbandoned ? (move.tenant?.task_state ?? null) : null;
   const ends = goal === move.to ? after : before;
   const state =
-    before === after || isGivenUp ? [{}, {}] : [{ vm_state: tenant.vm_state }, { vm_state: ends }];
+    before === after || isAbandoned
+      ? [{}, {}]
+      : [{ vm_state: tenant.vm_state }, { vm_state: ends }];
   return tenantStep(
     way,
     tenant,
@@ -194,7 +196,7 @@ export function servedStep(
 }
 
 function tenantStep(
-  { move }: LegacyWay,
+  { move }: LegacyTransition,
   { id, uuid, node, host }: LegacyTenant,
   before: object,
   after: object,
@@ -210,7 +212,7 @@ function tenantStep(
 
 /** nova-compute may have created another compute node. @source systems.md A2 H5 */
 export function computeSteps(
-  { move, goal, other }: LegacyWay,
+  { move, goal, other }: LegacyTransition,
   { computes }: LegacyNow,
   services: readonly NovaService[],
   at: string,

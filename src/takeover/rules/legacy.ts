@@ -10,8 +10,8 @@ import {
   type LegacyTenantMove,
   MIGRATING,
 } from "../../model/nova/legacy-move.ts";
-import { isLockedByNobody } from "./legacy-way.ts";
-import type { MoveAsked, MoveWorld } from "./move-hosts.ts";
+import { isUnlocked } from "./legacy-way.ts";
+import type { MoveFacts, MoveRequest } from "./move-hosts.ts";
 import { createMoves } from "./moves.ts";
 import { isLive } from "./successors.ts";
 
@@ -26,7 +26,7 @@ export interface LegacyFound {
   readonly boot: readonly Finding[];
 }
 
-interface LegacyWorld extends MoveWorld {
+interface LegacyFacts extends MoveFacts {
   /** Hosts named by nova-network. */
   readonly networks: readonly string[];
   readonly leases: readonly Lease[];
@@ -44,8 +44,8 @@ const TILERA = /^tile/i;
 
 /** @source facts/systems.md A2, A5 */
 export function createLegacyMoves(
-  world: LegacyWorld,
-  asked: MoveAsked,
+  world: LegacyFacts,
+  asked: MoveRequest,
   acceptances: (machine: string, from: string) => readonly Acceptance[],
 ) {
   const moves = createMoves(world, { ...asked, driver: "baremetal" }, acceptances);
@@ -59,7 +59,7 @@ export function createLegacyMoves(
       const guarded = takes && isGuarded(found);
       const base = moves.machine(ownedBy(found, from, dies || guarded), from, undefined);
       const { to } = base;
-      const begun = isBegun(node);
+      const begun = isStarted(node);
       const judging = { world, from, to, dies, begun, guarded };
       const findings = [...base.findings, ...judge(found, judging)];
       if (findings.some(blocks)) return { ...base, verdict: "blocked", findings, steps: [] };
@@ -75,29 +75,29 @@ export function createLegacyMoves(
   };
 }
 
-function isBegun({ task_state }: LegacyNode): boolean {
+function isStarted({ task_state }: LegacyNode): boolean {
   return task_state === MIGRATING;
 }
 
 /** Whether a move was interrupted after the guard, before the claim. */
 function isGuarded({ tenant }: LegacyFound): boolean {
-  return tenant?.task_state === MIGRATING && isLockedByNobody(tenant);
+  return tenant?.task_state === MIGRATING && isUnlocked(tenant);
 }
 
 /** Also after an interrupted move. @source systems.md A6 A-14 */
 function isDying({ node, tenant }: LegacyFound): boolean {
   const { vm_state = null } = tenant ?? {};
   const ends = node.prev_task_state === "error" && ["building", "error"].includes(vm_state ?? "");
-  return DEPLOYING.has(stateOf(node)) || (isBegun(node) && ends);
+  return DEPLOYING.has(stateOf(node)) || (isStarted(node) && ends);
 }
 
 /** The state without an interrupted move. */
 function stateOf(node: LegacyNode): string | null {
-  return isBegun(node) ? node.prev_task_state : node.task_state;
+  return isStarted(node) ? node.prev_task_state : node.task_state;
 }
 
 function ownedBy({ node, owned }: LegacyFound, from: string, left: boolean): OwnedMachine {
-  const begun = isBegun(node);
+  const begun = isStarted(node);
   if (!begun && !left) return owned;
   const guarded = (state: string | null): boolean => state === null || state === MIGRATING || left;
   return {
@@ -114,7 +114,7 @@ function ownedBy({ node, owned }: LegacyFound, from: string, left: boolean): Own
 }
 
 interface Judging {
-  readonly world: LegacyWorld;
+  readonly world: LegacyFacts;
   readonly from: string;
   readonly to: string;
   readonly dies: boolean;
@@ -145,7 +145,7 @@ function judge(
       `service_host is ${from}, service_epoch ${node.service_epoch}`,
     ),
     ...findingIf(
-      tenant !== null && isLockedByNobody(tenant) && tenant.task_state !== MIGRATING,
+      tenant !== null && isUnlocked(tenant) && tenant.task_state !== MIGRATING,
       "N2I-D290",
       of,
       "locked is 1, and locked_by is NULL",
@@ -213,7 +213,7 @@ function moveOf(
 /** An interrupted move locked the instance even if its task_state was cleared since. */
 function tenantOf(tenant: LegacyTenant, dies: boolean): LegacyTenantMove {
   const { id, uuid, node, host, vm_state } = tenant;
-  const locked = tenant.locked && !isLockedByNobody(tenant);
+  const locked = tenant.locked && !isUnlocked(tenant);
   // The guard is not a user's request.
   const task_state = tenant.task_state === MIGRATING ? null : tenant.task_state;
   return {

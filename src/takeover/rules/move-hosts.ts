@@ -4,7 +4,7 @@ import type { ComputeHost, MoveMode } from "../../model/nova/host-move.ts";
 import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
 import { refusesNewHosts } from "../../model/nova/nova-release.ts";
 
-export interface MoveWorld {
+export interface MoveFacts {
   readonly identity: NovaIdentity;
   readonly hosts: readonly ComputeHost[];
   /** Host -> hypervisor types of its live compute nodes. */
@@ -15,7 +15,7 @@ export interface MoveWorld {
   readonly aggregates: ReadonlyMap<string, readonly number[]> | null;
 }
 
-export interface MoveAsked {
+export interface MoveRequest {
   readonly mode: MoveMode;
   /** compute_nodes.hypervisor_type of the machines; default: ironic. */
   readonly driver?: "baremetal";
@@ -41,8 +41,8 @@ export interface HostPair {
 }
 
 export function judgeHosts(
-  world: MoveWorld,
-  asked: MoveAsked,
+  world: MoveFacts,
+  asked: MoveRequest,
   from: string,
   to: string,
 ): readonly Finding[] {
@@ -58,7 +58,7 @@ export function judgeHosts(
 function judgeSource(
   service: ComputeHost | undefined,
   from: string,
-  { mode, driver, down }: MoveAsked,
+  { mode, driver, down }: MoveRequest,
 ): readonly Finding[] {
   const at = `compute host ${from}`;
   // For a takeover, the operator or the site's fence confirms that the host is down (N2I-D270).
@@ -92,8 +92,8 @@ function reportText(age: number | null): string {
 function judgeDestination(
   service: ComputeHost | undefined,
   to: string,
-  { identity, types }: MoveWorld,
-  asked: MoveAsked,
+  { identity, types }: MoveFacts,
+  asked: MoveRequest,
 ): readonly Finding[] {
   const { down } = asked;
   const at = `compute host ${to}`;
@@ -123,7 +123,7 @@ function judgeDestination(
   ];
 }
 
-function judgeCells({ mappings }: MoveWorld, from: string, to: string): readonly Finding[] {
+function judgeCells({ mappings }: MoveFacts, from: string, to: string): readonly Finding[] {
   if (mappings === undefined) return [];
   const at = `compute host ${to}`;
   const [old, cell] = [mappings.get(from), mappings.get(to)];
@@ -137,7 +137,7 @@ function judgeCells({ mappings }: MoveWorld, from: string, to: string): readonly
   );
 }
 
-function judgeAggregates({ aggregates }: MoveWorld, from: string, to: string): readonly Finding[] {
+function judgeAggregates({ aggregates }: MoveFacts, from: string, to: string): readonly Finding[] {
   if (aggregates === null) return [];
   const [old, now] = [from, to].map((host) =>
     (aggregates.get(host) ?? []).toSorted((a, b) => a - b).join(", "),

@@ -11,8 +11,8 @@ import {
 } from "../../model/finding.ts";
 import type {
   ComputeHost,
-  LeftHost,
   NodeTenant,
+  OldHost,
   OwnedMachine,
   PlannedMove,
   Tenant,
@@ -25,8 +25,8 @@ import {
   type HostPair,
   isFenced,
   judgeHosts,
-  type MoveAsked,
-  type MoveWorld,
+  type MoveFacts,
+  type MoveRequest,
   noService,
   SENTENCES,
 } from "./move-hosts.ts";
@@ -36,8 +36,8 @@ import {
  * @source facts/systems.md A1, A5; facts/systems-measured.md A1+, A2+
  */
 export function createMoves(
-  world: MoveWorld,
-  asked: MoveAsked,
+  world: MoveFacts,
+  asked: MoveRequest,
   acceptances: (machine: string, from: string) => readonly Acceptance[],
 ) {
   const between = new Map<string, readonly Finding[]>();
@@ -152,7 +152,7 @@ function judgeIronic(
 function stepsOf(
   { node, computes, instances }: OwnedMachine,
   { from, to }: HostPair,
-  { hosts }: MoveWorld,
+  { hosts }: MoveFacts,
 ): readonly NovaStep[] {
   const moving = computes.filter(({ owner }) => owner !== to);
   const bare = moving.map(({ owner, hypervisor_type, ...row }) => row);
@@ -180,12 +180,12 @@ function tenantStep(
 }
 
 function leaving(
-  { identity, hosts, mappings }: MoveWorld,
-  { mode, reason }: MoveAsked,
+  { identity, hosts, mappings }: MoveFacts,
+  { mode, reason }: MoveRequest,
   from: readonly string[],
 ) {
   const services = hosts.filter(({ host }) => from.includes(host));
-  const left = from.map((name): LeftHost => {
+  const left = from.map((name): OldHost => {
     const service = services.find(({ host }) => host === name);
     const { id = null, report_count = null, last_seen_up = null } = service ?? {};
     return { host: name, id, report_count, last_seen_up };

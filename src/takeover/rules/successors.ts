@@ -1,6 +1,6 @@
 import { type Lease, lasts } from "../../model/nova/leases.ts";
 
-interface NovaWord {
+interface NovaTerm {
   /** Hosts of live services. */
   readonly known: ReadonlySet<string>;
   /** Hosts without a report for longer than service_down_time. */
@@ -14,7 +14,7 @@ interface NovaWord {
  *
  * @source facts/systems.md A4
  */
-export function judgeLeases(leases: readonly Lease[], { known, silent }: NovaWord) {
+export function judgeLeases(leases: readonly Lease[], { known, silent }: NovaTerm) {
   const unfenced = leases.filter(({ host, fenced_by }) => fenced_by === null && known.has(host));
   const expired = unfenced.filter((lease) => !lasts(lease));
   const alarm = expired.length > 1 && expired.length * 2 > unfenced.length;
@@ -41,7 +41,7 @@ export function isLive(lease: Lease | undefined): boolean {
  * @param fit hosts whose services report and are enabled
  * @param aggregates null: not read
  */
-export function takersOf(
+export function successorsOf(
   from: string,
   leases: readonly Lease[],
   fit: ReadonlySet<string>,

@@ -28,9 +28,9 @@ function isFence({ after }: NovaStep): boolean {
   );
 }
 
-type Named = Pick<Part<NovaStep>, "name" | "size">;
+type WithName = Pick<Part<NovaStep>, "name" | "size">;
 
-export function rowsLeg<P extends Named>(
+export function rowsLeg<P extends WithName>(
   part: P,
   { sha256, lines }: Pick<MovePlan, "sha256" | "lines">,
 ) {
@@ -82,7 +82,7 @@ export function rowsBack(
   };
 }
 
-export function fenceLeg<P extends Named>(
+export function fenceLeg<P extends WithName>(
   part: P,
   { sha256, manifest }: Pick<MovePlan, "sha256"> & { readonly manifest: Fencing },
 ) {

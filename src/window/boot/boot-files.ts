@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { type Begun, begunIn } from "../../engine/begun.ts";
+import { type StartedChange, startedChangesIn } from "../../engine/begun.ts";
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";
@@ -14,9 +14,9 @@ import type { Seal } from "../../model/secret.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import { type Owner, ownerIn, perform, type Source, undoStep } from "../../systems/tftp/perform.ts";
 import {
-  type BootWanted,
+  type ObservedState,
   pathsOf,
-  type Seen,
+  type RequiredBoot,
   stage,
   type TreeChange,
 } from "../../systems/tftp/rules/stage.ts";
@@ -24,7 +24,7 @@ import { digestOf, inspect, sweep } from "../../systems/tftp/safe-fs.ts";
 import { readText, sizeOf, type Tree, treeOf } from "../../systems/tftp/tree.ts";
 
 /** The target tree of boot files, and their sources. */
-export interface BootPlace {
+export interface BootLocation {
   readonly tree: Tree;
   /** Old trees with kernels and ramdisks. */
   readonly from: readonly Tree[];
@@ -36,7 +36,7 @@ export interface BootPlace {
 export interface BootMachine {
   readonly id: string;
   readonly bm_node_id: number;
-  readonly asked: Asked;
+  readonly asked: Queried;
 }
 
 /** A machine whose boot files are rolled back. */
@@ -56,7 +56,7 @@ interface BootPosition extends Position {
 /** Finds missing boot files, read-only. */
 export async function inspectBoot(
   machines: readonly BootMachine[],
-  { tree, from, served }: BootPlace,
+  { tree, from, served }: BootLocation,
 ): Promise<readonly BootPosition[]> {
   return Promise.all(
     machines.map(async ({ asked }): Promise<BootPosition> => {
@@ -70,7 +70,10 @@ export async function inspectBoot(
 }
 
 /** Stages missing boot files. Machines share folders, so they are inspected one at a time. */
-export function stagingPart(place: BootPlace, seal: Seal): WindowPart<BootMachine, BootPosition> {
+export function stagingPart(
+  place: BootLocation,
+  seal: Seal,
+): WindowPart<BootMachine, BootPosition> {
   const { root } = place.tree;
   return {
     ...{ name: bootPart(root), size: 1 },
@@ -132,13 +135,13 @@ function positionOf(
 }
 
 /** Staged machines, last one first. @throws MigrationError N2I-E112 */
-export function stagedMachines(ours: ReadonlyMap<string, Begun>): readonly StagedMachine[] {
+export function stagedMachines(ours: ReadonlyMap<string, StartedChange>): readonly StagedMachine[] {
   return [...ours].map(([id, begun]) => ({ id, steps: stepsOf(id, begun) })).toReversed();
 }
 
 /** Removes partial files of a crash. */
 export async function sweepOpen({ root }: Tree, entries: Entries): Promise<void> {
-  for (const [id, begun] of begunIn(entries, bootPart(root)))
+  for (const [id, begun] of startedChangesIn(entries, bootPart(root)))
     if (begun.open) for (const { path } of stepsOf(id, begun)) await sweep(root, path);
 }
 
@@ -154,17 +157,17 @@ interface Ready {
 interface Prepared {
   readonly changes: readonly TreeChange[];
   readonly why: string | null;
-  readonly seen: ReadonlyMap<string, Seen>;
+  readonly seen: ReadonlyMap<string, ObservedState>;
   readonly sources: { readonly kernel: string | null; readonly ramdisk: string | null };
 }
 
 /** A machine that keeps its instance, or the reason why it cannot be staged. */
-type Asked =
-  | { readonly wanted: BootWanted; readonly host: string | null }
+type Queried =
+  | { readonly wanted: RequiredBoot; readonly host: string | null }
   | { readonly why: string };
 
 /** Null for a machine without an instance, which has nothing to boot. */
-export function askedOf({ records, boot, service_host }: PlannedMachine): Asked | null {
+export function requestedOf({ records, boot, service_host }: PlannedMachine): Queried | null {
   const node = nodeOf(records);
   if (node === undefined || node.provision_state !== "active") return null;
   if (boot === undefined)
@@ -191,14 +194,14 @@ function instanceOf({ instance_uuid, extra }: Row): string {
 
 /** Compares a tree with the boot files of a machine. */
 async function prepare(
-  { wanted, host }: Extract<Asked, { wanted: BootWanted }>,
+  { wanted, host }: Extract<Queried, { wanted: RequiredBoot }>,
   tree: Tree,
   from: readonly Tree[],
   served: string,
 ): Promise<Prepared> {
   const { node, boot } = wanted;
   const config = `${node}/config`;
-  const entries = pathsOf(wanted).map(async (path): Promise<readonly [string, Seen]> => {
+  const entries = pathsOf(wanted).map(async (path): Promise<readonly [string, ObservedState]> => {
     const found = await inspect(tree.root, path);
     if (path !== config || found.kind !== "file") return [path, found];
     const content = await readText(tree, path);

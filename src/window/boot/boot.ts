@@ -6,7 +6,7 @@ import { checkWindow } from "../../run/files/window-file.ts";
 import { nextCommand, pick, TREE } from "../../run/next.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
-import { namedIn } from "../../run/scope.ts";
+import { matchingIn } from "../../run/scope.ts";
 import type { Sink } from "../../run/sink.ts";
 import { openTrees } from "../../systems/tftp/tree.ts";
 import {
@@ -18,7 +18,7 @@ import {
   verifyStaged,
 } from "./staging.ts";
 
-export interface BootWords {
+export interface BootOptions {
   readonly run: string;
   readonly tftpRoot: string;
   readonly from?: readonly string[];
@@ -36,7 +36,7 @@ interface Booted extends StageResult {
 }
 
 /** Stages, rolls back, previews or verifies boot files. */
-export function boot(words: BootWords, sink: Sink): Promise<Booted> {
+export function boot(words: BootOptions, sink: Sink): Promise<Booted> {
   const { node, undo } = words;
   return inRun(words.run, "boot", { kind: "migration" }, async (run) => {
     const [tree] = await openTrees([`*=${words.tftpRoot}`], "--tftp-root");
@@ -44,7 +44,7 @@ export function boot(words: BootWords, sink: Sink): Promise<Booted> {
     const from = await openTrees(words.from ?? [], "--from");
     const place = { tree, from, served: servedOf(words, tree.root) };
     const { header, footer, lines: all } = await openPlan(`${run.path}/${PLAN}`);
-    const { wants, uuids } = await namedIn(node ?? [], all, "is not in the plan");
+    const { wants, uuids } = await matchingIn(node ?? [], all, "is not in the plan");
     const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
       for await (const batch of all()) yield batch.filter(wants);
     };
@@ -73,7 +73,7 @@ export function boot(words: BootWords, sink: Sink): Promise<Booted> {
 }
 
 /** The served path. pxelinux ends paths at blanks and line ends. @throws MigrationError N2I-E100 */
-function servedOf({ servedAs, verify, undo }: BootWords, root: string): string {
+function servedOf({ servedAs, verify, undo }: BootOptions, root: string): string {
   const served = servedAs ?? root;
   if (/^\/[!-~]*$/.test(served) || verify || undo) return served;
   throw new MigrationError("N2I-E100", "a boot file cannot contain the path of --tftp-root", {
@@ -86,7 +86,7 @@ function servedOf({ servedAs, verify, undo }: BootWords, root: string): string {
  * not show whether that happened, so this is always printed.
  * @source facts/systems.md D4; facts/ironic.md 2.5
  */
-async function noteTakeOver(release: string, words: BootWords, { note }: Sink): Promise<void> {
+async function noteTakeOver(release: string, words: BootOptions, { note }: Sink): Promise<void> {
   const found = (await loadMappings()).releases.find(({ doc }) => doc.release === release);
   if (found?.doc.boot !== "deploy") return;
   const again = nextCommand("boot", words, pick(words, TREE));

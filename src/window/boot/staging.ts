@@ -11,10 +11,10 @@ import { type RunSession, withSession } from "../../run/session.ts";
 import { stumbles } from "../../systems/tftp/rules/stage.ts";
 import { readLink, readText, sizeOf, type Tree } from "../../systems/tftp/tree.ts";
 import {
-  askedOf,
+  type BootLocation,
   type BootMachine,
-  type BootPlace,
   inspectBoot,
+  requestedOf,
   stagedMachines,
   stagingPart,
   sweepOpen,
@@ -37,14 +37,17 @@ const TOGETHER = 32;
 async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> {
   for await (const batch of plan)
     yield batch.filter(isLoaded).flatMap((machine) => {
-      const asked = askedOf(machine);
+      const asked = requestedOf(machine);
       const { uuid, bm_node_id } = machine;
       return asked === null ? [] : [{ id: uuid ?? "", bm_node_id, asked }];
     });
 }
 
 /** The changes of a staging, read-only. */
-export async function previewStaging(plan: Lines, place: BootPlace): Promise<readonly BootRow[]> {
+export async function previewStaging(
+  plan: Lines,
+  place: BootLocation,
+): Promise<readonly BootRow[]> {
   const rows: BootRow[] = [];
   for await (const batch of regroup(machinesOf(plan), TOGETHER))
     for (const [at, position] of (await inspectBoot(batch, place)).entries()) {
@@ -71,7 +74,7 @@ function rowOf(
 export async function stageAll(
   run: RunFolder,
   plan: Lines,
-  place: BootPlace,
+  place: BootLocation,
   seal: Seal,
   progress: (machines: number) => void,
 ): Promise<StageResult> {
@@ -97,7 +100,7 @@ export async function stageAll(
  */
 export async function unstageAll(
   run: RunFolder,
-  { tree }: BootPlace,
+  { tree }: BootLocation,
   seal: Seal,
   wants: (node: string) => boolean,
   progress: (machines: number) => void,
@@ -140,7 +143,7 @@ function withTree<T>(
 /** Reads the tree as a machine would. @throws MigrationError N2I-E326 if it is empty */
 export async function verifyStaged(
   plan: Lines,
-  { tree, served }: BootPlace,
+  { tree, served }: BootLocation,
 ): Promise<readonly BootRow[]> {
   const server = {
     link: (path: string) => readLink(tree, path),

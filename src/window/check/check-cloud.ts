@@ -47,7 +47,7 @@ const READ: { readonly [role in keyof typeof ROLES]?: readonly string[] } = {
 };
 
 /** The facts of a database, or its refusal, with a GRANT for each missing privilege. */
-export async function orWhy<T>(
+export async function orMissingReason<T>(
   role: keyof typeof ROLES,
   database: Database,
   work: () => Promise<T>,

@@ -10,7 +10,7 @@ import { loadable } from "../../migrate/plan/empty-plan.ts";
 import { openPower, POWER } from "../../migrate/power/power-file.ts";
 import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
 import { invert } from "../../model/change.ts";
-import type { LineFacts, PlanApplies, PlanFacts, RunPlace } from "../../model/check.ts";
+import type { LineFacts, PlanApplies, PlanFacts, RunFolderState } from "../../model/check.ts";
 import type { Verb } from "../../model/database.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import type { Row } from "../../model/machine.ts";
@@ -36,7 +36,7 @@ const FILES = [SNAPSHOT, PLAN, "journal.jsonl"];
  */
 export async function runAt(
   path: string,
-): Promise<{ readonly place: RunPlace; readonly run: RunFolder | null }> {
+): Promise<{ readonly place: RunFolderState; readonly run: RunFolder | null }> {
   const found = await readdir(path).catch((cause: NodeJS.ErrnoException) => cause.code);
   if (found === "ENOENT") return { place: { path, is: "absent" }, run: null };
   if (Array.isArray(found) && !FILES.some((name) => found.includes(name)))
@@ -73,11 +73,12 @@ export async function planFacts(run: RunFolder, leaves: boolean): Promise<PlanFa
         });
       if (verdict === "blocked" || verdict === "conflict")
         left[verdict].add(`bm_nodes.id=${id} (${reason ?? "without a reason"})`);
-      for (const id of namedIn(row?.driver_info, /deploy_(kernel|ramdisk)$/)) images.add(id);
+      for (const id of matchingIn(row?.driver_info, /deploy_(kernel|ramdisk)$/)) images.add(id);
       takeOvers += takeOversOf(line);
       if (!isLoaded(line)) continue;
       if (Array.isArray(row?.traits) && row.traits.length > 0) traits = true;
-      for (const id of namedIn(row?.instance_info, /^(image_source|kernel|ramdisk)$/)) made.add(id);
+      for (const id of matchingIn(row?.instance_info, /^(image_source|kernel|ramdisk)$/))
+        made.add(id);
     }
   const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()]);
   for (const id of changes?.images ?? []) images.add(id);
@@ -178,7 +179,7 @@ function verbOf({ before, after }: NovaStep): "INSERT" | "UPDATE" | "DELETE" {
   return after === null ? "DELETE" : "UPDATE";
 }
 
-function namedIn(column: Row[string] | undefined, names: RegExp): readonly string[] {
+function matchingIn(column: Row[string] | undefined, names: RegExp): readonly string[] {
   if (typeof column !== "object" || column === null) return [];
   return Object.entries(column).flatMap(([key, value]) =>
     names.test(key) && typeof value === "string" && value !== "" ? [value] : [],
@@ -189,7 +190,7 @@ function namedIn(column: Row[string] | undefined, names: RegExp): readonly strin
  * UUIDs of nodes that this run created and did not roll back, according to its journal. A missing
  * plan has none.
  */
-export async function oursByJournal(run: RunFolder): Promise<TextSet> {
+export async function createdByRun(run: RunFolder): Promise<TextSet> {
   const { entries } = await readJournal(run);
   const ours = createTextSet();
   for (const sha256 of plansOf(entries, IRONIC)) {

@@ -9,7 +9,7 @@ import type {
   NovaFacts,
   PlacementFacts,
   Provider,
-  RunPlace,
+  RunFolderState,
   ServerFacts,
 } from "../../model/check.ts";
 import type { Lacking, Privileges } from "../../model/database.ts";
@@ -34,12 +34,12 @@ import {
 import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
 import { readBeats } from "../../systems/nova-db/services.ts";
 import { paceOf } from "../handover/conductor-pace.ts";
-import { askGlance, orWhy } from "./check-cloud.ts";
-import { oursByJournal, planFacts, runAt } from "./check-run.ts";
+import { askGlance, orMissingReason } from "./check-cloud.ts";
+import { createdByRun, planFacts, runAt } from "./check-run.ts";
 import { type CheckRow, checkAll } from "./rules/checks.ts";
 
 /** Systems to check, by option name. REST is for Glance. */
-export interface CheckAsked extends RestOptions {
+export interface CheckRequest extends RestOptions {
   readonly run: string;
   readonly novaBmDb: string;
   readonly novaDb?: string;
@@ -62,7 +62,7 @@ export interface CheckAsked extends RestOptions {
  * @throws MigrationError if a database does not answer, and for options
  */
 export async function check(
-  asked: CheckAsked,
+  asked: CheckRequest,
   { say }: Pick<Sink, "say">,
 ): Promise<readonly CheckRow[]> {
   const { place, run } = await runAt(asked.run);
@@ -73,8 +73,8 @@ export async function check(
 }
 
 async function gather(
-  asked: CheckAsked,
-  place: RunPlace,
+  asked: CheckRequest,
+  place: RunFolderState,
   run: RunFolder | null,
   keep: Keep,
 ): Promise<CheckView> {
@@ -93,11 +93,11 @@ async function gather(
     ...[["ironic-db", target] as const, ["nova-api-db", api] as const],
     ["placement-db", placement],
   ]);
-  const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source));
+  const bm = await orMissingReason("nova-bm-db", source, () => checkNovaBm(source));
   const plan = run && (await planFacts(run, asked.skipBlocked));
   const nodes: BmFacts["nodes"] = "refused" in bm ? [] : bm.nodes;
   const release = asked.ironicRelease ?? plan?.release;
-  const ironic = await orWhy("ironic-db", target, async () =>
+  const ironic = await orMissingReason("ironic-db", target, async () =>
     checkIronic(target, writing, await loadMappings(), release, plan?.traits === true),
   );
   const later = await laterNova({ cloud, api, placement }, nodes, () =>
@@ -107,7 +107,7 @@ async function gather(
   const nova =
     cloud === null
       ? null
-      : await orWhy("nova-db", cloud, async () => ({
+      : await orMissingReason("nova-db", cloud, async () => ({
           ...(await watched(cloud, nodes, there, asked.watch)),
           forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements, open),
         }));
@@ -124,7 +124,7 @@ async function gather(
     nova,
     ironic: "refused" in ironic ? ironic : ironic.facts,
     plan,
-    ours: run === null ? new Set<string>() : await oursByJournal(run),
+    ours: run === null ? new Set<string>() : await createdByRun(run),
     ...later,
     glance: asked.glance ? await askGlance(asked, plan, nova) : null,
     pace: await paceOf(asked.ironicConf ?? []),
@@ -194,12 +194,13 @@ async function laterNova(
   return {
     api:
       api &&
-      (await orWhy("nova-api-db", api, async () => ({
+      (await orMissingReason("nova-api-db", api, async () => ({
         ...(await readApi(api, instancesOf(nodes))),
         forbidden: await forbidden(),
       }))),
     placement:
-      placement && (await orWhy("placement-db", placement, () => placed(placement, nodes))),
+      placement &&
+      (await orMissingReason("placement-db", placement, () => placed(placement, nodes))),
     ...(await ofCloud(both ? cloud : null, nodes)),
   };
 }

@@ -19,15 +19,15 @@ import { surroundings } from "../../run/process-context.ts";
 import { planOrNull } from "../../run/run.ts";
 import { filesByHost } from "../../systems/database/nova-conf.ts";
 import {
+  type DesiredSettings,
+  desiredSettings,
   differingHosts,
   judgeSettings,
   type PlannedHost,
-  type WantedSettings,
-  wantedSettings,
 } from "./judge.ts";
 import { type Edit, settingsPatch } from "./patch.ts";
 
-export interface ConfigWords {
+export interface ConfigOptions {
   readonly run?: string;
   readonly ironicRelease?: string;
   readonly novaConf?: readonly string[];
@@ -44,7 +44,7 @@ export interface ConfigWords {
  * @throws MigrationError N2I-E100 if the release is missing, N2I-E108 if it is unknown, N2I-E326 if
  * there is nothing to check
  */
-export async function config(words: ConfigWords) {
+export async function config(words: ConfigOptions) {
   const { run, novaConf, ironicConf, exactFilters, part } = words;
   const release = await releaseOf(words);
   const asked: { readonly part: SettingsPart | undefined; readonly files?: FilesOfHosts }[] = [];
@@ -57,10 +57,10 @@ export async function config(words: ConfigWords) {
     run === undefined || novaConf === undefined
       ? []
       : await plannedHosts(await openRun(run, { create: false }));
-  const all: WantedSettings[] = [];
+  const all: DesiredSettings[] = [];
   const read: InspectedConfs[] = [];
   for (const { files, part: one } of asked) {
-    const wanted = wantedSettings(doc, releaseNames(), { release, exactFilters, part: one });
+    const wanted = desiredSettings(doc, releaseNames(), { release, exactFilters, part: one });
     all.push(wanted);
     if (files !== undefined) read.push(await readConfs(files, wanted.settings, hosts));
   }
@@ -71,7 +71,7 @@ export async function config(words: ConfigWords) {
     ...{ rows, patches: read.flatMap((one) => one.patches) },
     hosts: read.find((one) => one.hosts !== null)?.hosts ?? null,
   };
-  const wanted: WantedSettings = {
+  const wanted: DesiredSettings = {
     ...{ release, settings: all.flatMap(({ settings }) => settings) },
     notes: all.flatMap(({ notes }) => notes),
   };
@@ -80,7 +80,7 @@ export async function config(words: ConfigWords) {
 
 type FilesOfHosts = ReadonlyMap<string, readonly string[]>;
 
-async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
+async function releaseOf({ run, ironicRelease }: ConfigOptions): Promise<string> {
   if (ironicRelease !== undefined) return ironicRelease;
   const plan = run === undefined ? null : await planOrNull(run);
   const { connections, saved, cwd } = surroundings();

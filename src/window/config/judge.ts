@@ -16,7 +16,7 @@ export function judgeSettings(
   settings: readonly Setting[],
 ): readonly SettingRow[] {
   return settings.map((setting) => {
-    const place = placeOf(config, setting);
+    const place = locationOf(config, setting);
     const found = place === null ? null : config.get(place.section, place.key);
     return {
       ...{ host, section: setting.section, key: setting.key },
@@ -38,7 +38,7 @@ function shown({ key, secret }: Setting, found: string): string {
 }
 
 /** The configured name of a setting. The newer name takes precedence. */
-function placeOf(config: Configured, { section, key, or, formerly }: Setting) {
+function locationOf(config: Configured, { section, key, or, formerly }: Setting) {
   const names = [
     { section, key },
     ...(or === undefined ? [] : [{ section, key: or }]),
@@ -112,14 +112,14 @@ export function differingHosts(
   return one ? null : tell("one for all nova-computes");
 }
 
-export interface WantedSettings {
+export interface DesiredSettings {
   readonly release: string;
   readonly settings: readonly Setting[];
   /** Additional facts, and unknown ones. */
   readonly notes: readonly string[];
 }
 
-interface WantedAsked {
+interface SettingsRequest {
   readonly release: string;
   readonly exactFilters: boolean;
   /** Default: both parts of Nova. */
@@ -132,19 +132,20 @@ interface WantedAsked {
  * @throws MigrationError N2I-E100 for exact filters on a release without them
  * @source facts/systems.md D4
  */
-export function wantedSettings(
+export function desiredSettings(
   doc: SettingsDoc,
   releases: readonly string[],
-  { release, exactFilters, part }: WantedAsked,
-): WantedSettings {
+  { release, exactFilters, part }: SettingsRequest,
+): DesiredSettings {
   const at = releases.indexOf(release);
   const holds = ({ since, until }: { readonly since?: string; readonly until?: string }) =>
     (since === undefined || releases.indexOf(since) <= at) &&
     (until === undefined || at <= releases.indexOf(until));
   const ofIronic = part === "conductor";
-  const isAsked = (one: Parameters<typeof holds>[0] & { readonly part?: SettingsPart }): boolean =>
-    holds(one) && (one.part === "conductor") === ofIronic;
-  const all = doc.settings.filter(isAsked);
+  const isRequested = (
+    one: Parameters<typeof holds>[0] & { readonly part?: SettingsPart },
+  ): boolean => holds(one) && (one.part === "conductor") === ofIronic;
+  const all = doc.settings.filter(isRequested);
   if (!ofIronic && exactFilters && !all.some(({ only }) => only === "exact-filters"))
     throw new MigrationError(
       "N2I-E100",
@@ -163,6 +164,6 @@ export function wantedSettings(
   return {
     release,
     settings,
-    notes: [...beyond, ...doc.notes.filter(isAsked).map(({ say }) => say)],
+    notes: [...beyond, ...doc.notes.filter(isRequested).map(({ say }) => say)],
   };
 }

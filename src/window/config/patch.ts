@@ -1,6 +1,6 @@
 import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from "diff";
 import { MigrationError } from "../../lib/error.ts";
-import { shellWord } from "../../lib/text.ts";
+import { shellArgument } from "../../lib/text.ts";
 import { mayHoldSecret } from "../../model/secret.ts";
 import { PLACEHOLDER } from "../../model/settings.ts";
 
@@ -33,7 +33,7 @@ export function settingsPatch(name: string, text: string, edits: readonly Edit[]
       "N2I-E104",
       `${name}: a byte order mark precedes a first line that may hold a secret`,
       {
-        fix: `A patch would have to show that line. Remove the mark: sed -i '1s/^\\xEF\\xBB\\xBF//' ${shellWord(name)}`,
+        fix: `A patch would have to show that line. Remove the mark: sed -i '1s/^\\xEF\\xBB\\xBF//' ${shellArgument(name)}`,
       },
     );
   // A last line without an end would differ from the same line with one.

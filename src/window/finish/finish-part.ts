@@ -1,4 +1,4 @@
-import type { Begun } from "../../engine/begun.ts";
+import type { StartedChange } from "../../engine/begun.ts";
 import { ownershipOf, wasUndone } from "../../engine/ownership.ts";
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import { regroup } from "../../lib/streams.ts";
@@ -125,7 +125,7 @@ function otherUse({ row }: GuardedNode, seen: Guarded): string | null {
 
 /** Fields that were cleared and not restored, by node. @throws MigrationError N2I-E112 */
 export function clearedFields(
-  begun: ReadonlyMap<string, Begun>,
+  begun: ReadonlyMap<string, StartedChange>,
 ): ReadonlyMap<string, ReadonlySet<string>> {
   return new Map([...begun].map(([id, one]) => [id, clearedOf(id, one)]));
 }

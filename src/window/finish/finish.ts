@@ -1,10 +1,10 @@
-import { begunIn } from "../../engine/begun.ts";
+import { startedChangesIn } from "../../engine/begun.ts";
 import { ownershipOf } from "../../engine/ownership.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { counted, listed, NAMED } from "../../lib/text.ts";
 import { type Backend, openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
-import { linesOf, plansOfRun, plansThere } from "../../migrate/plan/loaded-plans.ts";
+import { linesOf, plansInIronic, plansOfRun } from "../../migrate/plan/loaded-plans.ts";
 import { FINISH, type Guard, type Guarded } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import type { GuardPreview } from "../../model/preview.ts";
@@ -15,7 +15,7 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
 import { endOfRun, knowsGuards } from "../../run/finished.ts";
 import { inRun, openPlan, PLAN } from "../../run/run.ts";
-import { wantedOf } from "../../run/scope.ts";
+import { requestedActionOf } from "../../run/scope.ts";
 import { type RunSession, withLocked } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import { dutyOf, type GuardedNode, guardsOf } from "../handover/rules/guards.ts";
@@ -25,7 +25,7 @@ import { verifiedOf } from "../runner/status.ts";
 import { clearedFields, runNodes } from "./finish-part.ts";
 import { committing, type Finished, finish, openGuard } from "./finishing.ts";
 
-export interface FinishWords extends TargetOptions {
+export interface FinishOptions extends TargetOptions {
   readonly run: string;
   readonly node?: readonly string[];
   readonly undo: boolean;
@@ -34,7 +34,7 @@ export interface FinishWords extends TargetOptions {
 
 interface Job {
   readonly run: RunFolder;
-  readonly words: FinishWords;
+  readonly words: FinishOptions;
   readonly backend: Backend;
   readonly plan: Awaited<ReturnType<typeof openPlan>>;
   readonly entries: Entries;
@@ -51,7 +51,7 @@ interface Ended extends Pick<Finished, "left" | "stopped" | "broke"> {
 }
 
 /** Removes the machines' protection, or with `undo` restores it. The last machine ends the run. */
-export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
+export function finishRun(words: FinishOptions, sink: Sink): Promise<Ended> {
   return withJob(words, { readOnly: false }, sink, async (job) => {
     const { backend, plan } = job;
     const { lockWait } = words;
@@ -84,11 +84,11 @@ export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
 }
 
 /** The changes of the same command line, read-only. */
-export function previewFinish(words: FinishWords, sink: Sink): Promise<void> {
+export function previewFinish(words: FinishOptions, sink: Sink): Promise<void> {
   return withJob(words, { readOnly: true }, sink, async (job) => {
     const { backend, plan, entries, nodes } = job;
     const { guard } = await openGuard(backend, plan.header);
-    const cleared = words.undo ? clearedFields(begunIn(entries, FINISH)) : null;
+    const cleared = words.undo ? clearedFields(startedChangesIn(entries, FINISH)) : null;
     const shown = { clear: 0, leave: 0, miss: 0, keep: 0, protect: 0 };
     const rows = async function* (): AsyncGenerator<GuardPreview> {
       for await (const row of previewGuards(guard, nodes(), cleared)) {
@@ -99,7 +99,7 @@ export function previewFinish(words: FinishWords, sink: Sink): Promise<void> {
     await sink.list("guards", rows());
     if (words.undo || words.node !== undefined || (await endOfRun(job.run)) !== null) return;
     if (verifiedOf(job.files.verified) === "failed") sink.note(DIFFERS);
-    const open = whyOpen(job, shown.miss);
+    const open = reasonOpen(job, shown.miss);
     const whys = [
       ...open.whys,
       ...(shown.leave > 0 ? [`${counted(shown.leave, "machine is", "machines are")} left`] : []),
@@ -113,7 +113,7 @@ const DIFFERS =
   "The last verify found differences. Run verify, and look at them before tenants use these machines.";
 
 /** The reason why a run without faults is not done, and its next command. */
-function whyOpen(
+function reasonOpen(
   { plan, entries, files }: Job,
   gone: number,
   named = `${counted(gone, "machine")}`,
@@ -132,7 +132,7 @@ function whyOpen(
 }
 
 function withJob<T>(
-  words: FinishWords,
+  words: FinishOptions,
   access: { readonly readOnly: boolean },
   { say }: Sink,
   work: (job: Job) => Promise<T>,
@@ -143,7 +143,7 @@ function withJob<T>(
       checkLoaded(run, entries, words);
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const plans = await plansOfRun(run, plan, entries);
-      const wanted = await wantedOf(words.node ?? [], () => linesOf(plans));
+      const wanted = await requestedActionOf(words.node ?? [], () => linesOf(plans));
       const backend = keep(await openBackend(words, await loadMappings(), access, say));
       const nodes = () => runNodes(plans, entries, wanted);
       // Only the mode of the load is needed, so the plan's lines are not read.
@@ -155,7 +155,7 @@ function withJob<T>(
   );
 }
 
-function question({ node, undo }: FinishWords, { shown }: Backend): string {
+function question({ node, undo }: FinishOptions, { shown }: Backend): string {
   const which = node === undefined ? "the machines of this run" : node.join(", ");
   return undo
     ? `Protect ${which} in ${shown} again?`
@@ -163,10 +163,10 @@ function question({ node, undo }: FinishWords, { shown }: Backend): string {
 }
 
 /** Refuses a run without loaded machines. @throws MigrationError N2I-E320 */
-function checkLoaded({ path }: RunFolder, entries: Entries, { undo }: FinishWords): void {
+function checkLoaded({ path }: RunFolder, entries: Entries, { undo }: FinishOptions): void {
   if (plansOf(entries, IRONIC).length === 0)
     throw new MigrationError("N2I-E320", `${path} has loaded nothing`);
-  if (!undo && plansThere(entries).length === 0)
+  if (!undo && plansInIronic(entries).length === 0)
     throw new MigrationError("N2I-E320", `what ${path} loaded was taken back`);
 }
 
@@ -197,7 +197,7 @@ async function settle(
   if (stopped || broke !== null) return { notes, partial: false };
   const ended = (await endOfRun(run)) !== null;
   if (words.undo) {
-    if (ended && !whole && begunIn(journal.entries(), FINISH).size > 0)
+    if (ended && !whole && startedChangesIn(journal.entries(), FINISH).size > 0)
       notes.push("Other machines of this run stay finished, and so does the run.");
     else if (ended) await journal.append({ do: "reopen", at: now(), by });
     return { notes, partial: false };
@@ -205,7 +205,7 @@ async function settle(
   if (!whole) return { notes: [], partial: gone.length > 0 };
   if (!ended) {
     const { sha256 } = plan.footer;
-    const { whys, fix, next } = whyOpen(job, gone.length, listed(gone, NAMED));
+    const { whys, fix, next } = reasonOpen(job, gone.length, listed(gone, NAMED));
     // Apply must be able to continue it.
     if (whys.length > 0)
       return {

@@ -1,10 +1,10 @@
-import { begunIn } from "../../engine/begun.ts";
+import { startedChangesIn } from "../../engine/begun.ts";
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import { regroup } from "../../lib/streams.ts";
 import {
   HAND_OVER,
   type Handover,
-  isOurs,
+  isOwned,
   type Judged,
   type ObservedNode,
 } from "../../model/handover.ts";
@@ -62,8 +62,8 @@ export function takeOversOf(machine: PlannedMachine): number {
 }
 
 /** Nodes that this run handed over, without those staged again or rolled back. */
-export function stillReleased(entries: Entries): ReadonlySet<string> {
-  return new Set(begunIn(entries, HAND_OVER, IRONIC).keys());
+export function releasedNodes(entries: Entries): ReadonlySet<string> {
+  return new Set(startedChangesIn(entries, HAND_OVER, IRONIC).keys());
 }
 
 const NOTHING = { begun: [], taken: [], free: 0 } as const;
@@ -180,7 +180,7 @@ export function restagePart(handover: Pick<Handover, "observe" | "stage">): Hand
 
 function stagedAgain({ row }: PlannedNode, seen: ObservedNode | undefined): HandOverPosition {
   const judged = judge(row, seen);
-  if (seen !== undefined && isOurs(seen.maintenance, seen.maintenance_reason))
+  if (seen !== undefined && isOwned(seen.maintenance, seen.maintenance_reason))
     return { is: "after", judged, log: [] };
   if (seen === undefined || seen.maintenance)
     return { is: "other", judged: { ...judged, fix: judged.fix ?? AGAIN }, log: [] };

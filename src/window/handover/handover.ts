@@ -18,7 +18,7 @@ import { checkWindow } from "../../run/files/window-file.ts";
 import { checkNotFinished } from "../../run/finished.ts";
 import { inRun, openPlan, PLAN } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
-import { wantedOf } from "../../run/scope.ts";
+import { requestedActionOf } from "../../run/scope.ts";
 import { logsAt } from "../../run/service-logs.ts";
 import { withLocked } from "../../run/session.ts";
 import type { Progress, Sink } from "../../run/sink.ts";
@@ -36,7 +36,7 @@ import {
 import type { PlannedNode } from "./rules/judge.ts";
 import { createConductorHealth, type Log } from "./rules/successors.ts";
 
-export interface HandoverWords {
+export interface HandoverOptions {
   readonly run: string;
   readonly ironicDb: string;
   readonly node?: readonly string[];
@@ -47,7 +47,7 @@ export interface HandoverWords {
 }
 
 /** Hands staged machines over to conductors, or with `undo` stages them again. */
-export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<HandedOver> {
+export function handover(words: HandoverOptions, pace: Pace, sink: Sink): Promise<HandedOver> {
   const { undo, node = [], lockWait, conductorLog = [] } = words;
   return inRun(words.run, "handover", { kind: "migration" }, (run) =>
     closing(async (keep) => {
@@ -55,7 +55,7 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const counts = plan.footer.footer;
       if (!undo && loadable(counts) === 0) throw nothingLoads(counts);
-      const wanted = await wantedOf(node, plan.lines);
+      const wanted = await requestedActionOf(node, plan.lines);
       const mappings = await loadMappings();
       const database = keep(await openRole("ironic-db", words.ironicDb, { readOnly: false }));
       const which = words.node === undefined ? "the staged machines" : node.join(", ");

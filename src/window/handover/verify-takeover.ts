@@ -5,7 +5,7 @@ import {
   acceptLogs,
   keepVerified,
   openToVerify,
-  type VerifyAsked,
+  type VerifyRequest,
 } from "../../migrate/verify/verify.ts";
 import type { Release } from "../../model/ironic/target.ts";
 import { closing, openRole } from "../../run/databases.ts";
@@ -13,20 +13,20 @@ import { listFaults, logsAt } from "../../run/service-logs.ts";
 import type { Sink } from "../../run/sink.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { createHandover } from "../../systems/ironic-db/handover.ts";
-import { heldFields } from "../../systems/ironic-db/held.ts";
+import { fieldNames } from "../../systems/ironic-db/held.ts";
 import { identifyTarget } from "../../systems/ironic-db/open.ts";
 import { plannedNodes } from "./hand-over.ts";
 import {
   isHandedOver,
-  type Lacks,
   lacking,
+  type MissingFields,
   noStates,
   observe,
   observedOf,
 } from "./rules/observe.ts";
 
-export interface TakeoverAsked
-  extends Pick<VerifyAsked, "run" | "keyFile" | "ironicDb" | "allRows"> {
+export interface TakeoverRequest
+  extends Pick<VerifyRequest, "run" | "keyFile" | "ironicDb" | "allRows"> {
   /** Logs of conductors: `FILE`, or `FILE:LINE` to start there. */
   readonly conductorLog?: readonly string[];
 }
@@ -37,7 +37,7 @@ export interface TakeoverAsked
  * operator accepted the errors in the logs.
  * @throws MigrationError N2I-E105, N2I-E326 if there is no machine to check
  */
-export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
+export async function verifyTakeover(asked: TakeoverRequest, sink: Sink) {
   const opened = await openToVerify(asked);
   const { plan, mappings } = opened;
   const { ironicDb, conductorLog = [] } = asked;
@@ -50,7 +50,7 @@ export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
     const states = noStates();
     const nodes = plannedNodes(plan.lines(), () => true);
     const handover = createHandover(database, release);
-    const lacks = lacksIn(database, release);
+    const lacks = missingFieldsIn(database, release);
     await sink.list("states", observe(nodes, handover, states, asked.allRows, lacks));
     if (observedOf(states) === 0) throw nothingLoads(plan.footer.footer);
     const faults =
@@ -62,10 +62,10 @@ export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
   });
 }
 
-function lacksIn(database: Database, release: Release): Lacks {
+function missingFieldsIn(database: Database, release: Release): MissingFields {
   return async (batch) => {
     const uuids = batch.map(({ uuid }) => uuid);
-    const held = await heldFields(database, release, uuids);
+    const held = await fieldNames(database, release, uuids);
     return new Map(
       batch.map(({ uuid, row, root }) => [
         uuid,

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { counted, createSeveral, listed, NAMED, type Several } from "../../lib/text.ts";
-import { type ApplyWords, apply } from "../../migrate/apply/apply.ts";
+import { type ApplyOptions, apply } from "../../migrate/apply/apply.ts";
 import { migrationBack } from "../../migrate/rollback/rollback.ts";
 import { comparedOf, isEqual } from "../../migrate/verify/rules/tally.ts";
 import { verifyRun } from "../../migrate/verify/verify.ts";
@@ -18,7 +18,7 @@ interface RehearsalJob {
   /** The run of its journal. */
   readonly inner: RunFolder;
   readonly words: Pick<
-    ApplyWords,
+    ApplyOptions,
     | ("ironicDb" | "novaDb" | "novaApiDb" | "leaveNova")
     | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
   >;
@@ -36,7 +36,7 @@ export interface Rehearsed {
   loaded: { readonly count: number; readonly seconds: number } | null;
   asBefore: boolean | null;
   /** Refusals of apply that the rehearsal overrides. */
-  readonly allowed: Partial<ApplyWords>;
+  readonly allowed: Partial<ApplyOptions>;
 }
 
 interface Ran {
@@ -56,7 +56,7 @@ const RESULTS: readonly number[] = [EXIT_STATUS.refused.status, EXIT_STATUS.deni
 
 /** Refusals of apply that a rehearsal may override, because no real machine is affected. */
 const GOES_ON: {
-  readonly [code: string]: { readonly words: Partial<ApplyWords>; readonly how: string };
+  readonly [code: string]: { readonly words: Partial<ApplyOptions>; readonly how: string };
 } = {
   "N2I-E304": { words: { skipBlocked: true }, how: "without the machines that are left out" },
   "N2I-E307": {
@@ -115,7 +115,7 @@ async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null
   const sink = within(job, machines, rows);
   const tried = (): ReturnType<typeof apply> =>
     apply({ ...asked, ...rehearsed.allowed }, NOBODY, sink).catch((cause: unknown) => {
-      if (!goesOn(cause, rehearsed)) throw cause;
+      if (!continuesAfter(cause, rehearsed)) throw cause;
       return tried();
     });
   const applied = await tried();
@@ -129,7 +129,7 @@ async function load(job: RehearsalJob, rehearsed: Rehearsed): Promise<Ran | null
 }
 
 /** Whether a rehearsal continues after a refusal. The same one ends it the second time. */
-function goesOn(cause: unknown, { refusals, allowed }: Rehearsed): boolean {
+function continuesAfter(cause: unknown, { refusals, allowed }: Rehearsed): boolean {
   if (!(cause instanceof MigrationError)) return false;
   const { code, message, fix } = cause;
   const on = GOES_ON[code];

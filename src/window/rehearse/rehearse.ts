@@ -1,16 +1,16 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { Json } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
-import type { ApplyWords } from "../../migrate/apply/apply.ts";
+import type { ApplyOptions } from "../../migrate/apply/apply.ts";
 import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-place.ts";
 import { type NovaFiles, novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { checkNova } from "../../migrate/hosts/nova-place.ts";
 import { databaseBackend } from "../../migrate/open/backend.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { loadable, nothingLoads } from "../../migrate/plan/empty-plan.ts";
-import { plansThere } from "../../migrate/plan/loaded-plans.ts";
+import { plansInIronic } from "../../migrate/plan/loaded-plans.ts";
 import type { TargetIdentity } from "../../model/artefact.ts";
-import { type DatabasePlace, mayBeSame } from "../../model/database.ts";
+import { type DatabaseLocation, mayBeSame } from "../../model/database.ts";
 import { HEARTBEAT } from "../../model/ironic/service.ts";
 import { type NovaIdentity, stepsOf } from "../../model/nova/nova-plan.ts";
 import type { Rehearsal } from "../../model/rehearsal.ts";
@@ -31,8 +31,8 @@ import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { REHEARSAL, REHEARSED } from "./rehearsal-file.ts";
 import { DONE, executeAll, type Rehearsed } from "./rehearsal-way.ts";
 
-export type RehearseWords = Pick<
-  ApplyWords,
+export type RehearseOptions = Pick<
+  ApplyOptions,
   | ("run" | "ironicDb" | "novaDb" | "novaApiDb")
   | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
 >;
@@ -43,12 +43,12 @@ export type RehearseWords = Pick<
  * @returns null if it was stopped
  * @throws MigrationError N2I-E300, N2I-E351 for a database that is not such a copy, N2I-E352
  */
-export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | null> {
+export function rehearse(words: RehearseOptions, sink: Sink): Promise<Rehearsal | null> {
   const { ironicDb, novaDb, novaApiDb, skipBlocked, staged, powerMaxAge, keyFile } = words;
   return inRun(words.run, "rehearse", { kind: "migration" }, async (run) => {
     if (ironicDb === undefined)
       throw new MigrationError("N2I-E352", "no --ironic-db names a copy of Ironic's database");
-    if (plansThere((await readJournal(run)).entries).length > 0)
+    if (plansInIronic((await readJournal(run)).entries).length > 0)
       throw new MigrationError("N2I-E352", "the machines of this run are already in Ironic");
     const plan = await openPlan(`${run.path}/${PLAN}`);
     const { header, footer } = plan;
@@ -101,7 +101,7 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
 }
 
 /** The options that name the copies. */
-type CopyOptions = Pick<ApplyWords, "ironicDb" | "novaDb" | "novaApiDb">;
+type CopyOptions = Pick<ApplyOptions, "ironicDb" | "novaDb" | "novaApiDb">;
 
 /** A database that was restored for a rehearsal. */
 interface Copy {
@@ -130,12 +130,12 @@ async function openCopies(
   const nova = rehearsedNova(files, options);
   const copies = [ironicCopy(options.ironicDb, target, seal)];
   if (files !== null && nova.left < nova.rows) copies.push(...novaCopies(files, options));
-  const databases = new Map<string, DatabasePlace>();
+  const databases = new Map<string, DatabaseLocation>();
   const shown: string[] = [];
   for (const copy of copies) {
     const { address = "", database = "", server = "" } = copy.planned;
-    const place: DatabasePlace = { address, database, server };
-    shown.push(await reading(copy, (opened) => checkCopy(copy, { ...opened, standsFor: place })));
+    const place: DatabaseLocation = { address, database, server };
+    shown.push(await reading(copy, (opened) => checkCopy(copy, { ...opened, originalOf: place })));
     databases.set(copy.role, place);
   }
   return {
@@ -205,7 +205,7 @@ function novaCopies({ header, counts }: NovaFiles, { novaDb, novaApiDb }: CopyOp
 
 /** @returns its address, for people */
 async function checkCopy({ role, planned, running }: Copy, copy: Database): Promise<string> {
-  const { standsFor: _, ...itself } = copy;
+  const { originalOf: _, ...itself } = copy;
   if (mayBeSame(planned, await identify(itself)))
     throw new MigrationError(
       "N2I-E351",

@@ -47,7 +47,7 @@ async function ranIn(run: string): Promise<readonly RanCommand[]> {
     const last = begun.get(pid);
     if (last !== undefined) ran.push(fact.type === "end" ? ended(last, fact) : last);
     begun.delete(pid);
-    if (fact.type === "begin") begun.set(pid, begunOf(fact));
+    if (fact.type === "begin") begun.set(pid, ranCommandOf(fact));
     if (ran.length > KEPT) ran.shift();
   }
   // This command has not ended either.
@@ -58,7 +58,7 @@ async function ranIn(run: string): Promise<readonly RanCommand[]> {
 /** An option that changes the effect of a command. */
 const OTHER_WORK = / --(plan|undo|takeover|final)(?= |$)/;
 
-function begunOf({ command, ts, by }: JsonObject): RanCommand {
+function ranCommandOf({ command, ts, by }: JsonObject): RanCommand {
   const [, name = ""] = /^nova2ironic (?:-\S+ )*([a-z]+)/.exec(String(command)) ?? [];
   const [, option] = OTHER_WORK.exec(String(command)) ?? [];
   return {

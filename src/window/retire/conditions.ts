@@ -1,4 +1,4 @@
-import { counted, listed, NAMED, type Several, shellWord } from "../../lib/text.ts";
+import { counted, listed, NAMED, type Several, shellArgument } from "../../lib/text.ts";
 import type { Tally } from "../../migrate/verify/rules/tally.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 import type { DatabaseAddress } from "../../model/database.ts";
@@ -64,9 +64,9 @@ export function otherServices(tables: readonly string[], repositories: readonly 
 export function dumpCommand(address: DatabaseAddress): string {
   const { engine, host, port, socket, user, database, filename } = address;
   if (engine === "sqlite")
-    return `sqlite3 ${shellWord(filename ?? database)} ".backup nova_bm.sqlite"`;
+    return `sqlite3 ${shellArgument(filename ?? database)} ".backup nova_bm.sqlite"`;
   const option = (name: string, value: string | number | null): readonly string[] =>
-    value === null ? [] : [`--${name}=${shellWord(String(value))}`];
+    value === null ? [] : [`--${name}=${shellArgument(String(value))}`];
   const at =
     engine === "mysql"
       ? [...option("host", host), ...option("port", port), ...option("socket", socket)]
@@ -83,22 +83,22 @@ export function dumpCommand(address: DatabaseAddress): string {
           ...[...at, ...option("username", user)],
           "--no-owner --file=nova_bm.sql",
         ];
-  return ["umask 077;", ...words, shellWord(database)].join(" ");
+  return ["umask 077;", ...words, shellArgument(database)].join(" ");
 }
 
-interface NamedTable {
+interface TableName {
   readonly name: string;
   readonly columns: readonly { readonly name: string }[];
 }
 
 /** Statements that drop the tables of nova_bm and of leases, but no tables of other owners. */
-export function dropStatements(tables: readonly NamedTable[]): readonly string[] {
-  const isOurs = ({ name, columns }: NamedTable): boolean =>
+export function dropStatements(tables: readonly TableName[]): readonly string[] {
+  const isOwned = ({ name, columns }: TableName): boolean =>
     !(name in LEASE_TABLES) ||
     isLeaseTable(
       name,
       columns.map((column) => column.name),
     );
-  const own = tables.filter(isOurs).map(({ name }) => name);
+  const own = tables.filter(isOwned).map(({ name }) => name);
   return DROPPED.filter((name) => own.includes(name)).map((name) => `DROP TABLE ${name};`);
 }

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { MigrationError } from "../../lib/error.ts";
 import { createSeveral, listed, NAMED } from "../../lib/text.ts";
-import type { Reach } from "../../migrate/flavors/flavor-api.ts";
+import type { ConnectionOptions } from "../../migrate/flavors/flavor-api.ts";
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { runningComputes } from "../../migrate/hosts/rules/running.ts";
 import { isEqual } from "../../migrate/verify/rules/tally.ts";
-import { openToVerify, type VerifyAsked, verifyRun } from "../../migrate/verify/verify.ts";
+import { openToVerify, type VerifyRequest, verifyRun } from "../../migrate/verify/verify.ts";
 import { nameOfRow, type ServerIdentity } from "../../model/artefact.ts";
 import { differences } from "../../model/database.ts";
 import type { BmInterface, Machine, SnapshotLine } from "../../model/machine.ts";
@@ -37,7 +37,7 @@ import {
   waiting,
 } from "./conditions.ts";
 
-export interface RetireWords extends Omit<VerifyAsked, "allRows" | "final">, Reach {
+export interface RetireOptions extends Omit<VerifyRequest, "allRows" | "final">, ConnectionOptions {
   readonly novaBmDb: string;
 }
 
@@ -46,7 +46,7 @@ export interface RetireWords extends Omit<VerifyAsked, "allRows" | "final">, Rea
  * nothing.
  * @throws MigrationError N2I-E340 with every condition that does not hold
  */
-export function retire(words: RetireWords, sink: Sink): Promise<void> {
+export function retire(words: RetireOptions, sink: Sink): Promise<void> {
   return inRun(words.run, "retire", { kind: "migration" }, (run) =>
     closing(async (keep) => {
       const bm = keep(await openRole("nova-bm-db", words.novaBmDb, { readOnly: true }));
@@ -66,7 +66,7 @@ export function retire(words: RetireWords, sink: Sink): Promise<void> {
 async function failedConditions(
   run: RunFolder,
   bm: Database,
-  asked: VerifyAsked,
+  asked: VerifyRequest,
   sink: Sink,
 ): Promise<readonly string[]> {
   const { plan, seal } = await openToVerify(asked);

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import { NAMED } from "../../lib/text.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
-import { createdAgain, isThere } from "../../migrate/plan/loaded-plans.ts";
+import { createdAgain, isPresent } from "../../migrate/plan/loaded-plans.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import type { RunFiles } from "../../run/files/run-files.ts";
@@ -12,7 +12,7 @@ import { changedOptions, saveOptions } from "../../run/saved-options.ts";
 import type { RunStage } from "../../run/stages.ts";
 import { lineOf, PLAN } from "./pipeline.ts";
 
-export interface RunWords {
+export interface RunCommandOptions {
   readonly run: string;
   /** The last stage to run. */
   readonly until?: RunStage;
@@ -32,18 +32,18 @@ export interface RunWords {
   readonly without?: readonly string[];
 }
 
-export type Words = { readonly [option: string]: unknown };
+export type OptionValues = { readonly [option: string]: unknown };
 
 /** The commands as functions, each with the options of its own command line. */
-export interface Hands {
+export interface CommandFunctions {
   /** Every option of a command: these, connection files and defaults. */
-  readonly options: (command: string, words: Words) => Promise<object>;
+  readonly options: (command: string, words: OptionValues) => Promise<object>;
   /** Runs a command and returns its exit status. */
   readonly perform: (command: string, options: object) => Promise<number>;
 }
 
 /** Saves decisions for later stages, also in the empty folder of an interrupted extract. */
-export async function saveDecisions(words: RunWords): Promise<void> {
+export async function saveDecisions(words: RunCommandOptions): Promise<void> {
   const given = pick(words, Object.values(FOR_STAGES).flat());
   if (Object.keys(given).length === 0) return;
   await inRun(words.run, "run", { kind: "migration", create: true }, (run) =>
@@ -51,7 +51,7 @@ export async function saveDecisions(words: RunWords): Promise<void> {
   );
 }
 
-export function runAgain(words: RunWords): string {
+export function runAgain(words: RunCommandOptions): string {
   const { hookTimeout } = words;
   const choices = hookTimeout === HOOK_TIMEOUT ? {} : { hookTimeout };
   return nextCommand("run", words, { ...pick(words, RUN_OPTIONS), ...choices });
@@ -67,8 +67,8 @@ export async function plannedStep(
   run: RunFolder,
   files: RunFiles | null,
   step: NextStep | null,
-  words: RunWords,
-  hands: Hands,
+  words: RunCommandOptions,
+  hands: CommandFunctions,
 ): Promise<NextStep | null> {
   if (files === null || "missing" in files.plan) return step;
   const given = pick(words, FOR_STAGES.plan);
@@ -99,15 +99,15 @@ export async function plannedStep(
 export function planAnew(
   step: NextStep | null,
   files: RunFiles,
-  words: RunWords,
+  words: RunCommandOptions,
   changed: readonly string[],
 ): NextStep | null {
   // A rollback or extract comes first. A plan that is due anyway uses the new options.
   if (["extract", "rollback", "plan"].includes(step?.command ?? "")) return step;
-  const isGiven = Object.keys(pick(words, changed)).length > 0;
+  const isAnySet = Object.keys(pick(words, changed)).length > 0;
   const isFirst = step?.command === "apply" && step.options === undefined;
   const { journal, plan } = files;
-  if (changed.length === 0 || !(isGiven || isFirst) || "missing" in plan) return step;
+  if (changed.length === 0 || !(isAnySet || isFirst) || "missing" in plan) return step;
   const names = changed.map((name) => (name === "site" ? "site document" : `--${name}`));
   const what = `made with another ${names.join(", ")}`;
   const same = `give the same options as before: ${runAgain(words)}`;
@@ -138,7 +138,7 @@ const FLAVORS = "rows of Nova that it changes are changed already";
 /** Whether Nova's rows of the plan are changed. Flavors come before Ironic's machines. */
 function changesNova({ plan, journal }: RunFiles): boolean {
   if ("missing" in plan || "missing" in journal) return false;
-  return NOVA_NAMES.some((name) => isThere(journal.entries, plan.sha256, name));
+  return NOVA_NAMES.some((name) => isPresent(journal.entries, plan.sha256, name));
 }
 
 function takenBackFirst(files: RunFiles): string {

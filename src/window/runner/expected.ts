@@ -21,7 +21,7 @@ export function expected(
 ): WindowStep {
   const { staged = 0, released = 0, takeOvers = 0 } = available(files.handover) ?? {};
   const asked = {
-    ...{ machines: staged - released, takeOvers, rows: rowsLeft(files) },
+    ...{ machines: staged - released, takeOvers, rows: remainingRows(files) },
     ...{ perMinute: perMinuteOf(files.run ?? ""), pace, measured },
   };
   const step = stepOf(LOOKS[stage] ?? stage, asked);
@@ -60,7 +60,7 @@ export async function takes(
 }
 
 /** Rows of the plan that neither this run created nor Ironic had before. */
-function rowsLeft({ journal, plan }: RunFiles): number {
+function remainingRows({ journal, plan }: RunFiles): number {
   if ("missing" in journal || "missing" in plan) return 0;
   const { rows, preExisting } = ownershipOf(journal.entries, IRONIC, plan.sha256);
   const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);

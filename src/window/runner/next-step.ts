@@ -1,10 +1,10 @@
-import { duration, shellWord } from "../../lib/text.ts";
+import { duration, shellArgument } from "../../lib/text.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { isWindowClosed } from "../../run/files/window-file.ts";
 import { type NextStep, nextCommand } from "../../run/next.ts";
 import { type RunStage, stageOf, UNDONE_BY } from "../../run/stages.ts";
 import { expectedIn } from "./expected.ts";
-import { isDecision, leftBehind, lineOf, nextStepOf } from "./pipeline.ts";
+import { isDecision, lineOf, machinesNotInIronic, nextStepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
 
 export interface Advice {
@@ -27,7 +27,7 @@ export async function advice(run: RunFolder): Promise<Advice> {
   const step = nextStepOf(files);
   const closed = await isWindowClosed(run);
   if (step === null) {
-    const reason = [DONE.why, ...leftBehind(files)].join("\n");
+    const reason = [DONE.why, ...machinesNotInIronic(files)].join("\n");
     return within(closed, path, { ...DONE, why: reason });
   }
   const { after: _after, note, ...bare } = step;
@@ -40,7 +40,7 @@ export async function advice(run: RunFolder): Promise<Advice> {
   const undone = UNDONE_BY[stage];
   return within(undone !== null && closed, path, {
     next: lineOf(bare, files),
-    why: whyOf(step, stage),
+    why: stageNote(step, stage),
     takes:
       seconds === null
         ? "not known: this run has not done it yet"
@@ -77,7 +77,7 @@ const WHY: { readonly [stage in RunStage]: string } = {
 const RESUMES =
   "It resumes the load that was interrupted: rows that are loaded stay as they are. Keep every nova-compute of nova-baremetal stopped.";
 
-export function whyOf(step: NextStep, stage: RunStage): string {
+export function stageNote(step: NextStep, stage: RunStage): string {
   const { note, again } = step;
   if (again !== undefined) return `${again}: ${stage} is done again.`;
   const why = stage === "apply" && step.options !== undefined ? RESUMES : WHY[stage];
@@ -86,7 +86,7 @@ export function whyOf(step: NextStep, stage: RunStage): string {
 
 /** Undo writes, so a closed window must be opened first. */
 function within(closed: boolean, run: string, { undo, ...advice }: Advice): Advice {
-  const open = `nova2ironic window open --run ${shellWord(run)}`;
+  const open = `nova2ironic window open --run ${shellArgument(run)}`;
   return { ...advice, undo: closed ? `${open}, then ${undo}` : undo };
 }
 

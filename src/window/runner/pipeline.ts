@@ -1,15 +1,15 @@
 import { ownershipOf } from "../../engine/ownership.ts";
-import { counted, shellWord } from "../../lib/text.ts";
-import { leavesNova } from "../../migrate/hosts/nova-rows-left.ts";
+import { counted, shellArgument } from "../../lib/text.ts";
+import { skipsNova } from "../../migrate/hosts/nova-rows-left.ts";
 import {
-  heldUpText,
-  isHeldUp,
+  blockedText,
+  isBlockedPlan,
   loadable,
+  needsPower,
   nothingText,
-  wantsPower,
 } from "../../migrate/plan/empty-plan.ts";
-import { plansThere } from "../../migrate/plan/loaded-plans.ts";
-import { givenUpText, goOnBack } from "../../migrate/rollback/way-back.ts";
+import { plansInIronic } from "../../migrate/plan/loaded-plans.ts";
+import { goOnBack, rolledBackText } from "../../migrate/rollback/way-back.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 import type { FinishState } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
@@ -43,7 +43,7 @@ const DONE = "nothing; this run is done";
 /** Options of a step that change its effect. A load continues in the mode in which it began. */
 export function optionsOf({ command, options }: NextStep, { plan, handover }: RunFiles): object {
   if (command !== "apply") return { ...options };
-  const skipBlocked = options !== undefined && !("missing" in plan) && isHeldUp(plan.counts);
+  const skipBlocked = options !== undefined && !("missing" in plan) && isBlockedPlan(plan.counts);
   return { ...options, skipBlocked, staged: handover !== null };
 }
 
@@ -65,12 +65,12 @@ export function nextOf(files: RunFiles): string {
 }
 
 /** For a finished run, one line for each group of machines that are not in Ironic. */
-export function leftBehind(files: RunFiles): readonly string[] {
+export function machinesNotInIronic(files: RunFiles): readonly string[] {
   const { plan, run = "RUN" } = files;
   if (stepOf(files) !== null || "missing" in plan) return [];
   const { blocked, conflict } = plan.counts.verdicts;
   const told = (machines: number, what: string, verdict: string): string =>
-    `${counted(machines, "machine is", "machines are")} ${what}: nova2ironic show ${shellWord(`${run}/plan`)} --match Verdict=${verdict}`;
+    `${counted(machines, "machine is", "machines are")} ${what}: nova2ironic show ${shellArgument(`${run}/plan`)} --match Verdict=${verdict}`;
   const again = [EXTRACT, POWER].map((step) => lineOf(step, files));
   return [
     ...(blocked === 0
@@ -91,8 +91,8 @@ export function nextStepOf(files: RunFiles): NextStep | null {
   const step = stepOf(files);
   const { plan } = files;
   if (step?.command !== "apply" || step.options !== undefined || "missing" in plan) return step;
-  if (!isHeldUp(plan.counts)) return step;
-  const note = `${heldUpText(plan.counts)}: ${FIX}; or apply with --skip-blocked`;
+  if (!isBlockedPlan(plan.counts)) return step;
+  const note = `${blockedText(plan.counts)}: ${FIX}; or apply with --skip-blocked`;
   return { ...changeFirst(files), note };
 }
 
@@ -108,7 +108,7 @@ function changeFirst({ asked, outdated }: RunFiles): NextStep {
 export function stepOf(files: RunFiles): NextStep | null {
   const { snapshot, plan, journal, nova, asked } = files;
   if ("missing" in snapshot)
-    return !("missing" in journal) && plansThere(journal.entries).length === 0
+    return !("missing" in journal) && plansInIronic(journal.entries).length === 0
       ? doneAgain(EXTRACT, snapshot, plan)
       : {
           ...EXTRACT,
@@ -127,7 +127,7 @@ export function stepOf(files: RunFiles): NextStep | null {
   const back = goOnBack(files);
   if (back !== null) return back;
   const applied = withNovaRows(afterApply(files, journal.entries, plan), files, journal.entries);
-  const isRepeated = loadable(plan.counts) === 0 || wantsPower(plan.counts);
+  const isRepeated = loadable(plan.counts) === 0 || needsPower(plan.counts);
   if (isFirst(applied) && isRepeated) return beforeLoading(plan.counts, files);
   const loaded = afterVerify(afterLoad(applied, files), files);
   return withFinish(withNova(loaded, nova), files);
@@ -184,7 +184,7 @@ export function isDecision({ command, note }: NextStep): boolean {
 /** A plan that apply would refuse in any case, or with outdated readings. */
 function beforeLoading(counts: PlanCounts, files: RunFiles): NextStep {
   // This is no decision: the readings must use the settings of the conductors.
-  if (wantsPower(counts))
+  if (needsPower(counts))
     return files.asked === false
       ? { ...POWER, again: "conductors will use other settings than the last power check" }
       : { ...PLAN, again: "power was checked again after the plan was made" };
@@ -193,7 +193,7 @@ function beforeLoading(counts: PlanCounts, files: RunFiles): NextStep {
 
 /** The command that lists the machines that apply does not load, with the reasons. */
 export function showSkipped(run: string): string {
-  return `nova2ironic show ${shellWord(`${run}/plan`)} --skipped`;
+  return `nova2ironic show ${shellArgument(`${run}/plan`)} --skipped`;
 }
 
 /** The next step after a successful verify: take-over, nova-compute, finish. */
@@ -222,7 +222,7 @@ function afterApply(files: RunFiles, entries: Entries, { sha256, counts }: PlanF
   const away = awayOf(files);
   const { open, rows, preExisting } = ownershipOf(entries, IRONIC, sha256);
   if (away !== null) {
-    const note = givenUpText(files);
+    const note = rolledBackText(files);
     if (note === null) return { ...PLAN, note: "rolled back; or go on with rollback" };
     // The other machines are partly loaded.
     return open.length > 0 || waitsInNova(files, entries, away) ? LOADS_AGAIN : { ...PLAN, note };
@@ -243,7 +243,7 @@ function waitsInNova(files: RunFiles, entries: Entries, away: TakenBack | null):
   const plan = available(files.nova)?.plan ?? null;
   // Verify read Nova itself, so it overrides the count, unless it found differences.
   if (plan === null || endOf(files) !== null || rows || final) return false;
-  return leavesNova(plan, entries, away);
+  return skipsNova(plan, entries, away);
 }
 
 /** The next step of a staged load: hand-over after its rows were compared, then take-over. */
@@ -274,7 +274,7 @@ function withFinish(step: NextStep, files: RunFiles): NextStep | null {
   if (available(files.finish) === null) return step;
   const isEnded = endOf(files) !== null;
   // It ended without the excluded machines.
-  if (isEnded && step.note !== undefined && step.note === givenUpText(files)) return null;
+  if (isEnded && step.note !== undefined && step.note === rolledBackText(files)) return null;
   if (step.command !== "verify" && step.command !== "finish") return step;
   if (isEnded) return null;
   return step.command === "finish" || step.note !== undefined ? step : { ...step, after: FINISH };

@@ -6,9 +6,9 @@ import { novaJournalled } from "../../migrate/apply/nova.ts";
 import { stagedTrees } from "../../migrate/boot/boot-steps.ts";
 import type { Places } from "../../migrate/hosts/allocations.ts";
 import { novaPlanOf, novaPlans } from "../../migrate/hosts/nova-files.ts";
-import { wantsPower } from "../../migrate/plan/empty-plan.ts";
+import { needsPower } from "../../migrate/plan/empty-plan.ts";
 import { openPower, POWER } from "../../migrate/power/power-file.ts";
-import { heldOf } from "../../migrate/rollback/way-back.ts";
+import { loadedRowsOf } from "../../migrate/rollback/way-back.ts";
 import { readVerified, wasCompared } from "../../migrate/verify/verified-file.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_LEGS, NOVA_NAMES, type NovaStep } from "../../model/nova/nova-plan.ts";
@@ -19,8 +19,8 @@ import {
   awayOf,
   type HandedCounts,
   type NovaState,
+  type RemainingRows,
   type RunFiles,
-  type Still,
   type TakenBack,
   takenBack,
   wasStaged,
@@ -29,12 +29,14 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { endOfRun, knowsGuards } from "../../run/finished.ts";
 import { surroundings } from "../../run/process-context.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
-import { nodesOf, stillReleased } from "../handover/hand-over.ts";
+import { nodesOf, releasedNodes } from "../handover/hand-over.ts";
 import { readRehearsal } from "../rehearse/rehearsal-file.ts";
 import { type RunState, statusOf } from "./status.ts";
 
 /** A missing or broken artifact is shown as a fact, so that status does not fail. */
-async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing: string }> {
+async function orMissingReason<T>(
+  work: () => Promise<T>,
+): Promise<T | { readonly missing: string }> {
   try {
     return await work();
   } catch (error) {
@@ -57,7 +59,7 @@ export async function handoverOf(
 /** Counts the hand-over of a staged load by machine. Null for another load. */
 export function createHandover(sha256: string, journal: Entries) {
   if (!wasStaged(journal, sha256)) return null;
-  const known = stillReleased(journal);
+  const known = releasedNodes(journal);
   let [staged, released, takeOvers] = [0, 0, 0];
   // Nodes that existed before the first plan were not staged by it.
   const first = plansOf(journal, IRONIC).every((one) => one === sha256);
@@ -76,7 +78,11 @@ export function createHandover(sha256: string, journal: Entries) {
 }
 
 /** Changed rows that a rollback of these machines would find in Nova, according to the journal. */
-async function stillOf(run: RunFolder, entries: Entries, machines: TakenBack): Promise<Still> {
+async function remainingRowsOf(
+  run: RunFolder,
+  entries: Entries,
+  machines: TakenBack,
+): Promise<RemainingRows> {
   const all = machines === "all";
   const wants = ({ machine }: NovaStep) => all || machines.has(machine ?? "");
   const files = await novaPlans(run);
@@ -96,7 +102,8 @@ async function novaStateOf(
 ): Promise<NovaState | null> {
   const beside = plan === null ? null : await novaPlanOf(run, plan);
   if (beside === null && plansOf(entries, ...NOVA_NAMES).length === 0) return null;
-  const still = back === null ? null : await orWhy(() => stillOf(run, entries, back));
+  const still =
+    back === null ? null : await orMissingReason(() => remainingRowsOf(run, entries, back));
   return { plan: beside, entries, ...(still !== null && { still }) };
 }
 
@@ -106,14 +113,17 @@ export async function filesOf(
   given: { readonly run: string },
   handover: typeof handoverOf = handoverOf,
 ) {
-  const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
-  const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
-  const journal = await orWhy(() => readJournal(run));
+  const snapshot = await orMissingReason(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
+  const plan = await orMissingReason(() => openPlan(`${run.path}/${PLAN}`));
+  const journal = await orMissingReason(() => readJournal(run));
   const { entries = [] } = available(journal) ?? {};
-  const held = takenBack(entries) === null ? null : await orWhy(() => heldOf(run, entries));
+  const held =
+    takenBack(entries) === null ? null : await orMissingReason(() => loadedRowsOf(run, entries));
   const back = awayOf({ journal, ...(held !== null && { held }) });
-  const nova = await orWhy(() => novaStateOf(run, available(plan)?.footer ?? null, entries, back));
-  const boot = await orWhy(async () => {
+  const nova = await orMissingReason(() =>
+    novaStateOf(run, available(plan)?.footer ?? null, entries, back),
+  );
+  const boot = await orMissingReason(async () => {
     const trees = stagedTrees(entries);
     return trees.size === 0 ? null : new Map([...trees].filter(([, machines]) => machines > 0));
   });
@@ -121,9 +131,9 @@ export async function filesOf(
   // Conductors will use other settings than these readings.
   const isRejected =
     !("missing" in plan) &&
-    wantsPower(plan.footer.footer) &&
+    needsPower(plan.footer.footer) &&
     plan.header.made_from.power?.sha256 === power?.footer.sha256;
-  const finish = await orWhy(async () => {
+  const finish = await orMissingReason(async () => {
     const end = await endOfRun(run);
     return { end, guards: knowsGuards(available(plan)?.header.target.release ?? "") };
   });
@@ -164,7 +174,7 @@ export async function filesOf(
     handover:
       "missing" in plan || "missing" in journal
         ? null
-        : await orWhy(() => handover(plan, journal.entries)),
+        : await orMissingReason(() => handover(plan, journal.entries)),
   };
   return { files, plan };
 }

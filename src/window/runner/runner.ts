@@ -3,7 +3,7 @@ import { MigrationError } from "../../lib/error.ts";
 import { counted } from "../../lib/text.ts";
 import type { TargetOptions } from "../../migrate/open/backend.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
-import type { VerifyAsked } from "../../migrate/verify/verify.ts";
+import type { VerifyRequest } from "../../migrate/verify/verify.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import { available, type RunFiles, wasStaged } from "../../run/files/run-files.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
@@ -21,17 +21,25 @@ import { paused } from "../../run/pause.ts";
 import type { Sink } from "../../run/sink.ts";
 import { type RunStage, STAGES, stageOf } from "../../run/stages.ts";
 import {
+  type CommandFunctions,
   checkDeleted,
   checkRenewable,
   gate,
-  type Hands,
+  type OptionValues,
   plannedStep,
-  type RunWords,
+  type RunCommandOptions,
   saveDecisions,
-  type Words,
 } from "./command-lines.ts";
 import { takes } from "./expected.ts";
-import { EXTRACT, endOf, isDecision, leftBehind, nextOf, optionsOf, stepOf } from "./pipeline.ts";
+import {
+  EXTRACT,
+  endOf,
+  isDecision,
+  machinesNotInIronic,
+  nextOf,
+  optionsOf,
+  stepOf,
+} from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
 import {
   computeStarted,
@@ -48,7 +56,7 @@ export interface RunEnd {
   readonly status: number | null;
 }
 
-interface Walk {
+interface RunningLeg {
   /** BMCs were queried again because of old readings, which happens only once. */
   renewed: boolean;
   /** Stages that this run repeated, with the reason. A second repetition ends the run. */
@@ -57,8 +65,8 @@ interface Walk {
   opened: boolean;
   /** The last applied plan. A second apply would skip the same machines. */
   applied: string | null;
-  readonly words: RunWords;
-  readonly hands: Hands;
+  readonly words: RunCommandOptions;
+  readonly hands: CommandFunctions;
   readonly sink: Sink;
 }
 
@@ -77,8 +85,12 @@ const INTERRUPTED = [130, 143];
  * run's files, so the same command resumes after any interruption.
  * @throws MigrationError of a refused stage; N2I-E328 at a gate, N2I-E329
  */
-export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<RunEnd> {
-  const of: Walk = {
+export async function walk(
+  words: RunCommandOptions,
+  hands: CommandFunctions,
+  sink: Sink,
+): Promise<RunEnd> {
+  const of: RunningLeg = {
     ...{ words, hands, sink, renewed: false, opened: false, applied: null, again: new Set() },
   };
   let before = "";
@@ -95,14 +107,14 @@ export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<R
     saved = run !== null;
     if (step === null) {
       if (run !== null && (await closeWindow(run))) sink.say("The window is closed.");
-      for (const line of files === null ? [] : leftBehind(files)) sink.say(line);
+      for (const line of files === null ? [] : machinesNotInIronic(files)) sink.say(line);
       return { ended: "done", at: null, status: 0 };
     }
-    const place = placeOf(step, files);
+    const place = locationOf(step, files);
     if (place === before)
       throw gate(`${stageOf(step) ?? step.command} ended well and is still to be done`);
     before = place;
-    const ended = await walkOn(of, run, step, files);
+    const ended = await continueRun(of, run, step, files);
     if (ended !== null) return ended;
   }
 }
@@ -117,7 +129,7 @@ async function standing(path: string) {
   return { run, step: stepOf(files), files };
 }
 
-function placeOf(step: NextStep, files: RunFiles | null): string {
+function locationOf(step: NextStep, files: RunFiles | null): string {
   if (files === null) return JSON.stringify([step]);
   const { snapshot, plan, journal, verified, asked } = files;
   const entries = "missing" in journal ? journal.missing : journal.entries.length;
@@ -127,8 +139,8 @@ function placeOf(step: NextStep, files: RunFiles | null): string {
 }
 
 /** @returns null to continue */
-async function walkOn(
-  of: Walk,
+async function continueRun(
+  of: RunningLeg,
   run: RunFolder | null,
   step: NextStep,
   files: RunFiles | null,
@@ -154,14 +166,14 @@ async function walkOn(
     if (isBeyond(each, of.words.until)) return { ended: "until", at: each, status: 0 };
     if (stage === "apply" && each === stages[0] && run !== null)
       await checkDeleted(run, step, files);
-    const ended = await walkStage(of, run, each, { step, files });
+    const ended = await runStage(of, run, each, { step, files });
     if (ended !== null) return ended;
   }
   return null;
 }
 
 /** check needs Ironic's database. */
-function checkedFirst({ sink }: Walk, files: RunFiles | null): readonly RunStage[] {
+function checkedFirst({ sink }: RunningLeg, files: RunFiles | null): readonly RunStage[] {
   if (files?.rest !== true) return ["check", "apply"];
   sink.say(
     "Over REST there is no check, because it reads Ironic's database. apply makes its own checks.",
@@ -178,8 +190,8 @@ interface At {
   readonly files: RunFiles | null;
 }
 
-async function walkStage(
-  of: Walk,
+async function runStage(
+  of: RunningLeg,
   run: RunFolder | null,
   stage: RunStage,
   at: At,
@@ -209,7 +221,7 @@ async function walkStage(
 }
 
 /** The stages of this run. */
-function stagesOf(words: RunWords, files: RunFiles | null): readonly RunStage[] {
+function stagesOf(words: RunCommandOptions, files: RunFiles | null): readonly RunStage[] {
   const staged = words.staged || files?.handover != null || wasEverStaged(files);
   const loaded = staged ? [] : ["handover"];
   const left = files?.rest === true ? ["check", "handover", "takeover"] : loaded;
@@ -217,7 +229,7 @@ function stagesOf(words: RunWords, files: RunFiles | null): readonly RunStage[] 
 }
 
 /** @throws MigrationError N2I-E328 if another command closed this run's window */
-async function inWindow(of: Walk, run: RunFolder): Promise<void> {
+async function inWindow(of: RunningLeg, run: RunFolder): Promise<void> {
   if (!(await isWindowOpen(run))) {
     if (of.opened)
       throw gate("the window was closed by another command; the same command opens another");
@@ -249,14 +261,14 @@ async function recorded(
 
 /** @returns the exit status of the stage's command */
 async function performed(
-  of: Walk,
+  of: RunningLeg,
   run: RunFolder | null,
   stage: RunStage,
   at: At,
 ): Promise<number> {
   const { words, hands, sink } = of;
   const { step, files } = at;
-  const given: Words = { run: words.run, ...(files !== null && optionsOf(step, files)) };
+  const given: OptionValues = { run: words.run, ...(files !== null && optionsOf(step, files)) };
   const { skipBlocked, watch } = words;
   const patience: Waiting = { every: EVERY, sink, most: words.wait };
   switch (stage) {
@@ -290,14 +302,14 @@ async function performed(
         await sink.confirm(
           "Now start every ironic-conductor: they take the machines over, and a way back has to stop them first.",
         );
-      await takenOver((await hands.options("verify", given)) as VerifyAsked, patience);
+      await takenOver((await hands.options("verify", given)) as VerifyRequest, patience);
       return 0;
     case "final":
       await bootFilesStaged(files, sink);
       await sink.confirm(
         "Now set nova.conf until `config --check` ends with 0, restart nova-scheduler and start the new nova-compute. Once it creates or deletes a server, you cannot roll back.",
       );
-      await computeStarted((await hands.options("verify", given)) as VerifyAsked, patience);
+      await computeStarted((await hands.options("verify", given)) as VerifyRequest, patience);
       return 0;
     case "extract": {
       const options = await hands.options(stage, given);
@@ -314,7 +326,7 @@ async function performed(
 }
 
 /** Confirms a second load, of machines that the finished run never loaded. */
-async function secondNight(files: RunFiles | null, { confirm }: Sink): Promise<Words> {
+async function secondNight(files: RunFiles | null, { confirm }: Sink): Promise<OptionValues> {
   const end = files && endOf(files);
   if (end === null) return {};
   const { nodes = 0 } = available(files?.plan)?.counts ?? {};
@@ -345,7 +357,7 @@ async function bootFilesStaged(files: RunFiles | null, { confirm }: Sink): Promi
 const AGAIN = -1;
 
 /** After confirmation, replaces old readings and the plan. */
-async function renewed(of: Walk, files: RunFiles | null): Promise<number> {
+async function renewed(of: RunningLeg, files: RunFiles | null): Promise<number> {
   const { words, hands, sink } = of;
   checkRenewable(files);
   await sink.confirm("The power readings are too old: ask every BMC and make the plan again?");

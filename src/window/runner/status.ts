@@ -1,7 +1,7 @@
 import { keyOf, type Ownership, ownershipOf } from "../../engine/ownership.ts";
 import { counted } from "../../lib/text.ts";
 import { isThrough } from "../../migrate/hosts/nova-rows-left.ts";
-import { heldText } from "../../migrate/rollback/way-back.ts";
+import { loadedRowsText } from "../../migrate/rollback/way-back.ts";
 import type { FinishState } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
@@ -11,13 +11,13 @@ import {
   type HandedCounts,
   type Missing,
   type NovaState,
+  type RemainingRows,
   type RunFiles,
-  type Still,
 } from "../../run/files/run-files.ts";
 import type { NextCommand } from "../../run/next.ts";
 import { rehearsedText } from "../rehearse/rehearsal-file.ts";
-import type { Standing } from "../report/rules/verdict.ts";
-import { endOf, leftBehind, loadOf, nextOf } from "./pipeline.ts";
+import type { CurrentState } from "../report/rules/verdict.ts";
+import { endOf, loadOf, machinesNotInIronic, nextOf } from "./pipeline.ts";
 
 export interface RunState {
   /** Facts by stage. */
@@ -25,7 +25,7 @@ export interface RunState {
   readonly next: string;
   /** Machines that a finished run excluded, one line each. */
   readonly left: readonly string[];
-  readonly standing: Standing;
+  readonly standing: CurrentState;
   readonly back: readonly BackFirst[];
 }
 
@@ -54,8 +54,8 @@ export function statusOf(files: RunFiles): RunState {
       ...(finish !== undefined &&
         loadOf(files) === "whole" && { finish: textOf(finish, finishText) }),
     },
-    ...{ next: nextOf(files), left: leftBehind(files) },
-    ...{ standing: standingOf(files), back: backFirst(files) },
+    ...{ next: nextOf(files), left: machinesNotInIronic(files) },
+    ...{ standing: currentStateOf(files), back: backFirst(files) },
   };
 }
 
@@ -82,10 +82,12 @@ function novaText({ plan, entries, still }: NovaState): string {
   const done = plansOf(entries, ...NOVA_NAMES).map((sha256) =>
     doneText(entries, NOVA_NAMES, sha256, "changed"),
   );
-  return [planned, ...done, ...(still === undefined ? [] : [textOf(still, stillText)])].join("; ");
+  return [planned, ...done, ...(still === undefined ? [] : [textOf(still, remainingText)])].join(
+    "; ",
+  );
 }
 
-function stillText(still: Still): string {
+function remainingText(still: RemainingRows): string {
   return `of the machines that were removed from Ironic, ${counted(still.rows, "row is", "rows are")} not restored`;
 }
 
@@ -123,11 +125,11 @@ function doneText(
 function appliedText(entries: Entries, held: RunFiles["held"]): string {
   const plans = plansOf(entries, IRONIC);
   const parts = plans.map((sha256) => doneText(entries, [IRONIC], sha256, "created"));
-  return [...parts, heldText(held) ?? []].flat().join("; ") || "nothing was loaded";
+  return [...parts, loadedRowsText(held) ?? []].flat().join("; ") || "nothing was loaded";
 }
 
 /** The progress of a run with its plan, from its files alone. */
-export function standingOf(files: RunFiles): Standing {
+export function currentStateOf(files: RunFiles): CurrentState {
   const { handover, verified } = files;
   const { staged = 0, released = 0 } = available(handover) ?? {};
   const ended = verified?.final === true || endOf(files) !== null;
@@ -155,16 +157,16 @@ export function backFirst(files: RunFiles): readonly BackFirst[] {
 }
 
 /** Also checks Nova's rows, and rows that a rollback left. */
-function loadedOf(files: RunFiles, ended: boolean): Standing["load"] {
+function loadedOf(files: RunFiles, ended: boolean): CurrentState["load"] {
   const { journal, plan, verified } = files;
   const load = loadOf(files);
   if ("missing" in journal || "missing" in plan || load === "part") return load;
   const planned = available(files.nova)?.plan ?? null;
   if (load === "none") {
-    const isThere = [IRONIC, ...NOVA_NAMES].some((name) =>
+    const isPresent = [IRONIC, ...NOVA_NAMES].some((name) =>
       isHeld(ownershipOf(journal.entries, name, plan.sha256)),
     );
-    return isThere ? "part" : "none";
+    return isPresent ? "part" : "none";
   }
   // Verify read Nova itself, so it overrides the count.
   if (ended || verified?.rows === true || planned === null) return "whole";
@@ -180,7 +182,7 @@ function isHeld({ open, rows, undone }: Ownership): boolean {
 }
 
 /** Only successful checks are saved, so an empty record means a failure. */
-export function verifiedOf(verified: RunFiles["verified"]): Standing["verified"] {
+export function verifiedOf(verified: RunFiles["verified"]): CurrentState["verified"] {
   if (verified === undefined) return "no";
   const { rows, takeover, final } = verified;
   if (rows || final) return "yes";

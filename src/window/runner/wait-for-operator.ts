@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { MigrationError } from "../../lib/error.ts";
-import { counted, duration, listed, NAMED, shellWord } from "../../lib/text.ts";
+import { counted, duration, listed, NAMED, shellArgument } from "../../lib/text.ts";
 import { novaPlanOf } from "../../migrate/hosts/nova-files.ts";
 import { runningComputes } from "../../migrate/hosts/rules/running.ts";
 import { openBackend, type TargetOptions } from "../../migrate/open/backend.ts";
 import { isEqual } from "../../migrate/verify/rules/tally.ts";
-import { openToVerify, type VerifyAsked, verifyRun } from "../../migrate/verify/verify.ts";
+import { openToVerify, type VerifyRequest, verifyRun } from "../../migrate/verify/verify.ts";
 import type { RowVerdict } from "../../model/artefact.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
@@ -15,7 +15,7 @@ import { type Sink, verdictsTo } from "../../run/sink.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { isHandedOver } from "../handover/rules/observe.ts";
-import { type TakeoverAsked, verifyTakeover } from "../handover/verify-takeover.ts";
+import { type TakeoverRequest, verifyTakeover } from "../handover/verify-takeover.ts";
 
 /** How to wait for the operator. */
 export interface Waiting {
@@ -82,7 +82,7 @@ export async function computesStopped(
 }
 
 export async function conductorAlive(
-  asked: TargetOptions & Pick<VerifyAsked, "run" | "keyFile">,
+  asked: TargetOptions & Pick<VerifyRequest, "run" | "keyFile">,
   patience: Waiting,
 ): Promise<void> {
   const { plan, seal, mappings } = await openToVerify(asked);
@@ -98,7 +98,7 @@ export async function conductorAlive(
   });
 }
 
-export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void> {
+export function takenOver(asked: TakeoverRequest, patience: Waiting): Promise<void> {
   return until(async () => {
     const { states, faults, accept } = await verifyTakeover(asked, quiet(patience.sink));
     if (isHandedOver(states) && faults === 0) return null;
@@ -118,7 +118,7 @@ export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void
   }, patience);
 }
 
-export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<void> {
+export function computeStarted(asked: VerifyRequest, patience: Waiting): Promise<void> {
   return until(async () => {
     const seen = { powerUnknown: 0, ironic: 0, nova: 0 };
     const sink = quiet(patience.sink, (verdict) => count(verdict, seen));
@@ -137,9 +137,9 @@ export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<v
 }
 
 /** Rows that differ, by the system to fix. */
-type Seen = Record<"powerUnknown" | "ironic" | "nova", number>;
+type ObservedState = Record<"powerUnknown" | "ironic" | "nova", number>;
 
-function count({ resource, state, differs }: RowVerdict, seen: Seen): void {
+function count({ resource, state, differs }: RowVerdict, seen: ObservedState): void {
   // A conductor reads the power of a machine some time after the take-over.
   const isPower = differs.length === 1 && differs[0]?.field === "power_state";
   if (state === "validated" || state === "used") return;
@@ -148,7 +148,7 @@ function count({ resource, state, differs }: RowVerdict, seen: Seen): void {
   else seen.ironic += 1;
 }
 
-function missingText(run: string, { powerUnknown, ironic, nova }: Seen): string {
+function missingText(run: string, { powerUnknown, ironic, nova }: ObservedState): string {
   const texts: string[] = [];
   if (nova > 0)
     texts.push(
@@ -164,7 +164,7 @@ function missingText(run: string, { powerUnknown, ironic, nova }: Seen): string 
 }
 
 function lister(run: string, look: "takeover" | "final"): string {
-  return `nova2ironic verify --run ${shellWord(run)} --${look} lists them`;
+  return `nova2ironic verify --run ${shellArgument(run)} --${look} lists them`;
 }
 
 function quiet(sink: Sink, each: (verdict: RowVerdict) => void = ignore): Sink {

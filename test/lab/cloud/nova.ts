@@ -28,7 +28,7 @@ export interface NovaClocks {
   readonly discovers?: number;
 }
 
-export interface NovaPlace extends NovaClocks {
+export interface LockedNova extends NovaClocks {
   readonly server: Server;
   readonly cloud: Pick<Cloud, "ports" | "authtoken">;
   readonly broker: string;
@@ -50,7 +50,7 @@ export interface Process {
  *
  * @throws Error when it is not installed
  */
-export async function startNova(place: NovaPlace) {
+export async function startNova(place: LockedNova) {
   for (const name of [...PROGRAMS, "nova-compute"]) needsProgram(name, NOVA);
   const { server, cloud, kept } = place;
   const user = owner("nova");
@@ -162,7 +162,7 @@ async function makeCellsIn(user: Owner, folder: string, { server, key }: Cells):
 }
 
 /** Short intervals, so that nobody waits; what endangers machines is as Nova ships it. */
-function sections(place: NovaPlace): Sections {
+function sections(place: LockedNova): Sections {
   const { server, cloud, broker, discovers = 2 } = place;
   return {
     DEFAULT: {
@@ -182,7 +182,7 @@ function sections(place: NovaPlace): Sections {
   };
 }
 
-function computeSections(place: NovaPlace, host: string, own: Sections): Sections {
+function computeSections(place: LockedNova, host: string, own: Sections): Sections {
   const base: Sections = {
     DEFAULT: {
       ...{ host, my_ip: "127.0.0.1", transport_url: place.broker },
@@ -199,7 +199,7 @@ function computeSections(place: NovaPlace, host: string, own: Sections): Section
 }
 
 /** How Nova reaches the other services: the cloud's one account, no catalog. */
-function clients({ cloud, urls }: NovaPlace): Sections {
+function clients({ cloud, urls }: LockedNova): Sections {
   const at = (url: string) => ({ ...cloud.authtoken, endpoint_override: url });
   return {
     keystone_authtoken: cloud.authtoken,

@@ -18,7 +18,7 @@ export interface IronicOptions {
   readonly beside?: string;
 }
 
-export interface IronicPlace extends IronicOptions {
+export interface LockedIronic extends IronicOptions {
   readonly folder: string;
   readonly port: number;
   readonly server: Coordinates;
@@ -33,7 +33,7 @@ export type Section = { readonly [option: string]: string | number | boolean };
  *
  * @source facts/lab.md 3; facts/ironic.md 2.2
  */
-export function ironicConfig(place: IronicPlace): string {
+export function ironicConfig(place: LockedIronic): string {
   return Object.entries(sections(place))
     .map(([name, options]) => [`[${name}]`, ...Object.entries(options).map(line), ""].join("\n"))
     .join("\n");
@@ -43,14 +43,14 @@ function line([option, value]: readonly [string, string | number | boolean]): st
   return `${option} = ${value}`;
 }
 
-function sections(place: IronicPlace): { readonly [section: string]: Section } {
+function sections(place: LockedIronic): { readonly [section: string]: Section } {
   const all = { ...labs(place), ...place.more };
   return Object.fromEntries(
     Object.entries(all).map(([name, options]) => [name, { ...labs(place)[name], ...options }]),
   );
 }
 
-function labs(place: IronicPlace): { readonly [section: string]: Section } {
+function labs(place: LockedIronic): { readonly [section: string]: Section } {
   const { folder, port, auth = "noauth" } = place;
   const own = (name: string): string => join(folder, name);
   return {

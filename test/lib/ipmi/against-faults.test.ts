@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { BmcVerdict } from "../../../src/lib/ipmi/index.ts";
 import { withBmcs } from "../../lab/bmc/with-farm.ts";
 import type { BmcOptions, Privilege } from "../../support/bmc/index.ts";
-import { type Asked, askAllOf } from "./ask-lab.ts";
+import { askAllOf, type Queried } from "./ask-lab.ts";
 
 const password = "s3cret-Passw0rd";
 const limited = (limit: Privilege) => [{ name: "admin", password, limit }];
@@ -11,7 +11,7 @@ const busy = (code: number, times: number) => ({ busy: { code, times, command: "
 
 interface Fault {
   readonly bmc: Partial<BmcOptions>;
-  readonly login?: Omit<Asked, "address" | "port">;
+  readonly login?: Omit<Queried, "address" | "port">;
   readonly verdict: BmcVerdict;
 }
 

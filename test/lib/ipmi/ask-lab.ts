@@ -9,7 +9,7 @@ import { muxOf } from "./udp-bmc.ts";
 /** Milliseconds; what the conductor gives a BMC. */
 const DEADLINE = 60_000;
 
-export interface Asked {
+export interface Queried {
   readonly address: string;
   readonly port?: number;
   readonly user?: string;
@@ -24,7 +24,7 @@ export interface Asked {
  */
 export async function askAllOf(
   t: Pick<TestContext, "after">,
-  asked: readonly Asked[],
+  asked: readonly Queried[],
   suites: readonly number[] | null = null,
 ): Promise<readonly BmcReading[]> {
   const options = suites ? { ...SESSION_DEFAULTS, suites: () => suites } : SESSION_DEFAULTS;
@@ -47,7 +47,7 @@ export async function askAllOf(
 
 export async function askOne(
   t: Pick<TestContext, "after">,
-  asked: Asked,
+  asked: Queried,
   suites: readonly number[] | null = null,
 ): Promise<BmcReading> {
   const [reading] = await askAllOf(t, [asked], suites);

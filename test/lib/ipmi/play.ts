@@ -8,7 +8,7 @@ import {
 } from "../../../src/model/power.ts";
 import { type SimClock, simClock } from "./sim-clock.ts";
 
-interface Seen {
+interface ObservedState {
   readonly starts: { readonly id: number; readonly at: number; readonly bmc: string }[];
   most: number;
   now: number;
@@ -28,9 +28,13 @@ export async function play(
   what: number | readonly PowerQuestion[],
   { schedule, took = 20, answer, signal, each }: Play = {},
   leaveAfter = Infinity,
-): Promise<{ readonly readings: PowerReading[]; readonly seen: Seen; readonly clock: SimClock }> {
+): Promise<{
+  readonly readings: PowerReading[];
+  readonly seen: ObservedState;
+  readonly clock: SimClock;
+}> {
   const clock = simClock();
-  const seen: Seen = { starts: [], most: 0, now: 0, ends: new Map() };
+  const seen: ObservedState = { starts: [], most: 0, now: 0, ends: new Map() };
   const probe: PowerProbe = (asked, { signal: stopped, deadline }) => {
     const id = asked.bm_node_ids[0] ?? -1;
     seen.starts.push({ id, at: clock.now(), bmc: bmcOf(asked) });
@@ -62,7 +66,7 @@ export async function play(
       clock,
       signal: signal ?? new AbortController().signal,
       ...(schedule && { schedule }),
-      ...(each && { failed: (told: Told) => each(ofAll(told)) }),
+      ...(each && { failed: (told: Reporting) => each(ofAll(told)) }),
     };
     for await (const told of askAll(stream(questions), { ...options, ask: probe })) {
       readings.push(ofAll(told));
@@ -73,9 +77,9 @@ export async function play(
   return { readings, seen, clock };
 }
 
-type Told = { readonly targets: readonly PowerQuestion[]; readonly reading: PowerReading };
+type Reporting = { readonly targets: readonly PowerQuestion[]; readonly reading: PowerReading };
 
-function ofAll({ targets, reading }: Told): PowerReading {
+function ofAll({ targets, reading }: Reporting): PowerReading {
   return { ...reading, bm_node_ids: targets.flatMap(({ bm_node_ids }) => bm_node_ids) };
 }
 

@@ -6,7 +6,7 @@ import { simChance, simClock } from "./sim-clock.ts";
 import { GOOD_NETWORK, type Network, simLine } from "./sim-line.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";
 
-export interface Asked {
+export interface Queried {
   readonly answer: PowerAnswer;
   readonly bmc: SimBmc;
   readonly sent: number;
@@ -25,7 +25,7 @@ export interface Asking {
 }
 
 /** Asks a BMC that is healthy but for `nature`, with the right credentials but for `asking`. */
-export async function ask(nature: Partial<Nature> = {}, asking: Asking = {}): Promise<Asked> {
+export async function ask(nature: Partial<Nature> = {}, asking: Asking = {}): Promise<Queried> {
   const clock = simClock();
   const bmc = simBmc({ ...HEALTHY, ...nature });
   const seed = asking.seed ?? 1;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import type { TestContext } from "node:test";
 import { SYSTEM_CHANCE } from "../../../src/lib/ipmi/talk.ts";
 import { type Mux, openMux } from "../../../src/lib/ipmi/transport.ts";
-import { sessionNamed } from "../../../src/lib/ipmi/wire.ts";
+import { sessionIdOf } from "../../../src/lib/ipmi/wire.ts";
 import type { PowerQuestion } from "../../../src/model/power.ts";
 import { QUICK } from "../../lab/bmc/quick-clock.ts";
 import { type SimBmc, simBmc } from "./sim-bmc.ts";
@@ -45,7 +45,7 @@ export async function udpBmc(
     const answers = bmc.receive(datagram);
     QUICK.after(delay, () => {
       for (const answer of closed ? [] : answers) {
-        const sender = onlyNamed && sessionNamed(answer) === null ? socket : other;
+        const sender = onlyNamed && sessionIdOf(answer) === null ? socket : other;
         sender.send(answer, from.port, from.address);
       }
     });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countOthers, othersBeforeMaking } from "../../../src/migrate/apply/check-others.ts";
+import { countForeignNodes, foreignNodesFirst } from "../../../src/migrate/apply/check-others.ts";
 import type { Footer, PlanCounts, TargetIdentity } from "../../../src/model/artefact.ts";
 import type { Target } from "../../../src/model/ironic/target.ts";
 import type { Entry } from "../../../src/model/journal.ts";
@@ -46,7 +46,7 @@ test("a node that was lost and loaded again by a plan made later hides no node o
     },
   }));
   const count = (nodes: readonly string[]) =>
-    countOthers(holding(nodes), entries, plans, () => undefined);
+    countForeignNodes(holding(nodes), entries, plans, () => undefined);
   assert.equal(await count([OURS, THEIRS]), 1);
   assert.equal(await count([OURS]), 0);
   assert.equal(await count([THEIRS]), 1);
@@ -65,7 +65,7 @@ test("others are looked for before a row is made where the journal says how many
   const look = async (entries: readonly Entry[], nodes: readonly string[]) => {
     // The run has no plan: whoever looks takes all for others'.
     const target = holding(nodes) as Target;
-    const making = othersBeforeMaking(RUN, backend, target, entries, footer);
+    const making = foreignNodesFirst(RUN, backend, target, entries, footer);
     return making.then(
       (run) =>
         run().then(

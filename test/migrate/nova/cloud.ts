@@ -16,7 +16,7 @@ const BASE: CaseRow = {
   ...{ disabled: false, is_public: true, deleted: 0 },
 };
 
-interface Wanted {
+interface Computed {
   readonly machines: number;
   readonly others?: number;
   readonly version?: number;
@@ -43,7 +43,7 @@ export function cloud({
   release,
   more = {},
   node,
-}: Wanted): Case {
+}: Computed): Case {
   const nodes = Array.from({ length: machines }, (_, at) => {
     const host = {
       service_host: `compute-${1 + (at % 2)}`,

@@ -44,7 +44,7 @@ async function isCut(made: PlannedCloud): Promise<void> {
   assert.equal(verify, 2);
 }
 
-async function isWhole(made: PlannedCloud): Promise<void> {
+async function isComplete(made: PlannedCloud): Promise<void> {
   const { next, preview, finish } = await said(made);
   assert.match(next, /^Next: nova2ironic verify /);
   assert.match(preview, /^Finish would end this run\.$/m);
@@ -66,7 +66,7 @@ for (const [which, options, point, loads] of [
       await isCut(made);
     }
     await ends(0, made.act(["apply"]));
-    await isWhole(made);
+    await isComplete(made);
   });
 
 test("a second load that leaves Nova by a word is as whole as a first one", async (t) => {
@@ -76,7 +76,7 @@ test("a second load that leaves Nova by a word is as whole as a first one", asyn
   await runs(3, ["apply", ...made.at, ...made.writer, "--leave-nova", "--yes", "-q"], {
     bare: true,
   });
-  await isWhole(made);
+  await isComplete(made);
 });
 
 test("rows that a rollback had to leave are counted, and remembered until they are gone", async (t) => {
@@ -172,7 +172,7 @@ test("a load that dies behind its commit waits for its end, whoever is taken bac
   assert.match(finish, /^3 [\s\S]*^Next: nova2ironic apply .*--yes/m);
   assert.doesNotMatch(finish, /ends the run without/);
   await ends(0, made.act(["apply"]));
-  await isWhole(made);
+  await isComplete(made);
 });
 
 test("a rollback of one machine that dies behind its commit goes on", async (t) => {

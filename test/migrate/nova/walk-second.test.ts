@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { besideNova } from "../../../src/migrate/hosts/nova-side.ts";
+import { withNovaBackend } from "../../../src/migrate/hosts/nova-side.ts";
 import { inRun, openPlan } from "../../../src/run/run.ts";
 import { withSession } from "../../../src/run/session.ts";
 import { caseUuid } from "../../cases/case.ts";
@@ -79,7 +79,7 @@ async function applyWithout(made: PlannedCloud, machines: readonly number[]): Pr
   await inRun(folder, "apply", { kind: "migration" }, async (run) => {
     const { footer, lines } = await openPlan(`${folder}/plan`);
     await withSession(run, (session) =>
-      besideNova(run, session, footer, { ...words, watching, lines }, async (side) => {
+      withNovaBackend(run, session, footer, { ...words, watching, lines }, async (side) => {
         assert.ok(side);
         await side.check();
         await side.flavors();

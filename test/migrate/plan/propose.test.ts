@@ -17,10 +17,14 @@ const SLOW = ["N2I-D628", "BMC 10.0.0.1"] as const;
 const BOTH = ["ipmi_cipher_suite", "ipmi_priv_level"];
 const READ = { verdict: "ok", suite: 3, advice: [] } as const;
 
-type Told = readonly (readonly [FindingCode, string])[];
+type Reporting = readonly (readonly [FindingCode, string])[];
 
 function proposed(
-  machines: readonly { readonly told: Told; readonly node?: object; readonly flavor?: object }[],
+  machines: readonly {
+    readonly told: Reporting;
+    readonly node?: object;
+    readonly flavor?: object;
+  }[],
   known: Partial<Parameters<typeof createProposal>[0]>,
 ): string {
   const proposal = createProposal({
@@ -46,7 +50,7 @@ const SIZE = { cpus: 8, memory_mb: 49_152, local_gb: 100 };
 /** What is told of it, its reading, the keys its release reads, what is set, what is left to be accepted. */
 const SETTINGS: readonly (readonly [
   string,
-  Told,
+  Reporting,
   Partial<PowerReading> | null,
   readonly string[],
   string | null,
@@ -144,7 +148,7 @@ for (const [name, flavors, wanted, why] of CLASSES)
   });
 
 test("Placement's class stands before any flavor's, and machines beside flavors are weighed alike", () => {
-  const told: Told = [["N2I-D407", "none"]];
+  const told: Reporting = [["N2I-D407", "none"]];
   const classes = (flavors: readonly MachineFlavor[], placement: ReadonlyMap<string, string>) =>
     [
       ...proposed(
@@ -188,7 +192,7 @@ test("a decision stands once, with every machine that it is about", () => {
 });
 
 test("machines of several sizes that get one class stand in one decision, in the order they went by", () => {
-  const told: Told = [["N2I-D407", "none"]];
+  const told: Reporting = [["N2I-D407", "none"]];
   const named = flavor("tenants", GOLD);
   const placement = new Map(["m1", "m2", "m4"].map((uuid) => [uuid, "CUSTOM_IRON"]));
   const text = proposed(

@@ -1,4 +1,4 @@
-import type { AskedFor, HeaderFields, TokenOwner } from "../../../src/model/served.ts";
+import type { HeaderFields, ServedRequest, TokenOwner } from "../../../src/model/served.ts";
 import type { ProxyRules } from "../../../src/proxy/rules/decide.ts";
 
 export const PROJECT = "5b2d4f0a9c1e4b7f8a6d3c2e1f0a9b8c";
@@ -20,7 +20,7 @@ export const RULES: ProxyRules = {
   numbers: new Map([[1, NODE]]),
 };
 
-export function asked(line: string, fields: HeaderFields = {}, body = ""): AskedFor {
+export function asked(line: string, fields: HeaderFields = {}, body = ""): ServedRequest {
   const [method = "", path = ""] = line.split(" ");
   const id = "req-00000000-0000-4000-8000-000000000000";
   return {

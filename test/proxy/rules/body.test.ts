@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { listedNode, shownNode } from "../../../src/proxy/rules/body.ts";
+import { listedNode, nodeView } from "../../../src/proxy/rules/body.ts";
 import { holds } from "../../support/seeded.ts";
 import { NODE } from "./asked.ts";
 
@@ -24,12 +24,12 @@ test("a node is told as Nova's proxy told it", () => {
   assert.deepEqual(listedNode(OWN), TOLD);
   assert.deepEqual(Object.keys(listedNode(OWN) ?? {}), Object.keys(TOLD));
   const address = "52:54:00:00:02:07";
-  assert.deepEqual(shownNode({ ...OWN, instance_uuid: "i" }, [{ address, extra: {} }, {}, null]), {
+  assert.deepEqual(nodeView({ ...OWN, instance_uuid: "i" }, [{ address, extra: {} }, {}, null]), {
     ...TOLD,
     interfaces: [{ address }],
     instance_uuid: "i",
   });
-  assert.deepEqual(shownNode(OWN, [])?.instance_uuid, null);
+  assert.deepEqual(nodeView(OWN, [])?.instance_uuid, null);
 });
 
 test("a size that is missing or odd is 0, and a state that is null stays null", () => {
@@ -58,7 +58,7 @@ test("whatever a node is made of, what is told of it has tempest's form", () => 
     instance_uuid: fc.jsonValue(),
   });
   holds(100, node, fc.array(fc.jsonValue()), (one, ports) => {
-    const told = shownNode(one, ports);
+    const told = nodeView(one, ports);
     if (told === null) return assert.notEqual(typeof one.uuid, "string");
     const { interfaces, ...rest } = JSON.parse(JSON.stringify(told)) as typeof told;
     for (const { address } of interfaces) assert.equal(typeof address, "string");

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { capabilitiesOf } from "../../../src/lib/capabilities.ts";
 import { type JsonObject, objectOf } from "../../../src/lib/json.ts";
-import type { IdenticalDoc, WholeNode } from "../../../src/model/switchover.ts";
+import type { IdenticalDoc, NodeDetail } from "../../../src/model/switchover.ts";
 import {
   differences,
   differenceText,
@@ -15,11 +15,11 @@ import { MACHINE, SPARE, telling } from "./whole.ts";
 
 const DOC = JSON.parse(readFileSync("mappings/identical.json", "utf8")) as IdenticalDoc;
 
-const properties = (more: JsonObject): WholeNode =>
+const properties = (more: JsonObject): NodeDetail =>
   telling(SPARE, { properties: { ...objectOf(SPARE.told.properties), ...more } });
 
 /** A spare that differs in one thing, and how that is told. */
-const DIFFERING: readonly (readonly [WholeNode, string])[] = [
+const DIFFERING: readonly (readonly [NodeDetail, string])[] = [
   ...(
     [
       "driver",
@@ -61,7 +61,7 @@ const DIFFERING: readonly (readonly [WholeNode, string])[] = [
   ],
 ];
 
-const told = (node: WholeNode): readonly string[] =>
+const told = (node: NodeDetail): readonly string[] =>
   differences(MACHINE, node, DOC).map(differenceText);
 
 test("each field of the list is told by itself with both values, and all that differ together", () => {

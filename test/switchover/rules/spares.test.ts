@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { objectOf } from "../../../src/lib/json.ts";
-import type { IdenticalDoc, SwitchFault, WholeNode } from "../../../src/model/switchover.ts";
+import type { IdenticalDoc, NodeDetail, SwitchFault } from "../../../src/model/switchover.ts";
 import { sourceFaults, spareFaults } from "../../../src/switchover/rules/capable.ts";
 import { gatherSpares, nodeName } from "../../../src/switchover/rules/spares.ts";
 import { MACHINE, SPARE, telling } from "./whole.ts";
@@ -11,19 +11,19 @@ const DOC = JSON.parse(readFileSync("mappings/identical.json", "utf8")) as Ident
 
 const [TARGET, CONNECTOR] = [MACHINE.targets[0], MACHINE.connectors[0]];
 assert.ok(TARGET !== undefined && CONNECTOR !== undefined);
-const capable = (capabilities: string): WholeNode =>
+const capable = (capabilities: string): NodeDetail =>
   telling(MACHINE, { properties: { ...objectOf(MACHINE.told.properties), capabilities } });
 const fibre = { targets: [{ ...TARGET, volume_type: "fibre_channel" }] };
 
-type Refused = readonly [code: SwitchFault["code"], why: string, node: WholeNode];
+type Refused = readonly [code: SwitchFault["code"], why: string, node: NodeDetail];
 
-const locked = ({ uuid }: WholeNode) =>
+const locked = ({ uuid }: NodeDetail) =>
   `Node ${uuid} is locked by host lab, please retry after the current operation is completed.`;
 const IN_SWITCHOVER = { extra: { nova2ironic_switchover: "s" } };
 const MARKED = "it is in switchover s: extra.nova2ironic_switchover";
-const source = (told: WholeNode["told"]) => telling(MACHINE, told);
-const another = (told: WholeNode["told"]) => telling(SPARE, told);
-const volumes = (...targets: WholeNode["targets"]) => ({ ...MACHINE, targets });
+const source = (told: NodeDetail["told"]) => telling(MACHINE, told);
+const another = (told: NodeDetail["told"]) => telling(SPARE, told);
+const volumes = (...targets: NodeDetail["targets"]) => ({ ...MACHINE, targets });
 const DELETING = { target_provision_state: "deleted", target_power_state: "power off" };
 
 /** What stands against a machine whose instance is to go on elsewhere, in the order it is answered. */
@@ -85,8 +85,8 @@ const SPARES: readonly Refused[] = [
 
 test("each thing that stands against a source or a spare is told by itself, with its code", () => {
   const held = (
-    faultsOf: (node: WholeNode) => readonly SwitchFault[],
-    good: WholeNode,
+    faultsOf: (node: NodeDetail) => readonly SwitchFault[],
+    good: NodeDetail,
     rows: readonly Refused[],
   ): void => {
     assert.deepEqual(faultsOf(good), []);
@@ -108,7 +108,7 @@ test("of several things the one that is answered first is told first", () => {
   );
 });
 
-const spare = (name: string | null, uuid: string, told: WholeNode["told"] = {}): WholeNode => ({
+const spare = (name: string | null, uuid: string, told: NodeDetail["told"] = {}): NodeDetail => ({
   ...telling(SPARE, told),
   ...{ name, uuid },
 });

@@ -1,7 +1,7 @@
-import type { WholeNode } from "../../../src/model/switchover.ts";
+import type { NodeDetail } from "../../../src/model/switchover.ts";
 
 /** A machine that boots from an iSCSI volume, and can go on elsewhere. */
-export const MACHINE: WholeNode = {
+export const MACHINE: NodeDetail = {
   uuid: "11111111-0000-4000-8000-000000000001",
   name: "n-1",
   told: {
@@ -26,13 +26,13 @@ export const MACHINE: WholeNode = {
   targets: [{ uuid: "t", volume_type: "iscsi", boot_index: 0, volume_id: "v" }],
 };
 
-export const SPARE: WholeNode = {
+export const SPARE: NodeDetail = {
   ...MACHINE,
   ...{ uuid: "11111111-0000-4000-8000-000000000002", name: "s-1", connectors: [], targets: [] },
   told: { ...MACHINE.told, provision_state: "manageable", instance_uuid: null },
 };
 
 /** A node of which some fields are told otherwise. */
-export function telling(node: WholeNode, told: WholeNode["told"]): WholeNode {
+export function telling(node: NodeDetail, told: NodeDetail["told"]): NodeDetail {
   return { ...node, told: { ...node.told, ...told } };
 }

@@ -118,7 +118,7 @@ async function speaking(t: TestContext, engine: string, pair: Pair) {
   return { port: await portOf(t, server), heard: () => heard };
 }
 
-type Looked = (
+type InspectedRows = (
   error: null,
   address: string | readonly dns.LookupAddress[],
   family?: number,
@@ -134,7 +134,7 @@ for (const engine of ["mysql", "postgresql"] as const)
     // No machine has to know a name for this.
     t.mock.method(dns, "lookup", (_name: string, ...rest: readonly unknown[]) => {
       const { all = false } = Object(rest[0]);
-      const done = rest.at(-1) as Looked;
+      const done = rest.at(-1) as InspectedRows;
       if (all) done(null, [{ address: "127.0.0.1", family: 4 }]);
       else done(null, "127.0.0.1", 4);
     });

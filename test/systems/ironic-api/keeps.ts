@@ -4,7 +4,7 @@ import type { Says } from "../../support/faulty-service.ts";
 type Body = Record<string, Json>;
 
 /** What a stand-in for Ironic keeps, by uuid. */
-export interface Held {
+export interface LoadedRows {
   readonly nodes: Map<string, Body>;
   readonly ports: Map<string, Body>;
 }
@@ -21,7 +21,7 @@ const VERBS: { readonly [target: string]: readonly [to: string, ...from: readonl
  *
  * @source facts/ironic.md 4.2, 4.4, 4.6
  */
-export function answerTo(held: Held, call: string, body: unknown): Says {
+export function answerTo(held: LoadedRows, call: string, body: unknown): Says {
   const [method = "", path = ""] = call.split(" ");
   const url = new URL(path, "http://ironic");
   const [, , kind = "", uuid = "", ...rest] = url.pathname.split("/");
@@ -83,7 +83,7 @@ function asked(row: Body, query: URLSearchParams): boolean {
   return ["node_uuid", "address"].every((field) => (query.get(field) ?? row[field]) === row[field]);
 }
 
-function post(held: Held, kind: keyof Held, row: Body): Says {
+function post(held: LoadedRows, kind: keyof LoadedRows, row: Body): Says {
   const uuid = String(row.uuid);
   if (held[kind].has(uuid)) return refuses(409, `${kind} ${uuid} already exists.`);
   const made = {
@@ -97,7 +97,12 @@ function post(held: Held, kind: keyof Held, row: Body): Says {
   return says(201, held[kind].get(uuid) ?? {});
 }
 
-function remove({ nodes, ports }: Held, kind: keyof Held, uuid: string, row: Body): Says {
+function remove(
+  { nodes, ports }: LoadedRows,
+  kind: keyof LoadedRows,
+  uuid: string,
+  row: Body,
+): Says {
   if (kind === "nodes") {
     if (row.protected === true) return refuses(403, `Node ${uuid} is protected.`);
     if (row.maintenance !== true) return refuses(409, `Node ${uuid} is active.`);

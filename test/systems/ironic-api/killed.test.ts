@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
-import { patienceOf, remove } from "../../../src/systems/ironic-api/remove.ts";
+import { remove, retryPolicyOf } from "../../../src/systems/ironic-api/remove.ts";
 import { pauseShorter } from "../../../src/systems/openstack/passing.ts";
 import { bothWays } from "./both-ways.ts";
 import { refuses } from "./keeps.ts";
@@ -179,7 +179,7 @@ test("a rollback waits for a conductor's lock as long as it may, and for those o
   assert.match(left[0]?.why ?? "", /^it cannot be deleted: 409 .*locked by host lab/);
   assert.deepEqual(asked, [0, 1, 2]);
   let clock = 0;
-  const waits = patienceOf(60_000, () => clock);
+  const waits = retryPolicyOf(60_000, () => clock);
   clock = 100_000;
   assert.deepEqual([waits(18), waits(500)], [true, true], "it begins with the first lock");
   clock = 160_000;

@@ -7,10 +7,10 @@ import { rowsOf } from "../../../src/systems/ironic-api/row.ts";
 import { openService } from "../../../src/systems/ironic-api/service.ts";
 import { cloudOf } from "../../../src/systems/openstack/settings.ts";
 import { faultyService } from "../../support/faulty-service.ts";
-import { answerTo, type Held } from "./keeps.ts";
+import { answerTo, type LoadedRows } from "./keeps.ts";
 
 export async function livingIronic(t: TestContext) {
-  const held: Held = { nodes: new Map(), ports: new Map() };
+  const held: LoadedRows = { nodes: new Map(), ports: new Map() };
   const ironic = await faultyService(t, {
     most: 82,
     answer: (call, sent) => answerTo(held, call, sent),

@@ -14,7 +14,7 @@ import { faultyService } from "../../support/faulty-service.ts";
 
 const SPOKEN = "X-OpenStack-Ironic-API-Version";
 
-interface Said {
+interface Specified {
   readonly status: number;
   readonly text: string;
   /** Microversion it says it speaks; the one asked for without it. */
@@ -22,7 +22,7 @@ interface Said {
 }
 
 /** A service of 2023.1 that says to a call what the test has for it. */
-async function service(t: TestContext, says: (call: string, nth: number) => Said | null) {
+async function service(t: TestContext, says: (call: string, nth: number) => Specified | null) {
   const counts = new Map<string, number>();
   const { url, use } = await faultyService(t, {
     most: 82,
@@ -143,7 +143,7 @@ test("a secret is hidden as JSON writes it, too", () => {
 test("a rollback of ports whose node was there before deletes no other port of it", async (t) => {
   const calls: string[] = [];
   const port = (uuid: string) => ({ uuid, node_uuid: "a", address: "52:54:00:00:00:01" });
-  const isThere = ({ uuid }: { readonly uuid: string }) =>
+  const isPresent = ({ uuid }: { readonly uuid: string }) =>
     !calls.includes(`DELETE /v1/ports/${uuid}`);
   const opened = await service(t, (call) => {
     if (!call.startsWith("GET")) calls.push(call);
@@ -151,7 +151,7 @@ test("a rollback of ports whose node was there before deletes no other port of i
     if (call.startsWith("GET /v1/ports"))
       return {
         ...{ status: 200 },
-        text: JSON.stringify({ ports: [port("theirs"), port("ours")].filter(isThere) }),
+        text: JSON.stringify({ ports: [port("theirs"), port("ours")].filter(isPresent) }),
       };
     return null;
   });

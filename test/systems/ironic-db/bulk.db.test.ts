@@ -215,9 +215,9 @@ for (const engine of ENGINES) {
     const writing = { ironic, inMaintenance: false, bulk: bulkOf(at.ironic.database) };
     const [first] = steps();
     assert.ok(first);
-    for (const isOurs of [true, false])
+    for (const isOwned of [true, false])
       await assert.rejects(
-        createRows({ ...writing, making }, steps(), () => isOurs),
+        createRows({ ...writing, making }, steps(), () => isOwned),
         /not yet/,
       );
     assert.equal((await trx("nodes")).length, 0);

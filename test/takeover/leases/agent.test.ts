@@ -4,7 +4,11 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { MigrationError } from "../../../src/lib/error.ts";
 import type { Engine } from "../../../src/model/database.ts";
-import { type AgentAsked, type OpenedAgent, withAgent } from "../../../src/takeover/host-agent.ts";
+import {
+  type AgentCommandOptions,
+  type OpenedAgent,
+  withAgent,
+} from "../../../src/takeover/host-agent.ts";
 import { extendSchema } from "../../../src/takeover/leases/schema.ts";
 import { caseUuid } from "../../cases/case.ts";
 import { loadNova, loadNovaBm } from "../../cases/load-case.ts";
@@ -69,7 +73,7 @@ async function hostOf(made: Pick<Deployment, "bm" | "nova" | "folder" | "source"
   };
   await nova.db("services").insert({ id: 77, ...service, report_count: 5 });
   await bm.db("bm_nodes").update({ service_host: "A" });
-  const asked: AgentAsked = {
+  const asked: AgentCommandOptions = {
     ...{ host: "A", novaBmDb: addressFile(folder, "bm", bm.url) },
     ...{ novaDb: addressFile(folder, "nova", nova.url) },
     ...{ interval: 10, ttl: 60, take: false },

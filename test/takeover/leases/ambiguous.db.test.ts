@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { acquireLock, heldLocks, renewLock } from "../../../src/takeover/leases/locks.ts";
+import { acquiredLocks, acquireLock, renewLock } from "../../../src/takeover/leases/locks.ts";
 import { needs, type TestDatabase } from "../../lab/index.ts";
 import { proxyTo } from "../../support/proxy.ts";
 import { leased, opened } from "./place.ts";
@@ -50,7 +50,7 @@ for (const engine of ["mysql", "postgresql"] as const)
     await working(made, taking);
     line.cut();
     const lock = await taking;
-    const [held] = await heldLocks(database);
+    const [held] = await acquiredLocks(database);
     // Both servers finish what they have begun, or do not: the row says which, and so does the answer.
     assert.deepEqual(lock === null ? null : "A", held?.owner ?? null);
     t.diagnostic(lock === null ? "it was not done" : "it was done");

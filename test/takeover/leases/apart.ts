@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { MigrationError } from "../../../src/lib/error.ts";
-import { type AgentAsked, withAgent } from "../../../src/takeover/host-agent.ts";
+import { type AgentCommandOptions, withAgent } from "../../../src/takeover/host-agent.ts";
 import { addressFile, type TestDatabase } from "../../lab/index.ts";
 
-interface Asked {
-  readonly asked: AgentAsked;
+interface Queried {
+  readonly asked: AgentCommandOptions;
   readonly bm: TestDatabase;
   /** On a server that nobody else asks. */
   readonly nova: TestDatabase;
@@ -12,7 +12,7 @@ interface Asked {
 }
 
 /** No agent begins where Nova's server, as its user sees it, is most of an hour ahead of nova_bm's. */
-export async function begunApart({ asked, bm, nova, folder }: Asked): Promise<void> {
+export async function begunApart({ asked, bm, nova, folder }: Queried): Promise<void> {
   const account = await nova.server?.restrictedUser("ahead", nova.name, "SELECT");
   assert.ok(account);
   const novaDb = addressFile(folder, "ahead", account.url);

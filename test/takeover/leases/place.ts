@@ -3,8 +3,8 @@ import type { TestContext } from "node:test";
 import type { Engine } from "../../../src/model/database.ts";
 import type { Database } from "../../../src/systems/database/open.ts";
 import {
+  acquiredLocks,
   acquireLock,
-  heldLocks,
   releaseLock,
   renewLock,
 } from "../../../src/takeover/leases/locks.ts";
@@ -35,7 +35,7 @@ export async function contend(t: TestContext, urls: readonly string[], rounds: n
     const [winner, lock] = [contenders[at ?? -1], got[at ?? -1]];
     assert.ok(winner && lock && more === undefined, `round ${round}`);
     assert.equal(lock.token, round, "one owner more, once a round");
-    assert.equal((await heldLocks(winner))[0]?.owner, `c${at}`);
+    assert.equal((await acquiredLocks(winner))[0]?.owner, `c${at}`);
     assert.equal(await renewLock(winner, lock, TTL), true);
     assert.equal(await releaseLock(winner, lock), true);
   }

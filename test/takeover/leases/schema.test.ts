@@ -4,8 +4,8 @@ import { setImmediate as turn } from "node:timers/promises";
 import { MigrationError } from "../../../src/lib/error.ts";
 import { beginLease } from "../../../src/takeover/leases/leases.ts";
 import {
+  acquiredLocks,
   acquireLock,
-  heldLocks,
   keepLocks,
   releaseLock,
   renewLock,
@@ -191,7 +191,7 @@ for (const engine of engines()) {
     assert.equal(await renewLock(database, stale, TTL), false);
     assert.equal(await releaseLock(database, stale), false);
     assert.deepEqual(
-      (await heldLocks(database)).map(({ owner }) => owner),
+      (await acquiredLocks(database)).map(({ owner }) => owner),
       ["B"],
     );
     assert.ok(lock !== null && (await renewLock(database, lock, TTL)));
@@ -206,7 +206,7 @@ for (const engine of engines()) {
       const resource = `node:${wrong}`;
       const lock = await acquireLock(database, resource, { owner: "A", ttl: TTL });
       assert.ok(lock !== null);
-      const [held] = (await heldLocks(database)).filter((one) => one.resource === resource);
+      const [held] = (await acquiredLocks(database)).filter((one) => one.resource === resource);
       assert.ok(held !== undefined && held.left > 0 && held.left <= TTL, JSON.stringify(held));
       assert.equal(await acquireLock(database, resource, { owner: "B", ttl: TTL }), null);
     }
@@ -216,7 +216,7 @@ for (const engine of engines()) {
     const place = await leased(engine, t);
     const { database } = place;
     const ours = await keepLocks(database, [A, B, NODE, INSTANCE, A], { owner: "B", ttl: TTL });
-    const held = (await heldLocks(database)).map(({ resource }) => resource);
+    const held = (await acquiredLocks(database)).map(({ resource }) => resource);
     assert.deepEqual(held, [A, B, INSTANCE, NODE]);
     await ours.renew();
     const others = keepLocks(database, ["host:0", NODE], { owner: "C", ttl: TTL });
@@ -224,11 +224,11 @@ for (const engine of engines()) {
       assert.match(error.message, /^the lock node:a0000000-\S+ is held by B for \d+ s more$/);
       return error.code === "N2I-E362" && error.exit === 11;
     });
-    assert.equal((await heldLocks(database)).length, 4, "host:0 was given back");
+    assert.equal((await acquiredLocks(database)).length, 4, "host:0 was given back");
     await place.made.db("bm_locks").where({ resource: "host:a" }).update({ nonce: "another" });
     await assert.rejects(ours.renew(), (error: MigrationError) => error.code === "N2I-E362");
     await ours.release();
-    const left = (await heldLocks(database)).map(({ resource }) => resource);
+    const left = (await acquiredLocks(database)).map(({ resource }) => resource);
     assert.deepEqual(left, ["host:a"], "another's is left");
   });
 }

@@ -8,7 +8,7 @@ import type {
   OwnedMachine,
   Tenant,
 } from "../../../src/model/nova/host-move.ts";
-import type { MoveAsked, MoveWorld } from "../../../src/takeover/rules/move-hosts.ts";
+import type { MoveFacts, MoveRequest } from "../../../src/takeover/rules/move-hosts.ts";
 import { createMoves } from "../../../src/takeover/rules/moves.ts";
 
 const SERVER = {
@@ -29,7 +29,7 @@ function service(id: number, host: string, more: Partial<ComputeHost> = {}): Com
   };
 }
 
-function world(more: Partial<MoveWorld> = {}): MoveWorld {
+function world(more: Partial<MoveFacts> = {}): MoveFacts {
   return {
     identity: { ...SERVER, schema_version: 423, head: "8f2f1571d55b" },
     hosts: [service(1, "A"), service(2, "B")],
@@ -43,7 +43,7 @@ function world(more: Partial<MoveWorld> = {}): MoveWorld {
   };
 }
 
-const ASKED: MoveAsked = {
+const ASKED: MoveRequest = {
   ...{ mode: "move", to: ["B"], down: 60, forceAggregates: false, reason: "nova2ironic h1" },
 };
 
@@ -69,33 +69,33 @@ function machine(more: Partial<OwnedMachine> = {}): OwnedMachine {
   };
 }
 
-interface Given {
-  readonly world?: Partial<MoveWorld>;
-  readonly asked?: Partial<MoveAsked>;
+interface Inputs {
+  readonly world?: Partial<MoveFacts>;
+  readonly asked?: Partial<MoveRequest>;
   readonly machine?: Partial<OwnedMachine>;
   readonly tenant?: NodeTenant;
   readonly owner?: string;
   readonly accepts?: readonly "N2I-D260"[];
 }
 
-function judged({ world: more, asked, owner = "A", ...of }: Given = {}) {
+function judged({ world: more, asked, owner = "A", ...of }: Inputs = {}) {
   const { machine: one, tenant: said, accepts = [] } = of;
   const accepted = accepts.map((finding) => ({ finding, reason: "its queue is empty" }));
   const moves = createMoves(world(more), { ...ASKED, ...asked }, () => accepted);
   return moves.machine(machine(one), owner, said);
 }
 
-const hosts = (...all: readonly ComputeHost[]): Given => ({ world: { hosts: all } });
+const hosts = (...all: readonly ComputeHost[]): Inputs => ({ world: { hosts: all } });
 const from = (more: Partial<ComputeHost>) => hosts(service(1, "A", more), service(2, "B"));
 const to = (more: Partial<ComputeHost>) => hosts(service(1, "A"), service(2, "B", more));
-const mapped = (...all: readonly (readonly [string, number])[]): Given => ({
+const mapped = (...all: readonly (readonly [string, number])[]): Inputs => ({
   world: { mappings: new Map(all) },
 });
-const held = (more: Partial<Tenant>): Given => ({ machine: { instances: [tenant(more)] } });
-const owned = (...computes: readonly OwnedCompute[]): Given => ({ machine: { computes } });
+const held = (more: Partial<Tenant>): Inputs => ({ machine: { instances: [tenant(more)] } });
+const owned = (...computes: readonly OwnedCompute[]): Inputs => ({ machine: { computes } });
 
 /** What stands against a move, by its code: each keeps its machine, and says so in these words. */
-const REFUSED: readonly (readonly [string, RegExp, Given])[] = [
+const REFUSED: readonly (readonly [string, RegExp, Inputs])[] = [
   ["N2I-D250", /^Source service is not yet forced down!$/, from({ forced_down: false })],
   // A row older than the column, of a host that is only disabled.
   ["N2I-D250", /not yet forced down!$/, from({ forced_down: null, disabled: true })],
@@ -223,7 +223,7 @@ test("a takeover needs no service record of the dead host, and says that none ca
   const gone = { hosts: [service(2, "B")] };
   const moved = judged({ world: gone, asked, machine: { computes: [] } });
   assert.deepEqual([moved.verdict, moved.findings], ["move", []]);
-  const of = (more: Partial<MoveAsked>) =>
+  const of = (more: Partial<MoveRequest>) =>
     createMoves(world(gone), { ...ASKED, ...more }, () => []).hosts(["A"]);
   const { left, fence, findings } = of(asked);
   assert.deepEqual([left[0]?.id, fence], [null, []]);
@@ -291,7 +291,7 @@ test("a takeover fences what is not fenced: forced_down, and before Liberty disa
 });
 
 test("what concerns a host is said once of it, and whether nova_api was looked at", () => {
-  const codes = (more: Partial<MoveWorld>) =>
+  const codes = (more: Partial<MoveFacts>) =>
     createMoves(world(more), ASKED, () => [])
       .hosts(["A"])
       .findings.map(({ code }) => code);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { Lease } from "../../../src/model/nova/leases.ts";
 import { shareOf } from "../../../src/takeover/rules/destination.ts";
-import { isLive, judgeLeases, takersOf } from "../../../src/takeover/rules/successors.ts";
+import { isLive, judgeLeases, successorsOf } from "../../../src/takeover/rules/successors.ts";
 import { holds } from "../../support/seeded.ts";
 
 const TTL = 60_000;
@@ -59,8 +59,11 @@ test("A-13: more than half of the hosts that are not fenced, and two or more, ar
   assert.equal(judged([dead("A"), dead("B"), lease("C")], []), alarm, "Nova's word or not");
   const fenced = lease("A", { age: 2 * TTL, fenced_by: "C" });
   assert.equal(judged([fenced, dead("B"), lease("C")], ["A", "B"]), "A,B", "one after the other");
-  const [goesOn, four] = ["ALARM B,C of 3, A dead", [fenced, dead("B"), dead("C"), lease("D")]];
-  assert.equal(judged(four, ["A", "B", "C"]), goesOn, "what was begun comes to its end");
+  const [continuesAfter, four] = [
+    "ALARM B,C of 3, A dead",
+    [fenced, dead("B"), dead("C"), lease("D")],
+  ];
+  assert.equal(judged(four, ["A", "B", "C"]), continuesAfter, "what was begun comes to its end");
   assert.equal(judged(four, ["B", "C"]), "ALARM B,C of 3, none dead", "A is back");
   const gone = [dead("X"), dead("Y"), dead("A"), lease("B"), lease("C")];
   assert.equal(judged(gone, ["A"], ["A", "B", "C"]), "A", "whom Nova does not know");
@@ -76,13 +79,17 @@ test("those take that live, take, are in Nova's favour, and in the same aggregat
     ["E", [1, 2]],
     ["F", [1, 2]],
   ]);
-  assert.deepEqual(takersOf("A", leases, fit, aggregates), ["B", "E"]);
-  assert.deepEqual(takersOf("A", leases, fit, null), ["B", "C", "D", "E"]);
+  assert.deepEqual(successorsOf("A", leases, fit, aggregates), ["B", "E"]);
+  assert.deepEqual(successorsOf("A", leases, fit, null), ["B", "C", "D", "E"]);
   const less = leases.map((one) =>
     one.host === "B" ? { ...one, takes: false } : one.host === "C" ? dead("C") : one,
   );
-  assert.deepEqual(takersOf("A", less, fit, null), ["D", "E"]);
-  assert.deepEqual(takersOf("D", leases, fit, aggregates), [], "nobody else is in no aggregate");
+  assert.deepEqual(successorsOf("A", less, fit, null), ["D", "E"]);
+  assert.deepEqual(
+    successorsOf("D", leases, fit, aggregates),
+    [],
+    "nobody else is in no aggregate",
+  );
 });
 
 const hosts = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), {

@@ -5,11 +5,15 @@ import { loadSettings } from "../../../src/migrate/open/documents.ts";
 import { USUAL_PACE, WINDOW_PACE } from "../../../src/model/handover.ts";
 import type { SettingsPart } from "../../../src/model/settings.ts";
 import { releaseNames } from "../../../src/run/files/load-tables.ts";
-import { differingHosts, judgeSettings, wantedSettings } from "../../../src/window/config/judge.ts";
+import {
+  desiredSettings,
+  differingHosts,
+  judgeSettings,
+} from "../../../src/window/config/judge.ts";
 
 const DOC = await loadSettings();
 const wanted = (release: string, exactFilters = false, part?: SettingsPart) =>
-  wantedSettings(DOC, releaseNames(), { release, exactFilters, part });
+  desiredSettings(DOC, releaseNames(), { release, exactFilters, part });
 const keys = (release: string, ...more: [boolean?, "scheduler"?]) =>
   wanted(release, ...more).settings.map(({ section, key }) => `${section}/${key}`);
 const judged = (release: string, text: string, part?: SettingsPart) =>

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ONE_BY_ONE, type Pace } from "../../../src/engine/window-part.ts";
-import { stillReleased } from "../../../src/window/handover/hand-over.ts";
+import { releasedNodes } from "../../../src/window/handover/hand-over.ts";
 import { release, restage } from "../../../src/window/handover/handover.ts";
 import { CONDUCTOR, ironic } from "./world.ts";
 
@@ -90,7 +90,7 @@ test("what was released is staged again, but for a machine that is in another's 
     trouble.map(({ uuid, why }) => [uuid, why]),
     [["n2", "in maintenance: fans broken"]],
   );
-  assert.deepEqual([...stillReleased(world.entries)], ["n2"]);
+  assert.deepEqual([...releasedNodes(world.entries)], ["n2"]);
   assert.equal((await restage(world.plan(), world.releasing(), 60)).made, 0);
 });
 
@@ -106,5 +106,5 @@ test("a machine a conductor works on is staged again when it lets go, or named w
     trouble.map(({ uuid, why, fix }) => [uuid, why, fix]),
     [["n3", "rack7-conductor is working on it", "Run the same command again."]],
   );
-  assert.deepEqual([...stillReleased(world.entries)], ["n3"]);
+  assert.deepEqual([...releasedNodes(world.entries)], ["n3"]);
 });

@@ -40,13 +40,13 @@ function screenOf({ isTTY, columns }: Collected["out"]): Screen {
   };
 }
 
-export type Given = Omit<FormatOptions, "format">;
+export type Inputs = Omit<FormatOptions, "format">;
 
 export async function printed(
   format: FormatOptions["format"],
   columns: readonly string[],
   rows: AsyncIterable<readonly Json[]> | Iterable<readonly Json[]>,
-  given: Given = {},
+  given: Inputs = {},
 ): Promise<string> {
   const { out, text } = collector();
   const options = { quote: formatOptions.quote.default, ...given, format };
@@ -57,7 +57,7 @@ export async function printed(
 export async function shown(
   format: FormatOptions["format"],
   object: { readonly [name: string]: Json },
-  given: Given = {},
+  given: Inputs = {},
 ): Promise<string> {
   const { out, text } = collector();
   await writeAll(out, renderObject(object, { ...given, format }, screenOf(out)));

@@ -4,7 +4,12 @@ import { type Entry, IRONIC } from "../../../src/model/journal.ts";
 import { NOVA_NAMES } from "../../../src/model/nova/nova-plan.ts";
 import type { RunFiles } from "../../../src/run/files/run-files.ts";
 import { checkRenewable, planAnew } from "../../../src/window/runner/command-lines.ts";
-import { isDecision, leftBehind, nextOf, stepOf } from "../../../src/window/runner/pipeline.ts";
+import {
+  isDecision,
+  machinesNotInIronic,
+  nextOf,
+  stepOf,
+} from "../../../src/window/runner/pipeline.ts";
 import { COUNTS, PLAN, SHA, SNAPSHOT } from "../../support/run-files.ts";
 
 const AT = "2026-11-21T00:00:00Z";
@@ -22,15 +27,15 @@ const FILES = {
 } satisfies RunFiles;
 
 test("what is loaded is not read anew without a word, whichever files are damaged besides", () => {
-  const isAsked = (more: Partial<RunFiles>): boolean => {
+  const isRequested = (more: Partial<RunFiles>): boolean => {
     const step = stepOf({ ...FILES, snapshot: GONE, ...more });
     assert.equal(step?.command, "extract");
     return isDecision(step);
   };
-  assert.equal(isAsked({}), true);
-  assert.equal(isAsked({ plan: GONE }), true);
-  assert.equal(isAsked({ journal: GONE }), true);
-  assert.equal(isAsked({ journal: { entries: [] } }), false);
+  assert.equal(isRequested({}), true);
+  assert.equal(isRequested({ plan: GONE }), true);
+  assert.equal(isRequested({ journal: GONE }), true);
+  assert.equal(isRequested({ journal: { entries: [] } }), false);
 });
 
 test("a plan that is made again for its files of Nova says which of them it is", () => {
@@ -111,15 +116,15 @@ test("a run that is done names what it left, a line that can be pasted each, and
     const verdicts = { ...COUNTS.verdicts, blocked, conflict };
     return { ...FILES, plan: { ...PLAN, counts: { ...COUNTS, verdicts } }, finish };
   };
-  assert.deepEqual(leftBehind(left(0, 0)), []);
+  assert.deepEqual(machinesNotInIronic(left(0, 0)), []);
   assert.equal(nextOf(left(1, 2)), "nothing; this run is done");
-  assert.deepEqual(leftBehind(left(1, 0)), [
+  assert.deepEqual(machinesNotInIronic(left(1, 0)), [
     "1 machine is left behind: nova2ironic show m1/plan --match Verdict=blocked",
     "Once the causes are fixed: nova2ironic extract --run m1",
     "then: nova2ironic power --run m1",
     "then: nova2ironic run --run m1",
   ]);
-  assert.deepEqual(leftBehind(left(0, 2)), [
+  assert.deepEqual(machinesNotInIronic(left(0, 2)), [
     "2 machines are in conflict with what Ironic held already: nova2ironic show m1/plan --match Verdict=conflict",
   ]);
 });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { RunFiles } from "../../../src/run/files/run-files.ts";
-import { backFirst, standingOf } from "../../../src/window/runner/status.ts";
+import { backFirst, currentStateOf } from "../../../src/window/runner/status.ts";
 import { COUNTS, PLAN, SHA, SNAPSHOT } from "../../support/run-files.ts";
 
 const AT = "2026-11-21T00:00:00Z";
@@ -22,7 +22,7 @@ const HOSTS = [begin("nova-hosts", 3), done("nova-hosts", 3)];
 
 function standing(entries: readonly Entry[], more: Partial<RunFiles> = {}) {
   const counts = { hosts: 3, flavors: 1, findings: 0, stopped: [] };
-  return standingOf({
+  return currentStateOf({
     ...{ snapshot: SNAPSHOT, journal: { entries }, handover: null },
     plan: PLAN,
     nova: { plan: { sha256: SHA, counts }, entries },

@@ -1,11 +1,11 @@
 import { programCommand } from "../../../run/files/package-root.ts";
-import { type AgentAsked, runAgent } from "../../../takeover/host-agent.ts";
+import { type AgentCommandOptions, runAgent } from "../../../takeover/host-agent.ts";
 import { io } from "../../io.ts";
 import { AGENT } from "../../options/host/leases.ts";
 import { type ListArgs, note } from "../shared.ts";
 
 export async function hostAgentCommand(
-  args: ListArgs & AgentAsked & { readonly printUnit: boolean },
+  args: ListArgs & AgentCommandOptions & { readonly printUnit: boolean },
 ): Promise<void> {
   if (args.printUnit) {
     const given = new Map<string, unknown>(Object.entries(args));
@@ -38,12 +38,12 @@ Wants=network-online.target
 
 [Service]
 Type=simple
-ExecStart=${command.map(unitWord).join(" ")}
+ExecStart=${command.map(unitArgument).join(" ")}
 Restart=on-failure
 RestartSec=10
 RestartPreventExitStatus=5 12 64
 ProtectSystem=strict
-${writes.length === 0 ? "" : `ReadWritePaths=${writes.map(unitWord).join(" ")}\n`}ProtectHome=read-only
+${writes.length === 0 ? "" : `ReadWritePaths=${writes.map(unitArgument).join(" ")}\n`}ProtectHome=read-only
 NoNewPrivileges=yes
 
 [Install]
@@ -52,7 +52,7 @@ WantedBy=multi-user.target
 }
 
 /** @source systemd.service(5), "Command lines"; systemd.syntax(7) */
-function unitWord(word: string): string {
+function unitArgument(word: string): string {
   const escaped = word
     .replaceAll("\\", "\\\\")
     .replaceAll('"', '\\"')

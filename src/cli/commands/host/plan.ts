@@ -1,13 +1,13 @@
 import { movesOf } from "../../../run/host-files.ts";
 import { nextCommand } from "../../../run/next.ts";
-import { type HostPlanWords, type PlannedMoves, planMoves } from "../../../takeover/host-plan.ts";
+import { type HostPlanOptions, type PlannedMoves, planMoves } from "../../../takeover/host-plan.ts";
 import { printView } from "../../print/out.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { hostsText, movesText, movesView } from "../../views/hosts.ts";
 import { checkMode } from "../said.ts";
 import { type ListArgs, printLines, say, sinkOf } from "../shared.ts";
 
-type PlanArgs = ListArgs & HostPlanWords;
+type PlanArgs = ListArgs & HostPlanOptions;
 
 export async function hostPlanCommand(args: PlanArgs): Promise<void> {
   checkMode("plan", args.novaBmDb !== undefined);

@@ -1,10 +1,10 @@
 import { openRun } from "../../../run/files/run-folder.ts";
 import { kindOf } from "../../../run/files/run-kind.ts";
-import { type ReadmitWords, readmit } from "../../../takeover/host-readmit.ts";
+import { type ReadmitOptions, readmit } from "../../../takeover/host-readmit.ts";
 import { refuseOptions } from "../said.ts";
 import { type ListArgs, printResult, sinkOf } from "../shared.ts";
 
-export async function hostReadmitCommand(args: ListArgs & ReadmitWords): Promise<void> {
+export async function hostReadmitCommand(args: ListArgs & ReadmitOptions): Promise<void> {
   const { compute } = args;
   const { variant = "ironic" } = await kindOf(await openRun(args.run, { create: false }));
   if (variant === "ironic") refuseOptions("host readmit of this run", ["nova-bm-db"]);

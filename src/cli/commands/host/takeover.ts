@@ -2,13 +2,13 @@ import { orNull } from "../../../lib/error.ts";
 import { openRun } from "../../../run/files/run-folder.ts";
 import { kindOf } from "../../../run/files/run-kind.ts";
 import { takeOverLegacy } from "../../../takeover/baremetal/legacy-takeover.ts";
-import { type TakeoverWords, takeOver } from "../../../takeover/host-takeover.ts";
+import { type TakeoverOptions, takeOver } from "../../../takeover/host-takeover.ts";
 import { checkMode } from "../said.ts";
 import { type ListArgs, sinkOf } from "../shared.ts";
 import { endOfMove } from "./move.ts";
 import { printMoves } from "./plan.ts";
 
-export async function hostTakeoverCommand(args: ListArgs & TakeoverWords): Promise<void> {
+export async function hostTakeoverCommand(args: ListArgs & TakeoverOptions): Promise<void> {
   const about = await orNull(openRun(args.run, { create: false }).then(kindOf));
   const legacy = args.novaBmDb !== undefined || about?.variant === "baremetal";
   checkMode("takeover", legacy);

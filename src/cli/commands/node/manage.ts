@@ -2,22 +2,22 @@ import { MigrationError } from "../../../lib/error.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import type { FormatOptions } from "../../../lib/table/format.ts";
 import { counted, listed, NAMED } from "../../../lib/text.ts";
-import { type ManageWords, manageMachines } from "../../../manage/manage.ts";
+import { type ManageOptions, manageMachines } from "../../../manage/manage.ts";
 import { IN_FLIGHT, managedBack } from "../../../manage/manage-back.ts";
 import { readMachines } from "../../../manage/manage-file.ts";
-import type { ManageAsked, ServerWishes } from "../../../model/ironic/manage.ts";
+import type { ManageRequest, ServerWishes } from "../../../model/ironic/manage.ts";
 import { nextCommand } from "../../../run/next.ts";
 import { io } from "../../io.ts";
 import { createEvents } from "../../print/events.ts";
 import { printView } from "../../print/out.ts";
-import { gatherLeft } from "../../views/left.ts";
+import { gatherSkipped } from "../../views/left.ts";
 import { managedView } from "../../views/nodes.ts";
 import { exitWith, note, say, sinkOf, type Voice } from "../shared.ts";
 
 interface ManageArgs
   extends Voice,
     Omit<FormatOptions, "allRows">,
-    Omit<ManageWords, "inFlight" | "nova"> {
+    Omit<ManageOptions, "inFlight" | "nova"> {
   readonly machine?: string;
   readonly name?: string;
   readonly from?: string;
@@ -36,7 +36,7 @@ interface ManageArgs
 export async function manageCommand(args: ManageArgs): Promise<void> {
   const { nova: _, ...given } = args;
   const nova = novaOf(args);
-  const all = args.from === undefined ? [askedOf(args)] : readMachines(args.from);
+  const all = args.from === undefined ? [requestedOf(args)] : readMachines(args.from);
   const emit = createEvents(io().stderr, Date.now);
   const { rows, stopped, broke, stays, inUse } = await manageMachines(
     all,
@@ -84,7 +84,7 @@ export async function manageCommand(args: ManageArgs): Promise<void> {
 export async function unmanageCommand(
   args: ManageArgs & { readonly machine: string },
 ): Promise<void> {
-  const left = gatherLeft(args);
+  const left = gatherSkipped(args);
   await managedBack({ ...args, all: false, node: [args.machine] }).back(sinkOf(args), left.add);
   await printView(left.view(), args);
   if (left.any()) exitWith(EXIT_STATUS.differs.status);
@@ -100,13 +100,13 @@ function novaOf({ nova, flavor = "", port, image, acceptNetworkCut: cut, watch }
 /** Seconds: two power syncs of Ironic at its default interval. */
 const WATCH = 120;
 
-function askedOf({
+function requestedOf({
   machine = "",
   name = "",
   description,
   availabilityZone,
   property = [],
-}: ManageArgs): ManageAsked {
+}: ManageArgs): ManageRequest {
   const pairs = property.map((one) => {
     const at = one.indexOf("=");
     return [one.slice(0, at), one.slice(at + 1)] as const;

@@ -1,5 +1,5 @@
-import type { Reach } from "../../../migrate/flavors/flavor-api.ts";
-import type { NovaAsked } from "../../../migrate/hosts/nova-plan.ts";
+import type { ConnectionOptions } from "../../../migrate/flavors/flavor-api.ts";
+import type { NovaRequest } from "../../../migrate/hosts/nova-plan.ts";
 import type { Watching } from "../../../migrate/hosts/nova-watch.ts";
 import type { TargetOptions } from "../../../migrate/open/backend.ts";
 import type { Images } from "../../../model/nova/nova-plan.ts";
@@ -10,7 +10,9 @@ export interface WatchArgs {
   readonly allowQueuedRequests: boolean;
 }
 
-export interface NovaArgs extends Reach, Pick<TargetOptions, "deployKernel" | "deployRamdisk"> {
+export interface NovaArgs
+  extends ConnectionOptions,
+    Pick<TargetOptions, "deployKernel" | "deployRamdisk"> {
   readonly computeHost?: readonly string[];
   readonly flavorImages?: string;
   readonly flavor?: readonly string[];
@@ -24,7 +26,7 @@ export function watchingOf(
 }
 
 /** The requested changes of Nova's rows; null without a Nova database. */
-export function novaAsked(args: NovaArgs): NovaAsked | null {
+export function novaRequest(args: NovaArgs): NovaRequest | null {
   const { novaDb, computeHost, flavor } = args;
   if (novaDb === undefined) return null;
   return {

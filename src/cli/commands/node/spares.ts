@@ -1,11 +1,11 @@
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
-import { listSpares, type SparesWords } from "../../../switchover/spares.ts";
+import { listSpares, type SparesOptions } from "../../../switchover/spares.ts";
 import { printView } from "../../print/out.ts";
 import { sparesView } from "../../views/nodes.ts";
 import { exitWith, type ListArgs, sinkOf } from "../shared.ts";
 
 export async function sparesCommand(
-  args: ListArgs & SparesWords & { readonly all: boolean },
+  args: ListArgs & SparesOptions & { readonly all: boolean },
 ): Promise<void> {
   const short = await listSpares(args, sinkOf(args), (classes) =>
     printView(sparesView(classes, args.all), args),

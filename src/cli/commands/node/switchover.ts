@@ -3,7 +3,7 @@ import type { FormatOptions } from "../../../lib/table/format.ts";
 import type { HardwareDifference } from "../../../model/switchover.ts";
 import { nextCommand } from "../../../run/next.ts";
 import type { SwitchStepRow } from "../../../switchover/rules/switching.ts";
-import { type SwitchWords, switchOver } from "../../../switchover/switchover.ts";
+import { type SwitchOptions, switchOver } from "../../../switchover/switchover.ts";
 import { printView } from "../../print/out.ts";
 import { differencesView, stepsView } from "../../views/nodes.ts";
 import { exitWith, note, say, sinkOf, type Voice } from "../shared.ts";
@@ -11,7 +11,7 @@ import { exitWith, note, say, sinkOf, type Voice } from "../shared.ts";
 export interface SwitchoverArgs
   extends Voice,
     Omit<FormatOptions, "allRows">,
-    Omit<SwitchWords, "source"> {
+    Omit<SwitchOptions, "source"> {
   readonly machine: string;
   /** The destination, as the second argument. */
   readonly name?: string;
@@ -20,7 +20,7 @@ export interface SwitchoverArgs
 export async function switchoverCommand(args: SwitchoverArgs): Promise<void> {
   const { machine: source, name, dryRun } = args;
   const destination = args.destination ?? name;
-  const words: SwitchWords = {
+  const words: SwitchOptions = {
     ...{ ...args, source },
     ...(destination !== undefined && { destination }),
   };

@@ -1,10 +1,10 @@
 import { MigrationError } from "../../../lib/error.ts";
-import { type Hands, runAgain } from "../../../window/runner/command-lines.ts";
+import { type CommandFunctions, runAgain } from "../../../window/runner/command-lines.ts";
 import { type RunEnd, walk } from "../../../window/runner/runner.ts";
 import type { RunArgs } from "../../options/window/run.ts";
 import { exitWith, say, sinkOf } from "../shared.ts";
 
-export async function runCommand(args: RunArgs, hands: Hands): Promise<void> {
+export async function runCommand(args: RunArgs, hands: CommandFunctions): Promise<void> {
   const again = runAgain(args);
   const walked = await walk(args, hands, sinkOf({ ...args, format: "table" })).catch(
     (cause: unknown) => {

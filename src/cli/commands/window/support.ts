@@ -1,8 +1,8 @@
 import { counted } from "../../../lib/text.ts";
-import { type SupportWords, support } from "../../../window/support.ts";
+import { type SupportOptions, support } from "../../../window/support.ts";
 import { print, say, sinkOf, type Voice } from "../shared.ts";
 
-export async function supportCommand(args: Voice & SupportWords): Promise<void> {
+export async function supportCommand(args: Voice & SupportOptions): Promise<void> {
   const { path, bytes, files, leftOut } = await support(args, sinkOf({ ...args, format: "table" }));
   for (const { name, why } of leftOut) say(args, `Left out: ${name}: ${why}.`);
   print(`Wrote ${path}: ${counted(files.length, "file")}, ${Math.ceil(bytes / 1024)} KiB.`);

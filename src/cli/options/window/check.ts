@@ -1,12 +1,12 @@
 import { releaseNames } from "../../../run/files/load-tables.ts";
-import type { CheckAsked } from "../../../window/check/check.ts";
-import type { ConfigWords } from "../../../window/config/config.ts";
+import type { CheckRequest } from "../../../window/check/check.ts";
+import type { ConfigOptions } from "../../../window/config/config.ts";
 import type { ListArgs, Voice } from "../../commands/shared.ts";
 import { type Declared, flag, perHost, word, words } from "../declared.ts";
 import { listOptions, matchOption } from "../format.ts";
 import { common, meaning, needed } from "../shared.ts";
 
-export interface CheckArgs extends Voice, CheckAsked {
+export interface CheckArgs extends Voice, CheckRequest {
   readonly allRows: boolean;
   readonly match?: readonly string[];
 }
@@ -40,7 +40,7 @@ export const checkOptions: Declared = {
   ],
 };
 
-export type ConfigArgs = ListArgs & ConfigWords;
+export type ConfigArgs = ListArgs & ConfigOptions;
 
 export const configOptions: Declared = {
   command: "config",

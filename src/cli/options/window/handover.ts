@@ -1,11 +1,11 @@
-import type { FinishWords } from "../../../window/finish/finish.ts";
-import type { HandoverWords } from "../../../window/handover/handover.ts";
+import type { FinishOptions } from "../../../window/finish/finish.ts";
+import type { HandoverOptions } from "../../../window/handover/handover.ts";
 import type { ListArgs } from "../../commands/shared.ts";
 import { type Declared, flag, number, words } from "../declared.ts";
 import { listOptions } from "../format.ts";
 import { common, needed, nodeOption, TARGET } from "../shared.ts";
 
-export interface HandoverArgs extends ListArgs, HandoverWords {
+export interface HandoverArgs extends ListArgs, HandoverOptions {
   readonly inFlight?: number;
   readonly perMinute?: number;
   readonly deadline: number;
@@ -37,7 +37,7 @@ export const handoverOptions: Declared = {
   examples: ["$0 handover --run m1 --ironic-db conf:/etc/ironic/ironic.conf"],
 };
 
-export interface FinishArgs extends ListArgs, FinishWords {
+export interface FinishArgs extends ListArgs, FinishOptions {
   readonly plan: boolean;
 }
 

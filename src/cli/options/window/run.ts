@@ -1,13 +1,13 @@
 import { FOR_STAGES } from "../../../run/next.ts";
 import { STAGES } from "../../../run/stages.ts";
-import type { RunWords } from "../../../window/runner/command-lines.ts";
+import type { RunCommandOptions } from "../../../window/runner/command-lines.ts";
 import type { Voice } from "../../commands/shared.ts";
 import { type Declared, flag, grouped, number, type OptionTable, word } from "../declared.ts";
 import { powerOptions } from "../extract.ts";
 import { planOptions } from "../plan.ts";
 import { common } from "../shared.ts";
 
-export interface RunArgs extends Voice, RunWords {
+export interface RunArgs extends Voice, RunCommandOptions {
   readonly config?: string;
   readonly without?: readonly string[];
 }

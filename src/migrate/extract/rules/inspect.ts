@@ -2,7 +2,7 @@ import { counted, showColumn } from "../../../lib/text.ts";
 import { type Finding, finding, findingIf, together } from "../../../model/finding.ts";
 import type { BmInterface, Instance, Machine } from "../../../model/machine.ts";
 import { inspectBoot } from "../../../systems/tftp/rules/harvest.ts";
-import { inspectLeft, inspectRows } from "./rows.ts";
+import { inspectRows, inspectSkipped } from "./rows.ts";
 
 /** Every problem of one machine that is visible without a mapping. */
 export function inspect(machine: Machine): readonly Finding[] {
@@ -17,7 +17,7 @@ export function inspect(machine: Machine): readonly Finding[] {
 /** An interface whose bm_node_id matches no row of bm_nodes. No foreign key prevents it. */
 export function inspectOrphan(row: BmInterface): Finding {
   const { bm_node_id } = row;
-  return inspectLeft(
+  return inspectSkipped(
     row,
     bm_node_id === null ? "bm_node_id is NULL" : `bm_nodes.id=${bm_node_id} does not exist`,
   );

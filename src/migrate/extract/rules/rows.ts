@@ -72,7 +72,7 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
   if (row.deleted === true)
     return [finding("N2I-D014", `bm_interfaces.id=${row.id}`, "deleted is true")];
   const mac = normaliseMac(row.address ?? "");
-  const others = mac === null ? undefined : othersOf(machine, mac);
+  const others = mac === null ? undefined : foreignInstancesOf(machine, mac);
   const stale = !!row.vif_uuid && !machine.node.instance_uuid;
   return together([
     row.deleted === null ? [finding("N2I-D003", at("deleted"), UNDECIDED)] : NONE,
@@ -91,7 +91,7 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
 }
 
 /** Other nodes with a MAC. The check for an empty object is faster than a look-up. */
-function othersOf({ duplicates }: Machine, mac: string): readonly number[] | undefined {
+function foreignInstancesOf({ duplicates }: Machine, mac: string): readonly number[] | undefined {
   for (const _ in duplicates.address) return duplicates.address[mac];
   return undefined;
 }
@@ -156,12 +156,12 @@ function inspectDeleted(machine: Machine, where: string): readonly Finding[] {
     ...deletedButLive(machine),
     ...interfaces
       .filter(({ deleted }) => deleted !== true)
-      .map((row) => inspectLeft(row, `bm_nodes.id=${node.id} is soft-deleted`)),
+      .map((row) => inspectSkipped(row, `bm_nodes.id=${node.id} is soft-deleted`)),
   ];
 }
 
 /** A live interface row that becomes no port. */
-export function inspectLeft({ id, address }: BmInterface, why: string): Finding {
+export function inspectSkipped({ id, address }: BmInterface, why: string): Finding {
   return finding(
     "N2I-D013",
     `bm_interfaces.id=${id} bm_node_id`,
@@ -172,9 +172,9 @@ export function inspectLeft({ id, address }: BmInterface, why: string): Finding 
 /** Live instances that would have no machine, without those that Nova has on a live row. */
 function deletedButLive({ node, nova, duplicates }: Machine): readonly Finding[] {
   const instance = nova?.instance;
-  const isOwn =
+  const isServiceField =
     instance?.deleted === false && !duplicates.holders.includes(instance.node?.toLowerCase() ?? "");
-  const uuids = [...(isOwn ? [instance.uuid] : []), ...(nova?.others ?? [])];
+  const uuids = [...(isServiceField ? [instance.uuid] : []), ...(nova?.others ?? [])];
   return uuids.map((uuid) =>
     finding("N2I-D005", `bm_nodes.id=${node.id} instance_uuid`, `instance ${uuid} is live in nova`),
   );

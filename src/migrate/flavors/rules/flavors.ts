@@ -7,9 +7,14 @@ import {
   ALEMBIC,
   hasApiFlavors,
   novaReleaseOf,
-  versionNamed,
+  versionName,
 } from "../../../model/nova/nova-release.ts";
-import type { FlavorPlace, FlavorRow, FlavorRows, SpecRow } from "../../../model/nova/nova-rows.ts";
+import type {
+  FlavorDatabase,
+  FlavorRow,
+  FlavorRows,
+  SpecRow,
+} from "../../../model/nova/nova-rows.ts";
 import { OPERATOR } from "../../transform/convert.ts";
 import type { FlavorFacts } from "./facts.ts";
 import { MAKERS } from "./steps.ts";
@@ -17,7 +22,7 @@ import { MAKERS } from "./steps.ts";
 const KERNEL = "baremetal:deploy_kernel_id";
 const RAMDISK = "baremetal:deploy_ramdisk_id";
 
-export interface FlavorsAsked {
+export interface FlavorsRequest {
   readonly images: Images;
   /** Flavors, by name or flavorid, to change even if they name only one of the two images. */
   readonly named: ReadonlySet<string>;
@@ -39,7 +44,7 @@ interface PlannedFlavors {
 export function planFlavors(
   { place, flavors, specs, hosts }: FlavorRows,
   facts: FlavorFacts,
-  asked: FlavorsAsked,
+  asked: FlavorsRequest,
   at: string,
 ): PlannedFlavors {
   const byFlavor = grouped(specs, ({ instance_type_id }) => instance_type_id);
@@ -48,7 +53,7 @@ export function planFlavors(
     const used = hosts.get(flavor.id) ?? [];
     const images = own.filter(namesImages);
     const named = [flavor.name, flavor.flavorid].some((one) => asked.named.has(one ?? ""));
-    const gone = isGone(flavor);
+    const gone = isNodeAbsent(flavor);
     if (gone && used.length === 0) return NOTHING;
     if (images.length === 0 && !facts.flavors.has(flavor.id) && !named) return NOTHING;
     // A server that was never scheduled has no host, so its flavor can have a resource class.
@@ -70,7 +75,7 @@ export function planFlavors(
   return together(planned);
 }
 
-function isGone({ deleted }: FlavorRow): boolean {
+function isNodeAbsent({ deleted }: FlavorRow): boolean {
   return deleted !== 0 && deleted !== null;
 }
 
@@ -87,27 +92,35 @@ function together(parts: readonly PlannedFlavors[]): PlannedFlavors {
   };
 }
 
-interface Own {
-  readonly place: FlavorPlace;
+interface CreatedFlavors {
+  readonly place: FlavorDatabase;
   readonly flavor: FlavorRow;
   readonly specs: readonly SpecRow[];
   readonly at: string;
 }
 
-function findingOf(code: Finding["code"], { place, flavor }: Own, message: string): Finding {
+function findingOf(
+  code: Finding["code"],
+  { place, flavor }: CreatedFlavors,
+  message: string,
+): Finding {
   return finding(code, MAKERS[place].place(flavor), message);
 }
 
 /** A finding without a step. */
-function only(code: Finding["code"], own: Own, message: string): PlannedFlavors {
+function only(code: Finding["code"], own: CreatedFlavors, message: string): PlannedFlavors {
   return { steps: [], findings: [findingOf(code, own, message)] };
 }
 
-function setSpec({ place, flavor }: Own, spec: SpecRow, to: string): readonly NovaStep[] {
+function setSpec(
+  { place, flavor }: CreatedFlavors,
+  spec: SpecRow,
+  to: string,
+): readonly NovaStep[] {
   return spec.value === to ? [] : [MAKERS[place].set(spec, flavor, to)];
 }
 
-function imagesOf(own: Own, images: Images, named: boolean): PlannedFlavors {
+function imagesOf(own: CreatedFlavors, images: Images, named: boolean): PlannedFlavors {
   const { place, flavor, specs, at } = own;
   const make = MAKERS[place];
   const keys = new Set(specs.map(({ key }) => key));
@@ -126,7 +139,9 @@ function imagesOf(own: Own, images: Images, named: boolean): PlannedFlavors {
         [RAMDISK, images.ramdisk],
       ]);
       // A deleted flavor gets no new extra specs, because its deletion also deleted them.
-      const missing = [...wanted].filter(([key]) => !keys.has(key) && named && !isGone(flavor));
+      const missing = [...wanted].filter(
+        ([key]) => !keys.has(key) && named && !isNodeAbsent(flavor),
+      );
       return {
         findings: [],
         steps: [
@@ -139,15 +154,15 @@ function imagesOf(own: Own, images: Images, named: boolean): PlannedFlavors {
 }
 
 /** Keys that ComputeCapabilitiesFilter checks: unscoped, or with the scope `capabilities:`. */
-function wantedKey(key: string): string | null {
+function scopedKey(key: string): string | null {
   const [scope = "", ...rest] = key.split(":");
   if (rest.length === 0) return key;
   return scope === "capabilities" ? rest.join(":") : null;
 }
 
-function neverMatching(own: Own, { advertised }: FlavorFacts): PlannedFlavors {
+function neverMatching(own: CreatedFlavors, { advertised }: FlavorFacts): PlannedFlavors {
   const never = own.specs.flatMap(({ key, value }) => {
-    const wanted = wantedKey(key);
+    const wanted = scopedKey(key);
     if (wanted === null) return [];
     const values = advertised.get(wanted);
     if (values === undefined) return [key];
@@ -166,7 +181,7 @@ export function customClass(name: string): string {
   return `CUSTOM_${name.replaceAll(/[^0-9A-Za-z]+/g, "_").toUpperCase()}`;
 }
 
-function classOf(own: Own, { flavors, classes }: FlavorFacts): PlannedFlavors {
+function classOf(own: CreatedFlavors, { flavors, classes }: FlavorFacts): PlannedFlavors {
   const { place, flavor, specs, at } = own;
   const of = [...(flavors.get(flavor.id) ?? classes)];
   const [first] = of;
@@ -192,7 +207,7 @@ function classOf(own: Own, { flavors, classes }: FlavorFacts): PlannedFlavors {
 /** Conflicts between all machines and the flavor options. */
 export function judgeImages(
   facts: FlavorFacts,
-  { images, copies }: FlavorsAsked,
+  { images, copies }: FlavorsRequest,
 ): readonly Finding[] {
   const others =
     images.do === "point"
@@ -216,7 +231,7 @@ export function judgeSchema(version: number, api: boolean, moving: boolean): rea
   if (!hasApiFlavors(version)) return [];
   const place =
     version === ALEMBIC
-      ? `nova ${versionNamed(version)}`
+      ? `nova ${versionName(version)}`
       : `nova ${version} (${novaReleaseOf(version)})`;
   return [
     ...findingIf(!api, "N2I-D240", place, "--nova-api-db is not given"),
@@ -230,7 +245,7 @@ const MOST = 10;
 /** Refuses a `--flavor` without a match. @throws MigrationError N2I-E107 */
 export function refuseUnknown(named: ReadonlySet<string>, places: readonly FlavorRows[]): void {
   const known = places.flatMap(({ flavors, hosts }) =>
-    flavors.filter((flavor) => !isGone(flavor) || (hosts.get(flavor.id) ?? []).length > 0),
+    flavors.filter((flavor) => !isNodeAbsent(flavor) || (hosts.get(flavor.id) ?? []).length > 0),
   );
   const words = new Set(known.flatMap(({ name, flavorid }) => [name, flavorid]));
   const unknown = [...named].filter((word) => !words.has(word));

@@ -1,5 +1,5 @@
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";
-import type { FlavorPlace, FlavorRow, SpecRow } from "../../../model/nova/nova-rows.ts";
+import type { FlavorDatabase, FlavorRow, SpecRow } from "../../../model/nova/nova-rows.ts";
 
 /** Creates the steps that add, change and remove an extra spec in one database. */
 interface Maker {
@@ -71,7 +71,7 @@ const inNovaApi: Maker = {
   },
 };
 
-export const MAKERS: { readonly [place in FlavorPlace]: Maker } = {
+export const MAKERS: { readonly [place in FlavorDatabase]: Maker } = {
   nova: inNova,
   nova_api: inNovaApi,
 };

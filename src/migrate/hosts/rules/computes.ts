@@ -1,6 +1,6 @@
 import { objectOf } from "../../../lib/json.ts";
 import { counted, show } from "../../../lib/text.ts";
-import type { ComputePlace, ComputeSize } from "../../../model/nova/nova-rows.ts";
+import type { ComputeLocation, ComputeSize } from "../../../model/nova/nova-rows.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import type { Choice } from "./choice.ts";
 
@@ -161,14 +161,14 @@ function providerFaults(found: MachineProvider | undefined): readonly string[] {
 }
 
 /** A compute node that Nova created since, and its machine. */
-export interface NewCompute extends ComputePlace {
+export interface NewCompute extends ComputeLocation {
   readonly bm_node_id: number;
 }
 
 export type PlacedMachine = Pick<PlannedMachine, "bm_node_id" | "uuid" | "service_host">;
 
 /** Compute nodes that existed when hosts were planned. */
-interface KnownComputes {
+interface PlannedComputes {
   readonly ids: ReadonlySet<number>;
   /** UUIDs of their machines. */
   readonly machines: ReadonlySet<string>;
@@ -183,8 +183,8 @@ interface KnownComputes {
  */
 export async function* newComputes(
   machines: AsyncIterable<readonly PlacedMachine[]>,
-  placesOf: ByMachine<ComputePlace>,
-  known: KnownComputes,
+  placesOf: ByMachine<ComputeLocation>,
+  known: PlannedComputes,
 ): AsyncGenerator<NewCompute> {
   for await (const batch of machines) {
     const found = await placesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
@@ -201,7 +201,7 @@ export async function* newComputes(
 /** Compute nodes of a machine on another host than planned. @source facts/nova-bm.md 5.2 */
 export async function* auditPlaces(
   machines: AsyncIterable<readonly PlannedMachine[]>,
-  placesOf: ByMachine<ComputePlace>,
+  placesOf: ByMachine<ComputeLocation>,
   choice: Choice,
 ): AsyncGenerator<ComputeFault> {
   for await (const batch of machines) {

@@ -67,9 +67,9 @@ export async function* auditInstances(
       const { uuid: machine, instance: uuid } = line;
       const row = rows.get(uuid?.toLowerCase() ?? "");
       const faults =
-        uuid === null ? [] : [...lifeFaults(line, row), ...placeFaults(line, row, nova)];
+        uuid === null ? [] : [...lifeFaults(line, row), ...locationFaults(line, row, nova)];
       for (const fault of faults) yield { machine, fault: `instance ${uuid}: ${fault}` };
-      for (const { uuid: other, task_state } of strangersOn(line, there)) {
+      for (const { uuid: other, task_state } of foreignInstancesOn(line, there)) {
         const fault = `instance ${other}: names this node, which has another instance or none in Ironic`;
         yield { machine, fault, ...(task_state !== null && { moving: true }) };
       }
@@ -88,7 +88,7 @@ function lifeFaults(line: Placed, row: InstanceRow | undefined): readonly string
 }
 
 /** Faults if it names another nova-compute or another machine. */
-function placeFaults(
+function locationFaults(
   line: Placed,
   row: InstanceRow | undefined,
   nova: TenantsNow["nova"],
@@ -106,7 +106,7 @@ function placeFaults(
 }
 
 /** Live instances on a machine that no plan reported. */
-function strangersOn(
+function foreignInstancesOn(
   { uuid, instance, alone }: Placed,
   there: ReadonlyMap<string, readonly OnNode[]>,
 ): readonly OnNode[] {
@@ -141,11 +141,11 @@ export async function* changedTenants(
         accepted(line, "N2I-D206") || accepted(line, "N2I-D100") ? null : (row?.task_state ?? null);
       const faults = [
         ...(planned === null ? [] : lifeFaults(line, row)),
-        ...(line.kept ? placeFaults(line, row, nova) : []),
+        ...(line.kept ? locationFaults(line, row, nova) : []),
         ...(busy === null ? [] : [`task_state is ${busy}`]),
       ];
       for (const fault of faults) yield `${where} instance ${planned} ${fault}`;
-      for (const { uuid: other } of strangersOn(line, there))
+      for (const { uuid: other } of foreignInstancesOn(line, there))
         yield `${where} is planned with ${planned ?? "no instance"}, and instance ${other} is on it`;
     }
   }

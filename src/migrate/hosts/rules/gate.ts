@@ -16,7 +16,7 @@ import { type Transformed, withFindings } from "../../transform/transform.ts";
 import { keepsInstance, namesNode, same } from "./keeps-instance.ts";
 
 /** The location of a live instance in Nova after the plan. */
-export interface InstancePlace {
+export interface InstanceLocation {
   readonly uuid: string;
   readonly host: string | null;
   readonly node: string | null;
@@ -32,7 +32,11 @@ export interface Runs {
 }
 
 /** Findings of a machine about the compute host of its instance. */
-export type HostGate = (machine: Machine, place: InstancePlace, runs: Runs) => readonly Finding[];
+export type HostGate = (
+  machine: Machine,
+  place: InstanceLocation,
+  runs: Runs,
+) => readonly Finding[];
 
 /**
  * Compares each instance with the nova-compute of its machine. Until Kilo, a nova-compute that
@@ -67,7 +71,7 @@ export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engin
 }
 
 /** Judges machines whose Nova rows the plan does not change. */
-export function keptHosts(
+export function unchangedHosts(
   gate: HostGate,
   acceptances: (machine: Machine) => readonly Acceptance[],
 ): (machine: Machine, made: Transformed) => Transformed {

@@ -11,11 +11,11 @@ import {
 import type { Machine, Row } from "../../../model/machine.ts";
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";
 import { refusesNewHosts } from "../../../model/nova/nova-release.ts";
-import type { HostUse, MachineRows, NovaWorld } from "../../../model/nova/nova-rows.ts";
+import type { HostUse, MachineRows, NovaTables } from "../../../model/nova/nova-rows.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 import type { Transformed } from "../../transform/transform.ts";
 import type { Choice } from "./choice.ts";
-import { type HostGate, held, type InstancePlace, queuedIn, queuedOf } from "./gate.ts";
+import { type HostGate, held, type InstanceLocation, queuedIn, queuedOf } from "./gate.ts";
 import { keepsInstance, same } from "./keeps-instance.ts";
 import {
   aggregatesOf,
@@ -35,14 +35,14 @@ import {
  * @source facts/nova-bm.md 5.3; facts/systems.md A3, D4
  */
 export function createHosts(
-  world: NovaWorld,
+  world: NovaTables,
   choice: Choice,
   acceptances: (machine: Machine) => readonly Acceptance[],
   gate: HostGate,
   at: string,
 ) {
   const memberships = aggregatesOf(world, choice);
-  const used = new Map<string, Gone>();
+  const used = new Map<string, HostLoss>();
   const reached = new Set<string>();
   const seen = new Set<string>();
   const leaving = (host: string, to: string) => {
@@ -104,14 +104,14 @@ interface Moved {
 const NONE: readonly Finding[] = [];
 
 /** Rows that a host loses, and their new hosts. */
-interface Gone {
+interface HostLoss {
   instances: number;
   computes: number;
   readonly to: Set<string>;
 }
 
 function judging(
-  world: NovaWorld,
+  world: NovaTables,
   choice: Choice,
   memberships: Memberships,
   gate: HostGate,
@@ -131,7 +131,7 @@ function judging(
         ...queuedIn(machine, rows),
         ...changesIn(machine, rows, to),
         ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
-        ...(to === null ? guestsBeside(machine, world) : foreignTo(machine, to, world)),
+        ...(to === null ? foreignGuests(machine, world) : foreignTo(machine, to, world)),
         ...(to === null || served.has(to) ? [] : unstartable(machine, node, to, world)),
       ],
       accepted,
@@ -149,7 +149,7 @@ function placesIn(
   machine: Machine,
   node: Row,
   { instance, elsewhere }: MachineRows,
-  against: (place: InstancePlace) => readonly Finding[],
+  against: (place: InstanceLocation) => readonly Finding[],
   to: string | null,
 ): readonly Finding[] {
   if (instance === null || (instance.deleted ?? 0) !== 0) return [];
@@ -165,9 +165,9 @@ function placesIn(
 /** Disables the service of a host that machines left, unless other machines remain on it. */
 function retire(
   host: string,
-  gone: Gone,
+  gone: HostLoss,
   use: HostUse | undefined,
-  { services }: NovaWorld,
+  { services }: NovaTables,
 ): Moved {
   const service = services.findLast((one) => one.host === host);
   if (service === undefined) return { steps: [], findings: [] };
@@ -181,7 +181,7 @@ function retire(
 }
 
 /** A destination host without a nova-compute. Later Novas refuse to start one. */
-function unserved(to: string, { services, identity }: NovaWorld): readonly Finding[] {
+function unserved(to: string, { services, identity }: NovaTables): readonly Finding[] {
   if (services.some(({ host }) => host === to) || refusesNewHosts(identity.head)) return [];
   const why = "no live nova-compute service has this host";
   return [finding("N2I-D224", `services host ${to}`, why)];
@@ -199,7 +199,7 @@ function rehosted(made: Transformed, to: string | null): Transformed {
 }
 
 /** The new host has hypervisors of other drivers. */
-function foreignTo({ node }: Machine, to: string, { foreign }: NovaWorld): readonly Finding[] {
+function foreignTo({ node }: Machine, to: string, { foreign }: NovaTables): readonly Finding[] {
   const types = foreign.get(to) ?? [];
   const has = `${show(to)} has compute nodes of ${types.map(show).join(", ")}`;
   return findingIf(types.length > 0, "N2I-D242", `bm_nodes.id=${node.id}`, has);
@@ -210,7 +210,7 @@ function unstartable(
   { node: { id } }: Machine,
   { instance_uuid }: Row,
   to: string,
-  { identity }: NovaWorld,
+  { identity }: NovaTables,
 ): readonly Finding[] {
   const refused = typeof instance_uuid === "string" && refusesNewHosts(identity.head);
   const none = `no nova-compute service is called ${show(to)}`;
@@ -222,7 +222,7 @@ function unstartable(
  * deletes compute nodes of another hypervisor that have none.
  * @source facts/nova-bm.md 5.2
  */
-function guestsBeside({ node }: Machine, { foreign, guests }: NovaWorld): readonly Finding[] {
+function foreignGuests({ node }: Machine, { foreign, guests }: NovaTables): readonly Finding[] {
   const host = node.service_host ?? "";
   const count = guests.get(host) ?? 0;
   if (count === 0) return NONE;

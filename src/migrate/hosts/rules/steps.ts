@@ -5,7 +5,7 @@ import type {
   ComputeRow,
   InstanceRow,
   NovaService,
-  NovaWorld,
+  NovaTables,
 } from "../../../model/nova/nova-rows.ts";
 import type { PlannedMachine } from "../../../model/plan.ts";
 import type { Choice } from "./choice.ts";
@@ -139,7 +139,7 @@ export type Memberships = ReturnType<typeof aggregatesOf>;
 const NONE: readonly number[] = [];
 
 /** Aggregates for destination hosts. A new host gets those that all its source hosts have. */
-export function aggregatesOf({ services, aggregates, baremetal }: NovaWorld, choice: Choice) {
+export function aggregatesOf({ services, aggregates, baremetal }: NovaTables, choice: Choice) {
   const isOf = (host: string): readonly number[] => aggregates.get(host) ?? NONE;
   const wanted = new Map(
     [...choice.targets].map(([to, from]) => {

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../../lib/error.ts";
 import type { PlanHeader } from "../../../model/artefact.ts";
 import type { TargetDoc } from "../../../model/mapping.ts";
-import { JUNO, novaReleaseOf, versionNamed } from "../../../model/nova/nova-release.ts";
+import { JUNO, novaReleaseOf, versionName } from "../../../model/nova/nova-release.ts";
 
 /** Nova release by the version of its own database. @source facts/systems.md D R3 */
 function novaRelease(nova: number | null, novaBm: number): string {
@@ -30,7 +30,7 @@ export function pair(
   const rule = target.pairing;
   const fits =
     rule?.nova_bm.includes(novaBm) === true && (nova === null || rule.nova.includes(nova));
-  const versions = `nova ${nova === null ? "not read" : versionNamed(nova)}, nova_bm ${novaBm}, ironic ${target.release}`;
+  const versions = `nova ${nova === null ? "not read" : versionName(nova)}, nova_bm ${novaBm}, ironic ${target.release}`;
   const pairing = { nova, nova_bm: novaBm, ironic: target.alembic_head };
   if (fits)
     return {

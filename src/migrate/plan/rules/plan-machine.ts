@@ -27,7 +27,7 @@ export function indexCurrent({ nodes, ports }: Current) {
 }
 
 /** All unique values that a batch of machines needs in Ironic. */
-export function wantedOf(batch: readonly Pick<Transformed, "desired">[]): Claims {
+export function requestedActionOf(batch: readonly Pick<Transformed, "desired">[]): Claims {
   const desired = batch.flatMap((machine) => machine.desired);
   const texts = (resource: string, column: string): readonly string[] =>
     desired
@@ -44,7 +44,7 @@ export function wantedOf(batch: readonly Pick<Transformed, "desired">[]): Claims
 }
 
 /** Whether this tool loaded the row, because it has the same bm_nodes id. */
-function isOurs(found: Row, planned: Row): boolean {
+function isOwned(found: Row, planned: Row): boolean {
   const mark = (row: Row): unknown =>
     isObject(row.extra) && isObject(row.extra.nova_bm) ? row.extra.nova_bm.id : undefined;
   return mark(planned) !== undefined && mark(found) === mark(planned);
@@ -70,7 +70,7 @@ export function judge(desired: Desired, index: Index, same: SameSecret): Judged 
     findings: [finding(code, id, what)],
   });
   if (there !== undefined) {
-    if (resource === "node" && !isOurs(there, row))
+    if (resource === "node" && !isOwned(there, row))
       return conflict("N2I-D500", "a node with this uuid exists, and this tool did not load it");
     if (resource === "port" && there.node_uuid !== row.node_uuid)
       return conflict("N2I-D500", `the port belongs to node ${String(there.node_uuid)}`);

@@ -30,7 +30,7 @@ export function preflight(service: Service, adopts: boolean) {
     /** Of the whole target. */
     findings: findingIf(nodes.length > 0, "N2I-D422", "nodes", held),
     /** The conductors for the machines, as text for people. */
-    words: wordsOf(service),
+    words: faultText(service),
     /** Adds the findings about a machine's conductors. */
     machine(made: Transformed): Transformed {
       if (conductors.length === 0) return made;
@@ -48,10 +48,10 @@ function faultsOf(
 ): (id: string, row: Row) => readonly Finding[] {
   const known = new Map<string, ReturnType<typeof enabledBy>>();
   return (id, row) => {
-    const { driver, group } = placeOf(row);
+    const { driver, group } = locationOf(row);
     const members = conductors.filter((conductor) => isOfGroup(conductor, group));
     const able = members.filter(({ drivers }) => drivers.includes(driver));
-    const where = groupWords(group);
+    const where = groupText(group);
     if (able.length === 0) {
       const have = [...new Set(members.flatMap(({ drivers }) => drivers))].toSorted().join(", ");
       const message =
@@ -73,7 +73,7 @@ function faultsOf(
       const have = [...names].toSorted().join(", ");
       return [finding("N2I-D421", `${id} ${column}`, `${value} is not enabled; ${have} is`)];
     });
-    return [...stopped, ...strange, ...leftOpen(id, row, able, interfaces)];
+    return [...stopped, ...strange, ...openPoints(id, row, able, interfaces)];
   };
 }
 
@@ -81,7 +81,7 @@ function faultsOf(
  * Interfaces without a name, only from the database backend. They follow the conductor's
  * configuration until it saves the row with its own.
  */
-function leftOpen(
+function openPoints(
   id: string,
   row: Row,
   able: readonly Conductor[],
@@ -102,15 +102,15 @@ function leftOpen(
 }
 
 /** The properties that select a node's conductor. */
-export function placeOf(row: Row): { readonly driver: string; readonly group: string } {
+export function locationOf(row: Row): { readonly driver: string; readonly group: string } {
   return { driver: String(row.driver), group: String(row.conductor_group ?? "").toLowerCase() };
 }
 
-export function groupWords(group: string): string {
+export function groupText(group: string): string {
   return group === "" ? "" : ` of conductor group ${JSON.stringify(group)}`;
 }
 
-function wordsOf({ conductors, interfaces }: Service): string {
+function faultText({ conductors, interfaces }: Service): string {
   if (conductors.length === 0)
     return "none has ever started, so drivers and interfaces were not compared";
   const alive = conductors.filter((conductor) => conductor.alive).length;

@@ -4,12 +4,12 @@ import { blocks } from "../../../model/finding.ts";
 import { FINDINGS } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
 import type { PlannedMachine } from "../../../model/plan.ts";
-import type { KnownReadings, PowerReading } from "../../../model/power.ts";
+import type { PowerReading, PowerReadings } from "../../../model/power.ts";
 import { diskOf, type MachineFlavor, type NodeSize } from "../../../model/settings.ts";
 
 /** The input of a first site document, in addition to the plan's lines. */
 interface ProposalFacts extends Classes {
-  readonly readings: KnownReadings;
+  readonly readings: PowerReadings;
   /** driver_info keys of the release that not every release has. */
   readonly keys: readonly string[];
 }
@@ -18,7 +18,7 @@ interface ProposalFacts extends Classes {
 interface Setting {
   readonly node: NodeSize;
   readonly size: string;
-  readonly wantsClass: boolean;
+  readonly needsClass: boolean;
   readonly found: Class | null;
   readonly driver_info: { readonly [key: string]: string };
 }
@@ -68,11 +68,11 @@ export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
           addTo(gathered.accepts, uuid, [
             `    accept: [{finding: ${code}, reason: ""}]   # ${plain(message)}`,
           ]);
-      const wantsClass = codes.has("N2I-D407");
-      if (!wantsClass && Object.keys(driver_info).length === 0) return;
+      const needsClass = codes.has("N2I-D407");
+      if (!needsClass && Object.keys(driver_info).length === 0) return;
       const { cpus, memory_mb, local_gb } = machine.node;
-      const found = wantsClass ? classOf(machine, classes.placement) : null;
-      const setting = { node: { cpus, memory_mb, local_gb }, wantsClass, found, driver_info };
+      const found = needsClass ? classOf(machine, classes.placement) : null;
+      const setting = { node: { cpus, memory_mb, local_gb }, needsClass, found, driver_info };
       const key = JSON.stringify(setting);
       const size = `${cpus} cpus, ${memory_mb} MiB, ${local_gb} GB`;
       const to = gathered.settings.get(key) ?? { ...setting, size };
@@ -162,12 +162,12 @@ function decisionLines(
 }
 
 function settingLines(
-  { wantsClass, driver_info, size }: Setting,
+  { needsClass, driver_info, size }: Setting,
   found: Class | null,
 ): readonly string[] {
   const settings = Object.entries(driver_info).map(([key, value]) => `${key}: ${quoted(value)}`);
   const set = [
-    ...(wantsClass
+    ...(needsClass
       ? [`resource_class: ${quoted(found?.name ?? "")}   # ${plain(found?.why ?? size)}`]
       : []),
     ...(settings.length > 0 ? [`driver_info: {${settings.join(", ")}}   # found by power`] : []),
@@ -262,7 +262,7 @@ function classesOf(
   return new Map(
     entries.map((entry) => [
       entry,
-      entry.found ?? (entry.wantsClass ? (chosen.get(entry.size) ?? null) : null),
+      entry.found ?? (entry.needsClass ? (chosen.get(entry.size) ?? null) : null),
     ]),
   );
 }

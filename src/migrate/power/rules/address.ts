@@ -41,7 +41,7 @@ const PART =
 const USUALLY = ["ipmi_port 623", "iboot_port 9100", "iboot_relay_id 1", "snmp_port 161"];
 
 /** The same text for every spelling of one BMC or outlet. Null if driver_info has none. */
-export function powerPlace(info: JsonObject): string | null {
+export function powerAddress(info: JsonObject): string | null {
   const keys = Object.keys(info).filter((key) => key !== "ipmi_local_address");
   if (!keys.some((key) => ADDRESS.test(key))) return null;
   return keys

@@ -3,17 +3,17 @@ import type { FindingCode } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
 import {
   type ConductorIpmitool,
-  type KnownReadings,
   type PowerReading,
+  type PowerReadings,
   type PowerVerdict,
   VERDICTS,
 } from "../../../model/power.ts";
 import { adviceOf, suiteUntried, warningsOf } from "./next-step.ts";
-import type { Way } from "./way.ts";
+import type { PowerMethod } from "./way.ts";
 
 /** The readings for a plan, with the operator's options. */
 export interface PowerView {
-  readonly readings: KnownReadings;
+  readonly readings: PowerReadings;
   /** The reason why machines with a silent BMC are loaded. Null: they are not. */
   readonly unreachable: string | null;
   /** Write the measured state to power_state. */
@@ -68,7 +68,7 @@ function unread(words: string): string {
 export function gate(
   machine: Machine,
   reading: PowerReading | undefined,
-  way: Way | null,
+  way: PowerMethod | null,
   conductor: ConductorTraits,
   { unreachable }: PowerView,
 ): readonly Finding[] {
@@ -76,7 +76,7 @@ export function gate(
   const where = `bm_nodes.id=${machine.node.id} pm_address`;
   if (reading === undefined)
     return [finding("N2I-D604", where, "power.jsonl has no reading of it")];
-  const stale = way === null ? null : askedOtherwise(machine.node.id, reading, way);
+  const stale = way === null ? null : queryChange(machine.node.id, reading, way);
   if (stale !== null) return [finding("N2I-D612", where, stale)];
   const { verdict, detail, power, client } = reading;
   const observed = warningsOf(reading, way, conductor.ipmitool).map((code) =>
@@ -104,12 +104,12 @@ export function gate(
 }
 
 /** Whether a reading has this query. */
-export function isAbout(reading: PowerReading | undefined, id: number, way: Way): boolean {
+export function isAbout(reading: PowerReading | undefined, id: number, way: PowerMethod): boolean {
   return reading?.asked?.machines[reading.bm_node_ids.indexOf(id)] === way.digest;
 }
 
 /** The reason why a reading does not apply: another address or other credentials. */
-function askedOtherwise(id: number, reading: PowerReading, way: Way): string | null {
+function queryChange(id: number, reading: PowerReading, way: PowerMethod): string | null {
   const { asked } = reading;
   if (isAbout(reading, id, way)) return null;
   if (asked === undefined) return "the reading has no settings";

@@ -5,12 +5,12 @@ import {
   type PowerReading,
   suiteOrder,
 } from "../../../model/power.ts";
-import type { Way } from "./way.ts";
+import type { PowerMethod } from "./way.ts";
 
 /** A conductor's cipher suite for this BMC. Null if no session had a suite. */
 function wanted(
   { verdict, suite, suites }: PowerReading,
-  way: Way | null,
+  way: PowerMethod | null,
   ipmitool: ConductorIpmitool,
 ): number | null {
   if (verdict !== "ok" || suite === null) return null;
@@ -25,7 +25,7 @@ function wanted(
  */
 export function adviceOf(
   reading: PowerReading,
-  way: Way | null,
+  way: PowerMethod | null,
   ipmitool: ConductorIpmitool,
 ): readonly PowerAdvice[] {
   const { suite, privilege, verdict } = reading;
@@ -57,7 +57,7 @@ export function adviceOf(
 /** The reason why a session of the conductor's ipmitool is untested. Null if it is tested. */
 export function suiteUntried(
   reading: PowerReading,
-  way: Way | null,
+  way: PowerMethod | null,
   ipmitool: ConductorIpmitool,
 ): string | null {
   const first = wanted(reading, way, ipmitool);
@@ -69,7 +69,7 @@ export function suiteUntried(
 }
 
 /** Whether this ipmitool requests the BMC's suites. With a configured suite it does not. */
-function asksList(way: Way | null, ipmitool: ConductorIpmitool): boolean {
+function asksList(way: PowerMethod | null, ipmitool: ConductorIpmitool): boolean {
   return ipmitool === "1.8.19" && !(way?.way === "ipmi" && way.login.suite !== null);
 }
 
@@ -79,7 +79,7 @@ const OF_LIST: readonly FindingCode[] = ["N2I-D628", "N2I-D631"];
 /** The warnings of a reading that apply to this conductor's ipmitool. */
 export function warningsOf(
   { warnings }: PowerReading,
-  way: Way | null,
+  way: PowerMethod | null,
   ipmitool: ConductorIpmitool,
 ): readonly FindingCode[] {
   return asksList(way, ipmitool) ? warnings : warnings.filter((code) => !OF_LIST.includes(code));

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../../../lib/json.ts";
 import type { HostConfig } from "../../../model/machine.ts";
-import { askedDigest, type PowerLevel, type PowerVerdict } from "../../../model/power.ts";
+import { type PowerLevel, type PowerVerdict, queryDigest } from "../../../model/power.ts";
 import { isSealed, type Sealed } from "../../../model/secret.ts";
 import { addressFault } from "./address.ts";
 
@@ -38,7 +38,7 @@ export type HostLogin = Pick<
 >;
 
 /** How a machine's power is read, always from its driver_info. */
-export type Way = (
+export type PowerMethod = (
   | { readonly way: "ipmi"; readonly login: IpmiLogin }
   | {
       readonly way: "virtual";
@@ -75,7 +75,7 @@ const IPMI_PORT = 623;
  * @param keys driver_info keys of the release that not every release has
  * @source ironic setup.cfg, 2014.2 to 2026.1
  */
-export function wayOf(planned: PowerSettings, keys: readonly string[]): Way {
+export function methodOf(planned: PowerSettings, keys: readonly string[]): PowerMethod {
   const info = Object.fromEntries(
     Object.entries(planned.driver_info).filter(
       ([key]) => !BY_RELEASE.includes(key) || keys.includes(key),
@@ -84,23 +84,23 @@ export function wayOf(planned: PowerSettings, keys: readonly string[]): Way {
   const driver = String(planned.driver);
   const name = String(planned.power_interface ?? planned.driver);
   // The protocol of each of Ironic's drivers.
-  if (/ipmi|pyghmi/.test(name)) return ipmiWay(info);
-  if (/(^|_)ssh$/.test(name)) return virtualWay(info, planned.macs);
+  if (/ipmi|pyghmi/.test(name)) return ipmiMethod(info);
+  if (/(^|_)ssh$/.test(name)) return virtualMethod(info, planned.macs);
   const none = `${driver} has no BMC to ask`;
-  if (name.includes("iboot")) return noWay("iboot", none, text(info.iboot_address));
-  if (name.startsWith("fake")) return noWay("fake", none);
-  return noWay("other-power", `this tool cannot ask as driver ${driver} does`);
+  if (name.includes("iboot")) return noMethod("iboot", none, text(info.iboot_address));
+  if (name.startsWith("fake")) return noMethod("fake", none);
+  return noMethod("other-power", `this tool cannot ask as driver ${driver} does`);
 }
 
 /** A machine that cannot be queried, with the reason. */
-export function noWay(verdict: PowerVerdict, detail: string, address = ""): Way {
+export function noMethod(verdict: PowerVerdict, detail: string, address = ""): PowerMethod {
   const words = `nobody: ${verdict}: ${detail}`;
-  return { way: "none", verdict, detail, address, words, digest: askedDigest(words, []) };
+  return { way: "none", verdict, detail, address, words, digest: queryDigest(words, []) };
 }
 
-function ipmiWay(info: JsonObject): Way {
+function ipmiMethod(info: JsonObject): PowerMethod {
   const address = text(info.ipmi_address);
-  const cannot = (detail: string): Way => noWay("incomplete", detail, address);
+  const cannot = (detail: string): PowerMethod => noMethod("incomplete", detail, address);
   if (address === "") return cannot("driver_info.ipmi_address is missing");
   const fault = addressFault(address);
   if (fault !== null) return cannot(`driver_info.ipmi_address ${fault}`);
@@ -127,19 +127,19 @@ function ipmiWay(info: JsonObject): Way {
     ...(login.suite === null ? [] : [`suite ${login.suite}`]),
     ...(kg === null ? [] : ["with a Kg"]),
   ].join(", ");
-  return { way: "ipmi", login, words, digest: askedDigest(words, [login.password, kg]) };
+  return { way: "ipmi", login, words, digest: queryDigest(words, [login.password, kg]) };
 }
 
 const BY_PASSWORD =
   "the host of the virtual machine is logged in to by password, and power uses ssh with a key only: set virtual_power_host_key in place of virtual_power_host_pass in nova.conf and extract again, or look at the machine and accept it";
 
-function virtualWay(info: JsonObject, macs: readonly string[]): Way {
+function virtualMethod(info: JsonObject, macs: readonly string[]): PowerMethod {
   const address = text(info.ssh_address);
-  if (address === "") return noWay("virtual", "driver_info.ssh_address is missing");
+  if (address === "") return noMethod("virtual", "driver_info.ssh_address is missing");
   const fault = addressFault(address);
-  if (fault !== null) return noWay("incomplete", `driver_info.ssh_address ${fault}`, address);
+  if (fault !== null) return noMethod("incomplete", `driver_info.ssh_address ${fault}`, address);
   if (info.ssh_key_contents !== undefined)
-    return noWay("incomplete", "driver_info.ssh_key_contents is not used here", address);
+    return noMethod("incomplete", "driver_info.ssh_key_contents is not used here", address);
   const host: HostLogin = {
     virtual_power_ssh_host: address,
     virtual_power_ssh_port: numberOf(info.ssh_port, 22) ?? Number.NaN,
@@ -148,9 +148,9 @@ function virtualWay(info: JsonObject, macs: readonly string[]): Way {
     virtual_power_host_key: text(info.ssh_key_filename) || null,
   };
   if (host.virtual_power_host_key === null && secretOf(info.ssh_password) !== null)
-    return noWay("virtual", BY_PASSWORD, address);
+    return noMethod("virtual", BY_PASSWORD, address);
   const words = `the virtual machine on ${host.virtual_power_type} host ${address} port ${host.virtual_power_ssh_port} as ${JSON.stringify(host.virtual_power_host_user)}${host.virtual_power_host_key === null ? "" : ` with ${host.virtual_power_host_key}`}`;
-  const digest = askedDigest(words, macs);
+  const digest = queryDigest(words, macs);
   return { way: "virtual", host, macs, words, digest };
 }
 

@@ -1,7 +1,7 @@
 import { once, TOGETHER } from "../../../lib/streams.ts";
 import type { RowVerdict } from "../../../model/artefact.ts";
 import type { NovaStep, RowState } from "../../../model/nova/nova-plan.ts";
-import type { ComputePlace } from "../../../model/nova/nova-rows.ts";
+import type { ComputeLocation } from "../../../model/nova/nova-rows.ts";
 import type { PlannedMachine } from "../../../model/plan.ts";
 import { type AllocationsNow, auditAllocations, heal } from "../../hosts/rules/allocations.ts";
 import type { Choice } from "../../hosts/rules/choice.ts";
@@ -26,7 +26,7 @@ export interface Inspected {
 export interface NovaNow {
   readonly rows: AsyncIterable<readonly Inspected[]>;
   readonly tenants: TenantsNow;
-  readonly placesOf: ByMachine<ComputePlace>;
+  readonly placesOf: ByMachine<ComputeLocation>;
   readonly hypervisors: HypervisorsNow;
   /** Null without a Placement database. */
   readonly allocatedOf: AllocationsNow["allocatedOf"] | null;

@@ -31,10 +31,10 @@ const BATCH = 128;
 /** Fewer machines if they have hundreds of ports each. */
 const ROWS = { of: ({ records }: PlannedMachine) => records.length, most: 2000 };
 
-type Named = Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">;
+type WithName = Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">;
 
 function verdict(
-  { resource, uuid, bm_node_id }: Named,
+  { resource, uuid, bm_node_id }: WithName,
   state: RowVerdict["state"],
   differs: readonly FieldChange[] = [],
   reason: string | null = null,
@@ -72,11 +72,11 @@ export async function* verify(
   if ((await target.marked()) > present) yield* strangers(plan, target, tally);
 }
 
-type There = Awaited<ReturnType<Verifier["rows"]>>;
+type CurrentRows = Awaited<ReturnType<Verifier["rows"]>>;
 
 /** The plan in batches, each with an open query of its current rows. */
 async function* questions(plan: AsyncIterable<readonly PlannedMachine[]>, target: Verifier) {
-  const open = new Set<Promise<There>>();
+  const open = new Set<Promise<CurrentRows>>();
   try {
     for await (const batch of regroup(plan, BATCH, ROWS)) {
       const loaded = batch.filter(isLoaded);
@@ -104,7 +104,7 @@ function plannedRows(machines: readonly PlannedMachine[]): ReadonlyMap<string, R
 /** Counts every row of a machine, its node first. @returns the verdicts to report */
 function verifyMachine(
   { bm_node_id, records, uuid }: PlannedMachine,
-  there: There,
+  there: CurrentRows,
   comparing: Comparing,
 ): readonly RowVerdict[] {
   const { tally, how } = comparing;

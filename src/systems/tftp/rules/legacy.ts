@@ -1,6 +1,6 @@
 import { linkOf, linkTarget, pathsIn } from "./paths.ts";
 import { factsOf, parsePxe, uuidOf } from "./pxe-config.ts";
-import { type BootPart, type Seen, staged, type TreeChange } from "./stage.ts";
+import { type BootPart, type ObservedState, staged, type TreeChange } from "./stage.ts";
 
 /** Images in a machine's folder, in the order of their creation. */
 export const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"] as const;
@@ -14,7 +14,7 @@ export interface LegacyBoot {
   readonly text: string;
 }
 
-export interface KnownImage {
+export interface ExistingImage {
   readonly lack: string | null;
   /** The size in Glance, or null if unknown. */
   readonly bytes: number | null;
@@ -33,11 +33,11 @@ export function legacyPaths({ instance, macs }: Pick<LegacyBoot, "instance" | "m
  */
 export function legacyStage(
   boot: LegacyBoot,
-  at: ReadonlyMap<string, Seen>,
-  images: ReadonlyMap<ImageName, KnownImage>,
+  at: ReadonlyMap<string, ObservedState>,
+  images: ReadonlyMap<ImageName, ExistingImage>,
 ) {
   const { instance, macs } = boot;
-  const found = (path: string): Seen => at.get(path) ?? { kind: "absent" };
+  const found = (path: string): ObservedState => at.get(path) ?? { kind: "absent" };
   const parts = [
     folder(instance, found(instance)),
     ...IMAGES.map((image) =>
@@ -50,7 +50,7 @@ export function legacyStage(
   return staged(parts, macs.length === 0 ? ["bm_interfaces has no MAC of it"] : []);
 }
 
-function folder(path: string, found: Seen): BootPart<ImageName> {
+function folder(path: string, found: ObservedState): BootPart<ImageName> {
   if (found.kind === "absent") return { path, do: "folder" };
   return found.kind === "folder" ? null : `${path} is no folder`;
 }
@@ -58,8 +58,8 @@ function folder(path: string, found: Seen): BootPart<ImageName> {
 function file(
   path: string,
   image: ImageName,
-  found: Seen,
-  images: ReadonlyMap<ImageName, KnownImage>,
+  found: ObservedState,
+  images: ReadonlyMap<ImageName, ExistingImage>,
 ): BootPart<ImageName> {
   const { lack = "no specified tree has it", bytes = null } = images.get(image) ?? {};
   if (found.kind === "file" && found.bytes > 0)
@@ -70,7 +70,7 @@ function file(
   return lack === null ? { path, do: "copy", file: image } : `${path} is not there: ${lack}`;
 }
 
-function config({ instance, text }: LegacyBoot, found: Seen): BootPart<ImageName> {
+function config({ instance, text }: LegacyBoot, found: ObservedState): BootPart<ImageName> {
   const path = `${instance}/config`;
   if (found.kind === "absent") return { path, do: "write", text };
   if (found.kind !== "file" || found.text === undefined) return `${path} is not a boot file`;
@@ -79,7 +79,11 @@ function config({ instance, text }: LegacyBoot, found: Seen): BootPart<ImageName
   return now !== null && now === wanted ? null : `${path} exists, but boots something else`;
 }
 
-function link({ instance, served }: LegacyBoot, path: string, found: Seen): BootPart<ImageName> {
+function link(
+  { instance, served }: LegacyBoot,
+  path: string,
+  found: ObservedState,
+): BootPart<ImageName> {
   if (found.kind === "absent")
     return { path, do: "link", target: `${served.replace(/\/+$/, "")}/${instance}/config` };
   if (found.kind !== "link") return `${path} is no link`;

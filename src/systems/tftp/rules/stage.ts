@@ -2,17 +2,17 @@ import type { BootPlan, Found } from "../../../model/boot.ts";
 import { below, inFolder, linkOf, linkTarget, pathsIn } from "./paths.ts";
 import { labelOf, PLACEHOLDERS, parsePxe } from "./pxe-config.ts";
 
-export interface BootWanted {
+export interface RequiredBoot {
   readonly node: string;
   readonly instance: string;
   readonly macs: readonly string[];
   readonly boot: BootPlan & { readonly label: string };
 }
 
-export type Seen = Found & { readonly text?: string };
+export type ObservedState = Found & { readonly text?: string };
 
 interface TreeState {
-  readonly at: ReadonlyMap<string, Seen>;
+  readonly at: ReadonlyMap<string, ObservedState>;
   readonly source: { readonly kernel: boolean; readonly ramdisk: boolean };
   /** Possible roots in links: the TFTP server's, and the local one. */
   readonly roots: readonly string[];
@@ -37,7 +37,7 @@ export function staged<File>(parts: readonly BootPart<File>[], more: readonly st
 
 const ABSENT: Found = { kind: "absent" };
 
-export function pathsOf({ node, macs }: BootWanted): readonly string[] {
+export function pathsOf({ node, macs }: RequiredBoot): readonly string[] {
   return pathsIn(node, ["config", "kernel", "ramdisk"], macs);
 }
 
@@ -48,9 +48,9 @@ export function pathsOf({ node, macs }: BootWanted): readonly string[] {
  * @param served the TFTP server's root
  * @source facts/systems.md D4; facts/ironic.md 2.3-2.5; facts/nova-bm.md 3.5, 5.5
  */
-export function stage(wanted: BootWanted, tree: TreeState, served: string) {
+export function stage(wanted: RequiredBoot, tree: TreeState, served: string) {
   const { node, macs } = wanted;
-  const found = (path: string): Seen => tree.at.get(path) ?? ABSENT;
+  const found = (path: string): ObservedState => tree.at.get(path) ?? ABSENT;
   const parts = [
     ...[node, "pxelinux.cfg"].map((path) => folder(path, found(path))),
     file("kernel", wanted, found(`${node}/kernel`), tree),
@@ -61,15 +61,15 @@ export function stage(wanted: BootWanted, tree: TreeState, served: string) {
   return staged(parts, macs.length === 0 ? ["it has no MAC to boot from"] : []);
 }
 
-function folder(path: string, found: Seen): BootPart {
+function folder(path: string, found: ObservedState): BootPart {
   if (found.kind === "absent") return { path, do: "folder" };
   return found.kind === "folder" ? null : `${path} is ${named(found)}, no folder`;
 }
 
 function file(
   name: "kernel" | "ramdisk",
-  { node }: BootWanted,
-  found: Seen,
+  { node }: RequiredBoot,
+  found: ObservedState,
   tree: TreeState,
 ): BootPart {
   const path = `${node}/${name}`;
@@ -80,7 +80,7 @@ function file(
     : `${path} is not there, and no old tree has the tenant's (--from)`;
 }
 
-function config(wanted: BootWanted, found: Seen, served: string): BootPart {
+function config(wanted: RequiredBoot, found: ObservedState, served: string): BootPart {
   const path = `${wanted.node}/config`;
   if (found.kind === "absent") return { path, do: "write", text: textOf(wanted, served) };
   if (found.kind !== "file" || found.text === undefined) return `${path} is ${named(found)}`;
@@ -102,14 +102,14 @@ function config(wanted: BootWanted, found: Seen, served: string): BootPart {
 }
 
 /** The same change that Ironic makes after a deployment. */
-function switched(text: string, { label, root_uuid }: BootWanted["boot"]): string {
+function switched(text: string, { label, root_uuid }: RequiredBoot["boot"]): string {
   return PLACEHOLDERS.reduce(
     (whole, [placeholder]) => whole.replaceAll(placeholder, `UUID=${root_uuid}`),
     text.replaceAll(/^default .*$/gim, `default ${label}`),
   );
 }
 
-function textOf({ node, boot }: BootWanted, served: string): string {
+function textOf({ node, boot }: RequiredBoot, served: string): string {
   const at = `${served.replace(/\/+$/, "")}/${node}`;
   return [
     `default ${boot.label}`,
@@ -122,7 +122,12 @@ function textOf({ node, boot }: BootWanted, served: string): string {
 }
 
 /** Replaces only nova-baremetal's link of this machine. */
-function link(wanted: BootWanted, path: string, found: Seen, roots: readonly string[]): BootPart {
+function link(
+  wanted: RequiredBoot,
+  path: string,
+  found: ObservedState,
+  roots: readonly string[],
+): BootPart {
   const target = `../${wanted.node}/config`;
   if (found.kind === "absent") return { path, do: "link", target };
   if (found.kind !== "link") return `${path} is ${named(found)}, no link`;
@@ -132,7 +137,7 @@ function link(wanted: BootWanted, path: string, found: Seen, roots: readonly str
   return leads(wanted.instance) ? { path, do: "link", target } : `${path} leads to ${found.target}`;
 }
 
-function named(found: Seen): string {
+function named(found: ObservedState): string {
   switch (found.kind) {
     case "absent":
       return "not there";
@@ -156,7 +161,7 @@ interface Server {
 
 /** Follows the files like pxelinux and returns the obstacles of the next boot. */
 export async function stumbles(
-  { node, macs, boot }: BootWanted,
+  { node, macs, boot }: RequiredBoot,
   server: Server,
   roots: readonly string[],
 ): Promise<readonly string[]> {

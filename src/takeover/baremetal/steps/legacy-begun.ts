@@ -1,8 +1,8 @@
-import { type Begun, begunIn } from "../../../engine/begun.ts";
+import { type StartedChange, startedChangesIn } from "../../../engine/begun.ts";
 import { isObject, type Json, type JsonObject, textOrNull } from "../../../lib/json.ts";
 import { stepsOf } from "../../../migrate/boot/boot-steps.ts";
 import type { BootStep } from "../../../model/boot.ts";
-import type { MovedPort, PortPlace } from "../../../model/ironic/port-place.ts";
+import type { MovedPort, PortBinding } from "../../../model/ironic/port-place.ts";
 import type { Entries } from "../../../model/journal.ts";
 import type { LegacyMove } from "../../../model/nova/legacy-move.ts";
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";
@@ -27,15 +27,17 @@ export function moveJson(move: LegacyMove): JsonObject {
 }
 
 /** Newest first, with the former state from the journal. @throws MigrationError N2I-E112 */
-export function begunMachines(ours: ReadonlyMap<string, Begun>): readonly LegacyMachine[] {
+export function startedMachines(
+  ours: ReadonlyMap<string, StartedChange>,
+): readonly LegacyMachine[] {
   return [...ours].map(([id, begun]) => machineOf(id, begun)).toReversed();
 }
 
-export function stillMoved(entries: Entries): readonly LegacyMachine[] {
-  return begunMachines(begunIn(entries, LEGACY));
+export function movedMachines(entries: Entries): readonly LegacyMachine[] {
+  return startedMachines(startedChangesIn(entries, LEGACY));
 }
 
-function machineOf(id: string, { observed }: Begun): LegacyMachine {
+function machineOf(id: string, { observed }: StartedChange): LegacyMachine {
   const place = `journal, move of ${id}`;
   // The oldest, because a later start may have observed its own changes.
   const [first] = observed;
@@ -55,7 +57,7 @@ function machineOf(id: string, { observed }: Begun): LegacyMachine {
 }
 
 /** The values before the first change. */
-function portsIn(observed: Begun["observed"], place: string): readonly MovedPort[] {
+function portsIn(observed: StartedChange["observed"], place: string): readonly MovedPort[] {
   const first = new Map<string, MovedPort>();
   for (const { ports = [] } of observed) {
     if (!Array.isArray(ports)) throw malformed(place, "ports");
@@ -64,13 +66,13 @@ function portsIn(observed: Begun["observed"], place: string): readonly MovedPort
       const form = { port: "text", before: "object", after: "object" } as const;
       const { port, before, after } = formed(one, form, place);
       if (first.has(port)) continue;
-      first.set(port, { port, before: placeIn(before, place), after: placeIn(after, place) });
+      first.set(port, { port, before: locationIn(before, place), after: locationIn(after, place) });
     }
   }
   return [...first.values()];
 }
 
-function placeIn(line: JsonObject, place: string): PortPlace {
+function locationIn(line: JsonObject, place: string): PortBinding {
   const { host, options } = formed(line, { host: "text", options: "object" }, place);
   const values = Object.entries(options).map(([name, said]) => [name, textOrNull(said)] as const);
   return { host, options: Object.fromEntries(values) };

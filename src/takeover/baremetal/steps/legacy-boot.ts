@@ -9,9 +9,9 @@ import type { GlanceImage } from "../../../systems/openstack/glance-images.ts";
 import { ownerIn, perform, type Source, undoStep } from "../../../systems/tftp/perform.ts";
 import {
   bootsOf,
+  type ExistingImage,
   IMAGES,
   type ImageName,
-  type KnownImage,
   type LegacyBoot,
   type LegacyChange,
   legacyPaths,
@@ -37,7 +37,7 @@ type ImageSource =
   | { readonly file: string; readonly image: GlanceImage | null }
   | { readonly file: null; readonly image: GlanceImage };
 
-interface WantedBoot {
+interface DesiredBoot {
   readonly instance: string;
   readonly macs: readonly string[];
   /** Two hosts, because an earlier takeover may have died before it had the files. */
@@ -51,7 +51,7 @@ interface WantedBoot {
 }
 
 /** Missing boot files, or the reason why they cannot be created. */
-export interface LookedBoot {
+export interface InspectedBoot {
   readonly root_uuid: string | null;
   readonly changes: readonly LegacyChange[];
   readonly why: string | null;
@@ -60,8 +60,8 @@ export interface LookedBoot {
 
 export async function lookAtBoot(
   { tree, served, from }: LegacyTrees,
-  wanted: WantedBoot,
-): Promise<LookedBoot> {
+  wanted: DesiredBoot,
+): Promise<InspectedBoot> {
   const { instance, macs, hosts } = wanted;
   const found = hosts.map((host) => treeOf(from, host)).filter((one) => one !== null);
   const olds = [...new Set(found)];
@@ -86,13 +86,13 @@ export async function lookAtBoot(
   const { known, sources } = await sourcesOf(olds, wanted);
   const boot: LegacyBoot = { instance, macs, served, text: made };
   const seen = await Promise.all(
-    legacyPaths(boot).map(async (path) => [path, await seenAt(tree, path)] as const),
+    legacyPaths(boot).map(async (path) => [path, await foundAt(tree, path)] as const),
   );
   const staged = legacyStage(boot, new Map(seen), known);
   return { ...staged, root_uuid, sources };
 }
 
-async function seenAt(tree: Tree, path: string) {
+async function foundAt(tree: Tree, path: string) {
   const found = await inspect(tree.root, path);
   if (found.kind !== "file" || !path.endsWith("/config")) return found;
   const content = await readText(tree, path);
@@ -102,9 +102,9 @@ async function seenAt(tree: Tree, path: string) {
 /** Images in the trees of former hosts if not empty, otherwise in Glance. */
 async function sourcesOf(
   olds: readonly Tree[],
-  { instance, images }: Pick<WantedBoot, "instance" | "images">,
+  { instance, images }: Pick<DesiredBoot, "instance" | "images">,
 ) {
-  const [known, sources] = [new Map<ImageName, KnownImage>(), new Map<ImageName, ImageSource>()];
+  const [known, sources] = [new Map<ImageName, ExistingImage>(), new Map<ImageName, ImageSource>()];
   for (const name of IMAGES) {
     const said = images.get(name);
     const image = typeof said === "object" ? said : null;
@@ -135,8 +135,8 @@ async function copyOf(olds: readonly Tree[], path: string) {
 }
 
 /** @returns why a copy differs from Glance's image, or null */
-export async function bringImages(
-  { changes, sources }: Pick<LookedBoot, "changes" | "sources">,
+export async function fetchImages(
+  { changes, sources }: Pick<InspectedBoot, "changes" | "sources">,
   fetch: Fetch,
 ): Promise<string | null> {
   for (const change of changes) {
@@ -162,7 +162,7 @@ type Fetch = (image: GlanceImage) => Promise<FetchedImage>;
  */
 export async function buildBoot(
   { root }: Tree,
-  look: LookedBoot,
+  look: InspectedBoot,
   fetch: Fetch,
   begin: (steps: readonly BootStep[]) => Promise<void>,
 ): Promise<void> {
@@ -180,7 +180,7 @@ export async function buildBoot(
 
 async function readyOf(
   change: LegacyChange,
-  sources: LookedBoot["sources"],
+  sources: InspectedBoot["sources"],
   fetch: Fetch,
 ): Promise<readonly [BootStep, Source | null]> {
   const { path } = change;

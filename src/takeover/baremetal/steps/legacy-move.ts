@@ -3,7 +3,7 @@ import { MigrationError } from "../../../lib/error.ts";
 import type { Json } from "../../../lib/json.ts";
 import { observedOf } from "../../../migrate/boot/boot-steps.ts";
 import { type LegacyMove, MIGRATING } from "../../../model/nova/legacy-move.ts";
-import { type LegacyNow, type LegacyWay, standing } from "../../rules/legacy-way.ts";
+import { type LegacyNow, type LegacyTransition, standing } from "../../rules/legacy-way.ts";
 import { LEGACY, type LegacyMachine, moveJson } from "./legacy-begun.ts";
 import { removeBoot } from "./legacy-boot.ts";
 import {
@@ -12,17 +12,17 @@ import {
   claimed,
   guard,
   isBack,
-  type LegacyHands,
+  type LegacyDeps,
   type LegacyPosition,
   serve,
 } from "./legacy-rows.ts";
 
 /** Guard, claim, Nova's rows, release; or a rollback from any step. @source systems.md A5 */
 export function legacyPart(
-  hands: LegacyHands,
-  wayTo: (move: LegacyMove) => LegacyWay,
+  hands: LegacyDeps,
+  transitionTo: (move: LegacyMove) => LegacyTransition,
 ): WindowPart<LegacyMachine, LegacyPosition> {
-  const wayOf = ({ move }: LegacyMachine): LegacyWay => wayTo(move);
+  const methodOf = ({ move }: LegacyMachine): LegacyTransition => transitionTo(move);
   return {
     ...{ name: LEGACY, size: 100 },
     async inspect(machines) {
@@ -30,16 +30,16 @@ export function legacyPart(
       return machines.map((machine, at) => {
         const seen = now[at];
         if (seen === undefined) throw new Error(`no reading of ${machine.id}`);
-        const position = standing(wayOf(machine), seen);
+        const position = standing(methodOf(machine), seen);
         // Boot files and ports are restored after the rows.
         const more = machine.files !== null || machine.ports.length > 0;
-        return position.is === "after" && isBack(wayOf(machine)) && more
+        return position.is === "after" && isBack(methodOf(machine)) && more
           ? { ...position, is: "before" }
           : position;
       });
     },
     async perform(machine, _, begin) {
-      const way = wayOf(machine);
+      const way = methodOf(machine);
       const held = await hands.holding(machine.move, (between) =>
         drive(hands, way, machine, between, begin),
       );
@@ -49,8 +49,8 @@ export function legacyPart(
 }
 
 async function drive(
-  hands: LegacyHands,
-  way: LegacyWay,
+  hands: LegacyDeps,
+  way: LegacyTransition,
   machine: LegacyMachine,
   between: Between,
   begin: Begin,
@@ -108,21 +108,21 @@ function lostClaim({ id }: LegacyMove, goal: string): string {
   return `bm_nodes.id=${id} was not claimed: it belongs to another host now, its host is up, or ${goal} is fenced`;
 }
 
-async function bootFault({ files }: LegacyHands, move: LegacyMove): Promise<string | null> {
+async function bootFault({ files }: LegacyDeps, move: LegacyMove): Promise<string | null> {
   if (files === null) return "its boot files must be created: pass --tftp-root";
   const look = await files.look(move);
   return look.why ?? files.bring(look);
 }
 
 /** Changes ports after the files exist and the journal has the former values. */
-async function rehome({ ports }: LegacyHands, move: LegacyMove, begin: Begin): Promise<void> {
+async function rehome({ ports }: LegacyDeps, move: LegacyMove, begin: Begin): Promise<void> {
   const moved = await ports.look(move);
   if (moved.length === 0) return;
   await begin({ move: moveJson(move), ports: moved as readonly object[] as Json });
   await ports.change(move, moved);
 }
 
-async function build({ files }: LegacyHands, move: LegacyMove, begin: Begin): Promise<void> {
+async function build({ files }: LegacyDeps, move: LegacyMove, begin: Begin): Promise<void> {
   if (files === null) return;
   const look = await files.look(move);
   if (look.why !== null) throw new MigrationError("N2I-E300", look.why);
@@ -132,7 +132,7 @@ async function build({ files }: LegacyHands, move: LegacyMove, begin: Begin): Pr
 }
 
 async function ended(
-  { ports }: LegacyHands,
+  { ports }: LegacyDeps,
   { files, move, ports: moved }: LegacyMachine,
   goal: string,
 ): Promise<LegacyPosition> {

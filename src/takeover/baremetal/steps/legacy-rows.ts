@@ -13,7 +13,7 @@ import {
   computeSteps,
   guardStep,
   type LegacyNow,
-  type LegacyWay,
+  type LegacyTransition,
   liveTenant,
   servedStep,
 } from "../../rules/legacy-way.ts";
@@ -24,7 +24,7 @@ import { type LegacyMachine, moveJson } from "./legacy-begun.ts";
 /** Called between steps to renew locks. Tests kill the process there. */
 export type Between = (point: string) => Promise<void>;
 
-export interface LegacyHands {
+export interface LegacyDeps {
   readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
   readonly nova: Pick<NovaTarget, "inspect" | "perform">;
   readonly claim: (seen: LegacyNode, to: string, prev: string | null) => Promise<number | null>;
@@ -47,8 +47,8 @@ function isGuarded({ task_state, locked }: LegacyTenant): boolean {
 }
 
 export async function guard(
-  { nova }: LegacyHands,
-  way: LegacyWay,
+  { nova }: LegacyDeps,
+  way: LegacyTransition,
   now: LegacyNow,
   undo = false,
 ): Promise<void> {
@@ -60,8 +60,8 @@ export async function guard(
 
 /** The machine with its new owner; null if its row has changed. */
 export async function claimed(
-  { claim }: LegacyHands,
-  way: LegacyWay,
+  { claim }: LegacyDeps,
+  way: LegacyTransition,
   { node }: LegacyNow,
 ): Promise<LegacyNode | null> {
   const { move, goal } = way;
@@ -75,8 +75,8 @@ export async function claimed(
 }
 
 export async function serve(
-  hands: LegacyHands,
-  way: LegacyWay,
+  hands: LegacyDeps,
+  way: LegacyTransition,
   { computes: made }: LegacyMachine,
   now: LegacyNow,
   begin: Begin,
@@ -100,7 +100,7 @@ export async function serve(
 
 /** The inverse of the saved changes if all rows are unchanged, otherwise empty. */
 async function asMade(
-  { nova }: LegacyHands,
+  { nova }: LegacyDeps,
   made: readonly NovaStep[],
 ): Promise<readonly NovaStep[]> {
   if (made.length === 0) return [];
@@ -127,7 +127,7 @@ function others({ computes }: LegacyNow, steps: readonly NovaStep[]): LegacyNow[
   return computes.filter(({ id }) => !steps.some(({ key }) => key.id === id));
 }
 
-async function write(nova: LegacyHands["nova"], steps: readonly NovaStep[]): Promise<void> {
+async function write(nova: LegacyDeps["nova"], steps: readonly NovaStep[]): Promise<void> {
   await nova.perform(steps, {
     owned: () => false,
     precondition: () => Promise.resolve(),
@@ -141,6 +141,6 @@ export interface LegacyPosition extends Position {
   readonly why: string | null;
 }
 
-export function isBack({ move, goal }: LegacyWay): boolean {
+export function isBack({ move, goal }: LegacyTransition): boolean {
   return goal === move.from && move.from !== move.to;
 }

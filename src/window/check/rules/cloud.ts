@@ -1,6 +1,6 @@
 import { counted, createSeveral } from "../../../lib/text.ts";
 import type { CheckResult, CheckView, DeployImage, NovaFacts } from "../../../model/check.ts";
-import { hasApiAggregates, hasApiFlavors, versionNamed } from "../../../model/nova/nova-release.ts";
+import { hasApiAggregates, hasApiFlavors, versionName } from "../../../model/nova/nova-release.ts";
 import { index } from "../../../model/rows.ts";
 import { fine, isRefused, needing, resultOf, unreadable, warning } from "./look.ts";
 
@@ -10,7 +10,7 @@ export const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api })
   const seen = api === null || isRefused(api) ? null : api;
   if (hasApiFlavors(nova.version) && seen === null)
     return warning(
-      `Flavors of nova ${versionNamed(nova.version)} are in nova_api, which was not read.`,
+      `Flavors of nova ${versionName(nova.version)} are in nova_api, which was not read.`,
       "give --nova-api-db",
     );
   if (hasApiFlavors(nova.version) && seen?.flavors === null)
@@ -127,7 +127,7 @@ export const aggregates = needing(["nova", "ironic"], (view) => {
     return unreadable(own ? "--nova-db" : "--nova-api-db", "aggregates and aggregate_hosts");
   if (members === null)
     return warning(
-      `Aggregates of nova ${versionNamed(nova.version)} are in nova_api, which was not read.`,
+      `Aggregates of nova ${versionName(nova.version)} are in nova_api, which was not read.`,
       "give --nova-api-db",
     );
   const of = (host: string): Members => members.filter((row) => row.host === host);

@@ -53,18 +53,18 @@ export function unreadable(option: string, tables: string): CheckResult {
 /** Options of the databases that most checks need. */
 const OPTIONS = { bm: "--nova-bm-db", nova: "--nova-db", ironic: "--ironic-db" } as const;
 
-type Seen<K extends keyof typeof OPTIONS> = CheckView & {
+type ObservedState<K extends keyof typeof OPTIONS> = CheckView & {
   readonly [side in K]: Exclude<NonNullable<CheckView[side]>, Refused>;
 };
 
 /** A check that needs these databases. */
 export function needing<K extends keyof typeof OPTIONS>(
   needs: readonly K[],
-  inspect: (view: Seen<K>) => CheckResult,
+  inspect: (view: ObservedState<K>) => CheckResult,
 ): (view: CheckView) => CheckResult {
   return (view) => {
     const lost = needs.find((side) => isRefused<object>(view[side] ?? { refused: null }));
-    return lost === undefined ? inspect(view as Seen<K>) : unseen(OPTIONS[lost]);
+    return lost === undefined ? inspect(view as ObservedState<K>) : unseen(OPTIONS[lost]);
   };
 }
 
@@ -125,7 +125,7 @@ export function judged(
     const there = codes.filter((code) => findings?.has(code));
     return there.length > 0 && there.every((code) => findings?.get(code) === true);
   };
-  const isLeft = (machine: number): boolean =>
+  const isSkipped = (machine: number): boolean =>
     plan?.applies.leaves === true && line(machine)?.blocked === true;
   const [open, accepted, leftOut, skipped] = [
     ...[createSeveral(), createSeveral()],
@@ -135,7 +135,7 @@ export function judged(
     const left = machines.filter((id) => plan?.skipped.has(id) !== true);
     if (machines.length > 0 && left.length === 0) skipped.add(text);
     else if (left.length > 0 && left.every(accepts)) accepted.add(text);
-    else if (left.length > 0 && left.every(isLeft)) leftOut.add(text);
+    else if (left.length > 0 && left.every(isSkipped)) leftOut.add(text);
     else open.add(text);
   }
   return joined([

@@ -1,6 +1,6 @@
 import { createSeveral } from "../../../lib/text.ts";
 import type { BmFacts, NovaFacts } from "../../../model/check.ts";
-import { LIBERTY, versionNamed } from "../../../model/nova/nova-release.ts";
+import { LIBERTY, versionName } from "../../../model/nova/nova-release.ts";
 import { taskStateText } from "../../../model/nova/requests.ts";
 import { index } from "../../../model/rows.ts";
 import { hosts } from "./hosts.ts";
@@ -29,7 +29,7 @@ export const evacuations = needing(["bm", "nova"], (view) => {
   const { evacuations: records } = nova;
   if (records === null && nova.version >= LIBERTY)
     return warning(
-      `Nova ${versionNamed(nova.version)} keeps records of evacuations, and none can be read: there is no migrations table with a migration_type.`,
+      `Nova ${versionName(nova.version)} keeps records of evacuations, and none can be read: there is no migrations table with a migration_type.`,
       "GRANT SELECT on migrations to this user, or compare --nova-db",
     );
   if (records === null) {

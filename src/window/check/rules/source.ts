@@ -28,10 +28,10 @@ const STILL = 20;
 export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seconds }) => {
   const { instances } = nova;
   const claims = machinesBy(bm, "instance_uuid");
-  const isOurs = (id: number): boolean => plan?.skipped.has(id) !== true;
+  const isOwned = (id: number): boolean => plan?.skipped.has(id) !== true;
   const watched = new Set<string | null>(plan?.nova?.stopped);
-  for (const { id, service_host } of bm.nodes) if (isOurs(id)) watched.add(service_host);
-  for (const { uuid, host } of instances) if (claims(uuid).some(isOurs)) watched.add(host);
+  for (const { id, service_host } of bm.nodes) if (isOwned(id)) watched.add(service_host);
+  for (const { uuid, host } of instances) if (claims(uuid).some(isOwned)) watched.add(host);
   const running = reporting(nova)
     .filter(({ host }) => watched.has(host))
     .map(({ host, report_count, last_seen_up }) => {
@@ -102,7 +102,7 @@ function machinesOf(bm: BmFacts) {
  */
 export const duplicates = needing(["bm"], ({ bm, plan }) =>
   judged(
-    claimedTwice(bm, plan),
+    claimedByTwo(bm, plan),
     plan,
     ["N2I-D102", "N2I-D103"],
     "instances claimed by several machines",
@@ -110,7 +110,7 @@ export const duplicates = needing(["bm"], ({ bm, plan }) =>
   ),
 );
 
-function* claimedTwice(bm: BmFacts, plan: PlanFacts | null): Generator<MachineFact> {
+function* claimedByTwo(bm: BmFacts, plan: PlanFacts | null): Generator<MachineFact> {
   const claims = machinesBy(bm, "instance_uuid");
   const line = lineOf(plan);
   const having = (code: string, ids: readonly number[]): readonly number[] =>

@@ -1,5 +1,5 @@
 import { textOrNull } from "../../../lib/json.ts";
-import { type Guarded, type Guards, isOurs } from "../../../model/handover.ts";
+import { type Guarded, type Guards, isOwned } from "../../../model/handover.ts";
 import type { Origins, PlannedMachine } from "../../../model/plan.ts";
 import type { PlannedNode } from "./judge.ts";
 
@@ -42,7 +42,7 @@ export function nodesOf(
  */
 export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined): Duty {
   if (found === undefined) return { do: "gone" };
-  if (isOurs(found.maintenance, found.maintenance_reason)) return { do: "staged" };
+  if (isOwned(found.maintenance, found.maintenance_reason)) return { do: "staged" };
   const ours = row.protected === true && typeof row.protected_reason === "string";
   const guarded = found.protected && ours && found.protected_reason === row.protected_reason;
   const looked = row.maintenance !== true || !found.maintenance;

@@ -1,6 +1,6 @@
 import {
   type HandoverState,
-  isOurs,
+  isOwned,
   type Judged,
   type ObservedNode,
   type Taker,
@@ -27,7 +27,7 @@ export function judge(
     return judged("missing", "no such node in Ironic", "Run verify, then apply again.");
   if (planned.maintenance === true) return judged("held");
   const { maintenance, maintenance_reason, last_error, taker } = observed;
-  if (isOurs(maintenance, maintenance_reason)) return judged("staged");
+  if (isOwned(maintenance, maintenance_reason)) return judged("staged");
   const error = last_error === null ? "" : ` (${last_error})`;
   if (maintenance)
     return judged(

@@ -11,7 +11,7 @@ export type HandoverTally = { [state in HandoverState | "powerUnknown"]: number 
 const FINE: ReadonlySet<HandoverState> = new Set(["done", "held"]);
 
 /** Missing fields for a take-over, by node UUID. */
-export type Lacks = (
+export type MissingFields = (
   batch: readonly PlannedNode[],
 ) => Promise<ReadonlyMap<string, readonly string[]>>;
 
@@ -26,7 +26,7 @@ export async function* observe(
   handover: Pick<Handover, "observe" | "service">,
   tally: HandoverTally,
   all: boolean,
-  lacks: Lacks,
+  lacks: MissingFields,
 ): AsyncGenerator<Trouble> {
   const service = await handover.service();
   for await (const batch of plan) {

@@ -65,7 +65,7 @@ function roundOf(waiting: ReadonlyMap<string, number>, now: number): Round | nul
 export function createPacing(deadline: number) {
   const waiting = new Map<string, number>();
   /** Reserved, but not taken over. */
-  const begunBefore = new Set<string>();
+  const reservedBefore = new Set<string>();
   const bursts = new Map<string, Burst>();
   /** By conductor: finished machines at the start of its last passes. */
   const marks = new Map<string, { readonly at: number; readonly behind: number }[]>();
@@ -92,7 +92,7 @@ export function createPacing(deadline: number) {
     burst.taken += 1;
     burst.last = now;
     waiting.delete(id);
-    begunBefore.add(id);
+    reservedBefore.add(id);
     if (round === null || !round.waits.delete(id)) return false;
     round.last = now;
     const own = round.bursts.get(by) ?? [];
@@ -120,17 +120,17 @@ export function createPacing(deadline: number) {
         waiting.delete(id);
         round?.waits.delete(id);
       }
-      for (const id of [...taken, ...failed]) begunBefore.delete(id);
+      for (const id of [...taken, ...failed]) reservedBefore.delete(id);
       behind += taken.length + failed.length + free;
       // Failures appear before the limit increases.
-      const isWhole = round?.waits.size === 0 && now - round.last >= PAUSE;
-      if (round === null || !(isFull || isWhole)) return;
+      const isComplete = round?.waits.size === 0 && now - round.last >= PAUSE;
+      if (round === null || !(isFull || isComplete)) return;
       judge(round, isFull, conductors);
       round = null;
     },
     /** Upper bound of machines that are released and not taken over. */
     most: (conductors: number): number =>
-      Math.ceil(share * Math.max(1, conductors)) + begunBefore.size,
+      Math.ceil(share * Math.max(1, conductors)) + reservedBefore.size,
     /** Machines per second in recent passes. Null before two passes of one conductor. */
     rate(): number | null {
       const [first] = recent();

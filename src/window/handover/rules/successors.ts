@@ -3,7 +3,7 @@ import type { Handover } from "../../../model/handover.ts";
 import { type Conductor, enabledBy, type Service } from "../../../model/ironic/service.ts";
 import type { Row } from "../../../model/machine.ts";
 
-type Takers = Pick<Service, "conductors" | "interfaces">;
+type SuccessorServices = Pick<Service, "conductors" | "interfaces">;
 
 const INTERFACE = "_interface";
 
@@ -16,7 +16,10 @@ export const BRING =
  * not enabled would stop the take-over of all machines, so this machine is not released.
  * @source facts/ironic.md 1.5: a conductor serves its group alone
  */
-export function reasonNoConductor({ conductors, interfaces }: Takers, row: Row): string | null {
+export function reasonNoConductor(
+  { conductors, interfaces }: SuccessorServices,
+  row: Row,
+): string | null {
   const driver = String(row.driver);
   const group = groupOf(row);
   const where = group === "" ? "" : ` of group ${JSON.stringify(row.conductor_group)}`;
@@ -41,8 +44,8 @@ function groupOf({ conductor_group }: Row): string {
 }
 
 /** Conductors that failed or started between two readings, one sentence each. */
-function changes(before: Takers, now: Takers): readonly string[] {
-  const living = ({ conductors }: Takers): ReadonlySet<string> =>
+function changes(before: SuccessorServices, now: SuccessorServices): readonly string[] {
+  const living = ({ conductors }: SuccessorServices): ReadonlySet<string> =>
     new Set(conductors.filter(({ alive }) => alive).map(({ hostname }) => hostname));
   const [then, here] = [living(before), living(now)];
   return [

@@ -12,7 +12,7 @@ import { sections, signOff } from "./sections.ts";
 
 type Assets = ReturnType<typeof pageAssets>;
 
-interface Shown {
+interface PageView {
   readonly facts: ReportFacts;
   /** Machines to show without scripts, those that need attention first. */
   readonly first: readonly ReportMachine[];
@@ -21,7 +21,7 @@ interface Shown {
 }
 
 /** The report as one page, in pieces. Its policy forbids network, files and other scripts. */
-export async function* page(shown: Shown, assets: Assets): AsyncGenerator<string> {
+export async function* page(shown: PageView, assets: Assets): AsyncGenerator<string> {
   const { facts, first, machines } = shown;
   yield beginning(facts, assets);
   yield `${sections(facts).join("\n")}\n`;

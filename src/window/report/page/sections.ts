@@ -29,7 +29,7 @@ export function sections(facts: ReportFacts): readonly string[] {
     windowSection(facts),
     `<div class="two">${nova(facts)}\n${rollback(facts)}</div>`,
     accepted(facts),
-    soFar(facts),
+    progressText(facts),
   ].filter((one) => one !== "");
 }
 
@@ -185,7 +185,7 @@ function accepted({ totals }: ReportFacts): string {
     .join("\n");
 }
 
-function soFar({ ran, state, next }: ReportFacts): string {
+function progressText({ ran, state, next }: ReportFacts): string {
   const stages = Object.entries(state).map(([stage, is]) => [code(stage), cell(is)]);
   const commands = ran.map((one) => [
     ...[code(second(one.at)), cell(one.command)],

@@ -3,7 +3,7 @@ import type { NightStep, WindowStep } from "./facts.ts";
 import { type Forecast, stepOf } from "./window.ts";
 
 /** The facts that determine the steps of the migration and their durations. */
-interface NightAsked extends Forecast {
+interface NightFacts extends Forecast {
   readonly stopped: readonly string[];
   /** Whether take-over leaves boot files that need `boot`. */
   readonly boots: boolean;
@@ -32,7 +32,7 @@ const BACK = {
 } as const;
 
 /** The steps of the migration in order, with measured times or the manual's estimates. */
-export function nightOf(asked: NightAsked): readonly NightStep[] {
+export function nightOf(asked: NightFacts): readonly NightStep[] {
   const hosts = asked.stopped.length;
   const command = (name: string, seconds: number): WindowStep => {
     const known = stepOf(name, asked);

@@ -3,7 +3,7 @@ import type { PlanCounts, PlanHeader } from "../../../model/artefact.ts";
 import { stepsOf } from "../../../model/nova/nova-plan.ts";
 import type { NovaTotals, ReportVerdict, Totals } from "./facts.ts";
 
-export interface Standing {
+export interface CurrentState {
   /** `part`: apply was stopped, or a rollback left rows. */
   readonly load: "none" | "part" | "whole";
   readonly staged: number;
@@ -20,7 +20,7 @@ interface Judged {
   readonly nova: Pick<NovaTotals, "counts"> | null;
   /** The plan was made from the run's snapshot. */
   readonly fresh: boolean;
-  readonly standing: Standing;
+  readonly standing: CurrentState;
 }
 
 /** Whether the plan can be applied: one sentence with numbers, and further facts. */

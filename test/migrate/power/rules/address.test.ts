@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../../../../src/lib/json.ts";
-import { addressFault, powerPlace } from "../../../../src/migrate/power/rules/address.ts";
+import { addressFault, powerAddress } from "../../../../src/migrate/power/rules/address.ts";
 
 const GOOD = [
   ...["10.0.0.9", "255.255.255.0", "127.20.0.1", "fe80::1%eth0", "2001:db8::9", "::1", "1::"],
@@ -51,7 +51,7 @@ const PLACES: readonly (readonly JsonObject[])[] = [
 ];
 
 test("spellings of one BMC or outlet are one place, and others are not", () => {
-  const places = PLACES.map((spellings) => new Set(spellings.map(powerPlace)));
+  const places = PLACES.map((spellings) => new Set(spellings.map(powerAddress)));
   assert.deepEqual(
     places.map(({ size }) => size),
     PLACES.map(() => 1),
@@ -64,5 +64,5 @@ test("spellings of one BMC or outlet are one place, and others are not", () => {
     { ipmi_port: 1 },
     { server_hardware_uri: "/rest/server-hardware/AAA" },
   ])
-    assert.equal(powerPlace(info), null);
+    assert.equal(powerAddress(info), null);
 });

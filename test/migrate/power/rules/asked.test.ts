@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type JsonObject, objectOf } from "../../../../src/lib/json.ts";
-import { type Way, wayOf } from "../../../../src/migrate/power/rules/way.ts";
+import { methodOf, type PowerMethod } from "../../../../src/migrate/power/rules/way.ts";
 import { createWays } from "../../../../src/migrate/transform/power-way.ts";
 import { createTransform } from "../../../../src/migrate/transform/transform.ts";
 import type { Machine } from "../../../../src/model/machine.ts";
@@ -105,26 +105,26 @@ function siteWith([key, value]: (typeof IPMI)[number]): Site {
   };
 }
 
-interface Seen {
-  readonly asked: Way;
+interface ObservedState {
+  readonly asked: PowerMethod;
   /** By the records that would be loaded; null where none would be. */
-  readonly loaded: Way | null;
+  readonly loaded: PowerMethod | null;
   /** Codes of a plan with a reading that was asked in this way. */
-  readonly judged: (way: Way) => readonly string[];
+  readonly judged: (way: PowerMethod) => readonly string[];
 }
 
 /** How a conductor would ask by the records that are loaded. */
-function wayOfLoaded(records: readonly Desired[], keys: readonly string[]): Way {
+function wayOfLoaded(records: readonly Desired[], keys: readonly string[]): PowerMethod {
   const { driver = null, power_interface = null, driver_info = {} } = nodeOf(records) ?? {};
   const ports = records.filter(({ resource }) => resource === "port");
   const macs = ports.map(({ row }) => String(row.address));
-  return wayOf({ driver, power_interface, driver_info: objectOf(driver_info), macs }, keys);
+  return methodOf({ driver, power_interface, driver_info: objectOf(driver_info), macs }, keys);
 }
 
 /** Looks at the one machine of a case, for any release and site document. */
 async function looking(
   given: Case,
-  work: (look: (release: string, site: Site) => Seen) => void,
+  work: (look: (release: string, site: Site) => ObservedState) => void,
 ): Promise<void> {
   await withCase(given, async ({ run }) => {
     const snapshot = await openSnapshot(join(run.path, "snapshot.jsonl"));
@@ -162,7 +162,7 @@ async function looking(
   });
 }
 
-function readingOf(way: Way, ipmitool: string): PowerReading {
+function readingOf(way: PowerMethod, ipmitool: string): PowerReading {
   const asked = { words: way.words, ipmitool, machines: [way.digest] };
   const told = { bm_node_ids: [1], verdict: "ok", power: "on", client: "native", detail: "" };
   // The gate reads no more of it.

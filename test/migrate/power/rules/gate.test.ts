@@ -6,7 +6,7 @@ import {
   suiteUntried,
   warningsOf,
 } from "../../../../src/migrate/power/rules/next-step.ts";
-import type { Way } from "../../../../src/migrate/power/rules/way.ts";
+import type { PowerMethod } from "../../../../src/migrate/power/rules/way.ts";
 import { FINDINGS } from "../../../../src/model/findings.ts";
 import type { Machine } from "../../../../src/model/machine.ts";
 import type { ConductorIpmitool, PowerReading, PowerVerdict } from "../../../../src/model/power.ts";
@@ -95,7 +95,10 @@ test("a BMC that is silent once it was asked for its suites has one to be set, i
     { key: "ipmi_cipher_suite", value: "3", words },
   ]);
   assert.deepEqual(warningsOf(reading, null, "1.8.19"), ["N2I-D631"]);
-  const given = { way: "ipmi", login: { suite: 3, level: "ADMINISTRATOR" } } as unknown as Way;
+  const given = {
+    way: "ipmi",
+    login: { suite: 3, level: "ADMINISTRATOR" },
+  } as unknown as PowerMethod;
   for (const [way, ipmitool] of [
     [null, "1.8.18"],
     [given, "1.8.19"],

@@ -14,11 +14,11 @@ import {
   plannedWindow,
 } from "../../../../src/window/report/rules/night.ts";
 import { createTotals } from "../../../../src/window/report/rules/tally.ts";
-import { judge, type Standing } from "../../../../src/window/report/rules/verdict.ts";
+import { type CurrentState, judge } from "../../../../src/window/report/rules/verdict.ts";
 import { stepOf } from "../../../../src/window/report/rules/window.ts";
 import { accepted, COUNTS, HEADER, MACHINES, machineOf } from "../sample.ts";
 
-const BEFORE: Standing = { load: "none", staged: 0, verified: "no", ended: false };
+const BEFORE: CurrentState = { load: "none", staged: 0, verified: "no", ended: false };
 const NOVA = { counts: { hosts: 0, flavors: 0, findings: 0, stopped: [] } };
 
 const JUDGED = { header: HEADER, counts: COUNTS, nova: NOVA, fresh: true };
@@ -94,14 +94,14 @@ test("a plan that cannot be applied as it is, is not ready", () => {
 
 test("a plan that is loaded is green once its end was seen, and amber where risks were taken", () => {
   const totals = totalsOf([machineOf(1, "create")]);
-  const ended: Standing = { ...BEFORE, load: "whole", ended: true };
+  const ended: CurrentState = { ...BEFORE, load: "whole", ended: true };
   const judged = { ...JUDGED, totals };
   const left = judge({ ...judged, standing: ended });
   assert.match(left.title, /^Loaded: 4 machines of 7 are in Ironic/);
   assert.match(left.lines[0] ?? "", /^2 of 7 machines cannot be loaded as they are\./);
   assert.equal(left.level, "risks");
   const counts = { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 0 } };
-  const of = (more: Partial<Standing>) =>
+  const of = (more: Partial<CurrentState>) =>
     judge({ ...judged, counts, standing: { ...BEFORE, load: "whole", ...more } });
   assert.equal(of({ ended: true }).level, "ready");
   for (const [more, title] of [

@@ -58,8 +58,8 @@ test("help, completion and errors of the command line load no stage, no system a
   // Names of releases, which options offer; how long a database is waited for; what stages are told;
   // the run's log, which words go along, and where paths begin.
   const known = [
-    ...["run/files/load-tables.js", "run/files/manual.js", "run/files/package-root.js"],
-    ...["run/next.js", "run/paths.js", "run/patience.js"],
+    ...["run/database-timeout.js", "run/files/load-tables.js", "run/files/manual.js"],
+    ...["run/files/package-root.js", "run/next.js", "run/paths.js"],
     ...["run/process-context.js", "run/stages.js", "run/version.js", "systems/database/limit.js"],
   ];
   assert.deepEqual([elsewhere, packages], [known, ["picocolors", "string-width", "yargs"]]);

@@ -169,7 +169,7 @@ function checkAction(group: string, rest: readonly string[]): string | undefined
 function translatedMessage(command: string, said: string): readonly [text: string, fix?: string] {
   const help = `Help: ${command} --help`;
   const [, name, given = "", all = ""] =
-    /Argument: ([\w-]+), Inputs: (".*"), Choices: (.*)$/s.exec(said) ?? [];
+    /Argument: ([\w-]+), Given: (".*"), Choices: (.*)$/s.exec(said) ?? [];
   if (name !== undefined) {
     const choices = all.split(", ").map((one) => one.replaceAll('"', ""));
     const isPositional = declarationOf(command).includes(`<${name}>`);

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { MachineEntry } from "../model/journal.ts";
-import type { StartedChange } from "./begun.ts";
 import type { Direction, Session } from "./part.ts";
+import type { StartedChange } from "./started.ts";
 import type { Position, WindowPart } from "./window-part.ts";
 
 /** Changes machines, with journal entries. */

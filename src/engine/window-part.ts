@@ -1,6 +1,6 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { State } from "../model/change.ts";
-import type { StartedChange } from "./begun.ts";
+import type { StartedChange } from "./started.ts";
 
 /** State of a machine's change, which a part extends. */
 export interface Position {

@@ -1,9 +1,9 @@
 import { MigrationError } from "../lib/error.ts";
 import { regroup } from "../lib/streams.ts";
 import { counted } from "../lib/text.ts";
-import { type StartedChange, startedChangesIn } from "./begun.ts";
 import { isDenied, stoppedAfter } from "./midway.ts";
 import type { Clock, Direction, Session } from "./part.ts";
+import { type StartedChange, startedChangesIn } from "./started.ts";
 import { type Acts, actsOf } from "./window-acts.ts";
 import type { Position, WindowLeg } from "./window-part.ts";
 

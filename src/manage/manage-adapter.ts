@@ -11,8 +11,8 @@ import {
 import { type Entries, targetOf } from "../model/journal.ts";
 import type { Keep } from "../run/databases.ts";
 import { managedIn } from "./manage-run.ts";
-import { openNovaClients } from "./nova-hands.ts";
-import { allocationClient } from "./record-keeper.ts";
+import { openNovaClients } from "./nova-clients.ts";
+import { allocationClient } from "./record-client.ts";
 import { type ManagePart, managePart, unmanagePart } from "./steps/manage.ts";
 import { isMade, type ManageChange, portsBound, recordOf } from "./steps/manage-acts.ts";
 import { novaPart } from "./steps/manage-nova.ts";

@@ -1,4 +1,4 @@
-import { type StartedChange, startedChangesIn } from "../engine/begun.ts";
+import { type StartedChange, startedChangesIn } from "../engine/started.ts";
 import { once } from "../lib/streams.ts";
 import { counted } from "../lib/text.ts";
 import { MANAGE } from "../model/ironic/manage.ts";

@@ -18,7 +18,7 @@ import { checkSameIronic } from "./manage.ts";
 import { type Adapter, allocationAdapter, checkAdapter } from "./manage-adapter.ts";
 import type { Notify } from "./manage-perform.ts";
 import { manageableAnswer } from "./manageable-requests.ts";
-import { allocationClient } from "./record-keeper.ts";
+import { allocationClient } from "./record-client.ts";
 import { MANAGEABLE, MANAGEABLE_RULES } from "./rules/served.ts";
 
 type ManageableOptions = Omit<ProxyOptions, "novaCompat" | "run"> &

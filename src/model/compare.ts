@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject, objectOf } from "../lib/json.ts";
 import { isStaged } from "./handover.ts";
-import { isNothing, isServiceField, KEYED } from "./ironic/own-fields.ts";
+import { isNothing, isServiceField, KEYED } from "./ironic/service-fields.ts";
 import type { Row } from "./machine.ts";
 import type { FieldChange } from "./plan.ts";
 import { isSameText, isSealed, type Seal, type Sealed } from "./secret.ts";

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { readDatabaseAddress } from "../systems/database/database-address.ts";
 import { type Database, openDatabase } from "../systems/database/open.ts";
-import { patience } from "./patience.ts";
+import { patience } from "./database-timeout.ts";
 import { surroundings } from "./process-context.ts";
 import { waitingFor } from "./wait-message.ts";
 

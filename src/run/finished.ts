@@ -1,4 +1,4 @@
-import { type StartedChange, startedChangesIn } from "../engine/begun.ts";
+import { type StartedChange, startedChangesIn } from "../engine/started.ts";
 import { MigrationError } from "../lib/error.ts";
 import { FINISH } from "../model/handover.ts";
 import { type Entries, type Entry, IRONIC, runEntries } from "../model/journal.ts";

@@ -6,7 +6,7 @@ import type { SpareClass } from "../model/switchover.ts";
 import type { RestOptions } from "../run/cloud.ts";
 import { closing } from "../run/databases.ts";
 import type { Sink } from "../run/sink.ts";
-import { nodesInDetail, readHanging } from "../systems/ironic-api/whole.ts";
+import { nodesInDetail, readHanging } from "../systems/ironic-api/node-detail.ts";
 import { gatherSpares, nodeName } from "./rules/spares.ts";
 
 export interface SparesOptions extends RestOptions {

@@ -10,6 +10,7 @@ import { withSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
 import { SWITCH_STATES, SWITCHOVER, type Switchover } from "./rules/switching.ts";
 import { switchSteps } from "./steps/switch-steps.ts";
+import { runBack, switchAt } from "./switchover-execute.ts";
 import { reopenSwitchNova } from "./switchover-nova.ts";
 import { fencedBy } from "./switchover-perform.ts";
 import {
@@ -21,7 +22,6 @@ import {
 } from "./switchover-run.ts";
 import { closeTakenBack } from "./switchover-state.ts";
 import { faultsOf } from "./switchover-verify.ts";
-import { runBack, switchAt } from "./switchover-walk.ts";
 
 interface BackOptions extends RestOptions, RollbackOptions {
   readonly novaDb?: string;

@@ -12,10 +12,10 @@ import type { Sink } from "../run/sink.ts";
 import { novaCommands } from "./rules/steps.ts";
 import { type Fenced, SWITCHOVER, type Switchover } from "./rules/switching.ts";
 import type { SwitchAt, SwitchPosition, SwitchStep } from "./steps/switch-part.ts";
+import { millisecondsOf, runBack, runForward, switchAt, USUAL } from "./switchover-execute.ts";
 import type { OpenNova } from "./switchover-nova.ts";
 import { isPastReturn, named, switchedIn } from "./switchover-run.ts";
 import { faultsOf } from "./switchover-verify.ts";
-import { millisecondsOf, runBack, runForward, switchAt, USUAL } from "./switchover-walk.ts";
 
 /** Options of a switchover. Times in seconds. */
 export interface PerformOptions extends RestOptions {

@@ -7,8 +7,12 @@ import type {
   NodeDetail,
   SwitchFault,
 } from "../model/switchover.ts";
+import {
+  nodeInDetail,
+  nodesInDetail,
+  volumesElsewhere,
+} from "../systems/ironic-api/node-detail.ts";
 import type { RestService } from "../systems/ironic-api/service.ts";
-import { nodeInDetail, nodesInDetail, volumesElsewhere } from "../systems/ironic-api/whole.ts";
 import { isLocked, movingConnectors, sourceFaults, spareFaults } from "./rules/capable.ts";
 import { differences } from "./rules/identical.ts";
 import { gatherSpares, likelySpares, nodeName, unlike } from "./rules/spares.ts";

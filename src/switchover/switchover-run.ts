@@ -1,4 +1,4 @@
-import { type StartedChange, startedChangesIn } from "../engine/begun.ts";
+import { type StartedChange, startedChangesIn } from "../engine/started.ts";
 import { MigrationError } from "../lib/error.ts";
 import { isObject, type JsonObject } from "../lib/json.ts";
 import { type Entries, targetOf } from "../model/journal.ts";

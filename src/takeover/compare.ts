@@ -8,17 +8,17 @@ import type {
   PlannedMove,
 } from "../model/nova/host-move.ts";
 import { type LegacyMove, MIGRATING } from "../model/nova/legacy-move.ts";
+import type { LegacyClients } from "./baremetal/legacy-clients.ts";
 import { machinesOf } from "./baremetal/legacy-moves.ts";
-import type { LegacyClients } from "./baremetal/legacy-place.ts";
 import type { SeenPort } from "./baremetal/legacy-ports.ts";
-import { movedMachines } from "./baremetal/steps/legacy-begun.ts";
+import { movedMachines } from "./baremetal/steps/legacy-started.ts";
 import { holderText, type LockState, takenLocks } from "./leases/locks.ts";
 import {
   forwardTransition,
   isForeignInstance,
   type LegacyNow,
   standing,
-} from "./rules/legacy-way.ts";
+} from "./rules/legacy-states.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
 export async function* compareMoves(

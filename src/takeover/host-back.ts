@@ -3,7 +3,7 @@ import { execute } from "../engine/execute.ts";
 import { MigrationError } from "../lib/error.ts";
 import { counted } from "../lib/text.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
-import { checkNova } from "../migrate/hosts/nova-place.ts";
+import { checkNova } from "../migrate/hosts/nova-target.ts";
 import { isUp } from "../migrate/hosts/rules/running.ts";
 import { HEARTBEAT } from "../model/ironic/service.ts";
 import type { Entries } from "../model/journal.ts";
@@ -16,22 +16,22 @@ import { ENDED, type Rollback, type RollbackOptions, rollbackOf } from "../run/r
 import type { Sink } from "../run/sink.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
-import { liftByHand, takenByHand } from "./baremetal/legacy-fence.ts";
-import { returnMachines, withLegacy } from "./baremetal/legacy-moves.ts";
 import {
   type LegacyClients,
   type LegacyPlaces,
   legacyPlaces,
   openLegacyClients,
-} from "./baremetal/legacy-place.ts";
+} from "./baremetal/legacy-clients.ts";
+import { liftByHand, takenByHand } from "./baremetal/legacy-fence.ts";
+import { returnMachines, withLegacy } from "./baremetal/legacy-moves.ts";
 import {
   type LegacyMachine,
   movedMachines,
   startedMachines,
-} from "./baremetal/steps/legacy-begun.ts";
+} from "./baremetal/steps/legacy-started.ts";
+import { type HostPlaces, openHostClients } from "./host-clients.ts";
 import { withHosts } from "./host-moves.ts";
-import { type HostPlaces, openHostClients } from "./host-world.ts";
-import { backTransition, standing } from "./rules/legacy-way.ts";
+import { backTransition, standing } from "./rules/legacy-states.ts";
 import {
   EVERYTHING,
   fenceLeg,

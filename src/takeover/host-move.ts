@@ -8,7 +8,7 @@ import { type MovePlan, presentMoves } from "../run/host-files.ts";
 import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
-import { type LegacyPlaces, legacyOptions } from "./baremetal/legacy-place.ts";
+import { type LegacyPlaces, legacyOptions } from "./baremetal/legacy-clients.ts";
 import type { HostMoved } from "./host-moves.ts";
 import { openTarget } from "./open-target.ts";
 import type { MoveTarget } from "./target.ts";

@@ -3,7 +3,7 @@ import type { Excluded } from "../engine/part.ts";
 import { MigrationError } from "../lib/error.ts";
 import { counted, listed, NAMED } from "../lib/text.ts";
 import { rowsPart } from "../migrate/apply/nova.ts";
-import { checkNova } from "../migrate/hosts/nova-place.ts";
+import { checkNova } from "../migrate/hosts/nova-target.ts";
 import type { SkippedRow } from "../model/change.ts";
 import type { Entries } from "../model/journal.ts";
 import type { OldHost, PlannedMove } from "../model/nova/host-move.ts";

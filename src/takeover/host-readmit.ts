@@ -16,22 +16,22 @@ import type { Sink } from "../run/sink.ts";
 import { instancesOn } from "../systems/nova-db/legacy.ts";
 import { servedElsewhere } from "../systems/nova-db/machines.ts";
 import { readBeats } from "../systems/nova-db/services.ts";
-import { hasLifted, isLifting, lifting } from "./baremetal/legacy-fence.ts";
-import { withLegacy } from "./baremetal/legacy-moves.ts";
 import {
   type LegacyClients,
   type LegacyPlaces,
   legacyPlaces,
   openLegacyClients,
-} from "./baremetal/legacy-place.ts";
+} from "./baremetal/legacy-clients.ts";
+import { hasLifted, isLifting, lifting } from "./baremetal/legacy-fence.ts";
+import { withLegacy } from "./baremetal/legacy-moves.ts";
+import { openHostClients } from "./host-clients.ts";
 import { withHosts } from "./host-moves.ts";
 import { checkSpelling } from "./host-plan.ts";
 import { isAbout } from "./host-verify.ts";
 import { isSilentAgain } from "./host-watch.ts";
-import { openHostClients } from "./host-world.ts";
 import { liftFence, readLeases } from "./leases/leases.ts";
 import { nodesOf, takenNodes } from "./leases/nodes.ts";
-import { isUnlocked } from "./rules/legacy-way.ts";
+import { isUnlocked } from "./rules/legacy-states.ts";
 import { fenceLeg, fencesOf } from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";
 

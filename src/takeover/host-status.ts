@@ -1,5 +1,5 @@
-import { startedChangesIn } from "../engine/begun.ts";
 import { ownershipOf } from "../engine/ownership.ts";
+import { startedChangesIn } from "../engine/started.ts";
 import { counted } from "../lib/text.ts";
 import { batchesOf, type Entries, plansOf } from "../model/journal.ts";
 import { HOST_PARTS, HOST_ROWS } from "../model/nova/host-move.ts";
@@ -9,7 +9,7 @@ import { kindOf } from "../run/files/run-kind.ts";
 import { type MovePlan, movePlans, presentMoves } from "../run/host-files.ts";
 import { nextCommand } from "../run/next.ts";
 import { hasLifted, takenByHand } from "./baremetal/legacy-fence.ts";
-import { LEGACY } from "./baremetal/steps/legacy-begun.ts";
+import { LEGACY } from "./baremetal/steps/legacy-started.ts";
 import { fencesOf, rowsToRestore } from "./steps/host-move.ts";
 
 export async function hostState(run: RunFolder) {

@@ -15,6 +15,7 @@ import { inRun } from "../run/run.ts";
 import { saveOptions } from "../run/saved-options.ts";
 import type { Sink } from "../run/sink.ts";
 import { busyInstances } from "../systems/nova-db/machines.ts";
+import { openHostClients } from "./host-clients.ts";
 import { checkMovable } from "./host-move.ts";
 import { type HostMoved, isThrough, performMoves } from "./host-moves.ts";
 import {
@@ -25,7 +26,6 @@ import {
   siteOf,
 } from "./host-plan.ts";
 import { configuredDownTime, downTime, watchHost } from "./host-watch.ts";
-import { openHostClients } from "./host-world.ts";
 import { rowsToRestore } from "./steps/host-move.ts";
 import type { MoveTarget } from "./target.ts";
 

@@ -4,11 +4,11 @@ import type { Keep } from "../run/databases.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
+import { type LegacyPlaces, openLegacyClients } from "./baremetal/legacy-clients.ts";
 import { moveLegacy } from "./baremetal/legacy-move.ts";
-import { type LegacyPlaces, openLegacyClients } from "./baremetal/legacy-place.ts";
 import { compareMoves, judgeLegacy } from "./compare.ts";
+import { openHostClients } from "./host-clients.ts";
 import { type HostMoved, performMoves } from "./host-moves.ts";
-import { openHostClients } from "./host-world.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
 export interface OpenTarget extends MoveTarget {

@@ -67,7 +67,7 @@ test("of three hundred machines, a third of them broken, no command says more th
   await aPage(0, "report --format md");
   await aPage(0, "config");
   const loaded = await aPage(3, "apply --yes --skip-blocked --leave-nova", ironic);
-  assert.match(loaded.out, /^SkippedRow out: 142, by cause\.\n +65 {2}blocked: N2I-D227 /m);
+  assert.match(loaded.out, /^Left out: 142, by cause\.\n +65 {2}blocked: N2I-D227 /m);
   assert.match(loaded.out, /^All: nova2ironic show run\/plan --skipped$/m);
   const { out: skipped } = await says(0, "show run/plan --skipped -f value -c UUID");
   assert.equal(skipped.trimEnd().split("\n").length, 152);

@@ -116,7 +116,7 @@ test("while a service does not answer its login, it is said what is waited for",
   const { setTimeout: later } = globalThis;
   t.mock.method(globalThis, "setTimeout", ((work: () => void, ms: number) =>
     later(work, ms === 2000 ? 0 : ms)) as typeof setTimeout);
-  const SAID = /^RemainingRows logging in and reading the version of Ironic: 0 s so far\.$/m;
+  const SAID = /^Still logging in and reading the version of Ironic: 0 s so far\.$/m;
   let said = (): void => undefined;
   const heard = new Promise<void>((resolve) => {
     said = resolve;

@@ -105,11 +105,11 @@ test("the archive for a bug report has what the tool wrote, and no secret of the
   symlinkSync(join(folder, "elsewhere"), join(made.run, "everything"));
   const archive = join(folder, "report.tar.gz");
   const ran = await made.silently(0, ["support", ...at, "--to", archive]);
-  assert.match(ran.err, /SkippedRow out: secret\.key: it opens the run's secrets\./);
-  assert.match(ran.err, /SkippedRow out: my passwords\.txt: this tool did not write it\./);
-  assert.match(ran.err, /SkippedRow out: snapshot\.jsonl\.old: it is no regular file\./);
-  assert.match(ran.err, /SkippedRow out: everything: it is no regular file\./);
-  assert.doesNotMatch(ran.err, /SkippedRow out: plan|everything\/|elsewhere/);
+  assert.match(ran.err, /Left out: secret\.key: it opens the run's secrets\./);
+  assert.match(ran.err, /Left out: my passwords\.txt: this tool did not write it\./);
+  assert.match(ran.err, /Left out: snapshot\.jsonl\.old: it is no regular file\./);
+  assert.match(ran.err, /Left out: everything: it is no regular file\./);
+  assert.doesNotMatch(ran.err, /Left out: plan|everything\/|elsewhere/);
   const unpacked = join(folder, "unpacked");
   mkdirSync(unpacked);
   execFileSync("tar", ["-xzf", archive, "-C", unpacked]);

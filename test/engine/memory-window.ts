@@ -1,4 +1,4 @@
-import type { StartedChange } from "../../src/engine/begun.ts";
+import type { StartedChange } from "../../src/engine/started.ts";
 import { type Ending, type WindowEnd, windowBack, windowForward } from "../../src/engine/window.ts";
 import {
   ONE_BY_ONE,

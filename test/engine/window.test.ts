@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startedChangesIn } from "../../src/engine/begun.ts";
+import { startedChangesIn } from "../../src/engine/started.ts";
 import { MigrationError } from "../../src/lib/error.ts";
 import { dies } from "./memory-part.ts";
 import { close, type Doors, doors, type Opened, open } from "./memory-window.ts";

@@ -4,7 +4,7 @@ import { type WindowSession, windowBack, windowForward } from "../../src/engine/
 import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
 import { once } from "../../src/lib/streams.ts";
 import { changeBack, managedIn } from "../../src/manage/manage-run.ts";
-import { allocationClient } from "../../src/manage/record-keeper.ts";
+import { allocationClient } from "../../src/manage/record-client.ts";
 import { managePart, unmanagePart } from "../../src/manage/steps/manage.ts";
 import type { ManageChange } from "../../src/manage/steps/manage-acts.ts";
 import type { RecordClient } from "../../src/model/ironic/manage.ts";

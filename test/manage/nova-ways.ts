@@ -6,7 +6,7 @@ import { MigrationError } from "../../src/lib/error.ts";
 import type { Json } from "../../src/lib/json.ts";
 import { once } from "../../src/lib/streams.ts";
 import { changeBack, managedIn } from "../../src/manage/manage-run.ts";
-import { type NovaClients, openNovaClients } from "../../src/manage/nova-hands.ts";
+import { type NovaClients, openNovaClients } from "../../src/manage/nova-clients.ts";
 import type { ManageChange } from "../../src/manage/steps/manage-acts.ts";
 import { novaPart } from "../../src/manage/steps/manage-nova.ts";
 import { novaBackPart } from "../../src/manage/steps/manage-nova-back.ts";

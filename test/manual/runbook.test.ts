@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkReasons } from "../../src/migrate/apply/ironic-place.ts";
+import { checkReasons } from "../../src/migrate/apply/ironic-target.ts";
 import { loadMappings } from "../../src/migrate/open/documents.ts";
 import { WINDOW_PACE } from "../../src/model/handover.ts";
 import { nightOf } from "../../src/window/report/rules/night.ts";

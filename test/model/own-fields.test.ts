@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Json } from "../../src/lib/json.ts";
 import { compareRow } from "../../src/model/compare.ts";
-import { isServiceField, OWN_FIELDS } from "../../src/model/ironic/own-fields.ts";
+import { isServiceField, OWN_FIELDS } from "../../src/model/ironic/service-fields.ts";
 import type { Row } from "../../src/model/machine.ts";
 import { loadTables, tablesVersions } from "../../src/run/files/load-tables.ts";
 import { packageRoot } from "../../src/run/files/package-root.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { scopeOptions } from "../../src/migrate/rollback/way-back.ts";
+import { scopeOptions } from "../../src/migrate/rollback/rollback-scope.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import { type RunFiles, takenBack, wasStaged } from "../../src/run/files/run-files.ts";
 import { releasedNodes } from "../../src/window/handover/hand-over.ts";

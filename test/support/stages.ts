@@ -4,7 +4,7 @@ import { forward } from "../../src/engine/forward.ts";
 import type { Leg, Session } from "../../src/engine/part.ts";
 import { type Event, gather, type Walked } from "../../src/engine/runner.ts";
 import { ironicLeg } from "../../src/migrate/apply/ironic.ts";
-import { withIronic } from "../../src/migrate/apply/ironic-place.ts";
+import { withIronic } from "../../src/migrate/apply/ironic-target.ts";
 import { databaseBackend } from "../../src/migrate/open/backend.ts";
 import { emptyTally } from "../../src/migrate/verify/rules/tally.ts";
 import { verify } from "../../src/migrate/verify/rules/verify.ts";

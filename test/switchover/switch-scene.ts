@@ -13,14 +13,14 @@ import {
   type SwitchStepName,
 } from "../../src/switchover/rules/switching.ts";
 import type { SwitchNova } from "../../src/switchover/steps/switch-part.ts";
-import { switchedIn } from "../../src/switchover/switchover-run.ts";
-import { faultsOf } from "../../src/switchover/switchover-verify.ts";
 import {
   type Halted,
   runBack,
   runForward,
   switchAt,
-} from "../../src/switchover/switchover-walk.ts";
+} from "../../src/switchover/switchover-execute.ts";
+import { switchedIn } from "../../src/switchover/switchover-run.ts";
+import { faultsOf } from "../../src/switchover/switchover-verify.ts";
 import { openService } from "../../src/systems/ironic-api/service.ts";
 import { pauseShorter } from "../../src/systems/openstack/passing.ts";
 import { cloudOf } from "../../src/systems/openstack/settings.ts";

@@ -7,7 +7,7 @@ import {
   type SwitchStepName,
 } from "../../src/switchover/rules/switching.ts";
 import { markStep } from "../../src/switchover/steps/switch-fields.ts";
-import { switchAt } from "../../src/switchover/switchover-walk.ts";
+import { switchAt } from "../../src/switchover/switchover-execute.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { refuses, uuidOf } from "../manage/in-memory.ts";
 import { writes } from "../manage/scene.ts";

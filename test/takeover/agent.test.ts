@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { closing } from "../../src/run/databases.ts";
-import { openLegacyClients } from "../../src/takeover/baremetal/legacy-place.ts";
+import { openLegacyClients } from "../../src/takeover/baremetal/legacy-clients.ts";
 import { caseUuid } from "../cases/case.ts";
 import { ends, run } from "../hostile/cli.ts";
 import { type Cloud, cloud, looksUntil, SILENT, taken, until } from "./agent-cloud.ts";

@@ -11,7 +11,7 @@ import type { BootPlaces } from "../../src/takeover/baremetal/legacy-boots.ts";
 import {
   type LegacyClients,
   openLegacyClients,
-} from "../../src/takeover/baremetal/legacy-place.ts";
+} from "../../src/takeover/baremetal/legacy-clients.ts";
 import { extendSchema } from "../../src/takeover/leases/schema.ts";
 import type { CaseRow } from "../cases/case.ts";
 import { loadNova, loadNovaBm } from "../cases/load-case.ts";

@@ -7,7 +7,7 @@ import {
   withLegacy,
 } from "../../src/takeover/baremetal/legacy-moves.ts";
 import { takeMachines } from "../../src/takeover/baremetal/legacy-take.ts";
-import { startedMachines } from "../../src/takeover/baremetal/steps/legacy-begun.ts";
+import { startedMachines } from "../../src/takeover/baremetal/steps/legacy-started.ts";
 import { type LegacyCloud, moveOf } from "./legacy-cloud.ts";
 
 class Death extends Error {}

@@ -6,7 +6,7 @@ import { MigrationError } from "../../src/lib/error.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import { hasLifted } from "../../src/takeover/baremetal/legacy-fence.ts";
 import { withLegacy } from "../../src/takeover/baremetal/legacy-moves.ts";
-import { LEGACY } from "../../src/takeover/baremetal/steps/legacy-begun.ts";
+import { LEGACY } from "../../src/takeover/baremetal/steps/legacy-started.ts";
 import { ends } from "../hostile/cli.ts";
 import { fencedCloud, LEASE, legacyCloud, moveOf } from "./legacy-cloud.ts";
 import { does, takes } from "./legacy-does.ts";

@@ -6,7 +6,7 @@ import { MigrationError } from "../../src/lib/error.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
 import { withLegacy } from "../../src/takeover/baremetal/legacy-moves.ts";
 import { openIn, takeMachines } from "../../src/takeover/baremetal/legacy-take.ts";
-import { movedMachines } from "../../src/takeover/baremetal/steps/legacy-begun.ts";
+import { movedMachines } from "../../src/takeover/baremetal/steps/legacy-started.ts";
 import { ends } from "../hostile/cli.ts";
 import { MOVE, QUICK } from "./cloud.ts";
 import { fencedCloud, type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";

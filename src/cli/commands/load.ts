@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { Argv } from "yargs";
+import { setDatabaseTimeout } from "../../run/database-timeout.ts";
 import { camel, kebab } from "../../run/next.ts";
-import { setDatabaseTimeout } from "../../run/patience.ts";
 import { surroundings } from "../../run/process-context.ts";
 import type { CommandFunctions } from "../../window/runner/command-lines.ts";
 import { checkColumnOptions, checkCombination, checkNames } from "../check-options.ts";

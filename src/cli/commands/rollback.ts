@@ -4,7 +4,7 @@ import { kindFor } from "../kinds.ts";
 import type { RollbackArgs } from "../options/apply.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
-import { gatherSkipped } from "../views/left.ts";
+import { gatherSkipped } from "../views/skipped-rows.ts";
 import { exitWith, printResult, sinkOf } from "./shared.ts";
 
 export async function rollbackCommand(args: RollbackArgs): Promise<void> {

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import { renderMachine } from "../../migrate/plan/rules/diff.ts";
-import { openArtifact, type ShowableArtifact } from "../../migrate/plan/shown.ts";
+import { openArtifact, type ShowableArtifact } from "../../migrate/plan/show-artifact.ts";
 import type { ShowArgs } from "../options/show.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";

@@ -1,7 +1,7 @@
 import { managedBack, verifyManaged } from "../../manage/manage-back.ts";
 import { managedState } from "../../manage/manage-run.ts";
 import { adviceOf } from "../../window/runner/next-step.ts";
-import { refuseOptions } from "../commands/said.ts";
+import { refuseOptions } from "../commands/given-options.ts";
 import { type RunKind, verifiedBy } from "./kind.ts";
 
 export const manage: RunKind = {

@@ -1,7 +1,7 @@
 import { nextCommand } from "../../run/next.ts";
 import { advice } from "../../window/runner/next-step.ts";
 import { runState } from "../../window/runner/run-state.ts";
-import { refuseOptions } from "../commands/said.ts";
+import { refuseOptions } from "../commands/given-options.ts";
 import { sinkOf } from "../commands/shared.ts";
 import type { VerifyArgs } from "../options/verify.ts";
 import { EVERY } from "../views/every-row.ts";

@@ -1,7 +1,7 @@
 import { switchoverBack, verifySwitched } from "../../switchover/switchover-back.ts";
 import { switchState } from "../../switchover/switchover-run.ts";
 import { adviceOf } from "../../window/runner/next-step.ts";
-import { refuseOptions } from "../commands/said.ts";
+import { refuseOptions } from "../commands/given-options.ts";
 import { type RunKind, verifiedBy } from "./kind.ts";
 
 export const switchover: RunKind = {

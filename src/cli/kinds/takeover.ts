@@ -2,7 +2,7 @@ import type { RunAbout } from "../../run/files/run-kind.ts";
 import { hostState } from "../../takeover/host-status.ts";
 import type { HostVerifyOptions } from "../../takeover/host-verify.ts";
 import { adviceOf } from "../../window/runner/next-step.ts";
-import { refuseOptions } from "../commands/said.ts";
+import { refuseOptions } from "../commands/given-options.ts";
 import type { ListArgs } from "../commands/shared.ts";
 import { rollbackOptions } from "../options/apply.ts";
 import type { Declared, OptionTable } from "../options/declared.ts";

@@ -5,7 +5,6 @@ import { checksView } from "./checks.ts";
 import { codesView } from "./explain.ts";
 import { hasMatched } from "./fitting.ts";
 import { movesView, ownersView } from "./hosts.ts";
-import { LEFT_COLUMNS } from "./left.ts";
 import { withMachines } from "./machines.ts";
 import { adoptableView, differencesView, managedView, sparesView, stepsView } from "./nodes.ts";
 import { powerView } from "./power.ts";
@@ -14,6 +13,7 @@ import { journalView, logView, windowView } from "./records.ts";
 import { rehearsalView } from "./rehearsal.ts";
 import { settingsView } from "./settings.ts";
 import { machinesView, novaStepsView, snapshotView } from "./show.ts";
+import { LEFT_COLUMNS } from "./skipped-rows.ts";
 import { faultsView, verdictsView } from "./verify.ts";
 
 async function* none(): AsyncGenerator<never> {}

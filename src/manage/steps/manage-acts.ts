@@ -1,4 +1,4 @@
-import type { StartedChange } from "../../engine/begun.ts";
+import type { StartedChange } from "../../engine/started.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import type { RunningNode } from "../../model/ironic/adoptable.ts";

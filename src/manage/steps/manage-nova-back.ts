@@ -3,8 +3,8 @@ import { FAKE, notAsBefore } from "../../model/ironic/fake-hardware.ts";
 import { MANAGE, type ServerView } from "../../model/ironic/manage.ts";
 import { type FakeHardware, infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
-import { unsure } from "../../systems/nova-api/seen-servers.ts";
-import type { NovaClients } from "../nova-hands.ts";
+import { unsure } from "../../systems/nova-api/server-state.ts";
+import type { NovaClients } from "../nova-clients.ts";
 import type { ManagePart } from "./manage.ts";
 import {
   bindsOf,

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { customClass } from "../../migrate/flavors/rules/flavors.ts";
 import { notFree } from "../../model/ironic/fake-hardware.ts";
 import { pause } from "../../systems/openstack/passing.ts";
-import type { NovaClients } from "../nova-hands.ts";
+import type { NovaClients } from "../nova-clients.ts";
 import { isMade, portsBound, reservationOf } from "./manage-acts.ts";
 import { maintenanceFor, type ServerMaking } from "./manage-nova-marks.ts";
 

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../lib/json.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
 import type { ManageRequest, ServerView } from "../../model/ironic/manage.ts";
-import type { NovaClients } from "../nova-hands.ts";
+import type { NovaClients } from "../nova-clients.ts";
 import { type Act, isMade, isOut, type ManageChange, recordOf } from "./manage-acts.ts";
 
 export interface ServerMaking extends ManageChange {

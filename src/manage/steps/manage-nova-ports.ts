@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import type { JsonObject } from "../../lib/json.ts";
 import type { ServerView } from "../../model/ironic/manage.ts";
-import type { NovaServer } from "../../systems/nova-api/seen-servers.ts";
-import type { NovaClients } from "../nova-hands.ts";
+import type { NovaServer } from "../../systems/nova-api/server-state.ts";
+import type { NovaClients } from "../nova-clients.ts";
 import {
   type Bind,
   bindsOf,

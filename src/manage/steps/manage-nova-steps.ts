@@ -8,7 +8,7 @@ import {
   unsafe,
 } from "../../model/ironic/fake-hardware.ts";
 import { infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
-import type { NovaClients } from "../nova-hands.ts";
+import type { NovaClients } from "../nova-clients.ts";
 import { hasSecrets } from "../rules/nova.ts";
 import {
   type Act,

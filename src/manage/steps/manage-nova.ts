@@ -2,7 +2,7 @@ import { MigrationError, orMessage, orNull } from "../../lib/error.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
 import { MANAGE, type ServerView } from "../../model/ironic/manage.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
-import type { NovaClients } from "../nova-hands.ts";
+import type { NovaClients } from "../nova-clients.ts";
 import type { ManagePart } from "./manage.ts";
 import {
   type Act,

@@ -18,8 +18,8 @@ import { type RunSession, withSession } from "../../run/session.ts";
 import type { One, Sink } from "../../run/sink.ts";
 import { waitingFor } from "../../run/wait-message.ts";
 import type { ConnectionOptions } from "../flavors/flavor-api.ts";
-import { afterNova } from "../hosts/nova-place.ts";
 import { type NovaSide, novaSteps, withNovaBackend } from "../hosts/nova-side.ts";
+import { afterNova } from "../hosts/nova-target.ts";
 import type { Watching } from "../hosts/nova-watch.ts";
 import { type Backend, openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
@@ -31,10 +31,10 @@ import { checkReadings } from "../power/power-file.ts";
 import { isEqual } from "../verify/rules/tally.ts";
 import { rememberVerified, sinceNow } from "../verify/verified-file.ts";
 import { compare } from "../verify/verify.ts";
-import { checkForeignNodes, foreignNodesFirst } from "./check-others.ts";
+import { checkForeignNodes, foreignNodesFirst } from "./foreign-nodes.ts";
 
 import { ironicLeg } from "./ironic.ts";
-import { type LockedIronic, withIronic } from "./ironic-place.ts";
+import { type LockedIronic, withIronic } from "./ironic-target.ts";
 import { findConductors, inspectCloser } from "./pre-write-check.ts";
 
 export interface ApplyOptions extends TargetOptions, ConnectionOptions {

@@ -1,4 +1,4 @@
-import { type StartedChange, startedChangesIn } from "../../engine/begun.ts";
+import { type StartedChange, startedChangesIn } from "../../engine/started.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
 import type { BootStep, Thing } from "../../model/boot.ts";
 import type { Entries } from "../../model/journal.ts";

@@ -9,7 +9,7 @@ import { committed } from "../../systems/database/write.ts";
 import { readApiFlavors } from "../../systems/nova-db/plan-flavors.ts";
 import { identifyNovaApi } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
-import { checkNova } from "../hosts/nova-place.ts";
+import { checkNova } from "../hosts/nova-target.ts";
 
 export interface ConnectionOptions {
   readonly novaDb?: string;

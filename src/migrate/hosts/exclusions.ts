@@ -17,7 +17,7 @@ import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { ironicJournalled } from "../apply/ironic.ts";
 import type { NovaFiles } from "./nova-files.ts";
-import { checkNova } from "./nova-place.ts";
+import { checkNova } from "./nova-target.ts";
 import { type Watching, watchComputes } from "./nova-watch.ts";
 import { checkQueued } from "./queued.ts";
 import type { PlacedMachine } from "./rules/computes.ts";

@@ -18,7 +18,7 @@ import {
   reasonForNew,
 } from "./nova-back.ts";
 import type { NovaFiles } from "./nova-files.ts";
-import { checkNova } from "./nova-place.ts";
+import { checkNova } from "./nova-target.ts";
 
 /**
  * Shows the effect of the same command line on Nova's rows, without rows that are already restored.

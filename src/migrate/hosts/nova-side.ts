@@ -20,7 +20,7 @@ import { novaParts } from "../apply/nova.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import { FORWARD } from "../order.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
-import { inspectNova, novaLegOf, withNova } from "./nova-place.ts";
+import { inspectNova, novaLegOf, withNova } from "./nova-target.ts";
 import type { Watching } from "./nova-watch.ts";
 import { checkQueued } from "./queued.ts";
 import { type Choice, choiceOf } from "./rules/choice.ts";

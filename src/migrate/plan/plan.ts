@@ -12,7 +12,7 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { inRun, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../run/run.ts";
 import { saveOptions, savePlanned } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
-import { foreignNodesText } from "../apply/check-others.ts";
+import { foreignNodesText } from "../apply/foreign-nodes.ts";
 import { type ConnectionOptions, openFlavorApi } from "../flavors/flavor-api.ts";
 import { type NovaPlaces, type NovaRequest, planNova } from "../hosts/nova-plan.ts";
 import { NO_SITE } from "../mapping/site.ts";

@@ -3,9 +3,9 @@ import type { SnapshotLine } from "../../model/machine.ts";
 import type { ConductorIpmitool, PowerQuestion, PowerReading } from "../../model/power.ts";
 import { isSealed, type Seal } from "../../model/secret.ts";
 import { askVirtual } from "../../systems/bmc/virsh-ask.ts";
-import type { Ways } from "../transform/power-way.ts";
+import type { Ways } from "../transform/power-query.ts";
 import { adviceOf, warningsOf } from "./rules/next-step.ts";
-import type { HostLogin, PowerMethod, Secret } from "./rules/way.ts";
+import type { HostLogin, PowerMethod, Secret } from "./rules/power-query.ts";
 
 interface Queried {
   readonly id: number;

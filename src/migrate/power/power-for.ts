@@ -6,7 +6,7 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { openPlan, type openSnapshot, PLAN } from "../../run/run.ts";
 import { NO_SITE } from "../mapping/site.ts";
 import type { Mappings } from "../open/documents.ts";
-import { createWays } from "../transform/power-way.ts";
+import { createWays } from "../transform/power-query.ts";
 import { openPower, POWER } from "./power-file.ts";
 
 /** The upgrade is defined from Juno to Juno. */

@@ -13,7 +13,7 @@ import { createOrigins } from "./compile.ts";
 import { inspectHost, inspectLogin, inspectPower, inspectShared } from "./driver.ts";
 import { inspectDeploy, inspectHardware } from "./hardware.ts";
 import { type Chosen, createNodes, type MadeNode, type Nodes } from "./node.ts";
-import { inspectAddress, methodOfMachine } from "./power-way.ts";
+import { inspectAddress, methodOfMachine } from "./power-query.ts";
 import type { Program } from "./program.ts";
 import { type Made, makeRecord } from "./record.ts";
 import { asRead } from "./site.ts";

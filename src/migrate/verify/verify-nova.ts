@@ -19,7 +19,7 @@ import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import { openAllocated, openProviders } from "../hosts/allocations.ts";
 import type { NovaFiles } from "../hosts/nova-files.ts";
-import { checkNova } from "../hosts/nova-place.ts";
+import { checkNova } from "../hosts/nova-target.ts";
 import { choiceOf } from "../hosts/rules/choice.ts";
 import type { HypervisorsNow } from "../hosts/rules/computes.ts";
 import { ranSince } from "../hosts/rules/running.ts";

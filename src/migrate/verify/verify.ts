@@ -11,7 +11,7 @@ import { listFaults, logsAt } from "../../run/service-logs.ts";
 import type { Sink } from "../../run/sink.ts";
 import { computeFaults, lastStart } from "../../systems/logs/compute-log.ts";
 import type { linesOf } from "../../systems/logs/scan.ts";
-import { checkEngine, checkIdentity } from "../apply/ironic-place.ts";
+import { checkEngine, checkIdentity } from "../apply/ironic-target.ts";
 import { novaPlanOf } from "../hosts/nova-files.ts";
 import { openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";

@@ -10,7 +10,7 @@ import type { Entries, Entry } from "../../model/journal.ts";
 import { parseObject } from "./artefact-form.ts";
 import { journalFault, parseEntry } from "./journal-entries.ts";
 import type { RunFolder } from "./run-folder.ts";
-import { checkLost, checkSameIronic, JOURNAL, rememberStarted } from "./run-place.ts";
+import { checkLost, checkSameIronic, JOURNAL, rememberStarted } from "./run-identity.ts";
 
 /** Started and completed changes in order. Each line has the digest of the previous line. */
 export type Journal = Awaited<ReturnType<typeof openJournal>>;

@@ -7,7 +7,7 @@ import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
 import { surroundings } from "../process-context.ts";
 import { whoami } from "../version.ts";
 import type { RunFolder } from "./run-folder.ts";
-import { refuseCopy } from "./run-place.ts";
+import { refuseCopy } from "./run-identity.ts";
 
 const FILE = "window.jsonl";
 const FORMAT = "nova2ironic/window@1";

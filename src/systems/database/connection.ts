@@ -4,7 +4,7 @@ import { connect, isIP, type Socket } from "node:net";
 import type { Knex } from "knex";
 import { MigrationError } from "../../lib/error.ts";
 import type { DatabaseAddress } from "../../model/database.ts";
-import { LOGIN_OPTIONS } from "./own-session.ts";
+import { LOGIN_OPTIONS } from "./session.ts";
 
 const require = createRequire(import.meta.url);
 

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
-import { isOfPooler, shared } from "./own-session.ts";
+import { isOfPooler, shared } from "./session.ts";
 
 /** Codes of MySQL, PostgreSQL (SQLSTATE), SQLite and sockets, with their refusals. */
 const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [

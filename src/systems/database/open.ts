@@ -13,8 +13,8 @@ import {
   translate,
 } from "./errors.ts";
 import { type DatabaseTimeout, hangUp, limitedClient, PATIENCE } from "./limit.ts";
-import { onConnection, proveSession } from "./own-session.ts";
 import { select } from "./rows.ts";
+import { onConnection, proveSession } from "./session.ts";
 
 const require = createRequire(import.meta.url);
 

@@ -5,7 +5,7 @@ import { COMPUTE } from "../openstack/kinds.ts";
 import { pause } from "../openstack/passing.ts";
 import { openSession, refusedCall, type ServiceSession } from "../openstack/session.ts";
 import { type CallState, settled } from "../openstack/settled.ts";
-import { findFlavor, readFlavor } from "./needs.ts";
+import { findFlavor, readFlavor } from "./flavor-resources.ts";
 import {
   findAll,
   isUntouched,
@@ -17,7 +17,7 @@ import {
   serverStateOf,
   type Turned,
   unsure,
-} from "./seen-servers.ts";
+} from "./server-state.ts";
 import { readZones } from "./zones.ts";
 
 export interface ServerRequest {

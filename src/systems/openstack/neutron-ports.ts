@@ -2,7 +2,7 @@ import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { NetworkPort, PortIds } from "../../model/ironic/adoptable.ts";
 import type { NotWritten, PortDevice } from "../../model/ironic/manage.ts";
-import { BOOT_OPTIONS, type PortBinding, sameBinding } from "../../model/ironic/port-place.ts";
+import { BOOT_OPTIONS, type PortBinding, sameBinding } from "../../model/ironic/port-binding.ts";
 import type { Cloud } from "./cloud.ts";
 import { NETWORK } from "./kinds.ts";
 import { type Answer, ask, openSession, type ServiceSession } from "./session.ts";

@@ -7,7 +7,7 @@ import { read } from "../../systems/database/read.ts";
 import { lower, spellings, string, text } from "../../systems/database/rows.ts";
 import { factsOf, parsePxe, uuidOf } from "../../systems/tftp/rules/pxe-config.ts";
 import { readText, type Tree } from "../../systems/tftp/tree.ts";
-import type { Opening } from "../baremetal/beside.ts";
+import type { Opening } from "../baremetal/optional-services.ts";
 import { publishBoot } from "../leases/leases.ts";
 
 interface Publishing extends Omit<Opening, "keep"> {

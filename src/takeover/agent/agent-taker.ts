@@ -13,7 +13,7 @@ import type { Database } from "../../systems/database/open.ts";
 import { read } from "../../systems/database/read.ts";
 import { text } from "../../systems/database/rows.ts";
 import { isUnanswered } from "../../systems/database/statement.ts";
-import { type LegacyPlaces, openLegacyClients } from "../baremetal/legacy-place.ts";
+import { type LegacyPlaces, openLegacyClients } from "../baremetal/legacy-clients.ts";
 import { openIn, takeMachines } from "../baremetal/legacy-take.ts";
 import { type DownOptions, downTime } from "../host-watch.ts";
 import { takenLocks } from "../leases/locks.ts";

@@ -19,7 +19,7 @@ import { type ImageName, legacyConfig, PXE_APPEND } from "../../systems/tftp/rul
 import { inspect } from "../../systems/tftp/safe-fs.ts";
 import { openTrees } from "../../systems/tftp/tree.ts";
 import { readBootFacts } from "../leases/leases.ts";
-import { beside, type Opening } from "./beside.ts";
+import { beside, type Opening } from "./optional-services.ts";
 import {
   buildBoot,
   type FetchedImage,

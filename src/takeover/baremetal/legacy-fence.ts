@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { startedChangesIn } from "../../engine/begun.ts";
+import { startedChangesIn } from "../../engine/started.ts";
 import { MigrationError } from "../../lib/error.ts";
 import type { Entries, Entry } from "../../model/journal.ts";
 import { HOST_PARTS } from "../../model/nova/host-move.ts";
@@ -7,8 +7,8 @@ import type { RunSession } from "../../run/session.ts";
 import { fenceLease, liftFence, readLeases } from "../leases/leases.ts";
 import { leaseText } from "../rules/legacy.ts";
 import { isLive } from "../rules/successors.ts";
-import type { LegacyClients } from "./legacy-place.ts";
-import { LEGACY, movedMachines } from "./steps/legacy-begun.ts";
+import type { LegacyClients } from "./legacy-clients.ts";
+import { LEGACY, movedMachines } from "./steps/legacy-started.ts";
 
 /**
  * Fences the lease of a host that is confirmed as down, so that its agent cannot resume.

@@ -8,6 +8,7 @@ import { checkDead, checkPairs, silentSince } from "../host-watch.ts";
 import { readLeases } from "../leases/leases.ts";
 import { leaseText } from "../rules/legacy.ts";
 import { isLive } from "../rules/successors.ts";
+import type { LegacyClients } from "./legacy-clients.ts";
 import {
   type Claiming,
   checkAny,
@@ -16,7 +17,6 @@ import {
   moveMachines,
   withLegacy,
 } from "./legacy-moves.ts";
-import type { LegacyClients } from "./legacy-place.ts";
 import { reportPorts } from "./legacy-ports.ts";
 
 /** Also prints commands for ports. @throws MigrationError as `performLegacy` */

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { hostname } from "node:os";
-import type { StartedChange } from "../../engine/begun.ts";
+import type { StartedChange } from "../../engine/started.ts";
 import { windowBack, windowForward } from "../../engine/window.ts";
 import { ONE_BY_ONE } from "../../engine/window-part.ts";
 import { MigrationError, orMessage } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";
 import { listed, NAMED } from "../../lib/text.ts";
 import { isUuid } from "../../lib/uuid.ts";
-import { checkNova } from "../../migrate/hosts/nova-place.ts";
+import { checkNova } from "../../migrate/hosts/nova-target.ts";
 import type { SkippedRow } from "../../model/change.ts";
 import type { LegacyMove } from "../../model/nova/legacy-move.ts";
 import type { NovaTarget } from "../../model/nova/nova-plan.ts";
@@ -20,11 +20,11 @@ import { readComputeHosts } from "../../systems/nova-db/services.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { keepLocks } from "../leases/locks.ts";
 import { claimNode, releaseNode } from "../leases/nodes.ts";
-import { backTransition, forwardTransition } from "../rules/legacy-way.ts";
-import { checkSource, type LegacyClients } from "./legacy-place.ts";
-import type { LegacyMachine } from "./steps/legacy-begun.ts";
+import { backTransition, forwardTransition } from "../rules/legacy-states.ts";
+import { checkSource, type LegacyClients } from "./legacy-clients.ts";
 import { legacyPart } from "./steps/legacy-move.ts";
 import type { LegacyDeps } from "./steps/legacy-rows.ts";
+import type { LegacyMachine } from "./steps/legacy-started.ts";
 
 /** Milliseconds until an unrenewed lock expires. */
 const TTL = 60_000;

@@ -5,7 +5,7 @@ import {
   type MovedPort,
   type PortBinding,
   sameBinding,
-} from "../../model/ironic/port-place.ts";
+} from "../../model/ironic/port-binding.ts";
 import type { LegacyMove } from "../../model/nova/legacy-move.ts";
 import type { RestOptions } from "../../run/cloud.ts";
 import { read } from "../../systems/database/read.ts";
@@ -16,8 +16,8 @@ import {
   type PlacedPort,
 } from "../../systems/openstack/neutron-ports.ts";
 import { readBootFacts } from "../leases/leases.ts";
-import { forwardTransition, type LegacyNow, standing } from "../rules/legacy-way.ts";
-import { beside, type Opening } from "./beside.ts";
+import { forwardTransition, type LegacyNow, standing } from "../rules/legacy-states.ts";
+import { beside, type Opening } from "./optional-services.ts";
 
 /** Neutron ports, which name the host that boots a machine. @source facts/systems.md A2 H9, A5 */
 export interface Ports {

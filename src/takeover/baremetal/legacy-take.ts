@@ -1,4 +1,4 @@
-import { startedChangesIn } from "../../engine/begun.ts";
+import { startedChangesIn } from "../../engine/started.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { once } from "../../lib/streams.ts";
 import { counted, listed, NAMED } from "../../lib/text.ts";
@@ -12,12 +12,12 @@ import { withSession } from "../../run/session.ts";
 import { type Sink, silently } from "../../run/sink.ts";
 import { makeMoves } from "../host-plan.ts";
 import { readLeases } from "../leases/leases.ts";
-import { isForeignInstance } from "../rules/legacy-way.ts";
+import { isForeignInstance } from "../rules/legacy-states.ts";
+import type { LegacyClients } from "./legacy-clients.ts";
 import { performLegacy } from "./legacy-move.ts";
 import { moveMachines, returnMachines, withLegacy } from "./legacy-moves.ts";
-import type { LegacyClients } from "./legacy-place.ts";
 import { reportPorts } from "./legacy-ports.ts";
-import { LEGACY, type LegacyMachine, startedMachines } from "./steps/legacy-begun.ts";
+import { LEGACY, type LegacyMachine, startedMachines } from "./steps/legacy-started.ts";
 
 interface TakeRequest {
   readonly from: string;

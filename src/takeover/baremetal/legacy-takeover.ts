@@ -16,13 +16,13 @@ import { hostsIn, type PlannedMoves } from "../host-plan.ts";
 import { askDown, type TakeoverOptions, watchedPlan } from "../host-takeover.ts";
 import { downTime } from "../host-watch.ts";
 import { readLeases } from "../leases/leases.ts";
+import { type LegacyClients, legacyOptions, openLegacyClients } from "./legacy-clients.ts";
 import { fenceByHand } from "./legacy-fence.ts";
 import { legacyMoved, performLegacy } from "./legacy-move.ts";
 import { checkAny, withLegacy } from "./legacy-moves.ts";
-import { type LegacyClients, legacyOptions, openLegacyClients } from "./legacy-place.ts";
 import { reportPorts } from "./legacy-ports.ts";
 import { openIn, takeMachines } from "./legacy-take.ts";
-import { movedMachines } from "./steps/legacy-begun.ts";
+import { movedMachines } from "./steps/legacy-started.ts";
 
 /**
  * Does the same as an agent: watches the host, fences its lease, then moves its machines. The same

@@ -10,7 +10,7 @@ import {
   type LegacyTenantMove,
   MIGRATING,
 } from "../../model/nova/legacy-move.ts";
-import { isUnlocked } from "./legacy-way.ts";
+import { isUnlocked } from "./legacy-states.ts";
 import type { MoveFacts, MoveRequest } from "./move-hosts.ts";
 import { createMoves } from "./moves.ts";
 import { isLive } from "./successors.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { type StartedChange, startedChangesIn } from "../../engine/begun.ts";
+import { type StartedChange, startedChangesIn } from "../../engine/started.ts";
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";

@@ -1,5 +1,5 @@
-import type { StartedChange } from "../../engine/begun.ts";
 import { ownershipOf, wasUndone } from "../../engine/ownership.ts";
+import type { StartedChange } from "../../engine/started.ts";
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import { regroup } from "../../lib/streams.ts";
 import type { RunPlan } from "../../migrate/plan/loaded-plans.ts";

@@ -1,5 +1,5 @@
-import { startedChangesIn } from "../../engine/begun.ts";
 import { ownershipOf } from "../../engine/ownership.ts";
+import { startedChangesIn } from "../../engine/started.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { counted, listed, NAMED } from "../../lib/text.ts";
 import { type Backend, openBackend, type TargetOptions } from "../../migrate/open/backend.ts";

@@ -6,7 +6,7 @@ import {
   windowForward,
 } from "../../engine/window.ts";
 import { ONE_BY_ONE, type WindowLeg } from "../../engine/window-part.ts";
-import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-place.ts";
+import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-target.ts";
 import type { Backend, Guarding } from "../../migrate/open/backend.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
 import type { Guard, Trouble } from "../../model/handover.ts";

@@ -1,4 +1,4 @@
-import { startedChangesIn } from "../../engine/begun.ts";
+import { startedChangesIn } from "../../engine/started.ts";
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import { regroup } from "../../lib/streams.ts";
 import {

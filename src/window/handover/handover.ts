@@ -7,7 +7,7 @@ import {
 } from "../../engine/window.ts";
 import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import { counted } from "../../lib/text.ts";
-import { checkIdentity, checkReasons } from "../../migrate/apply/ironic-place.ts";
+import { checkIdentity, checkReasons } from "../../migrate/apply/ironic-target.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { STOPPED } from "../../migrate/order.ts";
 import { loadable, nothingLoads } from "../../migrate/plan/empty-plan.ts";

@@ -1,5 +1,5 @@
 import { logFaults } from "../../lib/quotes.ts";
-import { checkIdentity } from "../../migrate/apply/ironic-place.ts";
+import { checkIdentity } from "../../migrate/apply/ironic-target.ts";
 import { nothingLoads } from "../../migrate/plan/empty-plan.ts";
 import {
   acceptLogs,
@@ -12,8 +12,8 @@ import { closing, openRole } from "../../run/databases.ts";
 import { listFaults, logsAt } from "../../run/service-logs.ts";
 import type { Sink } from "../../run/sink.ts";
 import type { Database } from "../../systems/database/open.ts";
+import { fieldNames } from "../../systems/ironic-db/field-names.ts";
 import { createHandover } from "../../systems/ironic-db/handover.ts";
-import { fieldNames } from "../../systems/ironic-db/held.ts";
 import { identifyTarget } from "../../systems/ironic-db/open.ts";
 import { plannedNodes } from "./hand-over.ts";
 import {

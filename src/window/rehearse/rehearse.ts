@@ -2,9 +2,9 @@ import { MigrationError } from "../../lib/error.ts";
 import type { Json } from "../../lib/json.ts";
 import { counted } from "../../lib/text.ts";
 import type { ApplyOptions } from "../../migrate/apply/apply.ts";
-import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-place.ts";
+import { checkEngine, checkIdentity } from "../../migrate/apply/ironic-target.ts";
 import { type NovaFiles, novaPlanOf } from "../../migrate/hosts/nova-files.ts";
-import { checkNova } from "../../migrate/hosts/nova-place.ts";
+import { checkNova } from "../../migrate/hosts/nova-target.ts";
 import { databaseBackend } from "../../migrate/open/backend.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
 import { loadable, nothingLoads } from "../../migrate/plan/empty-plan.ts";
@@ -28,8 +28,8 @@ import { identify } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
 import { identifyNova, NOVA_API_TABLES, NOVA_TABLES } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
+import { DONE, executeAll, type Rehearsed } from "./rehearsal-commands.ts";
 import { REHEARSAL, REHEARSED } from "./rehearsal-file.ts";
-import { DONE, executeAll, type Rehearsed } from "./rehearsal-way.ts";
 
 export type RehearseOptions = Pick<
   ApplyOptions,

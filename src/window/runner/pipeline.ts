@@ -1,6 +1,6 @@
 import { ownershipOf } from "../../engine/ownership.ts";
 import { counted, shellArgument } from "../../lib/text.ts";
-import { skipsNova } from "../../migrate/hosts/nova-rows-left.ts";
+import { skipsNova } from "../../migrate/hosts/nova-rows-pending.ts";
 import {
   blockedText,
   isBlockedPlan,
@@ -9,7 +9,7 @@ import {
   nothingText,
 } from "../../migrate/plan/empty-plan.ts";
 import { plansInIronic } from "../../migrate/plan/loaded-plans.ts";
-import { goOnBack, rolledBackText } from "../../migrate/rollback/way-back.ts";
+import { goOnBack, rolledBackText } from "../../migrate/rollback/rollback-scope.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 import type { FinishState } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";

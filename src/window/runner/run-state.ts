@@ -8,7 +8,7 @@ import type { Places } from "../../migrate/hosts/allocations.ts";
 import { novaPlanOf, novaPlans } from "../../migrate/hosts/nova-files.ts";
 import { needsPower } from "../../migrate/plan/empty-plan.ts";
 import { openPower, POWER } from "../../migrate/power/power-file.ts";
-import { loadedRowsOf } from "../../migrate/rollback/way-back.ts";
+import { loadedRowsOf } from "../../migrate/rollback/rollback-scope.ts";
 import { readVerified, wasCompared } from "../../migrate/verify/verified-file.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_LEGS, NOVA_NAMES, type NovaStep } from "../../model/nova/nova-plan.ts";

@@ -1,7 +1,7 @@
 import { keyOf, type Ownership, ownershipOf } from "../../engine/ownership.ts";
 import { counted } from "../../lib/text.ts";
-import { isThrough } from "../../migrate/hosts/nova-rows-left.ts";
-import { loadedRowsText } from "../../migrate/rollback/way-back.ts";
+import { isThrough } from "../../migrate/hosts/nova-rows-pending.ts";
+import { loadedRowsText } from "../../migrate/rollback/rollback-scope.ts";
 import type { FinishState } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";

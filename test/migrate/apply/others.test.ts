@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countForeignNodes, foreignNodesFirst } from "../../../src/migrate/apply/check-others.ts";
+import { countForeignNodes, foreignNodesFirst } from "../../../src/migrate/apply/foreign-nodes.ts";
 import type { Footer, PlanCounts, TargetIdentity } from "../../../src/model/artefact.ts";
 import type { Target } from "../../../src/model/ironic/target.ts";
 import type { Entry } from "../../../src/model/journal.ts";

@@ -86,7 +86,7 @@ test("a stage that is done again says why, and what is loaded is not read anew w
   const made = await planned(t);
   const elsewhere = join(made.folder, "elsewhere");
   const wrong = await walk({ ...made, at: ["--run", elsewhere] });
-  assert.match(wrong.err, /^CurrentRows is no run in .*elsewhere yet: it begins with extract\.$/m);
+  assert.match(wrong.err, /^There is no run in .*elsewhere yet: it begins with extract\.$/m);
   assert.equal(wrong.status, 64, wrong.err);
   const snapshot = join(made.run, "snapshot.jsonl");
   appendFileSync(snapshot, "{}\n");

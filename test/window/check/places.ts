@@ -103,7 +103,7 @@ export const CASES_PLACES: CheckCases = {
       OLD_NOVA,
       /every instance on its machines whose host is not its own\. Instances .*b-1 under c-9.*--compute-host/s,
     ),
-    passes(nova({ evacuations: null }), /keeps no records .*CurrentRows will be none/),
+    passes(nova({ evacuations: null }), /keeps no records .*There will be none/),
   ],
   "nova-compute stopped": [
     fails(

@@ -5,10 +5,10 @@ import { queueText } from "../../../model/nova/requests.ts";
 import { openRun } from "../../../run/files/run-folder.ts";
 import { kindOf } from "../../../run/files/run-kind.ts";
 import { nextCommand } from "../../../run/next.ts";
-import type { LegacyPlaces } from "../../../takeover/baremetal/legacy-place.ts";
+import type { LegacyPlaces } from "../../../takeover/baremetal/legacy-clients.ts";
 import { moveHosts } from "../../../takeover/host-move.ts";
 import type { HostMoved } from "../../../takeover/host-moves.ts";
-import { checkMode } from "../said.ts";
+import { checkMode } from "../given-options.ts";
 import { exitWith, type ListArgs, note, printResult, say, sinkOf } from "../shared.ts";
 
 export async function hostMoveCommand(

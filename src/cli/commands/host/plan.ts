@@ -4,7 +4,7 @@ import { type HostPlanOptions, type PlannedMoves, planMoves } from "../../../tak
 import { printView } from "../../print/out.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { hostsText, movesText, movesView } from "../../views/hosts.ts";
-import { checkMode } from "../said.ts";
+import { checkMode } from "../given-options.ts";
 import { type ListArgs, printLines, say, sinkOf } from "../shared.ts";
 
 type PlanArgs = ListArgs & HostPlanOptions;

@@ -1,7 +1,7 @@
 import { openRun } from "../../../run/files/run-folder.ts";
 import { kindOf } from "../../../run/files/run-kind.ts";
 import { type ReadmitOptions, readmit } from "../../../takeover/host-readmit.ts";
-import { refuseOptions } from "../said.ts";
+import { refuseOptions } from "../given-options.ts";
 import { type ListArgs, printResult, sinkOf } from "../shared.ts";
 
 export async function hostReadmitCommand(args: ListArgs & ReadmitOptions): Promise<void> {

@@ -3,7 +3,7 @@ import { openRun } from "../../../run/files/run-folder.ts";
 import { kindOf } from "../../../run/files/run-kind.ts";
 import { takeOverLegacy } from "../../../takeover/baremetal/legacy-takeover.ts";
 import { type TakeoverOptions, takeOver } from "../../../takeover/host-takeover.ts";
-import { checkMode } from "../said.ts";
+import { checkMode } from "../given-options.ts";
 import { type ListArgs, sinkOf } from "../shared.ts";
 import { endOfMove } from "./move.ts";
 import { printMoves } from "./plan.ts";

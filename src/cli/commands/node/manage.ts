@@ -10,8 +10,8 @@ import { nextCommand } from "../../../run/next.ts";
 import { io } from "../../io.ts";
 import { createEvents } from "../../print/events.ts";
 import { printView } from "../../print/out.ts";
-import { gatherSkipped } from "../../views/left.ts";
 import { managedView } from "../../views/nodes.ts";
+import { gatherSkipped } from "../../views/skipped-rows.ts";
 import { exitWith, note, say, sinkOf, type Voice } from "../shared.ts";
 
 interface ManageArgs

@@ -1,8 +1,8 @@
 import { isObject, type Json, objectOf } from "../../../lib/json.ts";
 import { accept, finding } from "../../../model/finding.ts";
 import type { FindingCode } from "../../../model/findings.ts";
-import { isNothing } from "../../../model/ironic/own-fields.ts";
 import { carriedFields, minorOf, type RestDoc } from "../../../model/ironic/rest.ts";
+import { isNothing } from "../../../model/ironic/service-fields.ts";
 import type { Machine, Row } from "../../../model/machine.ts";
 import type { Site, TargetDoc } from "../../../model/mapping.ts";
 import { type Desired, nodeOf } from "../../../model/plan.ts";

@@ -9,7 +9,7 @@ import {
   VERDICTS,
 } from "../../../model/power.ts";
 import { adviceOf, suiteUntried, warningsOf } from "./next-step.ts";
-import type { PowerMethod } from "./way.ts";
+import type { PowerMethod } from "./power-query.ts";
 
 /** The readings for a plan, with the operator's options. */
 export interface PowerView {

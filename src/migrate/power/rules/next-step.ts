@@ -5,7 +5,7 @@ import {
   type PowerReading,
   suiteOrder,
 } from "../../../model/power.ts";
-import type { PowerMethod } from "./way.ts";
+import type { PowerMethod } from "./power-query.ts";
 
 /** A conductor's cipher suite for this BMC. Null if no session had a suite. */
 function wanted(

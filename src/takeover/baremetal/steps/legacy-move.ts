@@ -3,8 +3,7 @@ import { MigrationError } from "../../../lib/error.ts";
 import type { Json } from "../../../lib/json.ts";
 import { observedOf } from "../../../migrate/boot/boot-steps.ts";
 import { type LegacyMove, MIGRATING } from "../../../model/nova/legacy-move.ts";
-import { type LegacyNow, type LegacyTransition, standing } from "../../rules/legacy-way.ts";
-import { LEGACY, type LegacyMachine, moveJson } from "./legacy-begun.ts";
+import { type LegacyNow, type LegacyTransition, standing } from "../../rules/legacy-states.ts";
 import { removeBoot } from "./legacy-boot.ts";
 import {
   type Begin,
@@ -16,6 +15,7 @@ import {
   type LegacyPosition,
   serve,
 } from "./legacy-rows.ts";
+import { LEGACY, type LegacyMachine, moveJson } from "./legacy-started.ts";
 
 /** Guard, claim, Nova's rows, release; or a rollback from any step. @source systems.md A5 */
 export function legacyPart(

@@ -16,10 +16,10 @@ import {
   type LegacyTransition,
   liveTenant,
   servedStep,
-} from "../../rules/legacy-way.ts";
+} from "../../rules/legacy-states.ts";
 import type { LegacyFiles } from "../legacy-boots.ts";
 import type { Ports } from "../legacy-ports.ts";
-import { type LegacyMachine, moveJson } from "./legacy-begun.ts";
+import { type LegacyMachine, moveJson } from "./legacy-started.ts";
 
 /** Called between steps to renew locks. Tests kill the process there. */
 export type Between = (point: string) => Promise<void>;

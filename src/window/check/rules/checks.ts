@@ -2,6 +2,7 @@ import { counted } from "../../../lib/text.ts";
 import { CHECK_STATUS, type CheckResult, type CheckView } from "../../../model/check.ts";
 import { POWER_AHEAD, POWER_MAX_AGE } from "../../../model/power.ts";
 import { aggregates, flavors, images } from "./cloud.ts";
+import { clocks, galera, pairing, privileges, schemas, space } from "./deployment.ts";
 import { hosts } from "./hosts.ts";
 import { allocations, mappings } from "./later.ts";
 import { loaded } from "./loaded.ts";
@@ -9,7 +10,6 @@ import { FINE, failure, fine, joined, LEFT_OUT, resultOf, warning } from "./look
 import { evacuations, queued, reaped, volumes } from "./records.ts";
 import { computes, deploys, duplicates, unmatched } from "./source.ts";
 import { conductors, goingBack, handOver, netboot, owned, power } from "./target.ts";
-import { clocks, galera, pairing, privileges, schemas, space } from "./world.ts";
 
 interface Check {
   readonly title: string;

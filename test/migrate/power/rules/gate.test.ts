@@ -6,7 +6,7 @@ import {
   suiteUntried,
   warningsOf,
 } from "../../../../src/migrate/power/rules/next-step.ts";
-import type { PowerMethod } from "../../../../src/migrate/power/rules/way.ts";
+import type { PowerMethod } from "../../../../src/migrate/power/rules/power-query.ts";
 import { FINDINGS } from "../../../../src/model/findings.ts";
 import type { Machine } from "../../../../src/model/machine.ts";
 import type { ConductorIpmitool, PowerReading, PowerVerdict } from "../../../../src/model/power.ts";

@@ -4,7 +4,7 @@ import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/
 import type { DriverRow, Mapping, TargetDoc } from "../../model/mapping.ts";
 import type { PowerVerdict } from "../../model/power.ts";
 import { addressFault } from "../power/rules/address.ts";
-import { methodOf, noMethod, type PowerMethod } from "../power/rules/way.ts";
+import { methodOf, noMethod, type PowerMethod } from "../power/rules/power-query.ts";
 import { createOrigins } from "./compile.ts";
 import { createNodes } from "./node.ts";
 import { portsOf } from "./vif.ts";

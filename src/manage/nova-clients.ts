@@ -22,11 +22,11 @@ import { createFakeHardware, type FakeHardware } from "../systems/ironic-api/fak
 import { readRunning } from "../systems/ironic-api/running.ts";
 import { checkMinor } from "../systems/ironic-api/service.ts";
 import { type Offers, openOffers } from "../systems/nova-api/offers.ts";
-import type { NovaServer } from "../systems/nova-api/seen-servers.ts";
+import type { NovaServer } from "../systems/nova-api/server-state.ts";
 import { type NovaServers, openServers, type ServerRequest } from "../systems/nova-api/servers.ts";
 import { firstAlone } from "../systems/openstack/first-alone.ts";
 import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
-import { networkOf, portsOf } from "./record-keeper.ts";
+import { networkOf, portsOf } from "./record-client.ts";
 import { MARK, whyNot } from "./rules/criteria.ts";
 import { imageFor, novaRejections } from "./rules/nova.ts";
 import {

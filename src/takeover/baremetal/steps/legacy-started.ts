@@ -1,8 +1,8 @@
-import { type StartedChange, startedChangesIn } from "../../../engine/begun.ts";
+import { type StartedChange, startedChangesIn } from "../../../engine/started.ts";
 import { isObject, type Json, type JsonObject, textOrNull } from "../../../lib/json.ts";
 import { stepsOf } from "../../../migrate/boot/boot-steps.ts";
 import type { BootStep } from "../../../model/boot.ts";
-import type { MovedPort, PortBinding } from "../../../model/ironic/port-place.ts";
+import type { MovedPort, PortBinding } from "../../../model/ironic/port-binding.ts";
 import type { Entries } from "../../../model/journal.ts";
 import type { LegacyMove } from "../../../model/nova/legacy-move.ts";
 import type { NovaStep } from "../../../model/nova/nova-plan.ts";

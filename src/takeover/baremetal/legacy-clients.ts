@@ -19,12 +19,12 @@ import {
   networkHosts,
   openFreshComputes,
 } from "../../systems/nova-db/legacy.ts";
-import { type HostPlaces, openHostClients } from "../host-world.ts";
+import { type HostPlaces, openHostClients } from "../host-clients.ts";
 import { readLeases } from "../leases/leases.ts";
 import { nodesById, nodesByUuid, nodesOf } from "../leases/nodes.ts";
 import { needLeases } from "../leases/schema.ts";
 import { createLegacyMoves, type LegacyFound } from "../rules/legacy.ts";
-import type { LegacyNow } from "../rules/legacy-way.ts";
+import type { LegacyNow } from "../rules/legacy-states.ts";
 import type { MoveScope, MoveTarget } from "../target.ts";
 import { type BootPlaces, type Boots, openBoots } from "./legacy-boots.ts";
 import { openPorts, type Ports } from "./legacy-ports.ts";

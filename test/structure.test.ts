@@ -18,24 +18,24 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6475,
-  demo: 725,
-  engine: 1521,
-  lib: 6026,
-  manage: 4584,
-  migrate: 12908,
-  model: 5409,
-  proxy: 712,
-  run: 4190,
-  serving: 1326,
-  switchover: 4369,
-  systems: 15610,
-  takeover: 7506,
-  window: 10152,
+  cli: 6350,
+  demo: 214,
+  engine: 1504,
+  lib: 5679,
+  manage: 4403,
+  migrate: 12245,
+  model: 5329,
+  proxy: 664,
+  run: 4000,
+  serving: 1267,
+  switchover: 4265,
+  systems: 14933,
+  takeover: 7213,
+  window: 9713,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2883;
+const EXPORTED = 2828;
 
 /**
  * Refusals of a command line (N2I-E100) in src at most, outside the declarations of options. The number may only fall:
@@ -44,7 +44,7 @@ const EXPORTED = 2883;
 const USAGE = 41;
 
 /** Identifiers of src at most that have a word with no meaning outside this project. The number may only fall to 0. */
-const PRIVATE = 514;
+const PRIVATE = 104;
 const PRIVATE_WORDS =
   /^(?:words|place|asked|why|lefts?|known|own|wanted|named|seen|word|held|hold|given|said|begun|kept|whole|there|shown|way|walk|far|sofar|looked|met|twice|aside|goes|came|became|sight|book|others|hands|gone|told|ours|stands?|standing|beside|tell|say|stays|leaves?|world|still|patience|wants|needs|surroundings|behind|together|strangers?|keeper|nobody|takers|cards|spoken|ahead|fits|reach|lacks|objections|hindrances|bring|dark)$/;
 
@@ -53,12 +53,12 @@ const PRIVATE_WORDS =
  * exchange or one table each, those of systems one reader, writer or client of a service; the others are to be divided.
  */
 const LONG: Readonly<Record<string, number>> = {
-  "src/lib/ipmi/fleet.ts": 340,
-  "src/lib/ipmi/policy.ts": 382,
-  "src/lib/ipmi/session.ts": 381,
-  "src/systems/database/write.ts": 335,
-  "src/systems/openstack/session.ts": 310,
-  "src/window/runner/runner.ts": 377,
+  "src/lib/ipmi/fleet.ts": 302,
+  "src/lib/ipmi/policy.ts": 373,
+  "src/lib/ipmi/session.ts": 373,
+  "src/systems/database/write.ts": 323,
+  "src/systems/openstack/session.ts": 303,
+  "src/window/runner/runner.ts": 372,
 };
 
 /** Packages that a folder may import besides Node's own; no row: none. */

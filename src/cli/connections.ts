@@ -16,7 +16,7 @@ import {
   WITH_NOVA,
 } from "../run/next.ts";
 import { absolute } from "../run/paths.ts";
-import { type Connection, surroundings } from "../run/process-context.ts";
+import { type Connection, processContext } from "../run/process-context.ts";
 import { type Io, io } from "./io.ts";
 import { conflict, type Declared, nameOf, type OptionTable, sidesOf } from "./options/declared.ts";
 import { aside } from "./print/events.ts";
@@ -65,7 +65,7 @@ async function addFrom(
   if (path !== null) {
     const { readConnections } = await import("../run/connections.ts");
     const connections = readConnections(path);
-    for (const [option, value] of connections) surroundings().connections.set(option, value);
+    for (const [option, value] of connections) processContext().connections.set(option, value);
     const may = wanted(args, declared, connections);
     const without = await withoutNova(args, declared, args.run ?? connections.get("run"));
     const isVerify = declared.command === "verify" && args.takeover !== true;
@@ -79,7 +79,7 @@ async function addFrom(
   if (run === null) return;
   const { readSaved, savedFile } = await import("../run/saved-options.ts");
   const connections = await readSaved(run);
-  surroundings().saved.set(run, connections);
+  processContext().saved.set(run, connections);
   const unplanned = await withoutNova(args, declared, run);
   const planned = (option: string): boolean =>
     option !== "run" && !unplanned(option) && !(named && WITNESSES.has(option));

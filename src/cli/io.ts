@@ -4,9 +4,9 @@ import type { BmcAt } from "../model/power.ts";
 import {
   type Environment,
   type ProcessContext,
+  processContext,
   settle,
   surrounded,
-  surroundings,
 } from "../run/process-context.ts";
 
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -74,7 +74,7 @@ export function ioOf(host: NodeJS.Process): Io {
       return host.stderr;
     },
     env: host.env,
-    cwd: surroundings().cwd,
+    cwd: processContext().cwd,
     host,
     get status() {
       return typeof host.exitCode === "number" ? host.exitCode : undefined;

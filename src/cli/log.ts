@@ -11,7 +11,7 @@ import { join } from "node:path";
 import type { JsonObject } from "../lib/json.ts";
 import { shellArgument } from "../lib/text.ts";
 import { withoutSecret } from "../run/next.ts";
-import { surroundings } from "../run/process-context.ts";
+import { processContext } from "../run/process-context.ts";
 import { VERSION, whoami } from "../run/version.ts";
 import { type Io, io } from "./io.ts";
 
@@ -29,7 +29,7 @@ const logs = new WeakMap<Io, Log>();
  */
 export function logTo(run: string): void {
   const words = io().words.map((word) => shellArgument(masked(word)));
-  const connections = [...surroundings().connections].map(([name, word]) => [
+  const connections = [...processContext().connections].map(([name, word]) => [
     name,
     [word]
       .flat()

@@ -15,7 +15,7 @@ import { atExit } from "../lib/files/at-exit.ts";
 import { shellArgument } from "../lib/text.ts";
 import { openRole } from "../run/databases.ts";
 import { programCommand } from "../run/files/package-root.ts";
-import { surroundings } from "../run/process-context.ts";
+import { processContext } from "../run/process-context.ts";
 import { digestOfRows } from "../systems/database/digest.ts";
 import { writeSample } from "./sample.ts";
 
@@ -75,7 +75,7 @@ export async function demo(say: Print, keep?: string): Promise<boolean> {
 
 /** @throws MigrationError N2I-E100, N2I-E120 */
 function folderOf(keep: string | undefined): string {
-  const folder = resolve(surroundings().cwd(), keep ?? tmpdir());
+  const folder = resolve(processContext().cwd(), keep ?? tmpdir());
   try {
     if (keep === undefined) return mkdtempSync(join(folder, "nova2ironic-demo-"));
     mkdirSync(folder, { recursive: true, mode: 0o700 });

@@ -1,4 +1,4 @@
-import { ahead } from "../lib/streams.ts";
+import { prefetched } from "../lib/streams.ts";
 import { type Change, invert, type Outcome, type SkippedRow, type State } from "../model/change.ts";
 import type { Entries, Span } from "../model/journal.ts";
 import { batches } from "./batches.ts";
@@ -46,27 +46,28 @@ export async function* back<C extends Change, L>(
 ): AsyncGenerator<Event<L>> {
   const walk = runningLegOf(leg, session);
   const whole = all && excluded.size === 0;
-  const goes = (line: L): boolean => wants(line) && !excluded.has(leg.machineOf(line) ?? "");
+  const resumesRun = (line: L): boolean => wants(line) && !excluded.has(leg.machineOf(line) ?? "");
   async function* wanted() {
     for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
       const owned = ownedIn(walk.ownership, span);
-      const chosen = lines.filter(goes);
+      const chosen = lines.filter(resumesRun);
       const changes = changesBack(leg, chosen, owned);
       yield { span, lines, owned, chosen, changes, before: walk.ownership.left.of(span) };
     }
   }
-  let sofar: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
-  for await (const { span, lines, owned, chosen, changes, before } of ahead(wanted())) {
+  let executed: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
+  for await (const { span, lines, owned, chosen, changes, before } of prefetched(wanted())) {
     if (session.stopping()) return yield { kind: "stopped" };
     const named = [...new Set(chosen.map((line) => leg.machineOf(line) ?? ""))];
     const outcome =
       changes.length === 0
         ? NOTHING
-        : await act(walk, span, { changes, all, nodes: whole ? "all" : named, before }, sofar);
-    const behind = sofar.lines + (outcome.broke === undefined ? lines.length : 0);
-    sofar = { lines: behind, done: sofar.done + outcome.done.length };
+        : await act(walk, span, { changes, all, nodes: whole ? "all" : named, before }, executed);
+    const behind = executed.lines + (outcome.broke === undefined ? lines.length : 0);
+    executed = { lines: behind, done: executed.done + outcome.done.length };
     const shared = lines.filter((line) => leg.machineOf(line) === null && !wants(line));
-    const stay = excluded.size === 0 ? [] : lines.filter((line) => wants(line) && !goes(line));
+    const stay =
+      excluded.size === 0 ? [] : lines.filter((line) => wants(line) && !resumesRun(line));
     yield {
       ...{ kind: "batch", lines: behind, outcome, excluded: [], failed: [] },
       stays: unchangedOf(changes, outcome.left),
@@ -75,7 +76,7 @@ export async function* back<C extends Change, L>(
     };
     if (outcome.broke === undefined) continue;
     const { cause, behind: more } = outcome.broke;
-    const far = leg.part.far({ ...sofar, lines: behind + more });
+    const far = leg.part.far({ ...executed, lines: behind + more });
     return yield { kind: "broke", error: stoppedAfter(COMMAND, far, cause) };
   }
 }
@@ -93,11 +94,11 @@ async function act<C extends Change, L>(
   { leg, session, guard, about }: RunningLeg<C, L>,
   span: Span,
   { changes, all, nodes, before }: Chosen<C>,
-  sofar: ExecutionProgress,
+  executed: ExecutionProgress,
 ): Promise<Outcome> {
   const { append } = session.journal;
   const waits = (await leg.part.waiting?.(changes, "back")) ?? NOBODY;
-  let { done } = sofar;
+  let { done } = executed;
   try {
     await leg.check();
     const marked = all && nodes !== "all" && { all: true as const };
@@ -129,7 +130,7 @@ async function act<C extends Change, L>(
     return { ...outcome, left };
   } catch (cause) {
     if (!guard.passed() && done === 0) throw cause;
-    throw midway(COMMAND, leg.part.far({ ...sofar, done }), done > 0, cause);
+    throw midway(COMMAND, leg.part.far({ ...executed, done }), done > 0, cause);
   }
 }
 

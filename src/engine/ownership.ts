@@ -159,7 +159,7 @@ function read(known: Existing, entry: BatchEntry): number {
         entry.nodes === "all" ? undefined : new Set([...(known.failed ?? []), ...entry.nodes]);
       return 0;
     case "undone":
-      known.undone = together(known.undone, known.undoing ?? []);
+      known.undone = atOnce(known.undone, known.undoing ?? []);
       known.undoing = undefined;
       // Rows that are missing after a rollback without an end were reverted by that rollback.
       known.back += entry.removed + (known.cut ? entry.gone : 0);
@@ -197,7 +197,7 @@ function remainingFailed(
   return before === undefined ? now : new Set([...before].filter((machine) => now.has(machine)));
 }
 
-function together(before: Machines | undefined, more: readonly string[] | "all"): Machines {
+function atOnce(before: Machines | undefined, more: readonly string[] | "all"): Machines {
   if (before === "all" || more === "all") return "all";
   return new Set([...(before ?? []), ...more]);
 }

@@ -23,8 +23,8 @@ import { unlike } from "./steps/manage-positions.ts";
 export interface Adapter {
   readonly name: "allocation" | "nova";
   readonly target: { readonly adapter: string; readonly project?: string };
-  /** @param cards NICs of all nodes; null for a single machine */
-  readonly there: (most: number, cards: ExistingNics | null) => ManagePart;
+  /** @param nicRows NICs of all nodes; null for a single machine */
+  readonly there: (most: number, nicRows: ExistingNics | null) => ManagePart;
   /** @param unasked true without a rollback command: a server that may be in use is kept */
   readonly back: (most: number, unasked?: boolean) => ManagePart;
   readonly look: (change: ManageChange) => Promise<ServerView>;
@@ -48,15 +48,15 @@ export interface Recorded {
   readonly before: RunningNode;
 }
 
-export function allocationAdapter(keeper: RecordClient): Adapter {
+export function allocationAdapter(recordClient: RecordClient): Adapter {
   return {
     ...{ name: "allocation", record: "allocation", target: { adapter: "allocation" } },
-    there: (most, cards) => managePart(keeper, most, cards),
+    there: (most, nicRows) => managePart(recordClient, most, nicRows),
     // A node with an instance or VIFs was marked, and is read again together with its record.
     comparesLater: ({ nics, instance_uuid }) =>
       instance_uuid === null && nics.every(({ vif }) => vif === null),
     async unlike(made, most) {
-      const now = await keeper.compared(
+      const now = await recordClient.compared(
         made.map(({ change }) => change.id),
         most,
       );
@@ -67,10 +67,10 @@ export function allocationAdapter(keeper: RecordClient): Adapter {
         }),
       );
     },
-    back: (most) => unmanagePart(keeper, most),
+    back: (most) => unmanagePart(recordClient, most),
     fault: () => Promise.resolve(null),
     zones: () => Promise.resolve(null),
-    look: (change) => keeper.look(change.id, recordOf(change), portsBound(change)),
+    look: (change) => recordClient.look(change.id, recordOf(change), portsBound(change)),
   };
 }
 
@@ -103,7 +103,7 @@ export async function openAdapter(
   return {
     ...{ name: "nova", record: "server" },
     target: { adapter: "nova", ...(project !== null && { project }) },
-    there: (most, cards) => novaPart(hands, most, cards?.twice),
+    there: (most, nicRows) => novaPart(hands, most, nicRows?.twice),
     comparesLater: () => false,
     unlike: () => Promise.resolve(new Map()),
     back: (most, unasked) => novaBackPart(hands, most, unasked),

@@ -65,7 +65,7 @@ export function managedBack(words: UnmanageOptions): Rollback {
           await session.begin(MANAGE, { ...adapter.target, address });
           let [done, left] = [0, 0];
           const changes = changesBack((id) => wanted.has(id));
-          const pace = { ...ONE_BY_ONE, together: most, inFlight: most };
+          const pace = { ...ONE_BY_ONE, atOnce: most, inFlight: most };
           const leg = { part: adapter.back(most), command: "rollback", changes, pace };
           const end = await windowBack(leg, session, ({ change, position }) => {
             if (position.is === "after") done += 1;
@@ -111,8 +111,8 @@ async function requestedActionOf(
     // The name of a record also identifies its machine.
     return found === null ? called : [...new Set([found.uuid, ...called])];
   });
-  const of = (fits: (ids: readonly string[]) => boolean): readonly string[] =>
-    node.filter((_, at) => fits(meant[at] ?? []));
+  const of = (isMatch: (ids: readonly string[]) => boolean): readonly string[] =>
+    node.filter((_, at) => isMatch(meant[at] ?? []));
   const twice = of((ids) => ids.length > 1);
   if (twice.length > 0)
     throw new MigrationError("N2I-E306", `${listed(twice, NAMED)} means more than one machine`, {
@@ -145,8 +145,8 @@ export function verifyManaged(
         const { node, record, ports } = await adapter.look(change);
         const row = verdictsOf(id);
         const again = change.back === true ? "rollback" : "node manage";
-        const standing = nodeFault(id, node, server, { open, own: change.server, again });
-        yield row("node", standing ?? (await adapter.fault(change)));
+        const currentState = nodeFault(id, node, server, { open, own: change.server, again });
+        yield row("node", currentState ?? (await adapter.fault(change)));
         yield row(`${adapter.record} ${name}`, recordFault(record, id));
         for (const port of portsBound(change))
           yield row(`port ${port}`, portFault(ports?.get(port)?.device_id, server));

@@ -103,9 +103,9 @@ export function manageableAnswer(parts: ManageableParts): (asked: ServedRequest)
 }
 
 async function listReply({ parts, service }: Asking): Promise<Reply> {
-  const cards = readNics(service);
-  const asked = portsOfVifs(cards, parts.place.network);
-  const pages = runningNodes(service, cards, asked, { all: false });
+  const nicRows = readNics(service);
+  const asked = portsOfVifs(nicRows, parts.place.network);
+  const pages = runningNodes(service, nicRows, asked, { all: false });
   const beside = await asked;
   const { url } = service.session;
   // Reads the first page now, so that an error can set the status.
@@ -113,8 +113,8 @@ async function listReply({ parts, service }: Asking): Promise<Reply> {
   async function* body(): AsyncGenerator<string> {
     let before = '{"adoptable_nodes": [';
     for (; page.done !== true; page = await pages.next()) {
-      const fits = page.value.filter((node) => whyNot(node, beside).length === 0);
-      const told = fits
+      const isMatch = page.value.filter((node) => whyNot(node, beside).length === 0);
+      const told = isMatch
         // A request must name a network.
         .filter(({ nics }) => nics.some(({ vif }) => vif !== null))
         .map((node) => JSON.stringify(adoptableNode(node, url)));
@@ -208,7 +208,7 @@ async function managed(
   if (row === undefined) return fault(503, "The service is shutting down.");
   if (row.became !== "managed") {
     const said = `The bare metal node ${node.uuid} is not allowed to be managed: ${row.why}`;
-    return fault(stays ? 503 : statusOf(last?.hindrances ?? []), said);
+    return fault(stays ? 503 : statusOf(last?.rejections ?? []), said);
   }
   const { record = null, ports = null } = last?.seen ?? {};
   const created_at = record?.created_at ?? session.now();

@@ -76,11 +76,11 @@ export async function openNovaClients(
   const opened: Opened = { place, asked, servers, offers, hardware, behind, network };
   const clock: Clock = { now: Date.now, sleep };
   return {
-    keeper: createAllocations(service, MARK, failpoint),
+    recordClient: createAllocations(service, MARK, failpoint),
     ...{ hardware, servers, offers, network, clock },
     portsOf: (seen: ServerView) => serverPorts(asked, seen),
     look: (change: ManageChange) => lookAt(opened, change),
-    objections: (seen: ServerView, server: string, twice: ReadonlySet<string>) =>
+    rejectionReasons: (seen: ServerView, server: string, twice: ReadonlySet<string>) =>
       against(opened, seen, server, twice),
     requestedOf(
       { name, description, availability_zone: zone, metadata }: ManageRequest,

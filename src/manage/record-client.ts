@@ -14,7 +14,7 @@ import { MARK } from "./rules/criteria.ts";
 export function allocationClient({ service, network }: ManageClients): RecordClient {
   checkMinor(service, "allocation");
   const neutron = networkOf({ network });
-  const keeper: RecordClient = {
+  const recordClient: RecordClient = {
     ...createAllocations(service, MARK, failpoint),
     async look(id, server, named) {
       const [node, record] = [
@@ -23,15 +23,18 @@ export function allocationClient({ service, network }: ManageClients): RecordCli
       ];
       return { node, record, ports: await portsOf({ network }, node, named) };
     },
-    async lookAll(all, most, cards) {
-      if (cards === null) return inFlight(all, most, ([id, server]) => keeper.look(id, server, []));
+    async lookAll(all, most, nicRows) {
+      if (nicRows === null)
+        return inFlight(all, most, ([id, server]) => recordClient.look(id, server, []));
       const uuids = all.map(([id]) => id);
-      const nodes = await readSeveral(service, uuids, most, cards);
+      const nodes = await readSeveral(service, uuids, most, nicRows);
       return inFlight([...all.entries()], most, async ([at, [id, server]]) => {
         const node = nodes[at] ?? null;
         // Nodes with VIFs are read again together with their ports.
         const isComplete = server === null && node?.nics.every(({ vif }) => vif === null) === true;
-        return isComplete ? { node, record: null, ports: new Map() } : keeper.look(id, server, []);
+        return isComplete
+          ? { node, record: null, ports: new Map() }
+          : recordClient.look(id, server, []);
       });
     },
     compared: (nodes, most) => readCompared(service, nodes, most),
@@ -46,7 +49,7 @@ export function allocationClient({ service, network }: ManageClients): RecordCli
       return why;
     },
   };
-  return keeper;
+  return recordClient;
 }
 
 /**

@@ -39,7 +39,7 @@ export interface ServerFacts {
   readonly clear: boolean;
   readonly identity: ServerIdentity;
   /** Milliseconds its clock is ahead of ours. Null without a clock. */
-  readonly ahead: number | null;
+  readonly prefetched: number | null;
   /** Galera's status variables. Empty without a cluster. */
   readonly wsrep: { readonly [name: string]: string };
 }

@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { surroundings } from "../run/process-context.ts";
+import { processContext } from "../run/process-context.ts";
 import { openPlan, PLAN } from "../run/run.ts";
 import { bound, checkLoopback, type ProxyOptions } from "../serving/bind.ts";
 import { openPolicy } from "../serving/policy-file.ts";
@@ -26,7 +26,7 @@ interface ProxyReport {
  */
 export async function serveProxy(asked: ProxyOptions, told: ProxyReport): Promise<void> {
   let reload: () => void = () => undefined;
-  const interrupt = surroundings().onInterrupt({
+  const interrupt = processContext().onInterrupt({
     stopping:
       "Stopping: no new connections. Open requests are answered. A second signal stops it at once.",
     reload: () => reload(),
@@ -112,7 +112,7 @@ async function numbersOf(run: string): Promise<ReadonlyMap<number, string>> {
 /** Names of variables with a secret that the operator may expect to be used. */
 function ignored(): readonly string[] {
   // Only names are read, never the values.
-  return Object.keys(surroundings().env).filter((name) =>
+  return Object.keys(processContext().env).filter((name) =>
     /^OS_(?:\w*PASSWORD|\w*SECRET|\w*TOKEN)$/.test(name),
   );
 }

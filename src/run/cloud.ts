@@ -3,7 +3,7 @@ import { type Cloud, ENVIRONMENT, SERVICES, type Settings } from "../systems/ope
 import { cloudSettings, environmentSettings } from "../systems/openstack/clouds.ts";
 import { findImages, type RequestedImage } from "../systems/openstack/glance-images.ts";
 import { cloudOf } from "../systems/openstack/settings.ts";
-import { surroundings } from "./process-context.ts";
+import { processContext } from "./process-context.ts";
 import { waitingFor } from "./wait-message.ts";
 
 /** Connection options of a service. */
@@ -25,7 +25,7 @@ export interface RestOptions {
  * @throws MigrationError N2I-E106
  */
 export function cloudFor(options: RestOptions): Cloud {
-  const { env, cwd, tell } = surroundings();
+  const { env, cwd, tell } = processContext();
   const name = options.osCloud ?? (env.OS_CLOUD || undefined);
   const { settings, from } =
     name === undefined
@@ -46,7 +46,7 @@ const WHO = new RegExp(
 
 /** Whether any login is configured. */
 export function saysCloud({ osCloud }: RestOptions): boolean {
-  const { OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN } = surroundings().env;
+  const { OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN } = processContext().env;
   const said = [OS_CLOUD, OS_AUTH_URL, OS_AUTH_TYPE, OS_AUTH_PLUGIN].some(Boolean);
   return osCloud !== undefined || said;
 }
@@ -96,6 +96,6 @@ function requestedOf(use: RequestedImage["use"], given: string): RequestedImage 
 
 /** Whether any cloud is configured. An incomplete login is then an error. */
 function isSpecified({ osCloud }: RestOptions): boolean {
-  const { OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE } = surroundings().env;
+  const { OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE } = processContext().env;
   return [osCloud, OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE].some(Boolean);
 }

@@ -1,5 +1,5 @@
 import { type DatabaseTimeout, PATIENCE } from "../systems/database/limit.ts";
-import { surroundings } from "./process-context.ts";
+import { processContext } from "./process-context.ts";
 
 /** Milliseconds for a statement without an answer. */
 let { limit } = PATIENCE;
@@ -9,6 +9,6 @@ export function setDatabaseTimeout(seconds: number): void {
 }
 
 /** Timeout of every database. */
-export function patience(): DatabaseTimeout {
-  return { limit, tell: surroundings().tell };
+export function databaseTimeouts(): DatabaseTimeout {
+  return { limit, tell: processContext().tell };
 }

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
 import { readDatabaseAddress } from "../systems/database/database-address.ts";
 import { type Database, openDatabase } from "../systems/database/open.ts";
-import { patience } from "./database-timeout.ts";
-import { surroundings } from "./process-context.ts";
+import { databaseTimeouts } from "./database-timeout.ts";
+import { processContext } from "./process-context.ts";
 import { waitingFor } from "./wait-message.ts";
 
 /** Databases by option, each with its own credentials. */
@@ -23,13 +23,13 @@ export async function openRole(
   spec: string | undefined,
   options: { readonly readOnly: boolean; readonly autocommit?: boolean },
 ): Promise<Database> {
-  const { copies } = surroundings();
+  const { copies } = processContext();
   const originalOf = copies?.get(role);
   if (copies !== undefined && originalOf === undefined)
     throw new Error(`a rehearsal has no copy of ${role}`);
-  const address = await readDatabaseAddress(spec, ROLES[role], surroundings().env);
+  const address = await readDatabaseAddress(spec, ROLES[role], processContext().env);
   const opened = await waitingFor(`opening ${ROLES[role].option}`, () =>
-    openDatabase(address, { ...options, patience: patience() }),
+    openDatabase(address, { ...options, databaseTimeouts: databaseTimeouts() }),
   );
   return originalOf === undefined ? opened : { ...opened, originalOf };
 }

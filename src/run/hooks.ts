@@ -4,7 +4,7 @@ import { MigrationError } from "../lib/error.ts";
 import { runProgram } from "../lib/files/run-program.ts";
 import { quote } from "../lib/quotes.ts";
 import type { RunFolder } from "./files/run-folder.ts";
-import { surroundings } from "./process-context.ts";
+import { processContext } from "./process-context.ts";
 import type { Sink } from "./sink.ts";
 import type { RunStage } from "./stages.ts";
 
@@ -31,7 +31,7 @@ export async function runHook(
   checkOwner(join(path, "hooks"), "hooks");
   checkOwner(program, hook);
   const env = { NOVA2IRONIC_RUN: path, NOVA2IRONIC_STAGE: stage };
-  const { signal, stopping, end } = surroundings().onInterrupt();
+  const { signal, stopping, end } = processContext().onInterrupt();
   try {
     say(`Hook ${hook}: started.`);
     const asked = { name: hook, program, args: [], env };
@@ -63,7 +63,7 @@ export async function runScript(
   seconds: number,
   signal: AbortSignal,
 ): Promise<{ readonly lines: readonly string[]; readonly fault: string | null }> {
-  const { HOME = "/" } = surroundings().env;
+  const { HOME = "/" } = processContext().env;
   const fix = `Run chmod u+x ${program}, and start the file with #! and its interpreter.`;
   const { status, stdout, stderr, stopped } = await runProgram(
     { name, program, args, environment: { HOME, ...env }, fix },

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { shellArgument } from "../lib/text.ts";
-import { surroundings } from "./process-context.ts";
+import { processContext } from "./process-context.ts";
 
 /** Connection options of Ironic. */
 export const TARGET: readonly string[] = [
@@ -132,7 +132,7 @@ export function nextCommand(
 
 /** Whether the run or a file of connections has the location of Ironic. */
 function hasTargetOptions(run: string): boolean {
-  const { saved, connections, cwd } = surroundings();
+  const { saved, connections, cwd } = processContext();
   const found = [connections, saved.get(resolve(cwd(), run))];
   return BACKENDS.some((name) => found.some((one) => one?.has(name) === true));
 }

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { surroundings } from "./process-context.ts";
+import { processContext } from "./process-context.ts";
 
 const FILES: readonly string[] = [
   "run",
@@ -15,7 +15,7 @@ const FILES: readonly string[] = [
 const OF_HOSTS: readonly string[] = ["nova-conf", "tftp-root", "tftp-from"];
 
 /** Absolute, because a reader may have another working directory. @param from base folder */
-export function absolute(option: string, word: string, from = surroundings().cwd()): string {
+export function absolute(option: string, word: string, from = processContext().cwd()): string {
   if (FILES.includes(option)) return resolve(from, word);
   if (OF_HOSTS.includes(option)) {
     const path = word.slice(word.indexOf("=") + 1);

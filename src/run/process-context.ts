@@ -54,20 +54,20 @@ export interface ServiceSignals {
 
 const scope = new AsyncLocalStorage<ProcessContext>();
 
-export function surrounded<T>(surroundings: ProcessContext, work: () => T): T {
-  return scope.run(surroundings, work);
+export function surrounded<T>(processContext: ProcessContext, work: () => T): T {
+  return scope.run(processContext, work);
 }
 
 /**
  * Sets the context of the process, which runs one command. An AsyncLocalStorage in every promise
  * would take a tenth of its time on Node 20 and 22.
  */
-export function settle(surroundings: ProcessContext): void {
-  own = surroundings;
+export function settle(processContext: ProcessContext): void {
+  own = processContext;
 }
 
 /** Default: the process's variables, no output, no requests to stop. */
-export function surroundings(): ProcessContext {
+export function processContext(): ProcessContext {
   return scope.getStore() ?? own;
 }
 
@@ -101,13 +101,13 @@ function workingDirectory(): () => string {
 
 /** Monotonic milliseconds. */
 export function now(): number {
-  const { clock = performance } = surroundings();
+  const { clock = performance } = processContext();
   return clock.now();
 }
 
 /** Waits for milliseconds of the same clock. */
 export async function rest(milliseconds: number): Promise<void> {
-  const { clock } = surroundings();
+  const { clock } = processContext();
   if (clock === undefined) await sleep(milliseconds);
   else await new Promise<void>((resolve) => void clock.after(milliseconds, resolve));
 }

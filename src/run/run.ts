@@ -17,7 +17,7 @@ import { openFileOf, openManifest, PLAN } from "./files/plan-folder.ts";
 import { lockRun, openRun, type RunFolder } from "./files/run-folder.ts";
 import { checkKind, markKind, type RunAbout } from "./files/run-kind.ts";
 import { createSeal, KEY, readKey } from "./files/seal.ts";
-import { surroundings } from "./process-context.ts";
+import { processContext } from "./process-context.ts";
 import { waitingFor } from "./wait-message.ts";
 
 export { PLAN } from "./files/plan-folder.ts";
@@ -103,16 +103,16 @@ export async function sealOf(
 ): Promise<ReturnType<typeof createSeal>> {
   const seal = createSeal(await readKey(run.path, keyFile));
   if (seal.id === sealedWith) return seal;
-  const fits = await fittingKey(run, sealedWith);
+  const isMatch = await fittingKey(run, sealedWith);
   throw new MigrationError(
     "N2I-E115",
     `${keyFile ?? join(run.path, KEY)} (${seal.id}) is not the key that sealed this file (${sealedWith})`,
-    fits === null ? {} : { fix: `Give the matching key: --key-file ${shellArgument(fits)}` },
+    isMatch === null ? {} : { fix: `Give the matching key: --key-file ${shellArgument(isMatch)}` },
   );
 }
 
 async function fittingKey({ path }: RunFolder, sealedWith: string): Promise<string | null> {
-  const given = surroundings().saved.get(path)?.get("key-file");
+  const given = processContext().saved.get(path)?.get("key-file");
   for (const file of [join(path, KEY), ...(typeof given === "string" ? [given] : [])]) {
     const key = await orNull(readKey(path, file));
     if (key !== null && createSeal(key).id === sealedWith) return file;
@@ -138,7 +138,7 @@ export async function sealToLoad(
 }
 
 export function isRehearsed(): boolean {
-  return surroundings().copies !== undefined;
+  return processContext().copies !== undefined;
 }
 
 /**

@@ -27,7 +27,7 @@ import {
   withoutSecret,
 } from "./next.ts";
 import { absolute } from "./paths.ts";
-import { type Connection, surroundings } from "./process-context.ts";
+import { type Connection, processContext } from "./process-context.ts";
 
 type Saved = ReadonlyMap<string, Connection>;
 
@@ -77,7 +77,7 @@ async function writeSaved({ path }: RunFolder, options: Saved): Promise<void> {
   const section = decisions.length === 0 ? "" : SECTION;
   const lines = [...places.map(line), section, ...decisions.map((one) => `  ${line(one)}`)];
   await writeAtomic(path, FILE, `${HEAD}${lines.join("")}`);
-  surroundings().saved.set(path, options);
+  processContext().saved.set(path, options);
 }
 
 /**
@@ -93,7 +93,7 @@ export async function saveOptions(
   args: object,
 ): Promise<() => Promise<void>> {
   // A rehearsal uses copies, which no later command may use.
-  if (surroundings().copies !== undefined) return async () => undefined;
+  if (processContext().copies !== undefined) return async () => undefined;
   const before = await readSaved(run.path);
   const { now, dropped } = optionsToSave(command, args);
   const isElsewhere = !PLANNED_FOR.includes(command) && isOtherLocation(now, before);
@@ -116,7 +116,7 @@ export async function saveOptions(
 
 /** Options of nova2ironic.yaml. Runs of `host` and `node` use only their own command lines. */
 function fileFor(command: NextCommand, now: Saved): Saved {
-  const { connections } = surroundings();
+  const { connections } = processContext();
   const isServiceField = command === "host" || command === "node";
   if (isServiceField || isOtherLocation(now, connections)) return new Map();
   return new Map([...connections].filter(([option]) => CONNECTIONS.includes(option)));

@@ -2,7 +2,7 @@ import type { LogFault } from "../lib/quotes.ts";
 import { checkLog, linesOf } from "../systems/logs/scan.ts";
 import type { Sink } from "./sink.ts";
 
-type Place = ReturnType<typeof locationOf>;
+type LogPosition = ReturnType<typeof locationOf>;
 
 type Lines = ReturnType<typeof linesOf>;
 /** Finds faults in a log. @param from first line whose faults count */
@@ -12,7 +12,7 @@ type Judge = (lines: (from: number) => Lines, from: number) => AsyncIterable<Log
 const LISTED = 20;
 
 /** `FILE`, or `FILE:LINE` to start at a line. @throws MigrationError N2I-E105 if unreadable */
-export async function logsAt(named: readonly string[]): Promise<readonly Place[]> {
+export async function logsAt(named: readonly string[]): Promise<readonly LogPosition[]> {
   const logs = named.map(locationOf);
   for (const { path } of logs) await checkLog(path);
   return logs;
@@ -20,12 +20,12 @@ export async function logsAt(named: readonly string[]): Promise<readonly Place[]
 
 /** @returns number of faults */
 export async function listFaults(
-  logs: readonly Place[],
+  logs: readonly LogPosition[],
   judge: Judge,
   sink: Sink,
 ): Promise<number> {
   let count = 0;
-  const faults = async function* (): AsyncGenerator<LogFault & Pick<Place, "path">> {
+  const faults = async function* (): AsyncGenerator<LogFault & Pick<LogPosition, "path">> {
     for (const { path, from } of logs) {
       let own = 0;
       for await (const fault of judge((at) => linesOf(path, at), from)) {

@@ -10,7 +10,7 @@ import { withFailpoints } from "./failpoint.ts";
 import { type Journal, openJournal } from "./files/journal.ts";
 import type { RunFolder } from "./files/run-folder.ts";
 import { enterWindow, resultOf } from "./files/window-file.ts";
-import { type Interrupt, type ServiceSignals, surroundings } from "./process-context.ts";
+import { type Interrupt, processContext, type ServiceSignals } from "./process-context.ts";
 import { commandIn } from "./run.ts";
 import { VERSION, whoami } from "./version.ts";
 
@@ -70,13 +70,13 @@ export async function withSession<T>(
       clock,
       ...{ now, by: whoami(), stopping: () => interrupt?.stopping() === true },
       get signal() {
-        interrupt ??= surroundings().onInterrupt(service);
+        interrupt ??= processContext().onInterrupt(service);
         return interrupt.signal;
       },
       journal: { entries: () => opened().entries(), append: (entry) => opened().append(entry) },
       async begin(system, target, how) {
         if (!afterWindow) leave ??= await enterWindow(run, commandIn(run));
-        interrupt ??= surroundings().onInterrupt(service);
+        interrupt ??= processContext().onInterrupt(service);
         journal ??= withFailpoints(await openJournal(run));
         const entries = journal.entries();
         if (entries.length === 0)

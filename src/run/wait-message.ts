@@ -1,4 +1,4 @@
-import { surroundings } from "./process-context.ts";
+import { processContext } from "./process-context.ts";
 
 /** Milliseconds before the first message, and between messages. */
 const FIRST = 2000;
@@ -6,7 +6,7 @@ const AGAIN = 30_000;
 
 /** Reports work without progress that takes longer than a moment. */
 export async function waitingFor<T>(action: string, work: () => Promise<T>): Promise<T> {
-  const { wait } = surroundings();
+  const { wait } = processContext();
   const began = Date.now();
   let timer: NodeJS.Timeout;
   const say = (): void => {

@@ -1,9 +1,9 @@
 import type { ServedRequest } from "../model/served.ts";
-import { spoken } from "../systems/ironic-api/service.ts";
+import { negotiated } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
 import { BAREMETAL } from "../systems/openstack/kinds.ts";
 import { type Answer, callerSession } from "../systems/openstack/session.ts";
-import { requestTwice } from "./tokens.ts";
+import { requestAgain } from "./tokens.ts";
 
 export type CallersIronic = ReturnType<typeof ironicFor>;
 
@@ -35,8 +35,8 @@ export function ironicFor(http: Http, url: string, { token, id, upstream }: InNa
         upstream.calls += 1;
         return own.call({ method: "GET", path });
       };
-      const answer = await requestTwice(put, ({ status, fault }) => (status === 0 ? fault : ""));
-      return version === null ? answer : spoken(answer, version);
+      const answer = await requestAgain(put, ({ status, fault }) => (status === 0 ? fault : ""));
+      return version === null ? answer : negotiated(answer, version);
     },
   };
 }

@@ -61,7 +61,7 @@ export function openTokens(keystone: Keystone) {
       calling();
       return http.send(asked);
     };
-    const answer = await requestTwice(send, (one) => ("why" in one ? one.why : ""));
+    const answer = await requestAgain(send, (one) => ("why" in one ? one.why : ""));
     const found = validated(answer, keystone, token, began);
     if (found.is !== "known" || believed <= 0) return found;
     const until = Math.min(began + believed * 1000, found.token.expires);
@@ -104,7 +104,7 @@ function hash(token: string): string {
 }
 
 /** Repeats a read-only request once if a kept-alive connection was lost. */
-export async function requestTwice<T>(
+export async function requestAgain<T>(
   ask: () => Promise<T>,
   why: (answer: T) => string,
 ): Promise<T> {

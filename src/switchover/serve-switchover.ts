@@ -3,7 +3,7 @@ import { openManageClients } from "../migrate/open/services.ts";
 import { ironicFault } from "../model/served.ts";
 import { closing } from "../run/databases.ts";
 import { lockRun, openRun } from "../run/files/run-folder.ts";
-import { surroundings } from "../run/process-context.ts";
+import { processContext } from "../run/process-context.ts";
 import { bound, checkLoopback, type ProxyOptions } from "../serving/bind.ts";
 import { openPolicy, type PolicyInForce } from "../serving/policy-file.ts";
 import { allows } from "../serving/rules/policy-allows.ts";
@@ -62,7 +62,7 @@ export function serveSwitchover(asked: ServeSwitchOptions, told: ServeSwitchRepo
     const state = await openRun(asked.state, { create: true });
     const release = await lockRun(state, "serve switchover");
     const policy = openPolicy(asked.policyFile, [SWITCH_RULE], "Ironic's");
-    const interrupt = surroundings().onInterrupt({
+    const interrupt = processContext().onInterrupt({
       stopping: STOPPING,
       reload: () => told.say(policy.reload()),
     });
@@ -82,7 +82,7 @@ export function serveSwitchover(asked: ServeSwitchOptions, told: ServeSwitchRepo
 interface Opened {
   readonly place: SwitchClients;
   readonly policy: PolicyInForce;
-  readonly interrupt: ReturnType<ReturnType<typeof surroundings>["onInterrupt"]>;
+  readonly interrupt: ReturnType<ReturnType<typeof processContext>["onInterrupt"]>;
 }
 
 async function listening(

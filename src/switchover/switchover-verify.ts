@@ -66,8 +66,9 @@ async function serverFacts({ plan, nova }: SwitchAt): Promise<readonly SwitchFac
   const { is, why } = await nova.inspect(serverSteps(server).free.forth);
   const row = { what: `server ${server.uuid}`, why: is === "after" ? null : why || "task_state" };
   if (nova.placement === null) return [row];
-  const stand = await nova.placement.stand(server.uuid, source, destination);
-  const placed = stand === "made" ? null : stand === "open" ? `it is on ${source}` : stand.why;
+  const callState = await nova.placement.callState(server.uuid, source, destination);
+  const placed =
+    callState === "made" ? null : callState === "open" ? `it is on ${source}` : callState.why;
   return [row, { what: `allocation of ${server.uuid}`, why: placed }];
 }
 

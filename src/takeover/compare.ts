@@ -10,14 +10,14 @@ import type {
 import { type LegacyMove, MIGRATING } from "../model/nova/legacy-move.ts";
 import type { LegacyClients } from "./baremetal/legacy-clients.ts";
 import { machinesOf } from "./baremetal/legacy-moves.ts";
-import type { SeenPort } from "./baremetal/legacy-ports.ts";
+import type { ObservedPort } from "./baremetal/legacy-ports.ts";
 import { movedMachines } from "./baremetal/steps/legacy-started.ts";
 import { holderText, type LockState, takenLocks } from "./leases/locks.ts";
 import {
+  currentState,
   forwardTransition,
   isForeignInstance,
   type LegacyNow,
-  standing,
 } from "./rules/legacy-states.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
@@ -124,7 +124,7 @@ export async function* judgeLegacy(
   }
 }
 
-function portFault({ move: { to, tenant }, now, wanted }: SeenPort): string | null {
+function portFault({ move: { to, tenant }, now, wanted }: ObservedPort): string | null {
   const host = wanted?.host ?? to;
   if (!now) return "it is not in Neutron, or this login cannot read its host";
   if (!same(now.device_id, tenant?.uuid ?? null))
@@ -146,16 +146,17 @@ function* judgeLegacyMachine(
   move: LegacyMove,
   now: LegacyNow,
   lock: LockState | undefined,
-  ports: readonly SeenPort[],
+  ports: readonly ObservedPort[],
 ): Generator<RowVerdict> {
   const { id, to } = move;
   const row = rowOf(move);
-  const stands = standing(forwardTransition(move), now);
+  const nodeStateNow = currentState(forwardTransition(move), now);
   const owner = now.node?.service_host ?? null;
   const why =
-    stands.why ?? `service_host is ${owner}, expected ${to}; task_state is ${now.node?.task_state}`;
+    nodeStateNow.why ??
+    `service_host is ${owner}, expected ${to}; task_state is ${now.node?.task_state}`;
   const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
-  yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${why}${held}`);
+  yield row(`bm_nodes:${id}`, nodeStateNow.is === "after" ? null : `${why}${held}`);
   yield* judgeNova(move, now, to);
   // Without a login, ports are not judged.
   for (const port of ports)

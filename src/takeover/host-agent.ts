@@ -3,7 +3,7 @@ import { MigrationError, orMessage } from "../lib/error.ts";
 import { runProgram } from "../lib/files/run-program.ts";
 import type { Privileges } from "../model/database.ts";
 import { closing, openRole } from "../run/databases.ts";
-import { surroundings } from "../run/process-context.ts";
+import { processContext } from "../run/process-context.ts";
 import { readServer } from "../systems/database/identity.ts";
 import type { Database } from "../systems/database/open.ts";
 import { isUnanswered } from "../systems/database/statement.ts";
@@ -42,7 +42,7 @@ export async function runAgent(
   say: (text: string) => void,
 ): Promise<void> {
   checkManageRequests(asked);
-  const interrupt = surroundings().onInterrupt({
+  const interrupt = processContext().onInterrupt({
     stopping: `Stopping: no further heartbeat. The lease of ${asked.host} expires in ${asked.ttl} s.`,
     reload: () => undefined,
   });
@@ -97,7 +97,7 @@ async function fenced(
     args: [],
     fix: "Name an executable program.",
   };
-  const { HOME = "/" } = surroundings().env;
+  const { HOME = "/" } = processContext().env;
   const environment = { HOME, NOVA2IRONIC_HOST: host };
   const { signal } = new AbortController();
   const ran = await orMessage(
@@ -188,10 +188,10 @@ export function withAgent<T>(
     }
     const passes: OpenedAgent = {
       async pass() {
-        const came = await beat();
+        const arrivedMoves = await beat();
         // First of all, because a fenced host must not power off another.
-        if (came === "fenced") taker?.stop(fencedError(host));
-        return came;
+        if (arrivedMoves === "fenced") taker?.stop(fencedError(host));
+        return arrivedMoves;
       },
       settle: async () => taker?.settle(),
     };
@@ -216,8 +216,8 @@ const TAKE_RIGHTS: Privileges = new Map([
 /** @throws MigrationError N2I-E364 if clocks differ by more than a sixth of the lease */
 async function sameTime(databases: readonly Database[], ttl: number): Promise<void> {
   const facts = await Promise.all(databases.map((one) => readServer(one, one.shown, Date.now)));
-  const ahead = facts.flatMap((one) => one.ahead ?? []);
-  const apart = Math.max(...ahead) - Math.min(...ahead);
+  const prefetched = facts.flatMap((one) => one.prefetched ?? []);
+  const apart = Math.max(...prefetched) - Math.min(...prefetched);
   if (!(apart > ttl / 6)) return;
   throw new MigrationError(
     "N2I-E364",

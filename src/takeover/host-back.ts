@@ -31,7 +31,7 @@ import {
 } from "./baremetal/steps/legacy-started.ts";
 import { type HostPlaces, openHostClients } from "./host-clients.ts";
 import { withHosts } from "./host-moves.ts";
-import { backTransition, standing } from "./rules/legacy-states.ts";
+import { backTransition, currentState } from "./rules/legacy-states.ts";
 import {
   EVERYTHING,
   fenceLeg,
@@ -257,7 +257,7 @@ async function* machinePreviews(
   for (const [at, { id, move }] of machines.entries()) {
     const seen = now[at];
     if (seen === undefined) continue;
-    const { is, why } = standing(backTransition(move), seen);
+    const { is, why } = currentState(backTransition(move), seen);
     if (is === "after") continue;
     stay ||= why !== null;
     const action = why === null ? "restore" : "leave";

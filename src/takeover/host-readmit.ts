@@ -226,8 +226,9 @@ async function silentAt(
   const seen = plans.flatMap(({ manifest }) => manifest.from.filter((one) => one.host === host));
   const now = await countOf(place, host);
   // Without an earlier read in a plan, silence is not proved.
-  const stands = seen.length > 0 && seen.every(({ report_count }) => (report_count ?? 0) === now);
-  if (stands) return now;
+  const nodeStateNow =
+    seen.length > 0 && seen.every(({ report_count }) => (report_count ?? 0) === now);
+  if (nodeStateNow) return now;
   const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
   return (await isSilentAgain(place, host, down, sink)) ? countOf(place, host) : null;
 }

@@ -6,7 +6,7 @@ import { runProgram } from "../lib/files/run-program.ts";
 import { createTemp } from "../lib/files/temp-file.ts";
 import { OF_A_PLAN, PLAN } from "../run/files/plan-folder.ts";
 import { openRun } from "../run/files/run-folder.ts";
-import { surroundings } from "../run/process-context.ts";
+import { processContext } from "../run/process-context.ts";
 import type { Sink } from "../run/sink.ts";
 import { VERSION } from "../run/version.ts";
 import { REHEARSAL } from "./rehearse/rehearsal-file.ts";
@@ -32,7 +32,7 @@ const PATIENCE = 30 * 60_000;
  */
 export async function support(words: SupportOptions, sink: Sink) {
   const run = await openRun(words.run, { create: false, inner: true });
-  const { cwd, onInterrupt } = surroundings();
+  const { cwd, onInterrupt } = processContext();
   const path = resolve(cwd(), words.to ?? `${basename(run.path)}-support.tar.gz`);
   if (existsSync(path))
     throw new MigrationError("N2I-E100", `${path} already exists`, {

@@ -19,7 +19,7 @@ const SERVER = uuidOf(8, 1);
 
 interface Scene {
   readonly cloud: InMemory;
-  readonly keeper: RecordClient;
+  readonly recordClient: RecordClient;
   readonly run: RunFolder;
   readonly server: string;
   readonly before: string;
@@ -30,8 +30,8 @@ async function scene(t: TestContext, alone = false): Promise<Scene> {
   const cloud = await inMemory(t);
   addRunning(cloud, 1, { instance_info: { traits: ["CUSTOM_OLD"], image_source: "i" } });
   if (alone) for (const kept of [cloud.ports, cloud.network]) kept.clear();
-  const keeper = allocationClient(await servicesAt(t, cloud.ironic));
-  return withRun(t, { cloud, keeper, server: SERVER, before: dumped(cloud) });
+  const recordClient = allocationClient(await servicesAt(t, cloud.ironic));
+  return withRun(t, { cloud, recordClient, server: SERVER, before: dumped(cloud) });
 }
 
 async function withRun(t: TestContext, at: Omit<Scene, "run">): Promise<Scene> {
@@ -44,7 +44,10 @@ async function withRun(t: TestContext, at: Omit<Scene, "run">): Promise<Scene> {
  * @param lines of the journal until it dies
  * @returns where the machine is then, and why; nothing of one that died
  */
-async function forward({ keeper, run, server }: Scene, lines?: number): Promise<readonly string[]> {
+async function forward(
+  { recordClient, run, server }: Scene,
+  lines?: number,
+): Promise<readonly string[]> {
   const id = uuidOf(1, 1);
   const asked = {
     ...{ node: id, name: `web-${server.at(-1)}`, description: null },
@@ -55,7 +58,7 @@ async function forward({ keeper, run, server }: Scene, lines?: number): Promise<
     const known = managedIn(session.journal.entries()).get(id)?.change;
     const change: ManageChange =
       known === undefined ? { id, server, acts: [], asked } : { ...known, asked };
-    const leg = { part: managePart(keeper, 1), command: "manage", pace: ONE_BY_ONE };
+    const leg = { part: managePart(recordClient, 1), command: "manage", pace: ONE_BY_ONE };
     const { broke } = await windowForward(
       { ...leg, changes: () => once([change]) },
       session,
@@ -67,8 +70,8 @@ async function forward({ keeper, run, server }: Scene, lines?: number): Promise<
   return reached;
 }
 
-async function back({ keeper, run }: Scene, lines?: number): Promise<readonly string[]> {
-  const leg = { part: unmanagePart(keeper, 1), command: "rollback", pace: ONE_BY_ONE };
+async function back({ recordClient, run }: Scene, lines?: number): Promise<readonly string[]> {
+  const leg = { part: unmanagePart(recordClient, 1), command: "rollback", pace: ONE_BY_ONE };
   const reached: string[] = [];
   const act = async (session: WindowSession): Promise<void> => {
     const { broke } = await windowBack(

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { cloudFor } from "../../src/run/cloud.ts";
 import { closing } from "../../src/run/databases.ts";
-import { surrounded, surroundings } from "../../src/run/process-context.ts";
+import { processContext, surrounded } from "../../src/run/process-context.ts";
 import { waitingFor } from "../../src/run/wait-message.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 
 test("what takes more than two seconds says what it is, again each half minute, and no more at its end", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   const said: string[] = [];
-  const world = { ...surroundings(), wait: (text: string) => void said.push(text) };
+  const world = { ...processContext(), wait: (text: string) => void said.push(text) };
   await surrounded(world, async () => {
     assert.equal(await waitingFor("counting", () => Promise.resolve(1)), 1);
     let resolve = (): void => undefined;
@@ -66,7 +66,7 @@ test("variables that name an endpoint beside a named cloud are told, as they are
   const read = (env: { readonly [name: string]: string }) =>
     surrounded(
       {
-        ...surroundings(),
+        ...processContext(),
         ...{ env: { HOME: folder, XDG_CONFIG_HOME: folder, ...env }, cwd: () => folder },
         tell: (text: string) => void said.push(text),
       },

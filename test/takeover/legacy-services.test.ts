@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { surrounded, surroundings } from "../../src/run/process-context.ts";
+import { processContext, surrounded } from "../../src/run/process-context.ts";
 import { pauseShorter } from "../../src/systems/openstack/passing.ts";
 import { ends, killedAt, run } from "../hostile/cli.ts";
 import { type InMemory, inMemory } from "../manage/in-memory.ts";
@@ -215,7 +215,7 @@ test("an agent with a login takes a machine whose host is lost with its disk: Gl
   const taking = { ids: [1], tftpRoot: own, novaConf: conf, say };
   const without = await takes(here, "none", "A", "B", taking);
   assert.match(without.left.map(({ why }) => why).join(), /N2I-D287 .*no specified tree has it/);
-  const world = { ...surroundings(), env: { ...surroundings().env, ...env } };
+  const world = { ...processContext(), env: { ...processContext().env, ...env } };
   const taken = await surrounded(world, () => takes(here, "one", "A", "B", taking));
   assert.deepEqual([taken.moved, taken.left], [1, []]);
   assert.doesNotMatch(lines.join("\n"), /openstack port set/);

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { Argv } from "yargs";
 import { setDatabaseTimeout } from "../../run/database-timeout.ts";
 import { camel, kebab } from "../../run/next.ts";
-import { surroundings } from "../../run/process-context.ts";
+import { processContext } from "../../run/process-context.ts";
 import type { CommandFunctions } from "../../window/runner/command-lines.ts";
 import { checkColumnOptions, checkCombination, checkNames } from "../check-options.ts";
 import { addConnections } from "../connections.ts";
@@ -137,7 +137,7 @@ function usualOf(yargs: Argv): object {
 
 function logged({ serves }: Declared, args: { readonly [name: string]: unknown }): void {
   const { run, noWindow } = args;
-  if (typeof noWindow === "string") surroundings().window.outside = noWindow;
+  if (typeof noWindow === "string") processContext().window.outside = noWindow;
   if (typeof run === "string" && serves !== true) logTo(resolve(io().cwd(), run));
 }
 

@@ -1,6 +1,6 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { drawer, EXAMPLES, SCREENFUL } from "../../lib/table/groups.ts";
-import { isBlockedPlan, loadable, needsPower } from "../../migrate/plan/empty-plan.ts";
+import { isBlockedPlan, loadable, requiresPower } from "../../migrate/plan/empty-plan.ts";
 import { plan } from "../../migrate/plan/plan.ts";
 import { writeProposal } from "../../migrate/plan/propose.ts";
 import {
@@ -63,7 +63,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     );
   say(
     args,
-    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !needsPower(counts))}`,
+    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, counts, made.header.made_from.power !== null && !requiresPower(counts))}`,
   );
   // CI detects by this status that nothing would be loaded.
   if (loadable(counts) === 0 && isBlockedPlan(counts)) return exitWith(EXIT_STATUS.empty.status);

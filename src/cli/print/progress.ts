@@ -39,7 +39,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
   const emit = createEvents(stream, clock);
   const live = terminal.live && !json;
   const began = clock();
-  let [last, came] = [{ at: began, done: 0 }, began];
+  let [last, arrivedMoves] = [{ at: began, done: 0 }, began];
   let { total } = options;
   let done = 0;
   let before = 0;
@@ -55,7 +55,10 @@ export function createProgress(options: ProgressOptions): ProgressLine {
     else if (!live || type === "stage_complete") line(`${stage}: ${text}`);
   };
   const show = (): void => {
-    const evidence = measure(done, total, clock() - began, before, { idle: clock() - came, own });
+    const evidence = measure(done, total, clock() - began, before, {
+      idle: clock() - arrivedMoves,
+      own,
+    });
     const words = `${stage}: ${sentence(evidence, own !== undefined)}${about === undefined ? "" : `; ${about}`}`;
     if (json)
       emit("progress", { stage, ...evidence, ...(about !== undefined && { summary: about }) });
@@ -82,7 +85,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
       last = { at: last.at, done };
     },
     at(machines, detail, rate) {
-      if (machines > done) came = clock();
+      if (machines > done) arrivedMoves = clock();
       done = machines;
       [about, own] = [detail, rate];
       if (due()) show();
@@ -150,8 +153,8 @@ export function measure(
   { idle = 0, own }: Since = {},
 ): Evidence {
   const since = done - before;
-  const sofar = elapsed > 0 ? (since * 1000) / elapsed : null;
-  const rate = own === undefined ? sofar : own;
+  const executed = elapsed > 0 ? (since * 1000) / elapsed : null;
+  const rate = own === undefined ? executed : own;
   const known = total !== undefined && total > 0;
   const seen = known && (own !== undefined || since * 100 >= total - before);
   const silent = (continuesAfter: boolean): number =>

@@ -71,10 +71,10 @@ const BODY = {
 
 const STATUSES = { state: 403, gone: 404, taken: 409, denied: 503 } as const;
 
-/** @param hindrances a missing permission of the service's own login takes precedence */
-export function statusOf(hindrances: readonly Hindrance[]): number {
-  if (hindrances.includes("denied")) return STATUSES.denied;
-  return Math.min(...hindrances.map((is) => STATUSES[is]), STATUSES.taken);
+/** @param rejections a missing permission of the service's own login takes precedence */
+export function statusOf(rejections: readonly Hindrance[]): number {
+  if (rejections.includes("denied")) return STATUSES.denied;
+  return Math.min(...rejections.map((is) => STATUSES[is]), STATUSES.taken);
 }
 
 /**

@@ -112,7 +112,7 @@ function isServing(change: ManageChange, { record }: ServerView, now: JsonObject
 }
 
 /** Whether to restore its ports. Not if the node has another server or was torn down. */
-function needsPorts(change: ManageChange, now: JsonObject): boolean {
+function requiresPorts(change: ManageChange, now: JsonObject): boolean {
   return !isMade(change) || !isForeign(change, now) || reasonNotFree(now) === null;
 }
 
@@ -122,7 +122,7 @@ async function requiredPorts(
   change: ManageChange,
   now: JsonObject,
 ): Promise<boolean> {
-  return change.open === true && needsPorts(change, now) && (await portsOpen(hands, change));
+  return change.open === true && requiresPorts(change, now) && (await portsOpen(hands, change));
 }
 
 async function back(
@@ -137,11 +137,11 @@ async function back(
   const reason = maintenanceFor(server);
   const now = await hardware.read(id);
   if (isPortsAlone(change, seen, now)) {
-    const unrestored = needsPorts(change, now) ? await portsBack(hands, change) : [];
+    const unrestored = requiresPorts(change, now) ? await portsBack(hands, change) : [];
     const may = (is: JsonObject) => (isForeign(change, is) ? null : "it changed in the meantime");
     const ended = await hardware.release(id, reason, may);
     // Empty traits now belong to the node's new owner.
-    return whysOf(ended ?? (await hands.keeper.release(id, server, [])), unrestored);
+    return whysOf(ended ?? (await hands.recordClient.release(id, server, [])), unrestored);
   }
   const at: Back = { ...change, hands, before };
   const wasFaked = change.acts.some(({ step }) => step === "fake");
@@ -154,7 +154,7 @@ async function back(
     wasFaked ? notBack(before, now) : null,
   );
   if (released !== null && wasFaked) return keepFake(at, released);
-  const why = released ?? (await hands.keeper.release(id, server, traitsIn(before)));
+  const why = released ?? (await hands.recordClient.release(id, server, traitsIn(before)));
   return whysOf(why, unrestored);
 }
 
@@ -198,7 +198,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
   if (against !== null) {
     if (!isFake) return against;
     // Another run may have it.
-    const mark = await hands.keeper.hold(id, server);
+    const mark = await hands.recordClient.hold(id, server);
     if ("why" in mark) return `${against}; ${mark.why}`;
     const held = await hardware.hold(id, reason, ({ driver }) =>
       driver === FAKE ? null : "it now has its own hardware",
@@ -208,7 +208,7 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
   // Saves the port changes of a server that was in service.
   if (own !== null && !isFake && (isPorted(at) || at.open === false))
     await portsChanged(hands, at, begin);
-  const mark = await hands.keeper.hold(id, server);
+  const mark = await hands.recordClient.hold(id, server);
   if ("why" in mark) return mark.why;
   const wasInUse = isInUse(at, now);
   const held = await hardware.hold(id, reason, async (is) => {
@@ -259,11 +259,13 @@ async function active(
   const freed =
     state === "manageable" || state === "adopt failed" || state === "adopting"
       ? null
-      : await hardware.bring(id, "deleted", nobodys);
+      : await hardware.changeState(id, "deleted", nobodys);
   return (
     freed ??
     (await hardware.inform(id, before)) ??
-    (state === "manageable" || state === "adopting" ? null : await hardware.bring(id, "manage")) ??
-    (await hardware.bring(id, "adopt"))
+    (state === "manageable" || state === "adopting"
+      ? null
+      : await hardware.changeState(id, "manage")) ??
+    (await hardware.changeState(id, "adopt"))
   );
 }

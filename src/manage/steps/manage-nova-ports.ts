@@ -52,7 +52,7 @@ export async function portsFreed(
 }
 
 /** Whether the port still has this server and is unbound. */
-export async function needsBinding(
+export async function requiresBinding(
   { network }: CommandFunctions,
   { port }: Bind,
   server: string,

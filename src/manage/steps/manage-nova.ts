@@ -73,7 +73,7 @@ export function novaPart(
       const why = await unmarked(at);
       const made = withServer(at, seen.node);
       return why === null
-        ? { seen: made, is: "after", why: await twinsOf(at), hindrances: [] }
+        ? { seen: made, is: "after", why: await twinsOf(at), rejections: [] }
         : { ...stays(made, `its mark was not removed: ${why}`), inService: true };
     },
   };
@@ -153,7 +153,7 @@ async function whereIs(
     const onFake = now.driver === FAKE && { onFake: true as const };
     return other === null ? { is: "before", seen, ...NONE, ...onFake } : stays(seen, other);
   }
-  const against = await hands.objections(seen, server, twice);
+  const against = await hands.rejectionReasons(seen, server, twice);
   if (against.length === 0) return { is: "before", seen, ...NONE };
   return left(
     seen,
@@ -188,5 +188,5 @@ async function twinsOf(at: ServerMaking): Promise<readonly string[]> {
 async function unmarked(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, before } = at;
   await at.begin({ step: "unmark" });
-  return orMessage(hands.keeper.release(id, server, traitsIn(before)));
+  return orMessage(hands.recordClient.release(id, server, traitsIn(before)));
 }

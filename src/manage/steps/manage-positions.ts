@@ -9,7 +9,7 @@ import {
   type Hindrance,
   MARK,
   type Objection,
-  objections,
+  rejectionReasons,
 } from "../rules/criteria.ts";
 import {
   bindsOf,
@@ -24,7 +24,7 @@ export interface ManagePosition extends Position {
   readonly seen: ServerView;
   readonly why: readonly string[];
   /** The kind of each reason. */
-  readonly hindrances: readonly Hindrance[];
+  readonly rejections: readonly Hindrance[];
   /** In service with its server. Only the mark is left to remove. */
   readonly inService?: true;
   readonly onFake?: true;
@@ -67,7 +67,7 @@ export function forwardOf(
   // An interrupted rollback may have left this run's maintenance, which is ended first.
   const fit = node.maintenance_reason === reasonOf(server) ? { ...node, maintenance: false } : node;
   const against = [
-    ...objections(fit, openNovaForVerify(seen, twice, asked?.ports), server),
+    ...rejectionReasons(fit, openNovaForVerify(seen, twice, asked?.ports), server),
     ...strange,
   ];
   if (against.length > 0) return left(seen, against);
@@ -82,17 +82,20 @@ export function forwardOf(
 
 export const NO_NODE = "Ironic has no such node";
 
-export const NONE = { why: [], hindrances: [] } as const;
+export const NONE = { why: [], rejections: [] } as const;
 
 export function left(seen: ServerView, against: readonly Objection[]): ManagePosition {
-  const [why, hindrances] = [against.map((one) => one.why), against.map(({ is }) => is)];
-  return { is: "other", seen, why, hindrances };
+  const [why, rejections] = [against.map((one) => one.why), against.map(({ is }) => is)];
+  return { is: "other", seen, why, rejections };
 }
 
-export async function backOf(keeper: RecordClient, change: ManageChange): Promise<ManagePosition> {
+export async function backOf(
+  recordClient: RecordClient,
+  change: ManageChange,
+): Promise<ManagePosition> {
   const { id, server } = change;
   const binds = bindsOf(change);
-  const seen = await keeper.look(id, server, portsBound(change));
+  const seen = await recordClient.look(id, server, portsBound(change));
   const { node, record } = seen;
   if (node === null) return stays(seen, unseenNode(id), "gone");
   const held = reservationOf(change);
@@ -109,7 +112,7 @@ export async function backOf(keeper: RecordClient, change: ManageChange): Promis
   if (open) return { is: "before", seen, ...NONE };
   // The rollback has already reported ports with another device.
   const why = binds.flatMap(({ port }) => (seen.ports?.has(port) === true ? [] : [unseen(port)]));
-  return { is: why.length === 0 ? "after" : "other", seen, why, hindrances: [] };
+  return { is: why.length === 0 ? "after" : "other", seen, why, rejections: [] };
 }
 
 /** Ports that another device has since. */

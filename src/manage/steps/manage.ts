@@ -11,7 +11,7 @@ import {
 } from "../../model/ironic/manage.ts";
 import { reasonOf } from "../../systems/ironic-api/allocation.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
-import { changedSince, objections } from "../rules/criteria.ts";
+import { changedSince, rejectionReasons } from "../rules/criteria.ts";
 import { type Act, bindsOf, type ManageChange, reservationOf } from "./manage-acts.ts";
 import {
   backOf,
@@ -34,13 +34,13 @@ const SIZE = 1000;
 /** Owner of tenant ports, as set by metalsmith without Nova. */
 const OWNER = "baremetal:none";
 
-/** @param cards NICs of all nodes; null for a single machine */
+/** @param nicRows NICs of all nodes; null for a single machine */
 export function managePart(
-  keeper: RecordClient,
+  recordClient: RecordClient,
   most: number,
-  cards: ExistingNics | null = null,
+  nicRows: ExistingNics | null = null,
 ): ManagePart {
-  const twice = cards?.twice ?? new Set<string>();
+  const twice = nicRows?.twice ?? new Set<string>();
   return {
     ...{ name: MANAGE, size: SIZE },
     async inspect(changes) {
@@ -48,16 +48,16 @@ export function managePart(
       const begun = changes.map(
         ({ id, server, acts }) => [id, acts.length === 0 ? null : server] as const,
       );
-      const seen = await keeper.lookAll(begun, most, cards?.of ?? null);
+      const seen = await recordClient.lookAll(begun, most, nicRows?.of ?? null);
       return changes.map((change, at) => forwardOf(change, seen[at] ?? NOTHING, twice));
     },
     perform(change, position, begin) {
       const { node } = position.seen;
       const { id, asked } = change;
       if (node === null || asked === null) throw new Error(`${id} is not there to be managed`);
-      const making = { keeper, change, asked, position, node, begin };
+      const making = { recordClient, change, asked, position, node, begin };
       return isSingleCall(change, position.seen)
-        ? recordAlone(making, cards === null)
+        ? recordAlone(making, nicRows === null)
         : recordMarked(making, twice);
     },
   };
@@ -66,7 +66,7 @@ export function managePart(
 const NOTHING: ServerView = { node: null, record: null, ports: null };
 
 interface Making {
-  readonly keeper: RecordClient;
+  readonly recordClient: RecordClient;
   readonly change: ManageChange;
   readonly asked: ManageRequest;
   readonly position: ManagePosition;
@@ -80,30 +80,30 @@ function refusedBy(seen: ServerView, { why, taken, denied = false }: NotWritten)
 
 /** @param single reads the node again at once; several nodes are read together by the caller */
 async function recordAlone(
-  { keeper, change, asked, position, node, begin }: Making,
+  { recordClient, change, asked, position, node, begin }: Making,
   single: boolean,
 ): Promise<ManagePosition> {
   const { id, server } = change;
   const { seen } = position;
   await begin(holding(change, asked, node));
   await begin({ step: "record" });
-  const made = await keeper.record(recordRequest(change, asked, node), true);
+  const made = await recordClient.record(recordRequest(change, asked, node), true);
   if ("why" in made) return refusedBy(seen, made);
   const { traits } = node.instance_info;
   // The record replaces them.
   if (Array.isArray(traits) && traits.length > 0) {
     await begin({ step: "release" });
-    const why = await keeper.release(id, server, traits);
+    const why = await recordClient.release(id, server, traits);
     if (why !== null) return stays(seen, why);
   }
   if (!single) return { ...position, seen: { ...seen, record: made.now }, is: "after" };
-  const now = await keeper.again(seen, id, server);
+  const now = await recordClient.again(seen, id, server);
   const against = unlike(change, node, now.node);
   return against.length > 0 ? left(now, against) : { ...position, seen: now, is: "after" };
 }
 
 async function recordMarked(
-  { keeper, change, asked, position, node: before, begin }: Making,
+  { recordClient, change, asked, position, node: before, begin }: Making,
   twice: ReadonlySet<string>,
 ): Promise<ManagePosition> {
   const { id, server } = change;
@@ -116,19 +116,23 @@ async function recordMarked(
   let held = as(before);
   if (before.maintenance_reason === reasonOf(server)) {
     await begin(held);
-    const why = await keeper.endMaintenance(id, server);
+    const why = await recordClient.endMaintenance(id, server);
     if (why !== null) return stays(seen, why);
   }
   if (before.instance_uuid !== server) {
     await begin(held);
-    const marked = await keeper.hold(id, server);
+    const marked = await recordClient.hold(id, server);
     if ("why" in marked) return refusedBy(seen, marked);
     held = as(marked.now);
     await begin(held);
     // Compares with the state before the hold.
     const now: RunningNode = { ...marked.now, nics: before.nics };
     const against = [
-      ...objections(now, openNovaForVerify({ ...seen, node: now }, twice, asked.ports), server),
+      ...rejectionReasons(
+        now,
+        openNovaForVerify({ ...seen, node: now }, twice, asked.ports),
+        server,
+      ),
       ...changedSince(before, now),
     ];
     if (against.length > 0) return left(seen, against);
@@ -137,43 +141,43 @@ async function recordMarked(
       const { device_id, device_owner } = port;
       if (device_id === server) continue;
       await begin({ step: "bind", port: port.id, device_id, device_owner });
-      const refused = await keeper.bind(port.id, [{ device_id, device_owner }], to);
+      const refused = await recordClient.bind(port.id, [{ device_id, device_owner }], to);
       if (refused === null) continue;
       await begin({ step: "unbound", port: port.id });
       return refusedBy(seen, refused);
     }
     await begin({ step: "record" });
-    const made = await keeper.record(recordRequest(change, asked, now), false);
+    const made = await recordClient.record(recordRequest(change, asked, now), false);
     if ("why" in made) return refusedBy(seen, made);
   }
   await begin({ step: "release" });
-  const why = await keeper.release(id, server, held.traits);
+  const why = await recordClient.release(id, server, held.traits);
   if (why !== null) return stays(seen, why);
-  const now = await keeper.again(seen, id, server);
+  const now = await recordClient.again(seen, id, server);
   const { instance_uuid = null } = now.node ?? {};
   return instance_uuid === server
     ? { ...position, seen: now, is: "after" }
     : stays(seen, `instance_uuid is ${instance_uuid ?? "empty"}, expected ${server}`);
 }
 
-export function unmanagePart(keeper: RecordClient, most: number): ManagePart {
+export function unmanagePart(recordClient: RecordClient, most: number): ManagePart {
   return {
     ...{ name: MANAGE, size: SIZE },
-    inspect: (changes) => inFlight(changes, most, (change) => backOf(keeper, change)),
+    inspect: (changes) => inFlight(changes, most, (change) => backOf(recordClient, change)),
     async perform(change, position, begin) {
       const { id, server } = change;
       await begin();
-      const whys = [await keeper.unrecord(id, server)];
+      const whys = [await recordClient.unrecord(id, server)];
       // The ports belong to the record while it exists.
       if (whys[0] === null) {
         for (const { port, device_id, device_owner } of bindsOf(change).toReversed())
           if (isBound(position.seen, port, server)) {
             const from = [{ device_id: server, device_owner: OWNER }];
-            const refused = await keeper.bind(port, from, { device_id, device_owner });
+            const refused = await recordClient.bind(port, from, { device_id, device_owner });
             whys.push(refused?.why ?? null);
           }
         const held = reservationOf(change);
-        if (held !== undefined) whys.push(await keeper.release(id, server, held.traits));
+        if (held !== undefined) whys.push(await recordClient.release(id, server, held.traits));
       }
       const why = [...whys.flatMap((one) => one ?? []), ...strangeOf(change, position.seen)];
       return { ...position, is: why.length === 0 ? "after" : "other", why };

@@ -8,7 +8,7 @@ import { nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import { surroundings } from "../../run/process-context.ts";
+import { processContext } from "../../run/process-context.ts";
 import { openPlan } from "../../run/run.ts";
 import { inPortions } from "../../systems/database/rows.ts";
 import { openPlaces } from "../../systems/nova-db/by-node.ts";
@@ -118,7 +118,7 @@ export async function withExclusions<T>(
         for (const { host } of places) if (host !== null) hosts.add(host);
     }
     const { beats } = createNovaTarget(database, identity);
-    const interrupt = surroundings().onInterrupt();
+    const interrupt = processContext().onInterrupt();
     try {
       const watch = await watchComputes(beats, [...hosts].toSorted(), watching, interrupt.stopping);
       await watch.settle();

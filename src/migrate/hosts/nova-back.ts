@@ -45,7 +45,7 @@ export interface Computed {
   readonly nova: NovaScope | null;
   /** Null if the run has no rows in Ironic, or if its options are missing. */
   readonly backend: Backend | null;
-  readonly reach: ConnectionOptions & { readonly keyFile?: string };
+  readonly connectionOptions: ConnectionOptions & { readonly keyFile?: string };
   readonly leaving: Pick<Leaving, "placed">;
 }
 
@@ -71,12 +71,12 @@ interface NovaBack {
 
 /** Opens nova during a rollback. Null without its database or changed rows. */
 export function withNovaBack<T>(
-  { run, nova: scope, reach, leaving }: Computed,
+  { run, nova: scope, connectionOptions, leaving }: Computed,
   { session, leave, sink }: Backing,
   watching: Watching,
   work: (nova: NovaBack | null) => Promise<T>,
 ): Promise<T> {
-  const { novaDb } = reach;
+  const { novaDb } = connectionOptions;
   if (scope === null || novaDb === undefined) return work(null);
   return closing(async (keep) => {
     const database = keep(await openRole("nova-db", novaDb, { readOnly: false }));
@@ -93,7 +93,9 @@ export function withNovaBack<T>(
           for (const plan of scope.plans) {
             // The flavor API is opened only for its own rows.
             const api =
-              part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
+              part === "api"
+                ? await reopenFlavorApi(plan.header.api, connectionOptions, false)
+                : null;
             const parts = novaParts(place.target, api?.target ?? null);
             const walked = legs.map((name) => novaLegOf(place, parts, name, plan));
             const way = { direction: "back", only: scope, excluded } as const;
@@ -199,15 +201,15 @@ async function plannedComputesOf(plans: readonly NovaFiles[]) {
 export async function novaStepsBack(
   scope: NovaScope,
   entries: Entries,
-  reach: ConnectionOptions,
+  connectionOptions: ConnectionOptions,
 ): Promise<number> {
   let count = 0;
   for (const plan of scope.plans)
     for (const leg of NOVA_LEGS) {
       const own = await countBack(novaJournalled(leg, plan), entries, scope);
       count += own;
-      if (own === 0 || leg !== "api" || reach.novaDb === undefined) continue;
-      const api = await reopenFlavorApi(plan.header.api, reach, true);
+      if (own === 0 || leg !== "api" || connectionOptions.novaDb === undefined) continue;
+      const api = await reopenFlavorApi(plan.header.api, connectionOptions, true);
       await api?.close();
     }
   return count;

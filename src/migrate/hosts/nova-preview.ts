@@ -26,10 +26,10 @@ import { checkNova } from "./nova-target.ts";
  * @throws MigrationError N2I-E300 if the plans were made for another nova
  */
 export async function* previewNova(
-  { run, entries, nova: scope, reach, leaving }: Computed,
+  { run, entries, nova: scope, connectionOptions, leaving }: Computed,
   ironic: (excluded: Excluded) => AsyncGenerator<UndoPreview, Excluded>,
 ): AsyncGenerator<UndoPreview> {
-  const { novaDb } = reach;
+  const { novaDb } = connectionOptions;
   const database =
     scope === null || novaDb === undefined
       ? null
@@ -40,7 +40,7 @@ export async function* previewNova(
     const stays = yield* ironic(excluded);
     if (scope === null) return;
     const all = new Map([...excluded, ...stays]);
-    yield* rowsOf(scope, entries, all, nova === null ? unasked : legsOf(nova, reach));
+    yield* rowsOf(scope, entries, all, nova === null ? unasked : legsOf(nova, connectionOptions));
     for (const compute of database === null
       ? []
       : await newComputesOf(run, scope, database, leaving)) {
@@ -93,10 +93,11 @@ async function unasked(name: NovaLegName, plan: NovaFiles): Promise<Opened> {
   return { ...leg, part: { ...leg.part, inspect } };
 }
 
-function legsOf(nova: NovaTarget, reach: ConnectionOptions): typeof unasked {
+function legsOf(nova: NovaTarget, connectionOptions: ConnectionOptions): typeof unasked {
   const parts = novaParts(nova, null);
   return async (name, plan) => {
-    const api = name === "api" ? await reopenFlavorApi(plan.header.api, reach, true) : null;
+    const api =
+      name === "api" ? await reopenFlavorApi(plan.header.api, connectionOptions, true) : null;
     if (api === null) return novaLeg(parts[name], name, plan);
     return { ...novaLeg(novaParts(nova, api.target).api, "api", plan), close: api.close };
   };

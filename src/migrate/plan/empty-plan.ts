@@ -26,7 +26,7 @@ export function isBlockedPlan({ verdicts }: PlanCounts): boolean {
 }
 
 /** Whether `power` must run first, because conductors will use other settings. */
-export function needsPower({ power_outdated = 0 }: PlanCounts): boolean {
+export function requiresPower({ power_outdated = 0 }: PlanCounts): boolean {
   return power_outdated > 0;
 }
 

@@ -6,7 +6,7 @@ import type { Seal } from "../../model/secret.ts";
 import { createArtefact } from "../../run/files/artefact-writer.ts";
 import { openPartial } from "../../run/files/partial.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import { surroundings } from "../../run/process-context.ts";
+import { processContext } from "../../run/process-context.ts";
 import type { openSnapshot } from "../../run/run.ts";
 import type { Expect, Progress } from "../../run/sink.ts";
 import { VERSION } from "../../run/version.ts";
@@ -114,7 +114,7 @@ export async function askFleet(
     const machines = asked(snapshot.lines(), ways, wanted);
     const questions = questionsOf(machines, known.isShared, asking.seal, aside);
     const { schedule, signal } = asking;
-    const options = { signal, schedule, failed: watched.failed, clock: surroundings().clock };
+    const options = { signal, schedule, failed: watched.failed, clock: processContext().clock };
     for await (const reading of askQuestions(questions, asking.probe, options)) await keep(reading);
     if (!signal.aborted)
       for await (const reading of askGuests(aside, { ...schedule, signal })) await keep(reading);

@@ -1,5 +1,5 @@
 import { ipmitoolOf, type PowerReading } from "../../model/power.ts";
-import { surroundings } from "../../run/process-context.ts";
+import { processContext } from "../../run/process-context.ts";
 import { inRun, openSnapshot, SNAPSHOT, sealOf } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
@@ -39,9 +39,9 @@ export async function power(asked: PowerRequest, sink: Sink) {
     const whom = await powerFor(run, snapshot, await loadMappings(), { site, release, ipmitool });
     sink.say(conductorText(whom));
     await saveOptions(run, "power", asked);
-    const { bmcAt, clock } = surroundings();
+    const { bmcAt, clock } = processContext();
     const probe = openNative(whom.ipmitool, bmcAt, clock);
-    const interrupt = surroundings().onInterrupt();
+    const interrupt = processContext().onInterrupt();
     try {
       const { only = null, node: nodes = [], host: hosts = [] } = asked;
       const schedule = { inFlight, startsPerSecond: rate, deadline: deadline * 1000 };

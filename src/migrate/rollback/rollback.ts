@@ -45,7 +45,7 @@ export function migrationBack(words: RollbackCommandOptions, watching: Watching)
       const optional = job.nova !== null && words.novaDb !== undefined && !there;
       const backend = await backendOf(words, { preview }, optional, sink);
       if (backend !== null) keep(backend);
-      return { ...job, backend, reach: words };
+      return { ...job, backend, connectionOptions: words };
     },
     question({ entries, backend }) {
       const named = words.all ? "everything" : counted(words.node?.length ?? 0, "machine");

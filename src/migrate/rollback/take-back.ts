@@ -71,14 +71,14 @@ export function takeBack(wanted: Computed, backing: Backing, watching: Watching)
 
 /** Rolls back one plan of the run, and reports it. @param excluded machines to skip */
 async function undoPlan(
-  { run, scope, reach }: Computed,
+  { run, scope, connectionOptions }: Computed,
   { session, inspect, leave, sink }: Backing,
   backend: Backend,
   sha256: string,
   excluded: Excluded,
 ): Promise<Walked<PlannedMachine>> {
   const { header, footer, lines } = await openPlan(await findPlan(run, sha256));
-  const seal = await sealOf(run, reach.keyFile, header.key);
+  const seal = await sealOf(run, connectionOptions.keyFile, header.key);
   const how = { header, seal, check: false };
   const undone = await withIronic(run, session, backend, how, async (place) => {
     const { part, check, precondition } = place;
@@ -142,7 +142,7 @@ type Inspected = Parameters<typeof inspectBack<Step, PlannedMachine>>[0]["part"]
 
 /** @throws MigrationError N2I-E300 and those of opening it, as in the command itself */
 async function inspected(
-  { run, backend, reach }: Computed,
+  { run, backend, connectionOptions }: Computed,
   { target: planned, key }: PlanHeader,
 ): Promise<Inspected> {
   // Without Ironic's location, only the journal is known.
@@ -152,7 +152,7 @@ async function inspected(
       inspect: (steps) => Promise.resolve(steps.map(({ id }) => ({ id, is: "before", why: "" }))),
     };
   checkEngine(planned, backend);
-  const seal = await sealOf(run, reach.keyFile, key);
+  const seal = await sealOf(run, connectionOptions.keyFile, key);
   const { identity, target } = await backend.open(planned.release, seal);
   checkIdentity(planned, identity);
   return ironicPart(target);

@@ -196,10 +196,10 @@ function machineSources(
   const reaped = nova?.instance?.deleted === true;
   // Stale on released nodes and NULL before version 9.
   const { ephemeral_mb: mb } = node;
-  const lacksDisk = nova?.instance || typeof mb !== "number" || mb <= 0;
+  const hasNoDisk = nova?.instance || typeof mb !== "number" || mb <= 0;
   const fields: { readonly [field: string]: Json } = {
     capabilities: able,
-    ephemeral_gb: lacksDisk ? null : Math.ceil(mb / 1024),
+    ephemeral_gb: hasNoDisk ? null : Math.ceil(mb / 1024),
     released_instance: keeps && !reaped ? null : node.instance_uuid,
     // Ironic's ssh driver needs exactly one login. nova-baremetal preferred the key.
     ssh_password:

@@ -68,7 +68,7 @@ function faultText({ keyword, params, message }: ErrorObject): string {
     case "additionalProperties":
       return isUnnamed(params.additionalProperty) ? "has an unknown field" : "is not a known field";
     case "type":
-      return `must be ${[params.type].flat().map(typeWords).join(" or ")}`;
+      return `must be ${[params.type].flat().map(typeText).join(" or ")}`;
     case "enum":
       return `must be one of ${params.allowedValues.map(String).join(", ")}`;
     case "const":
@@ -87,7 +87,7 @@ function faultText({ keyword, params, message }: ErrorObject): string {
   }
 }
 
-function typeWords(type: unknown): string {
+function typeText(type: unknown): string {
   return TYPES[String(type)] ?? String(type);
 }
 

@@ -8,7 +8,7 @@ import {
   type TokenOwner,
 } from "../../model/served.ts";
 import { type Ident, identOf } from "../../serving/rules/ident.ts";
-import { locationOf, type NodeCommand, type Place } from "./route.ts";
+import { locationOf, type NodeCommand, type NodeRoute } from "./route.ts";
 
 export interface ProxyRules {
   readonly allows: (rule: "list" | "show", who: TokenOwner) => boolean;
@@ -39,15 +39,16 @@ export function decide(asked: ServedRequest, who: TokenOwner, rules: ProxyRules)
   const place = locationOf(asked.method, asked.path);
   if (place === null || place.wanted.do === "nowhere") return answer(nowhere());
   if (place.wanted.do === "options") return answer({ status: 200, fields: {}, body: "" });
-  const spoken = place.version === "v2" ? null : negotiatedOf(asked.fields);
-  const fields = spoken === null ? {} : versionFields(spoken.version);
-  if (spoken?.is === "malformed") return answer(faultReply(400, malformed(spoken.version)));
-  if (spoken?.is === "unknown") return answer(faultReply(406, unknownVersion(spoken.version)));
+  const negotiated = place.version === "v2" ? null : negotiatedOf(asked.fields);
+  const fields = negotiated === null ? {} : versionFields(negotiated.version);
+  if (negotiated?.is === "malformed") return answer(faultReply(400, malformed(negotiated.version)));
+  if (negotiated?.is === "unknown")
+    return answer(faultReply(406, unknownVersion(negotiated.version)));
   const write = refusedWrite(place.wanted, asked, rules, fields);
   if (write?.first === true) return write;
   return (
     refusedProject(place, who, rules, fields) ??
-    (spoken?.is === "gone" ? answer(faultReply(404, NOT_FOUND, fields)) : null) ??
+    (negotiated?.is === "gone" ? answer(faultReply(404, NOT_FOUND, fields)) : null) ??
     write ??
     allowed(place.wanted, who, rules, fields)
   );
@@ -89,7 +90,7 @@ function refusedWrite(
 }
 
 function refusedProject(
-  { project }: Place,
+  { project }: NodeRoute,
   { project_id }: TokenOwner,
   { scoped }: ProxyRules,
   fields: Reply["fields"],

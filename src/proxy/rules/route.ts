@@ -1,4 +1,4 @@
-export interface Place {
+export interface NodeRoute {
   readonly version: "v2" | "v2.1";
   /** Null: the path has no project. */
   readonly project: string | null;
@@ -21,7 +21,7 @@ const PATH =
  * @returns null if the path is not of this API
  * @source nova@2014.2 api/openstack/compute/contrib/baremetal_nodes.py; nova@26.2.2 routes.py
  */
-export function locationOf(method: string, path: string): Place | null {
+export function locationOf(method: string, path: string): NodeRoute | null {
   if (!MOUNT.test(path)) return null;
   const { version, project, id, action } = PATH.exec(path)?.groups ?? {};
   const own = path.startsWith("/v2.1/") ? "v2.1" : "v2";

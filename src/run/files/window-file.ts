@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { MigrationError } from "../../lib/error.ts";
 import { notWritten } from "../../lib/files/failure.ts";
 import { isObject, type JsonObject, parsedJson } from "../../lib/json.ts";
-import { surroundings } from "../process-context.ts";
+import { processContext } from "../process-context.ts";
 import { whoami } from "../version.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { refuseCopy } from "./run-identity.ts";
@@ -84,7 +84,7 @@ export async function isWindowClosed(run: RunFolder): Promise<boolean> {
 /** Before any question or wait. @throws MigrationError N2I-E222 for a copied run, N2I-E327 */
 export async function checkWindow(run: RunFolder, stage: string): Promise<void> {
   await refuseCopy(run);
-  if (surroundings().window.outside === undefined && (await isWindowClosed(run)))
+  if (processContext().window.outside === undefined && (await isWindowClosed(run)))
     throw new MigrationError("N2I-E327", `the window of this run is closed, and ${stage} writes`);
 }
 
@@ -101,10 +101,10 @@ export async function enterWindow(
 ): Promise<(result: string) => void> {
   await checkWindow(run, stage);
   const open = openSince(await readWindow(run));
-  const { outside: reason } = surroundings().window;
+  const { outside: reason } = processContext().window;
   const outside = open === null ? (reason ?? "no window was declared") : undefined;
   if (outside !== undefined && outside === reason)
-    surroundings().tell(`Outside a window: ${outside}`);
+    processContext().tell(`Outside a window: ${outside}`);
   recordWindow(run, { do: "begin", stage, ...(outside !== undefined && { outside }) });
   return (result) => recordWindow(run, { do: "end", stage, result });
 }

@@ -27,7 +27,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.destination;
   const tries = new Set<string>();
-  const patience = spareTimeout(at);
+  const databaseTimeouts = spareTimeout(at);
   const once = (name: string, write: NodeWrite, image: JsonObject, fault: unknown) => {
     if (tries.has(name))
       return stays(`${write.what} failed: ${String(fault ?? "no reason is given")}`);
@@ -42,7 +42,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
         provision_state: provision_state ?? null,
         power_state: power_state ?? null,
       };
-      const busy = patience(node);
+      const busy = databaseTimeouts(node);
       if (busy !== null) return busy;
       const foreign = unmarked(at, node);
       if (foreign !== null) return taken(foreign);

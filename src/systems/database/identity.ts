@@ -149,7 +149,7 @@ export async function readServer(
   // SQLite uses the local clock.
   const [row] = database.engine === "sqlite" ? [] : await ask(database, "asking for the time", sql);
   const now = integer(row?.now);
-  const ahead = now === null ? null : now - Math.min(Math.max(now, asked), clock());
+  const prefetched = now === null ? null : now - Math.min(Math.max(now, asked), clock());
   const status =
     database.engine === "mysql"
       ? await ask(database, "asking for Galera's state", "SHOW STATUS LIKE 'wsrep\\_%'")
@@ -161,7 +161,7 @@ export async function readServer(
   const clustered = !/^0*(-0*)*$/.test(wsrep.wsrep_cluster_state_uuid ?? "");
   const identity = await identify(database);
   const { clear, shown } = database;
-  return { option, shown, clear, identity, ahead, wsrep: clustered ? wsrep : {} };
+  return { option, shown, clear, identity, prefetched, wsrep: clustered ? wsrep : {} };
 }
 
 interface Computed {

@@ -110,7 +110,7 @@ function guarded(driver: object): object {
 /** knex's dialect with a timeout for every statement, inside and outside transactions. */
 export function limitedClient(
   address: DatabaseAddress,
-  patience: DatabaseTimeout,
+  databaseTimeouts: DatabaseTimeout,
 ): typeof Knex.Client {
   // knex's types omit the overridden methods.
   const Base = (
@@ -130,7 +130,7 @@ export function limitedClient(
         through === undefined
           ? super._query(connection, statement)
           : through(connection).then((response) => Object.assign(statement, { response }));
-      return answered(work, connection, address, patience);
+      return answered(work, connection, address, databaseTimeouts);
     }
   }
   return Limited as unknown as typeof Knex.Client;

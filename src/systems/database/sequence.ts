@@ -30,7 +30,7 @@ export async function checkSequences(database: Readable, tables: readonly string
 }
 
 /** Converts the driver's error for an id in use, and rethrows others. */
-export function orSequenceBehind(table: string): (error: unknown) => never {
+export function orSequenceTooLow(table: string): (error: unknown) => never {
   return (error) => {
     if (typeof error === "object" && error !== null && "code" in error && "constraint" in error)
       if (error.code === "23505" && error.constraint === `${table}_pkey`)

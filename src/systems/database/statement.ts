@@ -59,7 +59,7 @@ export function stated(
 type Changing = (sql: string, values?: readonly unknown[]) => Promise<number>;
 
 /** If the work returns false, it is rolled back. @param database opened with `autocommit` */
-export function together(
+export function atOnce(
   database: Database,
   doing: string,
   work: (change: Changing) => Promise<boolean>,

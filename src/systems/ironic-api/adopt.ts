@@ -47,14 +47,14 @@ async function takeOn(at: Adoption, machine: AdoptedMachine): Promise<void> {
   const { link, journal, outcome, fail } = at;
   const { node, ports } = machine;
   if (node === null) {
-    outcome.stands = "its node existed before";
+    outcome.nodeStateNow = "its node existed before";
     await makePorts(at, ports);
     return;
   }
   const from = await makeNode(at, { ...machine, node });
   if (from === null || !(await makePorts(at, ports))) return;
   const stopped = await drive(link, goalOf(node, from, journal), from, (row) => {
-    outcome.stands = nodeIs(row);
+    outcome.nodeStateNow = nodeIs(row);
   });
   if (stopped !== null) fail(stopped);
 }
@@ -83,7 +83,7 @@ async function makeNode(
   const made = known === null ? await create(link, "node", node) : { seen: known, now: false };
   if ("why" in made) {
     if (made.none) {
-      outcome.stands = "nothing of it is in Ironic";
+      outcome.nodeStateNow = "nothing of it is in Ironic";
       await observed({ refused: all });
     }
     if (made.broke !== undefined) throw made.broke;
@@ -93,12 +93,12 @@ async function makeNode(
   const { row } = made.seen;
   const state = foundState(goalOf(node, row, journal), row, link.rows.same, ended);
   if (state.is === "not ours") {
-    outcome.stands = "";
+    outcome.nodeStateNow = "";
     await observed({ refused: all });
     fail("a node with this uuid exists that this tool did not create");
     return null;
   }
-  outcome.stands = nodeIs(row);
+  outcome.nodeStateNow = nodeIs(row);
   if (made.now) {
     outcome.done.push(id);
     return row;
@@ -110,7 +110,7 @@ async function makeNode(
   }
   const fields = "fields" in state ? state.fields.join(", ") : "";
   if (!owned(id)) {
-    outcome.stands = "";
+    outcome.nodeStateNow = "";
     outcome.found.push(id);
     await observed({ refused: all.filter((other) => !owned(other)) });
     fail(

@@ -111,7 +111,7 @@ function maintenance({ change, changeChecked }: Client) {
   return {
     hold: (node: string, reason: string, more: May = () => null) =>
       change(node, "the maintenance", {
-        is: (now) => isHeld(now, reason),
+        is: (now) => ownsRows(now, reason),
         may: (now) =>
           now.maintenance === true
             ? `it is in maintenance: ${String(now.maintenance_reason)}`
@@ -121,7 +121,7 @@ function maintenance({ change, changeChecked }: Client) {
     /** Ends only the maintenance of this run. */
     release: (node: string, reason: string, may: May) =>
       changeChecked(node, "the end of maintenance", {
-        is: (now) => !isHeld(now, reason),
+        is: (now) => !ownsRows(now, reason),
         may,
         call: () => nodeCalls.endMaintenance(node),
       }),
@@ -175,7 +175,7 @@ function onFakeHardware({ read, change }: Client) {
   };
   return {
     /** Runs a provision verb and waits for its end state. */
-    async bring(node: string, verb: keyof typeof VERBS, more: May = () => null) {
+    async changeState(node: string, verb: keyof typeof VERBS, more: May = () => null) {
       const { from, to } = VERBS[verb];
       const isOn = (state: unknown): boolean => MOVING.has(String(state));
       const why = await change(node, verb, {
@@ -230,12 +230,12 @@ export function infoChanges(before: JsonObject, now: JsonObject, exact: boolean)
   return other.map((name) => `${name} is not as it was`);
 }
 
-function isHeld({ maintenance, maintenance_reason }: JsonObject, reason: string): boolean {
+function ownsRows({ maintenance, maintenance_reason }: JsonObject, reason: string): boolean {
   return maintenance === true && maintenance_reason === reason;
 }
 
 function lockHolderOf(now: JsonObject, reason: string): string | null {
-  return isHeld(now, reason) ? null : "it is not in the maintenance of this run";
+  return ownsRows(now, reason) ? null : "it is not in the maintenance of this run";
 }
 
 /** Null if the power is unchanged and no change is pending. */

@@ -67,7 +67,7 @@ export function foundState(planned: Row, found: Row, same: SameSecret, ended: bo
   const held = undoing || planned.maintenance === true;
   const ours = new Set([
     ...(under ? STATE : []),
-    ...(under && needsTraits(planned, found) ? ["traits"] : []),
+    ...(under && requiresTraits(planned, found) ? ["traits"] : []),
     ...unplanned(planned, found),
     ...(!ended && isUntouched(planned, found) ? ["automated_clean"] : []),
     ...(under || undoing ? GUARD : unguarded),
@@ -107,11 +107,11 @@ export function unplanned(planned: Row, found: Row): readonly string[] {
 
 /** Whether to write the traits next: in a state that waits for this tool. */
 export function takesTraits(planned: Row, found: Row): boolean {
-  return ON_WAY[String(found.provision_state)] === "stays" && needsTraits(planned, found);
+  return ON_WAY[String(found.provision_state)] === "stays" && requiresTraits(planned, found);
 }
 
 /** Nodes are created without traits. */
-function needsTraits(planned: Row, found: Row): boolean {
+function requiresTraits(planned: Row, found: Row): boolean {
   return isLong(planned.traits) && !isLong(found.traits);
 }
 

@@ -58,7 +58,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   const uuid = String(planned.uuid);
   const provision = (target: "manage" | "adopt" | "provide"): Call =>
     call(target, nodeCalls.provision(uuid, target), "later");
-  if (planned.maintenance === true && !isHeld(planned, found)) {
+  if (planned.maintenance === true && !ownsRows(planned, found)) {
     const maintenance_reason = lowerCaseOf(planned.maintenance_reason);
     const shows = { maintenance: true, maintenance_reason };
     return call("hold", nodeCalls.maintenance(uuid, maintenance_reason), shows);
@@ -119,7 +119,7 @@ function errorOf(found: Row): string {
   return lowerCaseOf(found.last_error) ?? "no reason is given";
 }
 
-function isHeld(planned: Row, found: Row): boolean {
+function ownsRows(planned: Row, found: Row): boolean {
   // Some releases store an empty reason.
   const [is, wanted] = [
     lowerCaseOf(found.maintenance_reason),

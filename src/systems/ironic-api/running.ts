@@ -56,7 +56,7 @@ const HELD = 5;
  */
 export function runningNodes(
   service: RestService,
-  cards: Promise<ExistingNics>,
+  nicRows: Promise<ExistingNics>,
   others: Promise<unknown>,
   { all }: { readonly all: boolean },
 ): AsyncGenerator<readonly RunningNode[]> {
@@ -65,7 +65,7 @@ export function runningNodes(
   const held = collectUntil(others, listing);
   held.catch(() => undefined);
   async function* nodes(): AsyncGenerator<readonly RunningNode[]> {
-    const known = (await cards).of;
+    const known = (await nicRows).of;
     const first = await held;
     const whole = (node: RunningNode) => ({ ...node, nics: known(node.uuid) });
     for (let page = first.shift(); page !== undefined; page = first.shift()) yield page.map(whole);
@@ -140,9 +140,9 @@ export function readSeveral(
   service: RestService,
   idents: readonly string[],
   most: number,
-  cards: ExistingNics["of"],
+  nicRows: ExistingNics["of"],
 ): Promise<readonly (RunningNode | null)[]> {
-  const of = (node: NodeIn) => nodeOf(node, cards(node.uuid));
+  const of = (node: NodeIn) => nodeOf(node, nicRows(node.uuid));
   return several(service, idents, most, "&detail=true", of);
 }
 

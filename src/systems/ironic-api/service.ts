@@ -99,7 +99,7 @@ function pinned(
   hidden: readonly string[],
 ): RestService {
   const call: ServiceSession["call"] = async (words) =>
-    spoken(await session.call({ ...words, hidden }), version);
+    negotiated(await session.call({ ...words, hidden }), version);
   const own: ServiceSession = { ...session, call };
   return {
     ...known,
@@ -123,7 +123,7 @@ async function greet(session: ServiceSession, version: string): Promise<void> {
 /**
  * A success or 404 without the requested microversion is from a proxy, so the effect is unknown.
  */
-export function spoken(answer: Answer, version: string): Answer {
+export function negotiated(answer: Answer, version: string): Answer {
   const { status } = answer;
   const tells = (status >= 200 && status < 300) || status === 404;
   if (!tells || answer.headers[SPOKEN] === version) return answer;
@@ -164,9 +164,9 @@ function releaseFor(
   url: string,
 ): Release {
   const known = releases.filter(({ doc: { api } }) => api !== null && minorOf(api) >= doc.adopt);
-  const spoken = known.filter(({ doc: { api } }) => minorOf(api ?? "") <= minorOf(maximum));
-  const newest = spoken.at(-1)?.doc.api;
-  const fitting = spoken.filter(({ doc: { api } }) => api === newest);
+  const negotiated = known.filter(({ doc: { api } }) => minorOf(api ?? "") <= minorOf(maximum));
+  const newest = negotiated.at(-1)?.doc.api;
+  const fitting = negotiated.filter(({ doc: { api } }) => api === newest);
   const [only, ...others] = fitting;
   // A microversion between two releases is of no known release.
   const oldest = known[0]?.doc;

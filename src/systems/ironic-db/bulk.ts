@@ -2,7 +2,7 @@ import type { Row } from "../../model/machine.ts";
 import { sendRows } from "../database/bulk.ts";
 import type { Database } from "../database/open.ts";
 import { ask, number, string, text } from "../database/rows.ts";
-import { orSequenceBehind } from "../database/sequence.ts";
+import { orSequenceTooLow } from "../database/sequence.ts";
 import { fieldWriter } from "./codec.ts";
 import type { Ironic } from "./current.ts";
 import { filled, NODE_ID, type NodeIds, nodeIdOf, type WriteRows } from "./insert.ts";
@@ -31,7 +31,7 @@ export function bulkOf({ engine }: Pick<Database, "engine">): Bulk | null {
       const { columns, lines } = textOf(ironic, table, rows, drawn ?? (owners && ids));
       const became = await ironic.database.run(`writing ${table}`, () =>
         sendRows(ironic.database, { table, columns }, lines, rows.length).catch(
-          orSequenceBehind(table),
+          orSequenceTooLow(table),
         ),
       );
       works &&= became !== "refused";

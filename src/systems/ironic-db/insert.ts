@@ -5,7 +5,7 @@ import type { Row } from "../../model/machine.ts";
 import type { Column } from "../../model/tables.ts";
 import type { Database } from "../database/open.ts";
 import { integer, type RawRow, text } from "../database/rows.ts";
-import { orSequenceBehind } from "../database/sequence.ts";
+import { orSequenceTooLow } from "../database/sequence.ts";
 import { encode } from "./codec.ts";
 import type { Ironic } from "./current.ts";
 
@@ -64,7 +64,7 @@ async function insertChunk(
         `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${unnest}) RETURNING id, uuid`,
         arrays,
       )
-      .catch(orSequenceBehind(table));
+      .catch(orSequenceTooLow(table));
     return (answer as { rows: RawRow[] }).rows;
   }
   if (engine === "mysql") {

@@ -7,7 +7,7 @@ import type { Row } from "../../model/machine.ts";
 import { type NovaStep, type NovaTable, refuseStrange } from "../../model/nova/nova-plan.ts";
 import { keyed } from "../database/keyed.ts";
 import type { Database } from "../database/open.ts";
-import { orSequenceBehind } from "../database/sequence.ts";
+import { orSequenceTooLow } from "../database/sequence.ts";
 import { type ObservedRow, observe, rowStateOf } from "./find.ts";
 
 /**
@@ -102,7 +102,7 @@ async function write(
   const compared = database.engine === "sqlite" ? "+??" : "??";
   await database.run(`writing ${table}`, async () => {
     if (from === null) {
-      await knex(table).insert(added.map(cells)).catch(orSequenceBehind(table));
+      await knex(table).insert(added.map(cells)).catch(orSequenceTooLow(table));
       return;
     }
     const ids = keys.flatMap(({ id }) => (typeof id === "number" ? [id] : []));

@@ -118,7 +118,7 @@ function undecidedIn(rows: readonly RawRow[]): ReadonlyMap<string, string> {
 
 type Spoilt = { readonly garbled?: readonly string[] };
 
-interface Place {
+interface InstanceNode {
   readonly instance: string;
   readonly place: string;
 }
@@ -128,7 +128,7 @@ function placesIn(
   table: string,
   rows: readonly RawRow[],
   instanceOf: (row: RawRow) => string,
-): readonly Place[] {
+): readonly InstanceNode[] {
   return rows.flatMap((row) =>
     garbledColumns(engine, row).map((column) => ({
       instance: instanceOf(row),
@@ -137,7 +137,7 @@ function placesIn(
   );
 }
 
-function spoiltIn(places: readonly Place[]): (instance: string | null) => Spoilt {
+function spoiltIn(places: readonly InstanceNode[]): (instance: string | null) => Spoilt {
   const found = valuesBy(places, "instance", "place");
   return (instance) => {
     const garbled = found.get(instance?.toLowerCase() ?? "");

@@ -75,7 +75,7 @@ function pathOf(id: string): string {
 
 interface PortChange {
   readonly fields: JsonObject;
-  readonly stand: (now: JsonObject) => CallState;
+  readonly callState: (now: JsonObject) => CallState;
   readonly answered?: (answer: Answer) => void;
   readonly isFinal?: (answer: Answer) => boolean;
 }
@@ -84,14 +84,14 @@ interface PortChange {
 function change(
   session: ServiceSession,
   id: string,
-  { fields: port, stand, answered, isFinal }: PortChange,
+  { fields: port, callState, answered, isFinal }: PortChange,
 ): Promise<string | null> {
   let revision: unknown;
   const look = async (): Promise<CallState> => {
     const now = await whole(session, id);
     if (now === null) return { why: `port ${id} is not in Neutron` };
     revision = now.revision_number;
-    return stand(now);
+    return callState(now);
   };
   const put = async (): Promise<Answer> => {
     const isCounted = typeof revision === "number";
@@ -112,7 +112,7 @@ function restore(
 ): Promise<string | null> {
   return change(session, id, {
     ...{ fields, isFinal: rights.isPorts, answered: (answer) => rights.heard(id, answer) },
-    stand(now) {
+    callState(now) {
       const { device_id, device_owner } = deviceOf(now);
       if (!devices.includes(device_id))
         return { why: `port ${id} belongs to ${holder(device_owner, device_id)} now` };
@@ -133,7 +133,7 @@ async function bind(
   let [taken, denied] = [false, false];
   const why = await change(session, id, {
     ...{ fields: { device_id, device_owner }, isFinal: rights.isPorts },
-    stand(port) {
+    callState(port) {
       const now = deviceOf(port);
       const is = (one: PortDevice): boolean =>
         one.device_id === now.device_id && one.device_owner === now.device_owner;
@@ -166,7 +166,7 @@ function place(
   }));
   return change(session, id, {
     fields: { "binding:host_id": to.host, extra_dhcp_opts: options },
-    stand(port) {
+    callState(port) {
       const now = placedOf(port);
       if (now === null) return { why: `this login does not see binding:host_id of port ${id}` };
       if (now.device_id !== device)

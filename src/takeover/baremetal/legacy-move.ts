@@ -27,8 +27,8 @@ export async function moveLegacy(
   sink: Sink,
 ): Promise<HostMoved> {
   const ports = async (): Promise<void> => {
-    const { ofThere } = reportPorts(place.ports, place.look, sink.result);
-    for await (const some of machinesOf(plan)) await ofThere(some.map(({ move }) => move));
+    const { ofCurrent } = reportPorts(place.ports, place.look, sink.result);
+    for await (const some of machinesOf(plan)) await ofCurrent(some.map(({ move }) => move));
   };
   const moved = await performLegacy(run, place, plan, sink).finally(() =>
     // Also after a failure, because the next command may be refused.

@@ -98,7 +98,7 @@ export interface Claiming {
   /** If aborted, no further machine is started. Its reason is a MigrationError. */
   readonly signal?: AbortSignal | undefined;
   /** Called again after an interruption before the end is in the journal. */
-  readonly came?: (move: LegacyMove) => Promise<void>;
+  readonly arrivedMoves?: (move: LegacyMove) => Promise<void>;
 }
 
 /** @throws MigrationError N2I-E362 if another process has a lock, N2I-E300 for other databases */
@@ -133,14 +133,14 @@ export async function withLegacy<T>(
 function commandFunctions(
   place: LegacyClients,
   nova: NovaTarget,
-  { silent, agent, signal, came = () => Promise.resolve() }: Claiming,
+  { silent, agent, signal, arrivedMoves = () => Promise.resolve() }: Claiming,
   owner: Awaited<ReturnType<typeof ownerOf>>,
   locks: Locks,
 ): LegacyDeps {
   const { leases } = place;
   const quiet = silent === undefined ? {} : { silent };
   return {
-    ...{ nova, came, look: place.look, ports: place.ports, files: place.boots.files },
+    ...{ nova, arrivedMoves, look: place.look, ports: place.ports, files: place.boots.files },
     services: () => readComputeHosts(place.database),
     claim: (seen, to, prev) =>
       claimNode(leases, seen, { to, prev, ...quiet, ...(agent === to && { unfenced: agent }) }),

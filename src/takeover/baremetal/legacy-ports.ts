@@ -16,13 +16,13 @@ import {
   type PlacedPort,
 } from "../../systems/openstack/neutron-ports.ts";
 import { readBootFacts } from "../leases/leases.ts";
-import { forwardTransition, type LegacyNow, standing } from "../rules/legacy-states.ts";
+import { currentState, forwardTransition, type LegacyNow } from "../rules/legacy-states.ts";
 import { beside, type Opening } from "./optional-services.ts";
 
 /** Neutron ports, which name the host that boots a machine. @source facts/systems.md A2 H9, A5 */
 export interface Ports {
   /** Ports of booting machines. */
-  readonly of: (moves: readonly LegacyMove[]) => Promise<readonly SeenPort[]>;
+  readonly of: (moves: readonly LegacyMove[]) => Promise<readonly ObservedPort[]>;
   /** Ports to change, with their current values; empty if they cannot be changed. */
   readonly look: (move: LegacyMove) => Promise<readonly MovedPort[]>;
   /** Changes them. A refusal is a warning. */
@@ -31,7 +31,7 @@ export interface Ports {
   readonly restore: (move: LegacyMove, ports: readonly MovedPort[]) => Promise<readonly string[]>;
 }
 
-export interface SeenPort {
+export interface ObservedPort {
   readonly id: string;
   readonly move: LegacyMove;
   /** Undefined if the port does not exist. Null without Neutron. */
@@ -52,7 +52,7 @@ export function openPorts(words: RestOptions, opening: Opening, myIp: string | n
     const service = await neutron.service();
     return service === null ? null : neutron.asked(() => service.placed(new Set(ids)));
   };
-  const wantedOn = async (host: string): Promise<PortBinding | null> => {
+  const desiredOn = async (host: string): Promise<PortBinding | null> => {
     if (myIp !== null) return bindingOn(host, myIp);
     const leased = "bm_service_leases WHERE host = ?";
     const [lease] = await read(leases, { host: string, my_ip: text }, leased, [host]);
@@ -68,9 +68,9 @@ export function openPorts(words: RestOptions, opening: Opening, myIp: string | n
     const facts = await readBootFacts(leases, booted);
     const vifs = [...facts.values()].flatMap((one) => one.vifs);
     const found = vifs.length === 0 ? null : await placed(vifs);
-    const seen: SeenPort[] = [];
+    const seen: ObservedPort[] = [];
     for (const { id: machine, move } of booted) {
-      const wanted = vifs.length === 0 ? null : await wantedOn(move.to);
+      const wanted = vifs.length === 0 ? null : await desiredOn(move.to);
       for (const id of facts.get(machine)?.vifs ?? [])
         seen.push({ id, move, now: found === null ? null : found.get(id), wanted });
     }
@@ -153,11 +153,11 @@ export function reportPorts(
   return {
     of,
     /** Machines that were not moved still boot from their old host. @returns the moved ones */
-    async ofThere(moves: readonly LegacyMove[]): Promise<readonly LegacyMove[]> {
+    async ofCurrent(moves: readonly LegacyMove[]): Promise<readonly LegacyMove[]> {
       const now = await look(moves);
       const there = moves.filter((move, at) => {
         const seen = now[at];
-        return seen !== undefined && standing(forwardTransition(move), seen).is === "after";
+        return seen !== undefined && currentState(forwardTransition(move), seen).is === "after";
       });
       await of(there);
       return there;

@@ -80,9 +80,9 @@ export async function takeMachines(
   const moved =
     plan.manifest.counts.verdicts.move === 0
       ? none
-      : await counting(taking, `of ${from} over`, ({ came }) =>
+      : await counting(taking, `of ${from} over`, ({ arrivedMoves }) =>
           performLegacy(run, now, plan, sink, {
-            ...{ silent: lease.ttl, agent, signal, came },
+            ...{ silent: lease.ttl, agent, signal, arrivedMoves },
           }),
         );
   return {
@@ -118,7 +118,7 @@ async function counting<T>(
   { place, say }: Pick<Taking, "place" | "say">,
   what: string,
   work: (coming: {
-    readonly came: (move: LegacyMove) => Promise<void>;
+    readonly arrivedMoves: (move: LegacyMove) => Promise<void>;
     /** For machines that moved before. */
     readonly movedBefore: (moves: readonly LegacyMove[]) => Promise<void>;
   }) => Promise<T>,
@@ -127,12 +127,12 @@ async function counting<T>(
   let count = 0;
   try {
     return await work({
-      async came(move) {
+      async arrivedMoves(move) {
         await ports.of([move]);
         count += 1;
       },
       async movedBefore(moves) {
-        count += (await ports.ofThere(moves)).length;
+        count += (await ports.ofCurrent(moves)).length;
       },
     });
   } finally {
@@ -162,8 +162,8 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   const { left, stopped } = await counting(
     taking,
     "over to finish interrupted moves",
-    async ({ came, movedBefore }) =>
-      withLegacy(run, place, [], { hosts, silent, agent, signal, came }, async (legacy) => {
+    async ({ arrivedMoves, movedBefore }) =>
+      withLegacy(run, place, [], { hosts, silent, agent, signal, arrivedMoves }, async (legacy) => {
         await movedBefore(machines.map(({ move }) => move));
         return moveMachines(
           legacy,

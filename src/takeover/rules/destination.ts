@@ -13,9 +13,11 @@ export function destination(node: string, hosts: readonly string[]): string {
 export function shareOf(
   host: string,
   nodes: readonly string[],
-  takers: readonly string[],
+  successorServices: readonly string[],
 ): readonly string[] {
-  return takers.includes(host) ? nodes.filter((node) => destination(node, takers) === host) : [];
+  return successorServices.includes(host)
+    ? nodes.filter((node) => destination(node, successorServices) === host)
+    : [];
 }
 
 /** FNV-1a with murmur's finish, because similar names must not have similar weights. */

@@ -60,7 +60,7 @@ const AFTER: CurrentState = { is: "after", why: null };
 /**
  * Accepts each state that an interrupted move can leave. @source systems.md A4 (failure modes), A5
  */
-export function standing(way: LegacyTransition, now: LegacyNow): CurrentState {
+export function currentState(way: LegacyTransition, now: LegacyNow): CurrentState {
   const { move, goal, ends } = way;
   const { node } = now;
   const why = nodeFault(way, node) ?? tenantFault(way, now);

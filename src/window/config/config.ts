@@ -15,7 +15,7 @@ import {
 } from "../../model/settings.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
-import { surroundings } from "../../run/process-context.ts";
+import { processContext } from "../../run/process-context.ts";
 import { planOrNull } from "../../run/run.ts";
 import { filesByHost } from "../../systems/database/nova-conf.ts";
 import {
@@ -83,7 +83,7 @@ type FilesOfHosts = ReadonlyMap<string, readonly string[]>;
 async function releaseOf({ run, ironicRelease }: ConfigOptions): Promise<string> {
   if (ironicRelease !== undefined) return ironicRelease;
   const plan = run === undefined ? null : await planOrNull(run);
-  const { connections, saved, cwd } = surroundings();
+  const { connections, saved, cwd } = processContext();
   const named =
     plan?.header.target.release ??
     connections.get("ironic-release") ??

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { MigrationError } from "../../lib/error.ts";
 import { type OsloConfig, readOsloFiles } from "../../lib/files/oslo.ts";
 import { type TakeOverPace, USUAL_PACE } from "../../model/handover.ts";
-import { surroundings } from "../../run/process-context.ts";
+import { processContext } from "../../run/process-context.ts";
 
 /**
  * The take-over settings of conductors, from an ironic.conf of each. Null without files.
@@ -33,7 +33,7 @@ export async function paceOf(files: readonly string[]): Promise<TakeOverPace | n
 
 /** The same from nova2ironic.yaml or the run's connections.yaml, or defaults. */
 export async function paceOfRun(run: string): Promise<TakeOverPace> {
-  const { connections, saved, cwd } = surroundings();
+  const { connections, saved, cwd } = processContext();
   const named =
     connections.get("ironic-conf") ?? saved.get(resolve(cwd(), run))?.get("ironic-conf");
   try {
@@ -46,7 +46,7 @@ export async function paceOfRun(run: string): Promise<TakeOverPace> {
 
 /** Machines that handover releases per minute, if a command of the run set it. */
 export function perMinuteOf(run: string): number | null {
-  const { saved, cwd } = surroundings();
+  const { saved, cwd } = processContext();
   const value = saved.get(resolve(cwd(), run))?.get("per-minute");
   return typeof value === "number" ? value : null;
 }

@@ -19,7 +19,7 @@ import { closing, openRole } from "../../run/databases.ts";
 import { makeInnerRun } from "../../run/files/inner-run.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { writeNote } from "../../run/files/run-folder.ts";
-import { surrounded, surroundings } from "../../run/process-context.ts";
+import { processContext, surrounded } from "../../run/process-context.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
 import { VERSION, whoami } from "../../run/version.ts";
@@ -75,9 +75,9 @@ export function rehearse(words: RehearseOptions, sink: Sink): Promise<Rehearsal 
         ...(databases.has("nova-api-db") && novaApiDb && { novaApiDb }),
       },
     };
-    const interrupt = surroundings().onInterrupt();
+    const interrupt = processContext().onInterrupt();
     try {
-      const ended = await surrounded({ ...surroundings(), copies: databases }, () =>
+      const ended = await surrounded({ ...processContext(), copies: databases }, () =>
         executeAll(job, rehearsed),
       );
       if (!ended || interrupt.stopping()) return null;

@@ -6,7 +6,7 @@ import { notRead, notWritten } from "../../lib/files/failure.ts";
 import { createTemp } from "../../lib/files/temp-file.ts";
 import { packageRoot } from "../../run/files/package-root.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import { surroundings } from "../../run/process-context.ts";
+import { processContext } from "../../run/process-context.ts";
 import { inRun } from "../../run/run.ts";
 
 /** In the run's folder. */
@@ -36,7 +36,7 @@ export async function writeReport(
 }
 
 function pathOf(run: string, output: string | undefined): string {
-  return output === undefined ? resolve(run, REPORT) : resolve(surroundings().cwd(), output);
+  return output === undefined ? resolve(run, REPORT) : resolve(processContext().cwd(), output);
 }
 
 /** Keeps the packed machines in a temporary file until the text before them is complete. */

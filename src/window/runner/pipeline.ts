@@ -5,8 +5,8 @@ import {
   blockedText,
   isBlockedPlan,
   loadable,
-  needsPower,
   nothingText,
+  requiresPower,
 } from "../../migrate/plan/empty-plan.ts";
 import { plansInIronic } from "../../migrate/plan/loaded-plans.ts";
 import { goOnBack, rolledBackText } from "../../migrate/rollback/rollback-scope.ts";
@@ -127,7 +127,7 @@ export function stepOf(files: RunFiles): NextStep | null {
   const back = goOnBack(files);
   if (back !== null) return back;
   const applied = withNovaRows(afterApply(files, journal.entries, plan), files, journal.entries);
-  const isRepeated = loadable(plan.counts) === 0 || needsPower(plan.counts);
+  const isRepeated = loadable(plan.counts) === 0 || requiresPower(plan.counts);
   if (isFirst(applied) && isRepeated) return beforeLoading(plan.counts, files);
   const loaded = afterVerify(afterLoad(applied, files), files);
   return withFinish(withNova(loaded, nova), files);
@@ -184,7 +184,7 @@ export function isDecision({ command, note }: NextStep): boolean {
 /** A plan that apply would refuse in any case, or with outdated readings. */
 function beforeLoading(counts: PlanCounts, files: RunFiles): NextStep {
   // This is no decision: the readings must use the settings of the conductors.
-  if (needsPower(counts))
+  if (requiresPower(counts))
     return files.asked === false
       ? { ...POWER, again: "conductors will use other settings than the last power check" }
       : { ...PLAN, again: "power was checked again after the plan was made" };

@@ -6,7 +6,7 @@ import { novaJournalled } from "../../migrate/apply/nova.ts";
 import { stagedTrees } from "../../migrate/boot/boot-steps.ts";
 import type { Places } from "../../migrate/hosts/allocations.ts";
 import { novaPlanOf, novaPlans } from "../../migrate/hosts/nova-files.ts";
-import { needsPower } from "../../migrate/plan/empty-plan.ts";
+import { requiresPower } from "../../migrate/plan/empty-plan.ts";
 import { openPower, POWER } from "../../migrate/power/power-file.ts";
 import { loadedRowsOf } from "../../migrate/rollback/rollback-scope.ts";
 import { readVerified, wasCompared } from "../../migrate/verify/verified-file.ts";
@@ -27,7 +27,7 @@ import {
 } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import { endOfRun, knowsGuards } from "../../run/finished.ts";
-import { surroundings } from "../../run/process-context.ts";
+import { processContext } from "../../run/process-context.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run.ts";
 import { nodesOf, releasedNodes } from "../handover/hand-over.ts";
 import { readRehearsal } from "../rehearse/rehearsal-file.ts";
@@ -131,7 +131,7 @@ export async function filesOf(
   // Conductors will use other settings than these readings.
   const isRejected =
     !("missing" in plan) &&
-    needsPower(plan.footer.footer) &&
+    requiresPower(plan.footer.footer) &&
     plan.header.made_from.power?.sha256 === power?.footer.sha256;
   const finish = await orMissingReason(async () => {
     const end = await endOfRun(run);
@@ -208,7 +208,7 @@ async function isOutdated(
   power: Awaited<ReturnType<typeof openPower>> | null,
 ): Promise<boolean> {
   if (power !== null && power.footer.sha256 !== made_from.power?.sha256) return true;
-  const site = surroundings().saved.get(run.path)?.get("site");
+  const site = processContext().saved.get(run.path)?.get("site");
   const text = typeof site === "string" ? await orNull(readFile(site, "utf8")) : null;
   return text !== null && createHash("sha256").update(text).digest("hex") !== made_from.site;
 }

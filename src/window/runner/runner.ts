@@ -96,7 +96,7 @@ export async function walk(
   let before = "";
   let saved = false;
   for (;;) {
-    const { run, files, ...at } = await standing(words.run);
+    const { run, files, ...at } = await currentState(words.run);
     // The plan's options are not needed before that stage.
     const step =
       run === null || isBeyond("plan", words.until)
@@ -120,7 +120,7 @@ export async function walk(
 }
 
 /** The current step of a run. A new run starts with extract. */
-async function standing(path: string) {
+async function currentState(path: string) {
   if (!existsSync(path)) return { run: null, step: EXTRACT, files: null };
   const run = await openRun(path, { create: false });
   // A folder that contains only hooks becomes a run by extract.
@@ -270,12 +270,12 @@ async function performed(
   const { step, files } = at;
   const given: OptionValues = { run: words.run, ...(files !== null && optionsOf(step, files)) };
   const { skipBlocked, watch } = words;
-  const patience: Waiting = { every: EVERY, sink, most: words.wait };
+  const databaseTimeouts: Waiting = { every: EVERY, sink, most: words.wait };
   switch (stage) {
     case "check": {
       const options = await hands.options("check", { run: words.run, skipBlocked, watch });
       if (run !== null && !isBeyond("apply", words.until))
-        await computesStopped(run, options as { novaDb?: string }, patience);
+        await computesStopped(run, options as { novaDb?: string }, databaseTimeouts);
       return hands.perform("check", options);
     }
     case "apply": {
@@ -283,7 +283,8 @@ async function performed(
       const second = await secondNight(files, sink);
       const decided = { ...given, ...staged, ...second, skipBlocked, watch };
       const options = await hands.options("apply", decided);
-      if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
+      if (run !== null)
+        await computesStopped(run, options as { novaDb?: string }, databaseTimeouts);
       const first = step.options === undefined && !of.renewed;
       return hands.perform("apply", options).catch((cause: unknown) => {
         const isOld = cause instanceof MigrationError && cause.code === "N2I-E307";
@@ -293,7 +294,7 @@ async function performed(
     }
     case "handover": {
       const options = await hands.options("handover", given);
-      await conductorAlive(options as TargetOptions & { run: string }, patience);
+      await conductorAlive(options as TargetOptions & { run: string }, databaseTimeouts);
       return hands.perform("handover", options);
     }
     case "takeover":
@@ -302,14 +303,17 @@ async function performed(
         await sink.confirm(
           "Now start every ironic-conductor: they take the machines over, and a way back has to stop them first.",
         );
-      await takenOver((await hands.options("verify", given)) as VerifyRequest, patience);
+      await takenOver((await hands.options("verify", given)) as VerifyRequest, databaseTimeouts);
       return 0;
     case "final":
       await bootFilesStaged(files, sink);
       await sink.confirm(
         "Now set nova.conf until `config --check` ends with 0, restart nova-scheduler and start the new nova-compute. Once it creates or deletes a server, you cannot roll back.",
       );
-      await computeStarted((await hands.options("verify", given)) as VerifyRequest, patience);
+      await computeStarted(
+        (await hands.options("verify", given)) as VerifyRequest,
+        databaseTimeouts,
+      );
       return 0;
     case "extract": {
       const options = await hands.options(stage, given);

@@ -63,7 +63,7 @@ export async function until(
 export async function computesStopped(
   run: RunFolder,
   { novaDb }: { readonly novaDb?: string },
-  patience: Waiting,
+  databaseTimeouts: Waiting,
 ): Promise<void> {
   const { footer } = await openPlan(`${run.path}/${PLAN}`);
   const nova = await novaPlanOf(run, footer);
@@ -77,13 +77,13 @@ export async function computesStopped(
       if (hosts.length === 0) return null;
       const names = hosts.map(({ host }) => host);
       return `stop nova-compute on ${listed(names, NAMED)}; each counts as stopped a minute after its last report.`;
-    }, patience);
+    }, databaseTimeouts);
   });
 }
 
 export async function conductorAlive(
   asked: TargetOptions & Pick<VerifyRequest, "run" | "keyFile">,
-  patience: Waiting,
+  databaseTimeouts: Waiting,
 ): Promise<void> {
   const { plan, seal, mappings } = await openToVerify(asked);
   await closing(async (keep) => {
@@ -94,20 +94,20 @@ export async function conductorAlive(
       return conductors.some(({ alive }) => alive)
         ? null
         : "start every ironic-conductor; none is alive.";
-    }, patience);
+    }, databaseTimeouts);
   });
 }
 
-export function takenOver(asked: TakeoverRequest, patience: Waiting): Promise<void> {
+export function takenOver(asked: TakeoverRequest, databaseTimeouts: Waiting): Promise<void> {
   return until(async () => {
-    const { states, faults, accept } = await verifyTakeover(asked, quiet(patience.sink));
+    const { states, faults, accept } = await verifyTakeover(asked, quiet(databaseTimeouts.sink));
     if (isHandedOver(states) && faults === 0) return null;
     const { done, staged, waiting, failed, missing } = states;
     const logs = faults > 0 ? `; ${counted(faults, "error")} in conductors' logs` : "";
     if (isHandedOver(states)) {
       // Log lines never disappear, so the operator confirms them.
       const logged = `conductors' logs have ${counted(faults, "error")}`;
-      await patience.sink.confirm(
+      await databaseTimeouts.sink.confirm(
         `Every machine is taken over, and ${logged} (${lister(asked.run, "takeover")}). Go on?`,
       );
       await accept(logged);
@@ -115,25 +115,25 @@ export function takenOver(asked: TakeoverRequest, patience: Waiting): Promise<vo
     }
     const todo = waiting + staged > 0 ? "start every ironic-conductor" : "fix the failed machines";
     return `${todo}; ${counted(done, "machine is", "machines are")} taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
-  }, patience);
+  }, databaseTimeouts);
 }
 
-export function computeStarted(asked: VerifyRequest, patience: Waiting): Promise<void> {
+export function computeStarted(asked: VerifyRequest, databaseTimeouts: Waiting): Promise<void> {
   return until(async () => {
     const seen = { powerUnknown: 0, ironic: 0, nova: 0 };
-    const sink = quiet(patience.sink, (verdict) => count(verdict, seen));
+    const sink = quiet(databaseTimeouts.sink, (verdict) => count(verdict, seen));
     const verified = await verifyRun({ ...asked, final: true }, sink);
     const faults = verified.computes?.faults ?? 0;
     if (!isEqual(verified))
       return `${missingText(asked.run, seen)} (${lister(asked.run, "final")}).`;
     if (faults === 0) return null;
     const logged = `nova-compute logs have ${counted(faults, "fault")}`;
-    await patience.sink.confirm(
+    await databaseTimeouts.sink.confirm(
       `Nova has every machine, and ${logged} (${lister(asked.run, "final")}). Go on?`,
     );
     await verified.accept(logged);
     return null;
-  }, patience);
+  }, databaseTimeouts);
 }
 
 /** Rows that differ, by the system to fix. */

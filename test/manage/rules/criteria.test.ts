@@ -109,7 +109,9 @@ test("Nova takes a name that Ironic does not, and neither a control character", 
   // What Nova would refuse once the machine stands on fake hardware.
   const told = { ...called("web"), description: "two\nlines" };
   assert.deepEqual(
-    (["nova", "allocation"] as const).map((keeper) => requestFaults(told, keeper).length),
+    (["nova", "allocation"] as const).map(
+      (recordClient) => requestFaults(told, recordClient).length,
+    ),
     [1, 0],
   );
 });

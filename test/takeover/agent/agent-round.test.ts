@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MigrationError } from "../../../src/lib/error.ts";
-import { surrounded, surroundings } from "../../../src/run/process-context.ts";
+import { processContext, surrounded } from "../../../src/run/process-context.ts";
 import { patiently } from "../../../src/takeover/agent/agent-round.ts";
 import { quickClock } from "../../lab/bmc/quick-clock.ts";
 
@@ -11,7 +11,7 @@ test("an agent that waits for a lock reports at growing intervals for which, and
   const locked = (): Promise<never> =>
     Promise.reject(new MigrationError("N2I-E302", "host:A is locked by B"));
   const clock = quickClock();
-  const ended = await surrounded({ ...surroundings(), clock }, () => patiently(around, locked));
+  const ended = await surrounded({ ...processContext(), clock }, () => patiently(around, locked));
   assert.equal(ended, null);
   const times = said.map((line) =>
     /^Waiting since 20\S+Z \((\d+) (s|min)\): host:A is locked by B\.$/.exec(line)?.slice(1, 3),

@@ -1,7 +1,7 @@
 import { noNic, normaliseMac } from "../../../lib/mac.ts";
 import { show } from "../../../lib/text.ts";
 import { isUuid } from "../../../lib/uuid.ts";
-import { type Finding, finding, findingIf, together } from "../../../model/finding.ts";
+import { atOnce, type Finding, finding, findingIf } from "../../../model/finding.ts";
 import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../../model/machine.ts";
 
 /** Problems of the rows alone. @source facts/nova-bm.md 1.3-1.7, 1.11 */
@@ -13,7 +13,7 @@ export function inspectRows(machine: Machine): readonly Finding[] {
   const others = machine.duplicates.uuid;
   const addressed =
     typeof node.prov_mac_address === "string" || live.some(({ address }) => address !== null);
-  return together([
+  return atOnce([
     inspectUuid(node.uuid, where),
     others.length > 0
       ? [finding("N2I-D016", `${where} uuid`, `the same as on ${listedNodes(others)}`)]
@@ -74,7 +74,7 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
   const mac = normaliseMac(row.address ?? "");
   const others = mac === null ? undefined : foreignInstancesOf(machine, mac);
   const stale = !!row.vif_uuid && !machine.node.instance_uuid;
-  return together([
+  return atOnce([
     row.deleted === null ? [finding("N2I-D003", at("deleted"), UNDECIDED)] : NONE,
     row.address === null ? [finding("N2I-D012", at("address"), "is NULL")] : NONE,
     inspectMac(row.address, "bm_interfaces", row.id, "address"),

@@ -67,12 +67,12 @@ export function planFlavors(
         : only("N2I-D233", plan, `instances of it are on ${listed(elsewhere, 5)}`),
       asked.classes && elsewhere.length === 0 && !gone ? classOf(plan, facts) : NOTHING,
     ];
-    const all = together(parts);
+    const all = atOnce(parts);
     return gone && all.steps.length > 0
       ? { ...all, findings: [...all.findings, findingOf("N2I-D235", plan, "instances use it")] }
       : all;
   });
-  return together(planned);
+  return atOnce(planned);
 }
 
 function isNodeAbsent({ deleted }: FlavorRow): boolean {
@@ -85,7 +85,7 @@ function namesImages({ key }: SpecRow): boolean {
 
 const NOTHING: PlannedFlavors = { steps: [], findings: [] };
 
-function together(parts: readonly PlannedFlavors[]): PlannedFlavors {
+function atOnce(parts: readonly PlannedFlavors[]): PlannedFlavors {
   return {
     steps: parts.flatMap(({ steps }) => steps),
     findings: parts.flatMap(({ findings }) => findings),

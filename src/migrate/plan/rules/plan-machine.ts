@@ -1,6 +1,6 @@
 import { isObject } from "../../../lib/json.ts";
 import { compareRow, type SameSecret } from "../../../model/compare.ts";
-import { blocks, type Finding, finding, together } from "../../../model/finding.ts";
+import { atOnce, blocks, type Finding, finding } from "../../../model/finding.ts";
 import type { Claims, Current } from "../../../model/ironic/target.ts";
 import type { Machine, Row } from "../../../model/machine.ts";
 import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../../model/plan.ts";
@@ -124,8 +124,8 @@ export function planMachine(
 ): PlannedMachine {
   const { blocked, skipped, state, boot } = transformed;
   const judged = transformed.desired.map((desired) => judge(desired, index, same));
-  const met = together(judged.map((each) => each.findings));
-  const findings = together([transformed.findings, met]);
+  const matchedTexts = atOnce(judged.map((each) => each.findings));
+  const findings = atOnce([transformed.findings, matchedTexts]);
   const left = blocked || skipped !== null;
   const records = left ? [] : judged.map(({ record }) => record);
   const verdict = left ? (blocked ? "blocked" : "skipped") : verdictOf(records);
@@ -137,7 +137,7 @@ export function planMachine(
     state,
     findings,
     verdict,
-    reason: left ? why : met.length > 0 ? reasonOf(met) : null,
+    reason: left ? why : matchedTexts.length > 0 ? reasonOf(matchedTexts) : null,
     records,
   };
   return left || boot === undefined ? line : { ...line, boot };

@@ -18,7 +18,7 @@ interface ProposalFacts extends Classes {
 interface Setting {
   readonly node: NodeSize;
   readonly size: string;
-  readonly needsClass: boolean;
+  readonly requiresClass: boolean;
   readonly found: Class | null;
   readonly driver_info: { readonly [key: string]: string };
 }
@@ -68,11 +68,11 @@ export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
           addTo(gathered.accepts, uuid, [
             `    accept: [{finding: ${code}, reason: ""}]   # ${plain(message)}`,
           ]);
-      const needsClass = codes.has("N2I-D407");
-      if (!needsClass && Object.keys(driver_info).length === 0) return;
+      const requiresClass = codes.has("N2I-D407");
+      if (!requiresClass && Object.keys(driver_info).length === 0) return;
       const { cpus, memory_mb, local_gb } = machine.node;
-      const found = needsClass ? classOf(machine, classes.placement) : null;
-      const setting = { node: { cpus, memory_mb, local_gb }, needsClass, found, driver_info };
+      const found = requiresClass ? classOf(machine, classes.placement) : null;
+      const setting = { node: { cpus, memory_mb, local_gb }, requiresClass, found, driver_info };
       const key = JSON.stringify(setting);
       const size = `${cpus} cpus, ${memory_mb} MiB, ${local_gb} GB`;
       const to = gathered.settings.get(key) ?? { ...setting, size };
@@ -162,12 +162,12 @@ function decisionLines(
 }
 
 function settingLines(
-  { needsClass, driver_info, size }: Setting,
+  { requiresClass, driver_info, size }: Setting,
   found: Class | null,
 ): readonly string[] {
   const settings = Object.entries(driver_info).map(([key, value]) => `${key}: ${quoted(value)}`);
   const set = [
-    ...(needsClass
+    ...(requiresClass
       ? [`resource_class: ${quoted(found?.name ?? "")}   # ${plain(found?.why ?? size)}`]
       : []),
     ...(settings.length > 0 ? [`driver_info: {${settings.join(", ")}}   # found by power`] : []),
@@ -248,7 +248,7 @@ function classesOf(
   const nodes = new Map(entries.map(({ size, node }) => [size, node]));
   for (const [size, node] of nodes)
     for (const flavor of flavors) {
-      const found = fits(flavor, node) ? flavorClass(flavor) : null;
+      const found = isMatch(flavor, node) ? flavorClass(flavor) : null;
       if (found !== null) note(size, found);
     }
   const seen = new Set<string>();
@@ -262,13 +262,13 @@ function classesOf(
   return new Map(
     entries.map((entry) => [
       entry,
-      entry.found ?? (entry.needsClass ? (chosen.get(entry.size) ?? null) : null),
+      entry.found ?? (entry.requiresClass ? (chosen.get(entry.size) ?? null) : null),
     ]),
   );
 }
 
 /** Compares exact sizes, because a smaller flavor also fits. Disks are often larger. */
-function fits({ size }: MachineFlavor, { cpus, memory_mb, local_gb }: NodeSize): boolean {
+function isMatch({ size }: MachineFlavor, { cpus, memory_mb, local_gb }: NodeSize): boolean {
   return (
     size.vcpus === cpus && size.memory_mb === memory_mb && diskOf(size) <= 1024 * (local_gb ?? 0)
   );

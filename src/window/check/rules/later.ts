@@ -116,11 +116,11 @@ function bare(
     const [one, other] = [!classless.has(uuid), hasProvider(machine)];
     classed &&= one;
     provided &&= other;
-    const lacks = [
+    const missingFields = [
       ...(one ? [] : ["its embedded flavor has no resources:CUSTOM_*"]),
       ...(other ? [] : ["its machine no provider"]),
     ];
-    return lacks.length === 0 ? uuid : `${uuid} (${lacks.join(", ")})`;
+    return missingFields.length === 0 ? uuid : `${uuid} (${missingFields.join(", ")})`;
   });
   const fixes = [
     ...(provided

@@ -164,11 +164,14 @@ const NONE: readonly LineFacts[] = [];
 
 /** Merges several results, the worst first. */
 export function joined(parts: readonly CheckResult[]): CheckResult {
-  const spoken = parts
+  const negotiated = parts
     .filter(({ details }) => details !== null)
     .toSorted((one, other) => statusOf(other) - statusOf(one));
-  const [worst = FINE] = spoken;
-  return { result: worst.result, details: spoken.map(({ details }) => details).join("\n") || null };
+  const [worst = FINE] = negotiated;
+  return {
+    result: worst.result,
+    details: negotiated.map(({ details }) => details).join("\n") || null,
+  };
 }
 
 function statusOf({ result }: CheckResult): number {

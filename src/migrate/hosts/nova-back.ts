@@ -132,9 +132,6 @@ export async function changedHosts(
   return found;
 }
 
-/** A message names at most this many compute nodes. */
-const NAMED = 20;
-
 /** Compute nodes that Nova created since are not this run's, so they are only reported. */
 function reportNewComputes(
   added: readonly NewCompute[],
@@ -145,10 +142,9 @@ function reportNewComputes(
   leave(
     added.map((compute) => ({ id: `compute_nodes:${compute.id}`, why: reasonForNew(compute) })),
   );
-  const more = added.length > NAMED ? ", ..." : "";
-  const ids = added.slice(0, NAMED).map(({ id }) => id);
+  const ids = added.map(({ id }) => id).join(", ");
   result(
-    `A nova-compute created ${counted(added.length, "new compute node")} since then. Stop the nova-compute, then delete ${added.length === 1 ? "the node" : "the nodes"}: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids.join(", ")}${more})`,
+    `A nova-compute created ${counted(added.length, "new compute node")} since then. Stop the nova-compute, then delete ${added.length === 1 ? "the node" : "the nodes"}: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids})`,
   );
 }
 

@@ -117,10 +117,12 @@ for (const engine of engines("sqlite", "mysql"))
       ...before.nova.get("services:1"),
       ...{ id, host: "ironic-compute", disabled: false },
     });
+    // More than a list of a message shows.
+    const ids = Array.from({ length: 24 }, (_, index) => 501 + index);
     await nova.db("compute_nodes").insert(
-      [1, 2, 3, 4].map((node) => ({
-        ...before.nova.get(`compute_nodes:${node}`),
-        ...{ id: 500 + node, service_id: id, hypervisor_type: "ironic" },
+      ids.map((added, index) => ({
+        ...before.nova.get(`compute_nodes:${Math.min(index + 1, 4)}`),
+        ...{ id: added, service_id: id, hypervisor_type: "ironic" },
       })),
     );
     const shown = await runs(0, [
@@ -144,13 +146,13 @@ for (const engine of engines("sqlite", "mysql"))
     const all = await ends(2, act(["rollback", "--all"]));
     assert.match(
       all.out,
-      /^A nova-compute created 4 new compute nodes since.*UPDATE compute_nodes SET .* \(501, 502, 503, 504\)$/m,
+      /^A nova-compute created 24 new compute nodes since.*UPDATE compute_nodes SET .* IN \(501, .*, 524\)$/m,
     );
     // Whose they are, that one takes them away: here the statement the rollback gives.
     const [, statement = ""] = /: (UPDATE compute_nodes .*)$/m.exec(all.out) ?? [];
     assert.deepEqual(changes(before.nova, await rowsOf(nova)), {
       "services new": 1,
-      "compute_nodes new": 4,
+      "compute_nodes new": ids.length,
     });
     await nova.db.raw(statement);
     assert.equal((await nova.db("compute_nodes").where({ deleted: 0 })).length, 4);

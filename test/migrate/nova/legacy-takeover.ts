@@ -80,7 +80,7 @@ export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Prom
   ended(await says("verify", ...places.slice(0, 2), "--queue-purged"), 2, a.host);
   // And goes, as its new one does for the way back: a nova-compute that runs drops what it does not own.
   await Promise.all([a.stop(), b.stop()]);
-  ended(await says("rollback", "--all", "--yes"), 0, /3 machines given back, 0 left/);
+  ended(await says("rollback", "--all", "--yes"), 0, /3 machines returned, 0 left/);
   assert.deepEqual(await owned(), [a.host, a.host, a.host]);
   assert.deepEqual(await servers(cloud, tenants), before);
   for (const { server } of tenants)
@@ -100,7 +100,7 @@ export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Prom
     const whole = await dump();
     const quick = ["--service-down-time", "1", "--confirmed-down", "--yes"];
     ended(await does("host", "takeover", ...hosts, ...quick, ...site.boot), 0, /3 machines moved/);
-    ended(await does("rollback", "--all", "--yes"), 0, /3 machines given back, 0 left/);
+    ended(await does("rollback", "--all", "--yes"), 0, /3 machines returned, 0 left/);
     assert.deepEqual(await dump(), whole);
     for (const one of others) one.signal("SIGCONT");
   }

@@ -119,17 +119,13 @@ test("an installation that lacks a file of the program or a package says which",
     const { status, stdout, stderr } = spawnSync(process.execPath, words, { encoding: "utf8" });
     return [status, stdout, stderr.replace(/ imported from .*/, "")];
   };
-  const missingFields = (name: string): string =>
+  const lacks = (name: string): string =>
     `ERROR The installation is incomplete: Cannot find ${name}\nFix: Install nova2ironic again.\n`;
   const { failed } = EXIT_STATUS;
-  assert.deepEqual(ends("status"), [failed.status, "", missingFields(`module '${start}'`)]);
-  assert.deepEqual(ends("check"), [
-    CHECK_STATUS.Error.status,
-    "",
-    missingFields(`module '${start}'`),
-  ]);
+  assert.deepEqual(ends("status"), [failed.status, "", lacks(`module '${start}'`)]);
+  assert.deepEqual(ends("check"), [CHECK_STATUS.Error.status, "", lacks(`module '${start}'`)]);
   const needs = 'import "yargs";';
-  assert.deepEqual(ends("status", needs), [failed.status, "", missingFields("package 'yargs'")]);
+  assert.deepEqual(ends("status", needs), [failed.status, "", lacks("package 'yargs'")]);
   const begins = 'export const start = () => process.stdout.write("began");';
   assert.deepEqual(ends("status", begins), [0, "began", ""]);
 });

@@ -212,12 +212,12 @@ async function rehearse(
   if (broke !== null || verdicts.some(({ result }) => result !== "holds"))
     deployment.observer.keepLogs(join(folder, "logs"));
   await deployment.stopCompute();
-  const arrivedMoves: Verdict = {
+  const came: Verdict = {
     name: "the rehearsal came to its end",
     result: broke === null ? "holds" : "fails",
     why: broke === null ? [] : [broke],
   };
-  return { seen, verdicts: [arrivedMoves, ...verdicts] };
+  return { seen, verdicts: [came, ...verdicts] };
 }
 
 /** Until somebody has looked. */

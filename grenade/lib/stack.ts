@@ -172,7 +172,7 @@ async function startParts(
   const message = started("RabbitMQ", startBroker({ managed }));
   const place = { server, cloud: chosen, kept };
   const more = { http: images.url, neutron: urls.neutron, period };
-  const [cloud, broker, , neutron, ironic, nova] = await atOnce([
+  const [cloud, broker, , neutron, ironic, nova] = await together([
     below,
     message,
     started("Placement", startPlacement(server, chosen, kept, ports.placement)),
@@ -204,7 +204,7 @@ async function startParts(
 }
 
 /** When one fails the others are waited for all the same, so that they can be ended. */
-async function atOnce<T extends readonly unknown[]>(
+async function together<T extends readonly unknown[]>(
   starting: readonly [...{ [at in keyof T]: Promise<T[at]> }],
 ): Promise<T> {
   for (const one of await Promise.allSettled(starting))

@@ -81,7 +81,7 @@ function faultOf(
   const all: OptionTable = { ...everyCommand, ...declared.options };
   const own = nameOf(declared);
   const help = `Help: ${own} --help`;
-  const isAnySet = (name: string): boolean => isSpecified(args, name);
+  const hasValue = (name: string): boolean => isSpecified(args, name);
   const shown = (name: string): string =>
     declared.positional?.some(([one]) => one === name) === true
       ? `<${name}>`
@@ -99,7 +99,7 @@ function faultOf(
     return [`${own} needs ${names}`, missing, `Run ${own} with ${names}${or}. ${help}`];
   }
   for (const rule of exclude) {
-    const given = conflict(rule, isAnySet);
+    const given = conflict(rule, hasValue);
     if (given.length === 0) continue;
     const text = `${listOf(given.map(shown), "and")} exclude each other`;
     const which = given.length > 2 ? "all but one" : "one";
@@ -107,10 +107,10 @@ function faultOf(
   }
   for (const [names] of oneOf.map(sidesOf)) {
     const either = listOf(names.map(shown), "or");
-    if (!names.some(isAnySet)) return [`${own} needs ${either}`, names, `Add ${either}. ${help}`];
+    if (!names.some(hasValue)) return [`${own} needs ${either}`, names, `Add ${either}. ${help}`];
   }
   for (const [names, others] of want.map(sidesOf)) {
-    const given = others.some(isAnySet) ? undefined : names.find(isAnySet);
+    const given = others.some(hasValue) ? undefined : names.find(hasValue);
     if (given === undefined) continue;
     const either = listOf(others.map(shown), "or");
     const fix = `Add ${either}, or remove ${shown(given)}. ${help}`;

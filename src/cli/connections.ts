@@ -144,13 +144,13 @@ function fillable(
     const value = word === undefined ? null : asDeclared(is, word);
     return value === null || !isSilent(option) || !wants(option) ? [] : [[option, value] as const];
   });
-  const isAnySet = (name: string): boolean =>
+  const hasValue = (name: string): boolean =>
     isSpecified(args, name) || found.some(([one]) => one === name);
   return found.filter(
     ([option]) =>
       !exclude.some((rule) =>
         conflict(rule, (one) => one === option || isSpecified(args, one)).includes(option),
-      ) && want.map(sidesOf).every(([of, all]) => !of.includes(option) || all.some(isAnySet)),
+      ) && want.map(sidesOf).every(([of, all]) => !of.includes(option) || all.some(hasValue)),
   );
 }
 

@@ -1,4 +1,4 @@
-import { prefetched } from "../lib/streams.ts";
+import { ahead } from "../lib/streams.ts";
 import { type Change, invert, type Outcome, type SkippedRow, type State } from "../model/change.ts";
 import type { Entries, Span } from "../model/journal.ts";
 import { batches } from "./batches.ts";
@@ -46,28 +46,32 @@ export async function* back<C extends Change, L>(
 ): AsyncGenerator<Event<L>> {
   const walk = runningLegOf(leg, session);
   const whole = all && excluded.size === 0;
-  const resumesRun = (line: L): boolean => wants(line) && !excluded.has(leg.machineOf(line) ?? "");
+  const goes = (line: L): boolean => wants(line) && !excluded.has(leg.machineOf(line) ?? "");
   async function* wanted() {
     for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
       const owned = ownedIn(walk.ownership, span);
-      const chosen = lines.filter(resumesRun);
+      const chosen = lines.filter(goes);
       const changes = changesBack(leg, chosen, owned);
       yield { span, lines, owned, chosen, changes, before: walk.ownership.left.of(span) };
     }
   }
-  let executed: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
-  for await (const { span, lines, owned, chosen, changes, before } of prefetched(wanted())) {
+  let executionProgress: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
+  for await (const { span, lines, owned, chosen, changes, before } of ahead(wanted())) {
     if (session.stopping()) return yield { kind: "stopped" };
     const named = [...new Set(chosen.map((line) => leg.machineOf(line) ?? ""))];
     const outcome =
       changes.length === 0
         ? NOTHING
-        : await act(walk, span, { changes, all, nodes: whole ? "all" : named, before }, executed);
-    const behind = executed.lines + (outcome.broke === undefined ? lines.length : 0);
-    executed = { lines: behind, done: executed.done + outcome.done.length };
+        : await act(
+            walk,
+            span,
+            { changes, all, nodes: whole ? "all" : named, before },
+            executionProgress,
+          );
+    const behind = executionProgress.lines + (outcome.broke === undefined ? lines.length : 0);
+    executionProgress = { lines: behind, done: executionProgress.done + outcome.done.length };
     const shared = lines.filter((line) => leg.machineOf(line) === null && !wants(line));
-    const stay =
-      excluded.size === 0 ? [] : lines.filter((line) => wants(line) && !resumesRun(line));
+    const stay = excluded.size === 0 ? [] : lines.filter((line) => wants(line) && !goes(line));
     yield {
       ...{ kind: "batch", lines: behind, outcome, excluded: [], failed: [] },
       stays: unchangedOf(changes, outcome.left),
@@ -76,7 +80,7 @@ export async function* back<C extends Change, L>(
     };
     if (outcome.broke === undefined) continue;
     const { cause, behind: more } = outcome.broke;
-    const far = leg.part.far({ ...executed, lines: behind + more });
+    const far = leg.part.far({ ...executionProgress, lines: behind + more });
     return yield { kind: "broke", error: stoppedAfter(COMMAND, far, cause) };
   }
 }
@@ -94,11 +98,11 @@ async function act<C extends Change, L>(
   { leg, session, guard, about }: RunningLeg<C, L>,
   span: Span,
   { changes, all, nodes, before }: Chosen<C>,
-  executed: ExecutionProgress,
+  executionProgress: ExecutionProgress,
 ): Promise<Outcome> {
   const { append } = session.journal;
   const waits = (await leg.part.waiting?.(changes, "back")) ?? NOBODY;
-  let { done } = executed;
+  let { done } = executionProgress;
   try {
     await leg.check();
     const marked = all && nodes !== "all" && { all: true as const };
@@ -130,7 +134,7 @@ async function act<C extends Change, L>(
     return { ...outcome, left };
   } catch (cause) {
     if (!guard.passed() && done === 0) throw cause;
-    throw midway(COMMAND, leg.part.far({ ...executed, done }), done > 0, cause);
+    throw midway(COMMAND, leg.part.far({ ...executionProgress, done }), done > 0, cause);
   }
 }
 

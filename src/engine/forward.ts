@@ -1,5 +1,5 @@
 import { MigrationError } from "../lib/error.ts";
-import { prefetched } from "../lib/streams.ts";
+import { ahead } from "../lib/streams.ts";
 import type { Change, Hooks, Outcome, SkippedRow } from "../model/change.ts";
 import type { Span } from "../model/journal.ts";
 import { type Batch, batches } from "./batches.ts";
@@ -32,24 +32,29 @@ export async function* forward<C extends Change, L>(
   excluded: Excluded = NOBODY,
 ): AsyncGenerator<Event<L>> {
   const walk = runningLegOf(leg, session);
-  let executed: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
-  for await (const batch of prefetched(wanted(walk))) {
+  let executionProgress: ExecutionProgress = { lines: 0, done: leg.already ?? 0 };
+  for await (const batch of ahead(wanted(walk))) {
     if (session.stopping()) return yield { kind: "stopped" };
     const chosen = await choose(walk, batch, excluded);
     // A check that the stop interrupted has no result, so nothing is done after it.
     if (session.stopping()) return yield { kind: "stopped" };
     const outcome =
-      chosen.changes.length === 0 ? NOTHING : await act(walk, batch.span, chosen, executed);
+      chosen.changes.length === 0
+        ? NOTHING
+        : await act(walk, batch.span, chosen, executionProgress);
     const left = [...chosen.waiting, ...outcome.left];
-    const lines = executed.lines + (outcome.broke === undefined ? batch.lines.length : 0);
-    executed = { lines, done: executed.done + outcome.done.length };
+    const lines = executionProgress.lines + (outcome.broke === undefined ? batch.lines.length : 0);
+    executionProgress = { lines, done: executionProgress.done + outcome.done.length };
     yield {
       ...{ kind: "batch", lines, shared: 0, kept: 0, excluded: chosen.excluded },
       ...{ outcome: { ...outcome, left }, stays: unchangedOf(chosen.changes, left) },
       failed: failedLines(leg, batch, outcome),
     };
     if (outcome.broke === undefined) continue;
-    return yield { kind: "broke", error: await brokeOf(walk, batch.span, outcome.broke, executed) };
+    return yield {
+      kind: "broke",
+      error: await brokeOf(walk, batch.span, outcome.broke, executionProgress),
+    };
   }
 }
 
@@ -97,14 +102,14 @@ async function choose<C extends Change, L>(
     if (owned(change)) ours.add(change.id);
     else strange.push(change);
   const waits = (await leg.part.waiting?.(strange, "forward")) ?? NOBODY;
-  const resumesRun = ({ id, machine }: C): boolean =>
+  const goes = ({ id, machine }: C): boolean =>
     !waits.has(id) && (machine === null || !(otherwise.has(machine) || excluded.has(machine)));
   if (waits.size + otherwise.size + excluded.size === 0)
     return { changes: all, ours, out: [], excluded: [], waiting: [] };
   return {
-    changes: all.filter(resumesRun),
+    changes: all.filter(goes),
     ours,
-    out: strange.filter((change) => !resumesRun(change)),
+    out: strange.filter((change) => !goes(change)),
     excluded: acting.flatMap((line) => {
       const why = otherwise.get(leg.machineOf(line) ?? "");
       return why === undefined ? [] : [skippedLineOf(leg, line, why)];
@@ -117,10 +122,10 @@ async function act<C extends Change, L>(
   walk: RunningLeg<C, L>,
   span: Span,
   chosen: Chosen<C, L>,
-  executed: ExecutionProgress,
+  executionProgress: ExecutionProgress,
 ): Promise<Outcome> {
   const { leg, session, guard, ownership, about } = walk;
-  let { done } = executed;
+  let { done } = executionProgress;
   try {
     await leg.check();
     await begin(walk, span, chosen);
@@ -136,14 +141,14 @@ async function act<C extends Change, L>(
     if (outcome.broke !== undefined) return outcome;
     const { found, failed } = outcome;
     await session.journal.append({
-      ...{ do: "done", ...about(span), found: foreignInstances(found, chosen, ownership) },
+      ...{ do: "done", ...about(span), found: strangers(found, chosen, ownership) },
       created: outcome.done.length + unrecorded(outcome, chosen.ours, ownership, span),
       ...(failed !== undefined && { failed: failed.map(({ machine }) => machine) }),
     });
     return outcome;
   } catch (cause) {
     if (!guard.passed() && done === 0) throw cause;
-    throw midway(COMMAND, leg.part.far({ ...executed, done }), done > 0, cause);
+    throw midway(COMMAND, leg.part.far({ ...executionProgress, done }), done > 0, cause);
   }
 }
 
@@ -174,10 +179,7 @@ function hooksOf<C extends Change, L>(
     ended: (machine) => hasEnded(ownership, span, machine),
     ...{ precondition: guard.run, making: making.run },
     async observed({ found = [], done = [], refused = [] }) {
-      const rows = {
-        found: foreignInstances(found, chosen, ownership),
-        taken: done.filter(strange),
-      };
+      const rows = { found: strangers(found, chosen, ownership), taken: done.filter(strange) };
       if (rows.found.length + rows.taken.length > 0)
         await append({ do: "observed", ...about(span), ...rows });
       if (refused.length === 0) return;
@@ -222,7 +224,7 @@ async function brokeOf<C extends Change, L>(
 }
 
 /** Found changes that are neither owned nor known as foreign. */
-function foreignInstances<C, L>(
+function strangers<C, L>(
   ids: readonly string[],
   { ours }: Chosen<C, L>,
   { preExisting }: Ownership,

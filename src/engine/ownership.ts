@@ -32,7 +32,7 @@ export function keyOf({ from, to }: Span): string {
   return `${from}-${to}`;
 }
 
-interface Existing {
+interface BatchState {
   readonly span: Span;
   begun: boolean;
   open: boolean;
@@ -47,10 +47,10 @@ interface Existing {
   /** Machines that the next start skips. */
   out: readonly string[];
   /** State before the last start. */
-  earlier: Pick<Existing, "begun" | "undone" | "back"> | undefined;
+  earlier: Pick<BatchState, "begun" | "undone" | "back"> | undefined;
 }
 
-function unknown(span: Span): Existing {
+function unknown(span: Span): BatchState {
   return {
     ...{ span, begun: false, open: false, undone: undefined, undoing: undefined, cut: false },
     ...{ back: 0, rows: 0, failed: undefined, out: [], earlier: undefined },
@@ -59,7 +59,7 @@ function unknown(span: Span): Existing {
 
 /** Reads the journal in order. */
 export function ownershipOf(entries: Entries, part: string, plan: string): Ownership {
-  const batches = new Map<string, Existing>();
+  const batches = new Map<string, BatchState>();
   const preExisting = new Set<string>();
   const refused = new Set<string>();
   const taken: UndoneEntry[] = [];
@@ -78,7 +78,7 @@ export function ownershipOf(entries: Entries, part: string, plan: string): Owner
     if (entry.do === "undone") taken.push(entry);
   }
   const all = [...batches];
-  const mapOf = <T>(of: (known: Existing) => T | undefined): ReadonlyMap<string, T> =>
+  const mapOf = <T>(of: (known: BatchState) => T | undefined): ReadonlyMap<string, T> =>
     new Map(
       all.flatMap(([key, known]) => {
         const value = of(known);
@@ -136,7 +136,7 @@ function apart(spans: readonly Span[]): readonly Span[] {
 }
 
 /** @returns change of the `created` count */
-function read(known: Existing, entry: BatchEntry): number {
+function read(known: BatchState, entry: BatchEntry): number {
   switch (entry.do) {
     case "begin":
       return begin(known);
@@ -159,7 +159,7 @@ function read(known: Existing, entry: BatchEntry): number {
         entry.nodes === "all" ? undefined : new Set([...(known.failed ?? []), ...entry.nodes]);
       return 0;
     case "undone":
-      known.undone = atOnce(known.undone, known.undoing ?? []);
+      known.undone = together(known.undone, known.undoing ?? []);
       known.undoing = undefined;
       // Rows that are missing after a rollback without an end were reverted by that rollback.
       known.back += entry.removed + (known.cut ? entry.gone : 0);
@@ -168,7 +168,7 @@ function read(known: Existing, entry: BatchEntry): number {
   }
 }
 
-function begin(known: Existing): number {
+function begin(known: BatchState): number {
   const { begun, undone, back } = known;
   known.earlier = { begun, undone, back };
   known.begun = true;
@@ -179,7 +179,7 @@ function begin(known: Existing): number {
 }
 
 /** The last start committed nothing, so its previous state is restored. */
-function abort(known: Existing): number {
+function abort(known: BatchState): number {
   const { begun = false, undone, back = 0 } = known.earlier ?? {};
   known.open = false;
   known.begun &&= begun;
@@ -197,7 +197,7 @@ function remainingFailed(
   return before === undefined ? now : new Set([...before].filter((machine) => now.has(machine)));
 }
 
-function atOnce(before: Machines | undefined, more: readonly string[] | "all"): Machines {
+function together(before: Machines | undefined, more: readonly string[] | "all"): Machines {
   if (before === "all" || more === "all") return "all";
   return new Set([...(before ?? []), ...more]);
 }

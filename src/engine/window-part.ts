@@ -34,7 +34,7 @@ export interface WindowPart<C extends { readonly id: string }, P extends Positio
 /** Speed of a run. Times are milliseconds. */
 export interface Pace {
   /** Concurrent calls. */
-  readonly atOnce: number;
+  readonly together: number;
   /** Maximum machines in progress. Null: as in `room`. */
   readonly inFlight: number | null;
   /** Minimum time between two starts. */
@@ -54,7 +54,7 @@ export interface Pace {
 
 /** One at a time without delay. */
 export const ONE_BY_ONE: Pace = {
-  ...{ atOnce: 1, inFlight: 1, every: 0, lockWait: 0 },
+  ...{ together: 1, inFlight: 1, every: 0, lockWait: 0 },
   ...{ deadline: Number.POSITIVE_INFINITY, maxFailures: Number.POSITIVE_INFINITY },
 };
 

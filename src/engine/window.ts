@@ -150,7 +150,7 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
           throw cause;
         }
     };
-    await all(Array.from({ length: Math.min(pace.atOnce, changes.length) }, worker));
+    await all(Array.from({ length: Math.min(pace.together, changes.length) }, worker));
     return continuesAfter;
   }
   return {
@@ -199,17 +199,17 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
   const underWay = new Map<string, { readonly change: C; readonly since: number }>();
   const { looks = LOOKS_MS } = pace;
   const longest = looks.at(-1) ?? looks[0];
-  let inspections = 0;
+  let looked = 0;
   let next = 0;
   const isFull = (): boolean =>
-    underWay.size + pace.atOnce > (pace.inFlight ?? part.room?.() ?? pace.atOnce);
+    underWay.size + pace.together > (pace.inFlight ?? part.room?.() ?? pace.together);
 
   /** A machine that is unchanged was waiting for a lock at its start, so it is started again. */
   async function nextOf(change: C, seen: P, late: boolean): Promise<P> {
     if (seen.is === "after" || seen.is === "other") return seen;
     if (late) return part.overdue?.(change, seen) ?? seen;
     if (seen.is !== "before") return seen;
-    inspections = 0;
+    looked = 0;
     return acts.perform(change, seen);
   }
   async function watch(): Promise<void> {
@@ -247,8 +247,8 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
     },
     /** Watches machines until each has ended, or until a stop is requested. */
     async drain(): Promise<void> {
-      for (inspections = 0; underWay.size > 0 && !stopping(); inspections += 1) {
-        const wait = looks[inspections] ?? longest;
+      for (looked = 0; underWay.size > 0 && !stopping(); looked += 1) {
+        const wait = looks[looked] ?? longest;
         if (wait > 0) await clock.sleep(wait);
         if (!stopping()) await watch();
       }

@@ -26,7 +26,7 @@ export async function* regroup<T>(
  * The same items in order. Reads one item in advance while the caller works, so that reading and
  * waiting overlap. The pending read settles before the generator ends.
  */
-export async function* prefetched<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+export async function* ahead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   const source = items[Symbol.asyncIterator]();
   const begin = (): Promise<IteratorResult<T>> => {
     const next = source.next();

@@ -61,10 +61,10 @@ export function listAdoptable(
 
 /** Neutron's ports for the VIFs. Neutron is not called without VIFs. */
 export async function portsOfVifs(
-  nicRows: Promise<ExistingNics>,
+  cards: Promise<ExistingNics>,
   network: ManageClients["network"],
 ): Promise<Additional> {
-  const { vifs, twice } = await nicRows;
+  const { vifs, twice } = await cards;
   const neutron = vifs.size === 0 ? null : await network();
   return { ports: neutron === null ? null : await neutron.ports(vifs), twice };
 }
@@ -73,9 +73,9 @@ async function sourceOf(words: AdoptableOptions, keep: Keep, say: (text: string)
   if (words.ironicDb !== undefined) return rowsOf(words, words.ironicDb, keep, say);
   keepYoungSmall();
   const { service, network } = await openManageClients(words, keep, say);
-  const nicRows = readNics(service);
-  const asked = portsOfVifs(nicRows, network);
-  return { asked, listing: runningNodes(service, nicRows, asked, words) };
+  const cards = readNics(service);
+  const asked = portsOfVifs(cards, network);
+  return { asked, listing: runningNodes(service, cards, asked, words) };
 }
 
 /** @throws MigrationError N2I-E101, N2I-E102, N2I-E200 to N2I-E204 */
@@ -90,9 +90,9 @@ async function rowsOf(
   const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));
   keepYoungSmall();
   const rows = await openRunning(database);
-  const nicRows = rows.nics();
+  const cards = rows.nics();
   async function* listing(): AsyncGenerator<readonly RunningNode[]> {
-    yield* rows.nodes((await nicRows).of, words);
+    yield* rows.nodes((await cards).of, words);
   }
-  return { asked: portsOfVifs(nicRows, network), listing: listing() };
+  return { asked: portsOfVifs(cards, network), listing: listing() };
 }

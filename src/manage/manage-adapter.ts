@@ -23,8 +23,8 @@ import { unlike } from "./steps/manage-positions.ts";
 export interface Adapter {
   readonly name: "allocation" | "nova";
   readonly target: { readonly adapter: string; readonly project?: string };
-  /** @param nicRows NICs of all nodes; null for a single machine */
-  readonly there: (most: number, nicRows: ExistingNics | null) => ManagePart;
+  /** @param cards NICs of all nodes; null for a single machine */
+  readonly there: (most: number, cards: ExistingNics | null) => ManagePart;
   /** @param unasked true without a rollback command: a server that may be in use is kept */
   readonly back: (most: number, unasked?: boolean) => ManagePart;
   readonly look: (change: ManageChange) => Promise<ServerView>;
@@ -51,7 +51,7 @@ export interface Recorded {
 export function allocationAdapter(recordClient: RecordClient): Adapter {
   return {
     ...{ name: "allocation", record: "allocation", target: { adapter: "allocation" } },
-    there: (most, nicRows) => managePart(recordClient, most, nicRows),
+    there: (most, cards) => managePart(recordClient, most, cards),
     // A node with an instance or VIFs was marked, and is read again together with its record.
     comparesLater: ({ nics, instance_uuid }) =>
       instance_uuid === null && nics.every(({ vif }) => vif === null),
@@ -103,7 +103,7 @@ export async function openAdapter(
   return {
     ...{ name: "nova", record: "server" },
     target: { adapter: "nova", ...(project !== null && { project }) },
-    there: (most, nicRows) => novaPart(hands, most, nicRows?.twice),
+    there: (most, cards) => novaPart(hands, most, cards?.twice),
     comparesLater: () => false,
     unlike: () => Promise.resolve(new Map()),
     back: (most, unasked) => novaBackPart(hands, most, unasked),

@@ -42,7 +42,7 @@ export function managedBack(words: UnmanageOptions): Rollback {
     },
     async open(found, keep) {
       const place = await openManageClients(words, keep, sink.say);
-      const wanted = await requestedActionOf(words, found.entries, place);
+      const wanted = await selectedRecords(words, found.entries, place);
       const { address } = place.service.identity;
       checkSameIronic(found.entries, address);
       return {
@@ -65,7 +65,7 @@ export function managedBack(words: UnmanageOptions): Rollback {
           await session.begin(MANAGE, { ...adapter.target, address });
           let [done, left] = [0, 0];
           const changes = changesBack((id) => wanted.has(id));
-          const pace = { ...ONE_BY_ONE, atOnce: most, inFlight: most };
+          const pace = { ...ONE_BY_ONE, together: most, inFlight: most };
           const leg = { part: adapter.back(most), command: "rollback", changes, pace };
           const end = await windowBack(leg, session, ({ change, position }) => {
             if (position.is === "after") done += 1;
@@ -96,7 +96,7 @@ export function managedBack(words: UnmanageOptions): Rollback {
 /**
  * @throws MigrationError N2I-E306 for a machine that the run did not manage, or an ambiguous name
  */
-async function requestedActionOf(
+async function selectedRecords(
   { all, node = [], inFlight: most = IN_FLIGHT }: UnmanageOptions,
   entries: Entries,
   { service }: ManageClients,
@@ -111,8 +111,8 @@ async function requestedActionOf(
     // The name of a record also identifies its machine.
     return found === null ? called : [...new Set([found.uuid, ...called])];
   });
-  const of = (isMatch: (ids: readonly string[]) => boolean): readonly string[] =>
-    node.filter((_, at) => isMatch(meant[at] ?? []));
+  const of = (fits: (ids: readonly string[]) => boolean): readonly string[] =>
+    node.filter((_, at) => fits(meant[at] ?? []));
   const twice = of((ids) => ids.length > 1);
   if (twice.length > 0)
     throw new MigrationError("N2I-E306", `${listed(twice, NAMED)} means more than one machine`, {
@@ -145,8 +145,8 @@ export function verifyManaged(
         const { node, record, ports } = await adapter.look(change);
         const row = verdictsOf(id);
         const again = change.back === true ? "rollback" : "node manage";
-        const currentState = nodeFault(id, node, server, { open, own: change.server, again });
-        yield row("node", currentState ?? (await adapter.fault(change)));
+        const standing = nodeFault(id, node, server, { open, own: change.server, again });
+        yield row("node", standing ?? (await adapter.fault(change)));
         yield row(`${adapter.record} ${name}`, recordFault(record, id));
         for (const port of portsBound(change))
           yield row(`port ${port}`, portFault(ports?.get(port)?.device_id, server));

@@ -28,7 +28,7 @@ export async function manageOne(
   notify: Notify,
 ) {
   const acting = { session, sink: { during: silently }, notify };
-  const one = { adapter, changes: [change], nicRows: null };
+  const one = { adapter, changes: [change], cards: null };
   const { rows, broke, last, stays } = await perform(one, 1, acting);
   const isIt = (id: string): boolean => id === change.id;
   const left = broke === null ? stays : (await takeBack(adapter, isIt, session, ONE_BY_ONE)).stays;
@@ -49,7 +49,7 @@ export async function takeBack(
   pace: Pace,
   ended: (id: string) => boolean = () => false,
 ) {
-  const part = adapter.back(pace.atOnce, true);
+  const part = adapter.back(pace.together, true);
   // The server of a completed machine may be in use.
   const changes = changesBack((id, { open }) => (open ? wants(id) : ended(id)));
   const gone = new Map<string, null>();
@@ -97,7 +97,7 @@ interface Acting {
 }
 
 export async function perform(
-  { adapter, changes, nicRows }: Omit<InspectedRows, "place">,
+  { adapter, changes, cards }: Omit<InspectedRows, "place">,
   most: number,
   { session, sink, notify }: Acting,
 ) {
@@ -105,10 +105,10 @@ export async function perform(
   // The error of each machine that failed during its steps.
   const broken = new Map<string, string>();
   const isLater = ({ is, seen: { node } }: ManagePosition): boolean =>
-    nicRows !== null && is === "after" && node !== null && adapter.comparesLater(node);
+    cards !== null && is === "after" && node !== null && adapter.comparesLater(node);
   // Their end events are sent after the comparison.
   const held = new Map<string, ManageChange>();
-  const part = telling(adapter.there(most, nicRows), notify, {
+  const part = telling(adapter.there(most, cards), notify, {
     holds(change, reached) {
       const holds = isLater(reached);
       if (holds) held.set(change.id, change);
@@ -116,7 +116,7 @@ export async function perform(
     },
     broke: ({ id }, why) => broken.set(id, why),
   });
-  const pace: Pace = { ...ONE_BY_ONE, atOnce: most, inFlight: most };
+  const pace: Pace = { ...ONE_BY_ONE, together: most, inFlight: most };
   const leg = { part, command: "node manage", pace, changes: () => once(changes) };
   const last = new Map<string, ManagePosition>();
   const madeNow: Recorded[] = [];
@@ -220,7 +220,7 @@ export interface InspectedRows {
   readonly adapter: Adapter;
   readonly changes: readonly ManageChange[];
   /** Null for a single machine, whose port is identified only by its MAC. */
-  readonly nicRows: ExistingNics | null;
+  readonly cards: ExistingNics | null;
 }
 
 /** The events of a machine: `manage.start`, then `manage.end` or `manage.error`. */

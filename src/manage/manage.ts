@@ -49,7 +49,7 @@ export function manageMachines(
   checkManageRequests(all, words);
   const preview = async (entries: Entries): Promise<Managed> =>
     closing(async (keep) => {
-      const known = await inspections(all, words, entries, { keep, sink });
+      const known = await looked(all, words, entries, { keep, sink });
       return { ...(await wouldBe(known, words)), broke: null };
     });
   // A dry run creates no folder.
@@ -58,7 +58,7 @@ export function manageMachines(
     closing(async (keep) => {
       const { entries } = await readJournal(run);
       if (words.dryRun) return preview(entries);
-      const known = await inspections(all, words, entries, { keep, sink });
+      const known = await looked(all, words, entries, { keep, sink });
       const { place, adapter, changes } = known;
       const performed = await withSession(
         run,
@@ -76,7 +76,7 @@ export function manageMachines(
   );
 }
 
-async function inspections(
+async function looked(
   all: readonly ManageRequest[],
   words: ManageOptions,
   entries: Entries,
@@ -86,8 +86,8 @@ async function inspections(
   const adapter = await openAdapter(place, keep, entries, words.nova ?? "allocation");
   const { zones } = adapter;
   const changes = await changesOf(all, place, words, { entries, zones });
-  const nicRows = all.length > 1 ? await readNics(place.service) : null;
-  return { place, adapter, changes, nicRows };
+  const cards = all.length > 1 ? await readNics(place.service) : null;
+  return { place, adapter, changes, cards };
 }
 
 function withUnreached(changes: readonly ManageChange[], done: Managed): Managed {
@@ -110,10 +110,10 @@ export function checkSameIronic(entries: Entries, address: string): void {
 }
 
 async function wouldBe(
-  { adapter, changes, nicRows }: InspectedRows,
+  { adapter, changes, cards }: InspectedRows,
   { inFlight: most }: ManageOptions,
 ): Promise<Omit<Managed, "broke">> {
-  const positions = await adapter.there(most, nicRows).inspect(changes, false);
+  const positions = await adapter.there(most, cards).inspect(changes, false);
   const became = { before: "to be managed", after: "managed already" } as const;
   const rows = changes.flatMap((change, at): readonly ManagedOne[] => {
     const position = positions[at];
@@ -177,14 +177,12 @@ async function changesOf(
     });
   const uuids = found.flatMap((uuid) => uuid ?? []);
   const begun = managedIn(entries);
-  const matchedTexts = new Set<string>();
+  const met = new Set<string>();
   const faults = all.flatMap(({ name, availability_zone: zone }, at) => {
     const id = uuids[at] ?? "";
     const before = begun.get(id)?.name ?? name;
     return [
-      ...(matchedTexts.size === matchedTexts.add(id).size
-        ? [`node ${id} is named more than once`]
-        : []),
+      ...(met.size === met.add(id).size ? [`node ${id} is named more than once`] : []),
       ...[zoneFault(zone, id) ?? []].flat(),
       ...(before === name ? [] : [`this run already manages node ${id} as ${before}`]),
     ];

@@ -36,8 +36,8 @@ import {
   deniedText,
   faultIn,
   type MANAGEABLE_RULES,
+  manageRequestOf,
   requestedActionOf,
-  requestedOf,
   savedRequest,
   serverBody,
   statusOf,
@@ -103,9 +103,9 @@ export function manageableAnswer(parts: ManageableParts): (asked: ServedRequest)
 }
 
 async function listReply({ parts, service }: Asking): Promise<Reply> {
-  const nicRows = readNics(service);
-  const asked = portsOfVifs(nicRows, parts.place.network);
-  const pages = runningNodes(service, nicRows, asked, { all: false });
+  const cards = readNics(service);
+  const asked = portsOfVifs(cards, parts.place.network);
+  const pages = runningNodes(service, cards, asked, { all: false });
   const beside = await asked;
   const { url } = service.session;
   // Reads the first page now, so that an error can set the status.
@@ -113,8 +113,8 @@ async function listReply({ parts, service }: Asking): Promise<Reply> {
   async function* body(): AsyncGenerator<string> {
     let before = '{"adoptable_nodes": [';
     for (; page.done !== true; page = await pages.next()) {
-      const isMatch = page.value.filter((node) => whyNot(node, beside).length === 0);
-      const told = isMatch
+      const fits = page.value.filter((node) => whyNot(node, beside).length === 0);
+      const told = fits
         // A request must name a network.
         .filter(({ nics }) => nics.some(({ vif }) => vif !== null))
         .map((node) => JSON.stringify(adoptableNode(node, url)));
@@ -135,7 +135,7 @@ async function manageReply(at: Asking, busy: Set<string>): Promise<Reply> {
   const faults = schemaFaults(VALIDATES, sent);
   if (faults.length > 0) return fault(400, faults.join("; "));
   const body = objectOf(sent);
-  const asked = requestedOf(body);
+  const asked = manageRequestOf(body);
   const wrong = [
     ...requestFaults(asked),
     ...[zoneFault(asked.availability_zone, asked.node) ?? []].flat(),
@@ -208,7 +208,7 @@ async function managed(
   if (row === undefined) return fault(503, "The service is shutting down.");
   if (row.became !== "managed") {
     const said = `The bare metal node ${node.uuid} is not allowed to be managed: ${row.why}`;
-    return fault(stays ? 503 : statusOf(last?.rejections ?? []), said);
+    return fault(stays ? 503 : statusOf(last?.hindrances ?? []), said);
   }
   const { record = null, ports = null } = last?.seen ?? {};
   const created_at = record?.created_at ?? session.now();

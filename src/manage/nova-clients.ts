@@ -36,7 +36,7 @@ import {
   reservationOf,
   serverRecord,
 } from "./steps/manage-acts.ts";
-import { NO_NODE, openNovaForVerify } from "./steps/manage-positions.ts";
+import { NO_NODE, portContext } from "./steps/manage-positions.ts";
 
 export type NovaClients = Awaited<ReturnType<typeof openNovaClients>>;
 
@@ -80,7 +80,7 @@ export async function openNovaClients(
     ...{ hardware, servers, offers, network, clock },
     portsOf: (seen: ServerView) => serverPorts(asked, seen),
     look: (change: ManageChange) => lookAt(opened, change),
-    rejectionReasons: (seen: ServerView, server: string, twice: ReadonlySet<string>) =>
+    objections: (seen: ServerView, server: string, twice: ReadonlySet<string>) =>
       against(opened, seen, server, twice),
     requestedOf(
       { name, description, availability_zone: zone, metadata }: ManageRequest,
@@ -203,7 +203,7 @@ async function against(
 ): Promise<readonly string[]> {
   const { node } = seen;
   if (node === null) return [NO_NODE];
-  const simple = whyNot(node, openNovaForVerify(seen, known, asked.ports), server);
+  const simple = whyNot(node, portContext(seen, known, asked.ports), server);
   if (simple.length > 0) return simple;
   const { node: whole, unseen } = await hardware.newest(await hardware.read(node.uuid));
   const offer = await offers.of(node.uuid, customClass(node.resource_class ?? ""));

@@ -23,11 +23,11 @@ export function allocationClient({ service, network }: ManageClients): RecordCli
       ];
       return { node, record, ports: await portsOf({ network }, node, named) };
     },
-    async lookAll(all, most, nicRows) {
-      if (nicRows === null)
+    async lookAll(all, most, cards) {
+      if (cards === null)
         return inFlight(all, most, ([id, server]) => recordClient.look(id, server, []));
       const uuids = all.map(([id]) => id);
-      const nodes = await readSeveral(service, uuids, most, nicRows);
+      const nodes = await readSeveral(service, uuids, most, cards);
       return inFlight([...all.entries()], most, async ([at, [id, server]]) => {
         const node = nodes[at] ?? null;
         // Nodes with VIFs are read again together with their ports.

@@ -8,7 +8,7 @@ import type { BmNode, Instance } from "./machine.ts";
 import type { HostBeat } from "./nova/nova-plan.ts";
 import type { TextSet } from "./rows.ts";
 
-type WithName<T> = Pick<ReadonlyMap<string, T>, "get">;
+type Lookup<T> = Pick<ReadonlyMap<string, T>, "get">;
 
 /** Exit statuses as in nova-status. The worst row decides. src/manual/decide.md prints them. */
 export const CHECK_STATUS = {
@@ -39,7 +39,7 @@ export interface ServerFacts {
   readonly clear: boolean;
   readonly identity: ServerIdentity;
   /** Milliseconds its clock is ahead of ours. Null without a clock. */
-  readonly prefetched: number | null;
+  readonly ahead: number | null;
   /** Galera's status variables. Empty without a cluster. */
   readonly wsrep: { readonly [name: string]: string };
 }
@@ -175,7 +175,7 @@ export interface CheckView {
   /** Image -> its status in Glance, empty if missing. Null without Glance. */
   readonly glance: ReadonlyMap<string, string> | Refused | null;
   /** Machine, in lower case -> compute_nodes.uuid. Null if unreadable. */
-  readonly computes: WithName<string> | null;
+  readonly computes: Lookup<string> | null;
   /** Instances whose own flavor requests no resource class. */
   readonly classless: TextSet;
   /** Pace of take-over. Null without ironic.conf. */
@@ -193,7 +193,7 @@ export interface Provider {
 /** Placement data of our instances and machines, in lower case. */
 export interface PlacementFacts {
   /** Instance -> providers of its allocations. The name is empty if the provider is missing. */
-  readonly allocated: WithName<readonly Provider[]>;
+  readonly allocated: Lookup<readonly Provider[]>;
   /** Providers with names of our machines. */
   readonly providers: readonly Provider[];
 }
@@ -240,7 +240,7 @@ export interface PlanFacts {
     /** Old host of instances -> new hosts. A group or shard may result in several. */
     readonly moves: ReadonlyMap<string, ReadonlySet<string>>;
     /** Instance uuid in lower case -> new place, for each changed row. */
-    readonly places: WithName<{ readonly host: string | null; readonly node: string | null }>;
+    readonly places: Lookup<{ readonly host: string | null; readonly node: string | null }>;
     /** Compute hosts from --compute-host. */
     readonly hosts: readonly string[];
     /** Compute hosts whose nova-compute must be stopped for the change. */

@@ -27,15 +27,15 @@ export type DatabaseLocation = Pick<ServerIdentity, "address" | "database" | "se
 
 const FIELDS = ["engine", "address", "database", "server"] as const;
 
-type WithName = { readonly [field in (typeof FIELDS)[number]]?: string };
+type IdentityNames = { readonly [field in (typeof FIELDS)[number]]?: string };
 
 /** Server ids that are globally unique: of a cluster, or of a data folder. */
 const UNIQUE = /^(wsrep cluster|server_uuid|system) \S/;
 
 /** Without the address if the server has a unique id, because a cluster has several addresses. */
 export function otherServer(
-  planned: WithName,
-  found: WithName,
+  planned: IdentityNames,
+  found: IdentityNames,
 ): readonly (typeof FIELDS)[number][] {
   const certain = UNIQUE.test(found.server ?? "") && found.server === planned.server;
   const changed = FIELDS.filter((field) => planned[field] !== found[field]);
@@ -43,7 +43,7 @@ export function otherServer(
 }
 
 /** Yes in doubt, because a server without a unique id may have two addresses. */
-export function mayBeSame(one: WithName, other: WithName): boolean {
+export function mayBeSame(one: IdentityNames, other: IdentityNames): boolean {
   if (one.engine !== other.engine) return false;
   const isSameServer = one.server === other.server;
   // The server id contains the database oid on PostgreSQL, and is the inode on SQLite.
@@ -55,8 +55,8 @@ export function mayBeSame(one: WithName, other: WithName): boolean {
 
 /** `schema_version was 9, is 10`. */
 export function differences<K extends string>(
-  planned: WithName & { readonly [field in K]?: string | number },
-  found: WithName & { readonly [field in K]?: string | number },
+  planned: IdentityNames & { readonly [field in K]?: string | number },
+  found: IdentityNames & { readonly [field in K]?: string | number },
   fields: readonly K[],
 ): readonly string[] {
   const changed = fields.filter((field) => planned[field] !== found[field]);

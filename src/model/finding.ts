@@ -34,7 +34,7 @@ export function findingIf(
 }
 
 /** Concatenates lists, most of which are empty. */
-export function atOnce(lists: readonly (readonly Finding[])[]): readonly Finding[] {
+export function together(lists: readonly (readonly Finding[])[]): readonly Finding[] {
   let all = NONE;
   for (const list of lists) {
     if (list.length === 0) continue;

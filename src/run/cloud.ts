@@ -73,11 +73,11 @@ const LIMIT = 60;
 export async function identified(images: Images, options: RestOptions): Promise<Images> {
   if (images.do !== "point") return images;
   const asked = [
-    requestedOf("deploy kernel", images.kernel),
-    requestedOf("deploy ramdisk", images.ramdisk),
+    requestedImage("deploy kernel", images.kernel),
+    requestedImage("deploy ramdisk", images.ramdisk),
   ] as const;
   const named = asked.some(({ by }) => by === "name");
-  const cloud = named || isSpecified(options) ? cloudFor(options) : null;
+  const cloud = named || isCloudSelected(options) ? cloudFor(options) : null;
   if (cloud === null) return images;
   if (!named && cloud.auth.kind !== "keystone" && cloud.endpoints.image === null) return images;
   const limit = (options.apiTimeout ?? LIMIT) * 1000;
@@ -88,14 +88,14 @@ export async function identified(images: Images, options: RestOptions): Promise<
   return { do: "point", kernel, ramdisk };
 }
 
-function requestedOf(use: RequestedImage["use"], given: string): RequestedImage {
+function requestedImage(use: RequestedImage["use"], given: string): RequestedImage {
   return given.startsWith(BY_NAME)
     ? { use, by: "name", text: given.slice(BY_NAME.length) }
     : { use, by: "id", text: given };
 }
 
 /** Whether any cloud is configured. An incomplete login is then an error. */
-function isSpecified({ osCloud }: RestOptions): boolean {
+function isCloudSelected({ osCloud }: RestOptions): boolean {
   const { OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE } = processContext().env;
   return [osCloud, OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE].some(Boolean);
 }

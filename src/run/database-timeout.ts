@@ -9,6 +9,6 @@ export function setDatabaseTimeout(seconds: number): void {
 }
 
 /** Timeout of every database. */
-export function databaseTimeouts(): DatabaseTimeout {
+export function patience(): DatabaseTimeout {
   return { limit, tell: processContext().tell };
 }

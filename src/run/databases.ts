@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { readDatabaseAddress } from "../systems/database/database-address.ts";
 import { type Database, openDatabase } from "../systems/database/open.ts";
-import { databaseTimeouts } from "./database-timeout.ts";
+import { patience } from "./database-timeout.ts";
 import { processContext } from "./process-context.ts";
 import { waitingFor } from "./wait-message.ts";
 
@@ -29,7 +29,7 @@ export async function openRole(
     throw new Error(`a rehearsal has no copy of ${role}`);
   const address = await readDatabaseAddress(spec, ROLES[role], processContext().env);
   const opened = await waitingFor(`opening ${ROLES[role].option}`, () =>
-    openDatabase(address, { ...options, databaseTimeouts: databaseTimeouts() }),
+    openDatabase(address, { ...options, patience: patience() }),
   );
   return originalOf === undefined ? opened : { ...opened, originalOf };
 }

@@ -41,8 +41,8 @@ export function endOf(entries: Entries): { readonly at: string; readonly by: str
   const last = own.findLastIndex((entry) => entry.do === "close");
   const end = own[last];
   if (end?.do !== "close") return null;
-  const continuesAfter = own.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
-  return continuesAfter ? null : { at: end.at, by: end.by };
+  const wasReopened = own.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
+  return wasReopened ? null : { at: end.at, by: end.by };
 }
 
 function isLoad(entry: Entry): boolean {

@@ -103,11 +103,11 @@ export async function sealOf(
 ): Promise<ReturnType<typeof createSeal>> {
   const seal = createSeal(await readKey(run.path, keyFile));
   if (seal.id === sealedWith) return seal;
-  const isMatch = await fittingKey(run, sealedWith);
+  const fits = await fittingKey(run, sealedWith);
   throw new MigrationError(
     "N2I-E115",
     `${keyFile ?? join(run.path, KEY)} (${seal.id}) is not the key that sealed this file (${sealedWith})`,
-    isMatch === null ? {} : { fix: `Give the matching key: --key-file ${shellArgument(isMatch)}` },
+    fits === null ? {} : { fix: `Give the matching key: --key-file ${shellArgument(fits)}` },
   );
 }
 

@@ -59,7 +59,7 @@ export function savedFile(run: string): string {
  */
 export async function readSaved(run: string): Promise<Saved> {
   const file = savedFile(run);
-  if (!isOwned(run) || !existsSync(file)) return new Map();
+  if (!isPrivate(run) || !existsSync(file)) return new Map();
   const options = quickly(file);
   if (options !== null) return options;
   // Loaded only for an edited file, because the schema checker takes longer than most commands.
@@ -117,8 +117,8 @@ export async function saveOptions(
 /** Options of nova2ironic.yaml. Runs of `host` and `node` use only their own command lines. */
 function fileFor(command: NextCommand, now: Saved): Saved {
   const { connections } = processContext();
-  const isServiceField = command === "host" || command === "node";
-  if (isServiceField || isOtherLocation(now, connections)) return new Map();
+  const isHostOrNode = command === "host" || command === "node";
+  if (isHostOrNode || isOtherLocation(now, connections)) return new Map();
   return new Map([...connections].filter(([option]) => CONNECTIONS.includes(option)));
 }
 
@@ -204,7 +204,7 @@ export async function plansNova(run: string): Promise<boolean> {
   return !isObject(plan) || plan.nova !== null || plan.kind === "hosts";
 }
 
-function isOwned(run: string): boolean {
+function isPrivate(run: string): boolean {
   const found = statSync(run, { throwIfNoEntry: false });
   if (found === undefined || !found.isDirectory()) return false;
   return found.uid === (process.getuid?.() ?? found.uid) && (found.mode & 0o077) === 0;
@@ -229,9 +229,9 @@ function asWritten(text: string): Saved | null {
   for (const line of lines) {
     const [, key = "", value = ""] = /^([a-z_]+): (.+)$/.exec(line) ?? [];
     const option = key.replaceAll("_", "-");
-    const isCounted = CONNECTIONS.includes(option) || ALL_DECISIONS.has(option);
+    const isSavedOption = CONNECTIONS.includes(option) || ALL_DECISIONS.has(option);
     const parsed: unknown = parsedJson(value);
-    if (!isCounted || options.has(option) || !isConnection(parsed)) return null;
+    if (!isSavedOption || options.has(option) || !isConnection(parsed)) return null;
     options.set(option, parsed);
   }
   return options;

@@ -13,15 +13,15 @@ export function checkScope(all: boolean, names: readonly string[]): void {
 }
 
 /** By uuid or id. All without names. @throws MigrationError N2I-E306 for an unknown name */
-export async function requestedActionOf(names: readonly string[], lines: Lines) {
-  return (await matchingIn(names, lines, "is not in the plan")).wants;
+export async function selectionOf(names: readonly string[], lines: Lines) {
+  return (await machinesByName(names, lines, "is not in the plan")).wants;
 }
 
 /**
  * Whether a machine is named, and the uuids of the named machines.
  * @throws MigrationError N2I-E306 with the text `missing` for unknown names
  */
-export async function matchingIn(names: readonly string[], lines: Lines, missing: string) {
+export async function machinesByName(names: readonly string[], lines: Lines, missing: string) {
   const uuids = new Set<string>();
   if (names.length === 0) return { wants: (_machine: PlannedMachine) => true, uuids };
   const wanted = new Set(names.map((name) => name.toLowerCase()));

@@ -26,7 +26,7 @@ export interface ProxyOptions {
 
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|localhost|::1)$/;
 
-function locationOf(place: string) {
+function hostAndPort(place: string) {
   // An IPv6 address is in brackets.
   const [, host = "", port] = /^\[?(.*?)\]?:(\d+)$/.exec(place) ?? [];
   return { host, port: Number(port) };
@@ -34,7 +34,7 @@ function locationOf(place: string) {
 
 /** @throws MigrationError N2I-E100 if other hosts can reach a service without tokens */
 export function checkLoopback(asked: Pick<ProxyOptions, "auth" | "listen">): void {
-  if (asked.auth !== "none" || LOOPBACK.test(locationOf(asked.listen).host)) return;
+  if (asked.auth !== "none" || LOOPBACK.test(hostAndPort(asked.listen).host)) return;
   throw new MigrationError("N2I-E100", "--auth none needs a loopback address in --listen", {
     fix: "Listen on 127.0.0.1 or [::1]: with --auth none, the service accepts requests without a token.",
   });
@@ -49,7 +49,7 @@ export function bound(
 ) {
   const { tlsCert: cert, tlsKey: key, maxConnections } = asked;
   return listen({
-    ...locationOf(asked.listen),
+    ...hostAndPort(asked.listen),
     tls: cert === undefined || key === undefined ? null : { cert, key },
     maxConnections,
     routes: [route],

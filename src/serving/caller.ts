@@ -2,7 +2,7 @@ import { faultReply, type Reply, type ServedRequest, unauthorized } from "../mod
 import type { CachedToken, Tokens } from "./tokens.ts";
 import { unanswered } from "./versions.ts";
 
-interface Existing {
+interface CachedCaller {
   readonly token: string | null;
   readonly known: CachedToken;
 }
@@ -19,7 +19,7 @@ export async function whose(
   proxy: { readonly tokens: Tokens | null; readonly keystone: string },
   asked: ServedRequest,
   fault = faultReply,
-): Promise<Existing | Reply> {
+): Promise<CachedCaller | Reply> {
   if (proxy.tokens === null) return { token: null, known: NOBODY };
   const token = asked.fields["x-auth-token"];
   if (typeof token !== "string" || token === "") return unauthorized(proxy.keystone);

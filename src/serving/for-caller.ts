@@ -1,5 +1,5 @@
 import type { ServedRequest } from "../model/served.ts";
-import { negotiated } from "../systems/ironic-api/service.ts";
+import { spoken } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
 import { BAREMETAL } from "../systems/openstack/kinds.ts";
 import { type Answer, callerSession } from "../systems/openstack/session.ts";
@@ -36,7 +36,7 @@ export function ironicFor(http: Http, url: string, { token, id, upstream }: InNa
         return own.call({ method: "GET", path });
       };
       const answer = await requestAgain(put, ({ status, fault }) => (status === 0 ? fault : ""));
-      return version === null ? answer : negotiated(answer, version);
+      return version === null ? answer : spoken(answer, version);
     },
   };
 }

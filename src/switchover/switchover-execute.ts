@@ -194,7 +194,7 @@ function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
   const isInspected = step.name === "switchover-destination" || step.name === "switchover-power";
   // Later the source is off, and each step checks the spare.
   if (!isInspected || at.recordsOf("switchover-power").length > 0) return step;
-  const databaseTimeouts = spareTimeout(at);
+  const patience = spareTimeout(at);
   return {
     ...step,
     async look(image, kept) {
@@ -205,7 +205,7 @@ function withSpare(at: SwitchAt, step: SwitchStep): SwitchStep {
       if (why !== null) return taken(why);
       if (typeof instance_uuid === "string")
         return taken(`node ${String(uuid)} has instance ${instance_uuid}`);
-      const busy = databaseTimeouts(spare);
+      const busy = patience(spare);
       if (busy !== null) return busy;
       // In earlier steps it may be in enroll.
       if (step.name === "switchover-power" && provision_state !== "manageable")

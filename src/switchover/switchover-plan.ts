@@ -186,8 +186,8 @@ async function chosen(
   for (const { uuid } of likely) {
     const whole = await nodeInDetail(service, uuid);
     if (whole !== null) gathered.spare(whole);
-    const [isMatch] = gathered.classes()[0]?.candidates ?? [];
-    if (isMatch !== undefined) return isMatch;
+    const [fits] = gathered.classes()[0]?.candidates ?? [];
+    if (fits !== undefined) return fits;
   }
   const near = likely.length > 0 ? gathered.classes()[0]?.nearest : nearest;
   const passed =

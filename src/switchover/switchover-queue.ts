@@ -117,7 +117,7 @@ async function workOn(
       // Only an unreachable service is worth another attempt.
       if (causeWith(broke, "N2I-E210") === null) return await close(accepted, broke);
       if (tries === at.tries) return await close(accepted, await silent(at, accepted, broke));
-      await databaseTimeouts(at);
+      await patience(at);
       if (at.stopping()) return;
     }
   } catch (cause) {
@@ -190,7 +190,7 @@ function close(accepted: Accepted, { code, message }: MigrationError): Promise<v
 
 const LOOK_MS = 100;
 
-async function databaseTimeouts({ pause, stopping }: SwitchingsAt): Promise<void> {
+async function patience({ pause, stopping }: SwitchingsAt): Promise<void> {
   for (let waited = 0; waited < pause && !stopping(); waited += LOOK_MS)
     await sleep(Math.min(LOOK_MS, pause), null, { ref: true });
 }

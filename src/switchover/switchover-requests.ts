@@ -64,9 +64,9 @@ export function switchAnswer(parts: SwitchParts): (asked: ServedRequest) => Prom
     const wanted = requestedActionOf(asked.method);
     if (wanted === "nothing") return plain(405, "Method Not Allowed", "", { Allow: "GET, PUT" });
     if (!parts.allows(who.known.owner)) return fault(403, DENIED);
-    const negotiated = await versionOf(parts, asked);
-    const { fields } = negotiated;
-    if (negotiated.is === "refused") return plain(406, "Not Acceptable", negotiated.why, fields);
+    const spoken = await versionOf(parts, asked);
+    const { fields } = spoken;
+    if (spoken.is === "refused") return plain(406, "Not Acceptable", spoken.why, fields);
     let denied: 401 | 403 | null = null;
     const service = callersService(parts.http, parts.place.service, asked, who.token, (status) => {
       denied = status;
@@ -85,16 +85,16 @@ export function switchAnswer(parts: SwitchParts): (asked: ServedRequest) => Prom
 /** The microversions of Ironic, read again if refused, because Ironic may have been upgraded. */
 async function versionOf({ ranges, place }: SwitchParts, { fields }: ServedRequest) {
   const { url } = place.service.session;
-  const negotiated = async () => {
+  const spoken = async () => {
     const range = await ranges.of(url);
     if (range === null)
       throw new MigrationError("N2I-E209", `the responses of ${url} have no microversion headers`);
     return negotiatedOf(fields, range);
   };
-  const first = await negotiated();
+  const first = await spoken();
   if (first.is === "served") return first;
   ranges.forget(url);
-  return negotiated();
+  return spoken();
 }
 
 /** Ironic's error format before a controller is called. @source facts/systems.md B2 */

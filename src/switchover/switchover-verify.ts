@@ -66,9 +66,8 @@ async function serverFacts({ plan, nova }: SwitchAt): Promise<readonly SwitchFac
   const { is, why } = await nova.inspect(serverSteps(server).free.forth);
   const row = { what: `server ${server.uuid}`, why: is === "after" ? null : why || "task_state" };
   if (nova.placement === null) return [row];
-  const callState = await nova.placement.callState(server.uuid, source, destination);
-  const placed =
-    callState === "made" ? null : callState === "open" ? `it is on ${source}` : callState.why;
+  const stand = await nova.placement.stand(server.uuid, source, destination);
+  const placed = stand === "made" ? null : stand === "open" ? `it is on ${source}` : stand.why;
   return [row, { what: `allocation of ${server.uuid}`, why: placed }];
 }
 

@@ -14,10 +14,10 @@ import type { ObservedPort } from "./baremetal/legacy-ports.ts";
 import { movedMachines } from "./baremetal/steps/legacy-started.ts";
 import { holderText, type LockState, takenLocks } from "./leases/locks.ts";
 import {
-  currentState,
   forwardTransition,
-  isForeignInstance,
+  isForeignMachine,
   type LegacyNow,
+  standing,
 } from "./rules/legacy-states.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
@@ -103,7 +103,7 @@ export async function* judgeLegacy(
   const held = new Set(begun.map(({ move }) => move.uuid));
   /** Other agents may take over a dead host's machine. For a planned move, only the plan counts. */
   const isAbandoned = (move: LegacyMove, { node }: LegacyNow): boolean =>
-    plan.manifest.mode === "takeover" && !held.has(move.uuid) && isForeignInstance(move, node);
+    plan.manifest.mode === "takeover" && !held.has(move.uuid) && isForeignMachine(move, node);
   const moves = new Map<string, LegacyMove>();
   for await (const some of machinesOf(plan)) for (const { id, move } of some) moves.set(id, move);
   // The first start in the journal has the state before the move.
@@ -150,13 +150,12 @@ function* judgeLegacyMachine(
 ): Generator<RowVerdict> {
   const { id, to } = move;
   const row = rowOf(move);
-  const nodeStateNow = currentState(forwardTransition(move), now);
+  const stands = standing(forwardTransition(move), now);
   const owner = now.node?.service_host ?? null;
   const why =
-    nodeStateNow.why ??
-    `service_host is ${owner}, expected ${to}; task_state is ${now.node?.task_state}`;
+    stands.why ?? `service_host is ${owner}, expected ${to}; task_state is ${now.node?.task_state}`;
   const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
-  yield row(`bm_nodes:${id}`, nodeStateNow.is === "after" ? null : `${why}${held}`);
+  yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${why}${held}`);
   yield* judgeNova(move, now, to);
   // Without a login, ports are not judged.
   for (const port of ports)

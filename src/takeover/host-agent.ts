@@ -41,7 +41,7 @@ export async function runAgent(
   asked: AgentCommandOptions,
   say: (text: string) => void,
 ): Promise<void> {
-  checkManageRequests(asked);
+  checkIntervals(asked);
   const interrupt = processContext().onInterrupt({
     stopping: `Stopping: no further heartbeat. The lease of ${asked.host} expires in ${asked.ttl} s.`,
     reload: () => undefined,
@@ -61,7 +61,7 @@ export async function runAgent(
 }
 
 /** @throws MigrationError N2I-E100 */
-function checkManageRequests({ interval, ttl }: AgentCommandOptions): void {
+function checkIntervals({ interval, ttl }: AgentCommandOptions): void {
   if (ttl >= 3 * interval) return;
   throw new MigrationError(
     "N2I-E100",
@@ -188,10 +188,10 @@ export function withAgent<T>(
     }
     const passes: OpenedAgent = {
       async pass() {
-        const arrivedMoves = await beat();
+        const came = await beat();
         // First of all, because a fenced host must not power off another.
-        if (arrivedMoves === "fenced") taker?.stop(fencedError(host));
-        return arrivedMoves;
+        if (came === "fenced") taker?.stop(fencedError(host));
+        return came;
       },
       settle: async () => taker?.settle(),
     };
@@ -216,8 +216,8 @@ const TAKE_RIGHTS: Privileges = new Map([
 /** @throws MigrationError N2I-E364 if clocks differ by more than a sixth of the lease */
 async function sameTime(databases: readonly Database[], ttl: number): Promise<void> {
   const facts = await Promise.all(databases.map((one) => readServer(one, one.shown, Date.now)));
-  const prefetched = facts.flatMap((one) => one.prefetched ?? []);
-  const apart = Math.max(...prefetched) - Math.min(...prefetched);
+  const ahead = facts.flatMap((one) => one.ahead ?? []);
+  const apart = Math.max(...ahead) - Math.min(...ahead);
   if (!(apart > ttl / 6)) return;
   throw new MigrationError(
     "N2I-E364",

@@ -31,7 +31,7 @@ import {
 } from "./baremetal/steps/legacy-started.ts";
 import { type HostPlaces, openHostClients } from "./host-clients.ts";
 import { withHosts } from "./host-moves.ts";
-import { backTransition, currentState } from "./rules/legacy-states.ts";
+import { backTransition, standing } from "./rules/legacy-states.ts";
 import {
   EVERYTHING,
   fenceLeg,
@@ -143,17 +143,17 @@ async function* previewsOf(
     const leg = rowsBack(rowsPart(target), plan);
     const excluded = await changedSince(leg, entries, scope);
     stayed += excluded.size;
-    yield* switchoverView(inspectBack(leg, entries, scope, excluded), null);
+    yield* previewRowsOf(inspectBack(leg, entries, scope, excluded), null);
   }
   if (!scope.all) return;
   const stays = stayed === 0 ? null : "machines of that host are left";
   const part = fencePart(target, target.perform);
   for (const plan of plans)
-    yield* switchoverView(inspectBack(fenceLeg(part, plan), entries, EVERYTHING), stays);
+    yield* previewRowsOf(inspectBack(fenceLeg(part, plan), entries, EVERYTHING), stays);
 }
 
 /** @param stays why no row is restored, or null */
-async function* switchoverView(
+async function* previewRowsOf(
   inspected: ReturnType<typeof inspectBack<NovaStep, unknown>>,
   stays: string | null,
 ): AsyncGenerator<UndoPreview> {
@@ -257,7 +257,7 @@ async function* machinePreviews(
   for (const [at, { id, move }] of machines.entries()) {
     const seen = now[at];
     if (seen === undefined) continue;
-    const { is, why } = currentState(backTransition(move), seen);
+    const { is, why } = standing(backTransition(move), seen);
     if (is === "after") continue;
     stay ||= why !== null;
     const action = why === null ? "restore" : "leave";

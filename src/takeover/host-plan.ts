@@ -65,7 +65,7 @@ export async function makeMoves(
 ): Promise<PlannedMoves> {
   const looked_at = new Date().toISOString();
   const world = await target.world();
-  const asked = await requestedOf(run, mode, options, world);
+  const asked = await moveRequestOf(run, mode, options, world);
   const { site, sha256: siteDigest } = await siteOf(options.site);
   const planner = await target.planner(world, asked, acceptedBy(site));
   const left = new Set<string>(options.from === undefined ? [] : [options.from]);
@@ -115,7 +115,7 @@ export function hostsIn({ to = [] }: Pick<PlanOptions, "to">): readonly string[]
 }
 
 /** @throws MigrationError N2I-E100 */
-async function requestedOf(
+async function moveRequestOf(
   run: RunFolder,
   mode: MoveMode,
   words: PlanOptions,

@@ -169,7 +169,7 @@ async function liftLease(
     await withLegacy(run, place, plans, locked, ({ session }) => lifting(session, host));
     return lasts(lease) ? lease.ttl - lease.age : null;
   }
-  const check = await mayComeBack(place, plans, words, sink, () => lockHolderOf(place, host));
+  const check = await mayComeBack(place, plans, words, sink, () => holdersText(place, host));
   await sink.confirm(
     lease === undefined
       ? `Readmit ${host}? ${place.leases.shown} has no lease of it.`
@@ -226,9 +226,8 @@ async function silentAt(
   const seen = plans.flatMap(({ manifest }) => manifest.from.filter((one) => one.host === host));
   const now = await countOf(place, host);
   // Without an earlier read in a plan, silence is not proved.
-  const nodeStateNow =
-    seen.length > 0 && seen.every(({ report_count }) => (report_count ?? 0) === now);
-  if (nodeStateNow) return now;
+  const stands = seen.length > 0 && seen.every(({ report_count }) => (report_count ?? 0) === now);
+  if (stands) return now;
   const down = Math.max(...plans.map(({ manifest }) => manifest.service_down_time));
   return (await isSilentAgain(place, host, down, sink)) ? countOf(place, host) : null;
 }
@@ -247,7 +246,7 @@ function notPurged(host: string): string {
   return `${queue} may not be empty: run rabbitmqctl purge_queue ${queue} and pass --queue-purged`;
 }
 
-async function lockHolderOf(
+async function holdersText(
   { leases, database }: LegacyClients,
   host: string,
 ): Promise<readonly string[]> {

@@ -10,7 +10,7 @@ const JUNO = 254;
  * machine on every engine and in every run. Uuids are digests, so that they meet indexes in no
  * order, as real ones do. Every second machine is in use and has its instance in nova.
  *
- * Only functions that MariaDB and PostgreSQL share stand here; `negotiated` has what SQLite says otherwise.
+ * Only functions that MariaDB and PostgreSQL share stand here; `spoken` has what SQLite says otherwise.
  */
 const HOSTS = 40;
 
@@ -34,7 +34,7 @@ function digest(kind: string): string {
 const IN_USE = "IN_USE";
 
 /** @param share one machine of so many is in use */
-function negotiated(engine: Engine, share: number, written: string): string {
+function spoken(engine: Engine, share: number, written: string): string {
   const statement = written.replaceAll(IN_USE, `n % ${share} = 0`);
   if (engine !== "sqlite") return statement;
   return statement
@@ -218,12 +218,12 @@ export async function makeFleet(
   if (engine !== "mysql") await ironic.raw("CREATE INDEX ports_node_id ON ports (node_id)");
   if (isStale) await renewed("OFF");
   const numbers = NUMBERS[engine](size);
-  await nova_bm.raw(negotiated(engine, share, fill("bm_nodes", BM_NODES, `${numbers} ORDER BY n`)));
+  await nova_bm.raw(spoken(engine, share, fill("bm_nodes", BM_NODES, `${numbers} ORDER BY n`)));
   const both = `${numbers} CROSS JOIN (SELECT 0 AS nic UNION ALL SELECT 1) AS nics ORDER BY n, nic`;
-  await nova_bm.raw(negotiated(engine, share, fill("bm_interfaces", BM_INTERFACES, both)));
+  await nova_bm.raw(spoken(engine, share, fill("bm_interfaces", BM_INTERFACES, both)));
   const key = engine === "mysql" ? "`key`" : '"key"';
   for (const statement of fillNova(engine, size, key))
-    await nova.raw(negotiated(engine, share, statement));
+    await nova.raw(spoken(engine, share, statement));
   // Servers keep statistics of tables that have been there for years; these are seconds old.
   if (engine === "sqlite" || isStale) return;
   const analyse = (tables: readonly string[]): readonly string[] =>

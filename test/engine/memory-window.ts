@@ -72,12 +72,12 @@ function callStateOf(of: Doors, id: string): CallState | undefined {
 }
 
 function positionOf(of: Doors, id: string): Specified {
-  const callState = callStateOf(of, id) ?? "stolen";
+  const stand = callStateOf(of, id) ?? "stolen";
   const holder = of.held.get(id);
-  if (callState === "open") return { is: "after", says: "open" };
-  if (callState === "opening") return { is: "partway", says: "opening" };
-  if (callState === "stolen") return { is: "other", says: "stolen" };
-  return holder === undefined ? { is: "before", says: callState } : { is: "waiting", says: holder };
+  if (stand === "open") return { is: "after", says: "open" };
+  if (stand === "opening") return { is: "partway", says: "opening" };
+  if (stand === "stolen") return { is: "other", says: "stolen" };
+  return holder === undefined ? { is: "before", says: stand } : { is: "waiting", says: holder };
 }
 
 function opener(of: Doors, silent: boolean): WindowPart<Door, Specified> {
@@ -109,12 +109,12 @@ function closer(of: Doors): WindowPart<Door, Specified> {
     inspect: (changes) =>
       Promise.resolve(
         changes.map(({ id, was }) => {
-          const callState = callStateOf(of, id) ?? "stolen";
+          const stand = callStateOf(of, id) ?? "stolen";
           const holder = of.held.get(id);
-          if (callState === was) return { is: "after", says: callState };
-          if (callState === "stolen") return { is: "other", says: callState };
+          if (stand === was) return { is: "after", says: stand };
+          if (stand === "stolen") return { is: "other", says: stand };
           return holder === undefined
-            ? { is: "before", says: callState }
+            ? { is: "before", says: stand }
             : { is: "waiting", says: holder };
         }),
       ),

@@ -7,7 +7,7 @@ import { close, type Doors, doors, type Opened, open } from "./memory-window.ts"
 
 const DOORS = 5;
 
-function nodeStateNow(of: Doors): readonly string[] {
+function stands(of: Doors): readonly string[] {
   return [...of.at.values()];
 }
 
@@ -33,20 +33,20 @@ for (const direction of ["forward", "back"] as const)
     let points = 0;
     for (let point = 0; ; point += 1) {
       const of = doors(DOORS);
-      const first = nodeStateNow(of);
+      const first = stands(of);
       if (direction === "back") await open(of);
       const work = () => (direction === "forward" ? open(of) : close(of));
       const died = await dies(of, point, work);
       const resumed = structuredClone({ at: of.at, entries: of.entries });
       await work();
       const all = direction === "forward" ? first.map(() => "open") : first;
-      assert.deepEqual(nodeStateNow(of), all, `on from ${point}`);
+      assert.deepEqual(stands(of), all, `on from ${point}`);
       for (const { open: isOpen } of ours(of).values()) assert.equal(isOpen, false, `${point}`);
       // Or back at once, from the moment of death.
-      for (const [id, callState] of resumed.at) of.at.set(id, callState);
+      for (const [id, stand] of resumed.at) of.at.set(id, stand);
       of.entries.splice(0, of.entries.length, ...resumed.entries);
       await close(of);
-      assert.deepEqual(nodeStateNow(of), first, `back from ${point}`);
+      assert.deepEqual(stands(of), first, `back from ${point}`);
       assert.equal(ours(of).size, 0);
       points += 1;
       if (!died) break;
@@ -60,7 +60,7 @@ test("a way back has only machines that were begun, and what they were is as it 
   of.at.set("d0", "open");
   await open(of);
   await close(of);
-  assert.deepEqual(nodeStateNow(of), ["open", "locked up", "closed"]);
+  assert.deepEqual(stands(of), ["open", "locked up", "closed"]);
   assert.deepEqual(whats(of, "d1"), ["start", "end", "return", "returned"]);
   assert.deepEqual(whats(of, "d0"), []);
 });
@@ -78,7 +78,7 @@ test("no more are under way than the pace allows, and each is watched to its end
 test("calls are made together, as many as the pace has", async () => {
   const of = doors(9);
   of.takes = 1000;
-  await open(of, { atOnce: 4, inFlight: 4 });
+  await open(of, { together: 4, inFlight: 4 });
   assert.equal(of.most, 4);
 });
 
@@ -89,7 +89,7 @@ test("one that takes long keeps no other from being begun, as far as the pace go
     release = resolve;
   });
   of.slow = (id) => (id === "d0" ? slow : id === "d3" ? Promise.resolve(release()) : null);
-  const { said, broke } = await open(of, { atOnce: 2, inFlight: 2 });
+  const { said, broke } = await open(of, { together: 2, inFlight: 2 });
   // In groups of two the third would wait for the first for ever.
   assert.deepEqual(said.slice(0, 2), ["d1 open", "d2 open"]);
   assert.deepEqual([said.length, broke], [4, null]);
@@ -236,7 +236,7 @@ test("what breaks midway is told with how far it came; what is denied before any
   const both = doors(4);
   both.fails.set("d0", DENIED);
   both.fails.set("d1", BROKEN);
-  assert.match((await open(both, { atOnce: 4, inFlight: 4 })).broke?.message ?? "", /E200/);
+  assert.match((await open(both, { together: 4, inFlight: 4 })).broke?.message ?? "", /E200/);
 });
 
 test("a part that changes a machine and did not begin it is a bug, not a machine that is done", async () => {

@@ -157,13 +157,13 @@ test("what was loaded keeps its key, and the way back names the key that fits", 
   const extract = ["extract", ...at, ...source, "-q"];
   await refused([...extract, "--key-file", none], 4, "N2I-E115", [/none\.key is missing/]);
   assert.equal(existsSync(none), false);
-  const isMatch = [/is not the key that sealed/, /Fix: .*--key-file \S+run\/secret\.key/];
-  await refused([...extract, "--key-file", theirs], 4, "N2I-E115", isMatch);
+  const fits = [/is not the key that sealed/, /Fix: .*--key-file \S+run\/secret\.key/];
+  await refused([...extract, "--key-file", theirs], 4, "N2I-E115", fits);
   assert.equal(readFileSync(kept, "utf8"), before);
   // Another key in the file of connections.
   appendFileSync(kept, `key_file: ${theirs}\n`);
   const back = ["rollback", ...at, "--all", "--yes"];
-  await refused(back, 4, "N2I-E115", isMatch);
+  await refused(back, 4, "N2I-E115", fits);
   const ours = join(folder, "secret.key");
   const moved = join(made.folder, "moved.key");
   renameSync(ours, moved);

@@ -148,14 +148,14 @@ for (const engine of engines())
         ["check", ...at, ...source.slice(0, 4), ...reader, ...apiReader, "--watch", "0"],
       ],
     ];
-    const inspections = async (some: typeof looks): Promise<void> => {
+    const looked = async (some: typeof looks): Promise<void> => {
       for (const [statuses, words] of some) {
         const ran = await run(words);
         assert.ok(statuses.includes(ran.status), `${words.join(" ")}\n${ran.out}${ran.err}`);
         silent(ran, made.run, secrets);
       }
     };
-    await inspections(looks);
+    await looked(looks);
     assert.deepEqual(await seen(), before);
 
     const apply = ["apply", ...at, ...writer, ...novaWriter, "--yes", "-q"];
@@ -173,7 +173,7 @@ for (const engine of engines())
     const loaded = await seen();
     assert.notEqual(loaded.at(-1), before.at(-1));
     const back = ["rollback", ...at, "--all", "-q"];
-    await inspections([
+    await looked([
       [[0], ["verify", ...at, ...beside, "--all-rows", "-f", "json", "--debug"]],
       [[0], [...back, ...beside, "--plan", "-f", "json", "--debug"]],
     ]);

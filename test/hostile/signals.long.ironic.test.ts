@@ -43,7 +43,7 @@ function commands(made: Whole): readonly (readonly [readonly string[], string | 
   ];
 }
 
-async function matchedTexts(started: Started, made: Whole, point: string | null): Promise<void> {
+async function met(started: Started, made: Whole, point: string | null): Promise<void> {
   if (point !== null) return started.said(`failpoint ${point}`);
   while (!existsSync(join(made.run, "run.lock")) && processesWith(String(made.run)).length > 0)
     await sleep(5);
@@ -101,7 +101,7 @@ async function signalled(
     ...(point !== null && { NOVA2IRONIC_FAILPOINT: `${point}:1:pause` }),
   };
   const started = start([...words, "-q"], { env });
-  await matchedTexts(started, made, point);
+  await met(started, made, point);
   started.signal(signal);
   // Who acts and does not come to a good place is ended by the second one.
   // A terminal is lost once, however often that is said.

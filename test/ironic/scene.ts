@@ -42,7 +42,7 @@ export async function scene(
   const sim = await startIpmiSim(tools.ipmi_sim, bmcs);
   t.after(sim.stop);
   const folder = privateFolder(t);
-  const { db, url } = await connectionOptions(t, ironic);
+  const { db, url } = await reach(t, ironic);
   const address = join(folder, "ironic.url");
   writeFileSync(address, url, { mode: 0o600 });
   const written = await writeCase(fleet(sim), folder);
@@ -65,7 +65,7 @@ export async function scene(
   };
 }
 
-async function connectionOptions(
+async function reach(
   t: TestContext,
   { engine, database }: IronicAt,
 ): Promise<{ readonly db: Knex; readonly url: string }> {

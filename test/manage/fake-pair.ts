@@ -13,7 +13,7 @@ export type Pair = ReturnType<typeof pairAt>;
 export async function paired(ironic: Api, at: number, enrolled = false): Promise<Pair> {
   const pair = pairAt(at);
   const { source, spare, instance, connector, target } = pair;
-  const { tell, resumesRun, power } = telling(ironic);
+  const { tell, goes, power } = telling(ironic);
   for (const [node, name] of [
     [source, `n-${at}`],
     [spare, `s-${at}`],
@@ -24,13 +24,13 @@ export async function paired(ironic: Api, at: number, enrolled = false): Promise
       properties: { cpus: 4, memory_mb: 8192, capabilities: "iscsi_boot:True" },
     });
     if (enrolled && node === spare) continue;
-    await resumesRun(node, "manage", "manageable");
+    await goes(node, "manage", "manageable");
     await power(node, "power off");
   }
   const path = [{ op: "add", path: "/automated_clean", value: false }];
   await tell("PATCH", `/v1/nodes/${source}`, path);
-  await resumesRun(source, "provide", "available");
-  await resumesRun(source, "active", "active");
+  await goes(source, "provide", "available");
+  await goes(source, "active", "active");
   const record = { uuid: instance, name: `web-${at}`, node: source, resource_class: "gold" };
   await tell("POST", "/v1/allocations", record);
   await power(source, "power off");

@@ -132,14 +132,14 @@ const CHOSEN: { readonly [name: string]: (body: Body, value: string) => boolean 
 
 function listOf(kind: string, all: readonly Body[], url: URL): Says {
   const query = url.searchParams;
-  const isMatch = all.filter((body) =>
+  const fits = all.filter((body) =>
     [...query].every(([name, value]) => CHOSEN[name]?.(body, value) ?? true),
   );
   const marker = query.get("marker");
-  const from = marker === null ? 0 : isMatch.findIndex(({ uuid }) => uuid === marker) + 1;
+  const from = marker === null ? 0 : fits.findIndex(({ uuid }) => uuid === marker) + 1;
   const most = Math.min(PAGE, Number(query.get("limit") ?? PAGE));
-  const page = isMatch.slice(from, from + most);
-  const more = from + most < isMatch.length && { next: `${url.origin}/more` };
+  const page = fits.slice(from, from + most);
+  const more = from + most < fits.length && { next: `${url.origin}/more` };
   const fields = query.get("fields")?.split(",");
   const told = page.map((body) =>
     fields === undefined
@@ -210,13 +210,13 @@ function neutron(
   const port = ports.get(id);
   if (id === "") {
     const ids = url.searchParams.getAll("id");
-    const isMatch = [...ports.values()].filter(
+    const fits = [...ports.values()].filter(
       (one) => ids.length === 0 || ids.includes(String(one.id)),
     );
     const marker = url.searchParams.get("marker");
-    const from = marker === null ? 0 : isMatch.findIndex((one) => one.id === marker) + 1;
-    const page = isMatch.slice(from, from + PAGE);
-    const more = from + PAGE < isMatch.length && { ports_links: [{ rel: "next", href: "" }] };
+    const from = marker === null ? 0 : fits.findIndex((one) => one.id === marker) + 1;
+    const page = fits.slice(from, from + PAGE);
+    const more = from + PAGE < fits.length && { ports_links: [{ rel: "next", href: "" }] };
     return says(200, { ports: page, ...more });
   }
   if (port === undefined) return absent(404, `Port ${id} could not be found.`);

@@ -87,12 +87,12 @@ async function traited(t: Parameters<typeof scene>[0]) {
   const info = { traits: ["CUSTOM_OLD"], image_source: "i" };
   Object.assign(at.cloud.nodes.get(uuidOf(1, 1)) ?? {}, { instance_info: info });
   const own = [...at.at, ...at.cloud.words];
-  const resumesRun = (way: string, ...words: readonly string[]): Promise<Ran> =>
+  const goes = (way: string, ...words: readonly string[]): Promise<Ran> =>
     run(["node", way, "n-1", ...words, ...own], at.cloud.how);
   return {
     ...{ cloud: at.cloud, before: dumped(at.cloud), verify: ["verify", ...own] },
-    manage: () => resumesRun("manage", "web-1"),
-    unmanage: () => resumesRun("unmanage", "--yes"),
+    manage: () => goes("manage", "web-1"),
+    unmanage: () => goes("unmanage", "--yes"),
   };
 }
 
@@ -114,10 +114,10 @@ test("no write of node manage, nor of node unmanage, that is answered with 200 a
     for (const [call, nth] of calls) {
       const at = await traited(t);
       if (way === "unmanage") await at.manage();
-      const arrivedMoves = idle(at.cloud, ofRun(call, at.cloud), nth);
+      const came = idle(at.cloud, ofRun(call, at.cloud), nth);
       const { status, out, err } = await at[way]();
       const what = `${way}: ${call}, ${nth}: ${out}${err}`;
-      assert.ok(arrivedMoves() >= 1 && arrivedMoves() <= 3, what);
+      assert.ok(came() >= 1 && came() <= 3, what);
       assert.notEqual(status, 0, what);
       assert.match(out + err, /changed nothing|instance_uuid is|refused: 409/, what);
       at.cloud.use(() => null);
@@ -142,10 +142,10 @@ test("no write of node manage --nova, nor of its rollback, that is answered with
     for (const [call, nth] of writes) {
       const own = await withRun(t, at);
       if (isBack) await forward(own);
-      const arrivedMoves = idle(at.cloud, call, nth);
+      const came = idle(at.cloud, call, nth);
       const why = await (isBack ? back : forward)(own);
       const what = `${call}, ${nth}: ${why.join("; ")}`;
-      assert.ok(why.length > 0 && arrivedMoves() >= 1 && arrivedMoves() <= 3, what);
+      assert.ok(why.length > 0 && came() >= 1 && came() <= 3, what);
       at.cloud.use(() => null);
       assert.deepEqual(await back(own), [], what);
       assert.equal(at.cloud.dump(), at.before, what);

@@ -68,7 +68,7 @@ function tracked(count: number): Tracked {
     release: async (id: string, _reason: string, may: (now: Node) => unknown) =>
       (await may(of(id))) === null ? held(id, null) : "it may not",
     fake: (id: string) => fine(id, { ...FAKED, automated_clean: false }),
-    changeState: (id: string) => fine(id, { provision_state: "available" }),
+    bring: (id: string) => fine(id, { provision_state: "available" }),
     power: (id: string, power_state: string) => fine(id, { power_state }),
     swap: async (id: string, before: Node, { may }: { may: (now: Node) => unknown }) =>
       (await may(of(id))) === null ? fine(id, before) : "it may not",
@@ -144,7 +144,7 @@ function tracked(count: number): Tracked {
         ports: new Map(),
       });
     },
-    rejectionReasons: () => Promise.resolve([]),
+    objections: () => Promise.resolve([]),
     portsOf: () => [],
     requestedOf: (_asked: unknown, node: string) => ({ node }),
     ...{ watch: 0, clock: { now: () => 0, sleep: () => Promise.resolve() } },
@@ -162,7 +162,7 @@ function legOf({ nodes, hands }: Tracked, count: number) {
       ...{ availability_zone: null, metadata: {} },
     },
   }));
-  const pace = { ...ONE_BY_ONE, atOnce: count, inFlight: count };
+  const pace = { ...ONE_BY_ONE, together: count, inFlight: count };
   const leg = { part: novaPart(hands, count), command: "manage", pace };
   return { ...leg, changes: () => once(changes) };
 }

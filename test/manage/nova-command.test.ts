@@ -100,8 +100,8 @@ for (const [when, call, reaches] of [
       }
     });
     const ran = await runs(5, [...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
-    const nodeStateNow = [node.driver, node.maintenance, servers.size, reached];
-    assert.deepEqual(nodeStateNow, ["fake-hardware", true, 0, reaches], ran.out);
+    const stands = [node.driver, node.maintenance, servers.size, reached];
+    assert.deepEqual(stands, ["fake-hardware", true, 0, reaches], ran.out);
     cloud.use(() => null);
     // A nova-compute that comes up tears down what it still has.
     Object.assign(node, { provision_state: "available", instance_info: {}, instance_uuid: null });
@@ -169,11 +169,11 @@ test("a machine that another's server got first stays on fake hardware, and the 
       `Not rolled back[.] Resolve the reason that is given for each, then run: nova2ironic rollback --run .*--node ${ID}`,
     ),
   );
-  const nodeStateNow = () => [node.driver, node.maintenance, node.instance_uuid];
-  assert.deepEqual(nodeStateNow(), ["fake-hardware", true, rival]);
+  const stands = () => [node.driver, node.maintenance, node.instance_uuid];
+  assert.deepEqual(stands(), ["fake-hardware", true, rival]);
   const back = ["rollback", "--all", "--yes", ...at];
   await runs(2, back, how);
-  assert.deepEqual(nodeStateNow(), ["fake-hardware", true, rival]);
+  assert.deepEqual(stands(), ["fake-hardware", true, rival]);
   // The other's server is deleted.
   Object.assign(node, { provision_state: "available", instance_uuid: null, instance_info: {} });
   await runs(0, back, how);
@@ -182,11 +182,11 @@ test("a machine that another's server got first stays on fake hardware, and the 
 
 test("a machine whose network_interface is neutron gets its server where the cut is accepted, and its port is bound as before", async (t) => {
   const { cloud, at, how } = await place(t);
-  const { node, port, nicRows, calls } = cloud;
+  const { node, port, cards, calls } = cloud;
   const wire = { local_link_information: [{ switch_id: macOf(9), port_id: "p1" }] };
   node.network_interface = "neutron";
   port["binding:profile"] = wire;
-  Object.assign(nicRows[0] ?? {}, { extra: {}, internal_info: { tenant_vif_port_id: port.id } });
+  Object.assign(cards[0] ?? {}, { extra: {}, internal_info: { tenant_vif_port_id: port.id } });
   const before = cloud.dump();
   const words = [...manage, ...NOVA, ...at];
   assert.match((await runs(4, words, how)).err, /N2I-E370 .*pass --accept-network-cut/);
@@ -199,8 +199,8 @@ test("a machine whose network_interface is neutron gets its server where the cut
   });
   await runs(0, [...words, "--accept-network-cut"], how);
   const [server] = cloud.servers.keys();
-  const nodeStateNow = [node.network_interface, node.instance_uuid, port.device_id];
-  assert.deepEqual(nodeStateNow, ["neutron", server, server]);
+  const stands = [node.network_interface, node.instance_uuid, port.device_id];
+  assert.deepEqual(stands, ["neutron", server, server]);
   const bound = ["binding:host_id", "binding:vif_type", "binding:profile"].map((of) => port[of]);
   assert.deepEqual(bound, [ID, "other", wire]);
   await runs(0, ["verify", ...at], how);

@@ -130,8 +130,8 @@ const LEAST = { calls: 69, writes: 13 };
 
 /** Fails the `nth` call, once; of questions an answer that is lost is as good as none. */
 function failAt({ cloud }: Scene, nth: number, fault: Fault): () => boolean {
-  const arrivedMoves = cloud.fail(fault === LOST ? isWrite : /./, fault, nth);
-  return () => arrivedMoves() >= nth;
+  const came = cloud.fail(fault === LOST ? isWrite : /./, fault, nth);
+  return () => came() >= nth;
 }
 
 /** What passes is one fault to who asks, broken or failed: each call meets one of them. */
@@ -145,7 +145,7 @@ for (const [what, fault] of [
     // Off in Ironic's book once it is deployed: Nova stops its server and starts it, too.
     const at = await scene(t, { forgets: true });
     let most = 0;
-    for (let nth = 1, arrivedMoves = true; arrivedMoves; nth += 1) {
+    for (let nth = 1, came = true; came; nth += 1) {
       most = nth;
       const own = await withRun(t, at);
       const hasCome = failAt(at, nth, fault);
@@ -154,7 +154,7 @@ for (const [what, fault] of [
         (all) => why.push(...all),
         (cause: unknown) => why.push(String(cause)),
       );
-      arrivedMoves = hasCome();
+      came = hasCome();
       const called = `${String(nth)}: ${String(at.cloud.calls.at(-1))}: ${why.join()}`;
       at.cloud.use(() => null);
       const { node, servers } = at.cloud;
@@ -170,12 +170,12 @@ for (const [what, fault] of [
 
 test("any call of its way back that fails is made up for by the next, and the machine hears nothing", async (t) => {
   const at = await scene(t);
-  for (let nth = 1, arrivedMoves = true; arrivedMoves; nth += 1) {
+  for (let nth = 1, came = true; came; nth += 1) {
     const own = await withRun(t, at);
     await forward(own);
     const hasCome = failAt(at, nth, PASSING(nth));
     await back(own).catch(() => undefined);
-    arrivedMoves = hasCome();
+    came = hasCome();
     at.cloud.use(() => null);
     const { node } = at.cloud;
     assert.ok(node.driver === "ipmi" || node.maintenance === true, String(nth));

@@ -201,7 +201,7 @@ test("a machine that no server can be made of without a risk is refused, with wh
 });
 
 test("what a flavor says of capabilities stands against no machine that has them so, in whatever place", () => {
-  const isMatch: readonly Of[] = [
+  const fits: readonly Of[] = [
     capable({ boot_mode: "bios" }, { properties: { capabilities: BIOS } }),
     capable({ boot_mode: "bios" }, asking({ boot_mode: "BIOS" })),
     capable({ boot_mode: "uefi" }, { boot_mode: "uefi" }),
@@ -212,7 +212,7 @@ test("what a flavor says of capabilities stands against no machine that has them
     // Nova's scheduler alone makes something of it.
     capable({ profile: "compute", "cpu(vt": "true" }, {}),
   ];
-  for (const fit of isMatch) assert.deepEqual(novaRejections(fit), []);
+  for (const fit of fits) assert.deepEqual(novaRejections(fit), []);
 });
 
 test("of each port that cannot be its server's, everything that stands against it is told", () => {

@@ -257,8 +257,8 @@ for (const [what, fault] of Object.entries({
     assert.equal(servers.size, 1);
   });
 
-for (const ownsRows of [true, false])
-  test(`what its way back left on fake hardware is not in service: ${ownsRows ? "held" : "let go by somebody"}`, async (t) => {
+for (const isHeld of [true, false])
+  test(`what its way back left on fake hardware is not in service: ${isHeld ? "held" : "let go by somebody"}`, async (t) => {
     const at = await scene(t);
     const { node, servers } = at.cloud;
     await forward(at);
@@ -266,7 +266,7 @@ for (const ownsRows of [true, false])
     await assert.rejects(back(at));
     assert.equal(node.driver, "fake-hardware");
     at.cloud.use(() => null);
-    if (!ownsRows) Object.assign(node, { maintenance: false, maintenance_reason: null });
+    if (!isHeld) Object.assign(node, { maintenance: false, maintenance_reason: null });
     await forwardEnds(at, /its rollback was started.*it is held/);
     assert.deepEqual(await back(at), []);
     assert.equal(servers.size, 0);

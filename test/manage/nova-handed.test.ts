@@ -276,7 +276,7 @@ for (const [who, automatic_lessee, lessee] of [
   ["somebody", false, "q"],
   ["Ironic itself", true, null],
 ] as const)
-  test(`a lessee that ${who} gave it on fake hardware ${lessee === null ? "resumesRun" : "stays"}`, async (t) => {
+  test(`a lessee that ${who} gave it on fake hardware ${lessee === null ? "goes" : "stays"}`, async (t) => {
     const at = await scene(t);
     const hasCome = at.cloud.once(isHeldAgain(at), () =>
       Object.assign(at.cloud.node, { lessee: "q", driver_internal_info: { automatic_lessee } }),

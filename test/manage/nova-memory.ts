@@ -13,7 +13,7 @@ export interface NovaInMemory extends FaultyService {
   readonly port: Body;
   /** Others of Neutron, that Nova made, by id. */
   readonly others: Map<string, Body>;
-  readonly nicRows: Body[];
+  readonly cards: Body[];
   readonly servers: Map<string, Body>;
   readonly rules: Rules;
   /** The machine itself, whatever is said of it. */
@@ -87,7 +87,7 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
   const machine: NovaInMemory["machine"] = { power_state: "power on" };
   const held: LoadedRows = {
     ...{ node, port, rules, servers: new Map<string, Body>(), others: new Map<string, Body>() },
-    nicRows: [
+    cards: [
       { uuid: uuidOf(2, 1), node_uuid: NODE, address: macOf(1), extra: { vif_port_id: VIF } },
     ],
     heard: (what) => heard.push(what),
@@ -111,17 +111,17 @@ export async function novaInMemory(t: TestContext): Promise<NovaInMemory> {
       return said;
     },
   });
-  const { servers, nicRows, others } = held;
+  const { servers, cards, others } = held;
   const dump = (): string =>
     JSON.stringify(
-      [node, port, [...servers.values()], nicRows, [...others.values()]],
+      [node, port, [...servers.values()], cards, [...others.values()]],
       (key, value: unknown) => (key === "revision_number" ? 0 : value),
     );
-  return { url, ...service, node, port, others, nicRows, rules, machine, servers, heard, dump };
+  return { url, ...service, node, port, others, cards, rules, machine, servers, heard, dump };
 }
 
 interface LoadedRows
-  extends Pick<NovaInMemory, "node" | "port" | "others" | "nicRows" | "servers" | "rules"> {
+  extends Pick<NovaInMemory, "node" | "port" | "others" | "cards" | "servers" | "rules"> {
   readonly heard: (what: string) => void;
 }
 
@@ -174,7 +174,7 @@ function answerTo(held: LoadedRows, call: string, sent: Json): Says {
       return says(200, { nodes: isOfParent ? (held.rules.children ?? []) : [node] });
     }
     case "GET /v1/ports":
-      return says(200, { ports: held.nicRows });
+      return says(200, { ports: held.cards });
     case "GET /v1/portgroups":
       return says(200, { portgroups: [] });
     case "GET /v1/drivers":
@@ -324,7 +324,7 @@ function nova(
 }
 
 function boot(
-  { node, port, servers, rules }: Omit<LoadedRows, "heard" | "nicRows" | "others">,
+  { node, port, servers, rules }: Omit<LoadedRows, "heard" | "cards" | "others">,
   asked: JsonObject,
 ): Says {
   const free = node.provision_state === "available" && node.maintenance !== true;

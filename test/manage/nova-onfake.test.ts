@@ -17,7 +17,7 @@ function given({ node, servers, heard }: NovaInMemory, was: (typeof STATES)[numb
 
 for (const was of STATES)
   test(`a run whose machine is ${was}, and off on fake hardware, is resumed`, async (t) => {
-    let currentState = 0;
+    let standing = 0;
     for (let lines = 0; lines <= THERE; lines += 1) {
       const at = await scene(t, { forgets: true });
       const { node, machine } = at.cloud;
@@ -27,14 +27,14 @@ for (const was of STATES)
       await forward(at, lines);
       if (node.driver !== "ipmi" && node.provision_state === "available") {
         node.power_state = "power off";
-        currentState += 1;
+        standing += 1;
       }
       assert.deepEqual(await forward(at), [], `after ${lines} lines`);
       given(at.cloud, was);
       assert.deepEqual(await back(at), []);
       assert.equal(at.cloud.dump(), before, `after ${lines} lines`);
     }
-    assert.ok(currentState > 1, String(currentState));
+    assert.ok(standing > 1, String(standing));
   });
 
 for (const was of STATES)

@@ -85,14 +85,14 @@ for (const lines of [1, 2, 5])
 const Q = uuidOf(3, 2);
 
 /** Its user lets Nova make a port, which Ironic attaches to another card. */
-function addNetwork({ cloud: { servers, nicRows, others } }: Scene): () => void {
+function addNetwork({ cloud: { servers, cards, others } }: Scene): () => void {
   const [id = ""] = servers.keys();
   const card = { internal_info: { tenant_vif_port_id: Q }, extra: {} };
-  nicRows.push({ uuid: uuidOf(2, 2), node_uuid: ID, address: macOf(2), ...card });
+  cards.push({ uuid: uuidOf(2, 2), node_uuid: ID, address: macOf(2), ...card });
   others.set(Q, { id: Q, mac_address: macOf(2), device_id: id, device_owner: "compute:nova" });
   return () => {
     others.delete(Q);
-    nicRows.splice(1);
+    cards.splice(1);
   };
 }
 
@@ -121,8 +121,8 @@ for (const [what, lines, when] of [
     const why = (await back(at)).join();
     assert.match(why, NOT_Q);
     assert.match(why, /it stays on fake hardware, in maintenance/);
-    const nodeStateNow = [node.driver, node.maintenance, servers.size, others.size];
-    assert.deepEqual(nodeStateNow, ["fake-hardware", true, 1, 1]);
+    const stands = [node.driver, node.maintenance, servers.size, others.size];
+    assert.deepEqual(stands, ["fake-hardware", true, 1, 1]);
     at.cloud.use(() => null);
     others.clear();
     await undone(at);

@@ -123,7 +123,7 @@ test("a port of the machine that --port does not name is refused, before any wri
   const { cloud, at, how } = await place(t);
   const [own, other] = [uuidOf(3, 1), uuidOf(3, 2)];
   const card = { node_uuid: ID, address: macOf(2), extra: { vif_port_id: other } };
-  cloud.nicRows.push({ uuid: uuidOf(2, 2), ...card });
+  cloud.cards.push({ uuid: uuidOf(2, 2), ...card });
   cloud.others.set(other, { ...cloud.port, id: other, mac_address: macOf(2) });
   const before = cloud.dump();
   const words = [...manage, ...NOVA, "--port", own, ...at];

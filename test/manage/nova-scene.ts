@@ -125,7 +125,7 @@ async function adopted(
     readonly dns: boolean;
   },
 ): Promise<string> {
-  const { tell, resumesRun, power } = telling(ironic);
+  const { tell, goes, power } = telling(ironic);
   const mac_address = `52:54:00:00:01:${at.toString(16).padStart(2, "0")}`;
   const port = {
     ...{ network_id: network, mac_address, device_id: uuid, device_owner: "baremetal:none" },
@@ -151,8 +151,8 @@ async function adopted(
       value: { image_source: image, root_gb: 10, capabilities: { boot_option: "local" }, own: "x" },
     },
   ]);
-  await resumesRun(uuid, "manage", "manageable");
-  await resumesRun(uuid, "adopt", "active");
+  await goes(uuid, "manage", "manageable");
+  await goes(uuid, "adopt", "active");
   // Ironic switches off what somebody else switched on.
   await power(uuid, isOn ? "power on" : "power off");
   return vif;

@@ -128,11 +128,11 @@ for (const [what, planned, found, isSame] of SAME)
 const uuidOf = (letter: string, n: number): string =>
   `${letter.repeat(8)}-0000-4000-8000-${String(n).padStart(12, "0")}`;
 
-for (const nicRows of [50, 1200])
-  test(`${nicRows} cards are given by their node, with the ports that they name`, () => {
+for (const cards of [50, 1200])
+  test(`${cards} cards are given by their node, with the ports that they name`, () => {
     const known = gatherNics();
     const wanted = new Map<string, Nic[]>();
-    for (let n = 0; n < nicRows; n += 1) {
+    for (let n = 0; n < cards; n += 1) {
       const vif = n % 3 === 0 ? null : uuidOf("c", n % 10 === 1 ? 1 : n);
       const bond = n % 7 === 0;
       const nic: Nic = {

@@ -124,11 +124,11 @@ test("what is sent ahead is answered in its order", async (t) => {
     },
   };
   const { url } = await listening(t, { routes: [slow] });
-  const prefetched = Array.from(
+  const ahead = Array.from(
     { length: 50 },
     (_, at) => `GET /slow/${at} HTTP/1.1\r\nHost: a\r\n\r\n`,
   );
-  const all = await wire(t, url, prefetched.join("") + line("GET", "/slow/last")).ended;
+  const all = await wire(t, url, ahead.join("") + line("GET", "/slow/last")).ended;
   const paths = [...all.matchAll(/\/slow\/(\d+|last)/g)].map(([, at]) => at);
   assert.deepEqual(paths, [...Array.from({ length: 50 }, (_, at) => String(at)), "last"]);
 });

@@ -67,13 +67,13 @@ export function numbered(calls: readonly string[]) {
  * @returns how many of these came
  */
 export function idle({ use }: Pick<FaultyService, "use">, call: string, nth: number): () => number {
-  let arrivedMoves = 0;
+  let came = 0;
   use((made) => {
     if (made !== call) return null;
-    arrivedMoves += 1;
-    return arrivedMoves >= nth ? instead(200) : null;
+    came += 1;
+    return came >= nth ? instead(200) : null;
   });
-  return () => arrivedMoves - nth + 1;
+  return () => came - nth + 1;
 }
 
 /** Serves one on loopback until the test ends, with faults at calls of choice. */
@@ -122,23 +122,23 @@ export async function faultyService(
     ...{ url, calls, use },
     /** From now on each selected call gets this fault, or only the nth. @returns how many such calls came */
     fail(which: Which, fault: Fault, nth?: number) {
-      let arrivedMoves = 0;
+      let came = 0;
       use((call) => {
         if (!isOf(which, call)) return null;
-        arrivedMoves += 1;
-        return nth === undefined || arrivedMoves === nth ? fault : null;
+        came += 1;
+        return nth === undefined || came === nth ? fault : null;
       });
-      return () => arrivedMoves;
+      return () => came;
     },
     /** From now on acts once, right before the nth selected call. @returns whether that call came */
     once(which: Which, does: () => void, nth = 1) {
-      let arrivedMoves = 0;
+      let came = 0;
       use((call) => {
-        if (arrivedMoves === nth || !isOf(which, call)) return;
-        arrivedMoves += 1;
-        if (arrivedMoves === nth) does();
+        if (came === nth || !isOf(which, call)) return;
+        came += 1;
+        if (came === nth) does();
       });
-      return () => arrivedMoves === nth;
+      return () => came === nth;
     },
   };
 }

@@ -63,11 +63,11 @@ export function requestHeads(paths: readonly string[]): fc.Arbitrary<Buffer> {
 /**
  * Sends it on a connection of its own.
  *
- * @param databaseTimeouts turns of the event loop, where the other side runs too, that nothing comes until it gives
+ * @param patience turns of the event loop, where the other side runs too, that nothing comes until it gives
  *   up, as the other side does who waits for more; absent: it waits until the other side ends
  * @returns all that came back
  */
-export function answerTo(url: string, head: Buffer, databaseTimeouts = Infinity): Promise<string> {
+export function answerTo(url: string, head: Buffer, patience = Infinity): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname);
@@ -78,10 +78,10 @@ export function answerTo(url: string, head: Buffer, databaseTimeouts = Infinity)
     });
     const look = (): void => {
       quiet += 1;
-      if (quiet > databaseTimeouts) socket.end();
+      if (quiet > patience) socket.end();
       else if (!socket.destroyed) setImmediate(look);
     };
-    if (databaseTimeouts < Infinity) socket.on("connect", look);
+    if (patience < Infinity) socket.on("connect", look);
     socket.write(head);
     socket.on("error", () => undefined).on("close", () => resolve(text));
   });

@@ -31,10 +31,10 @@ test("a source that has another instance by now is not switched off", async (t) 
 test("a mark that another switchover set while ours met a lock is not written over", async (t) => {
   const at = await scene(t);
   const theirs = { rack: 7, nova2ironic_switchover: "theirs" };
-  let matchedTexts = false;
+  let met = false;
   at.cloud.use((call) => {
-    if (matchedTexts || call !== `PATCH /v1/nodes/${SOURCE}`) return null;
-    matchedTexts = true;
+    if (met || call !== `PATCH /v1/nodes/${SOURCE}`) return null;
+    met = true;
     Object.assign(at.cloud.nodes.get(SOURCE) ?? {}, { extra: theirs });
     return { done: false, says: refuses(409, "Node is locked by host lab") };
   });

@@ -10,9 +10,9 @@ import { back, CLAIMED, faults, forward, type Scene, scene } from "./switch-scen
 const MOST = 6;
 const MOST_POWER = 8;
 
-function assertFew(call: string, arrivedMoves: number, what: string): void {
+function assertFew(call: string, came: number, what: string): void {
   const few = call.endsWith("/states/power") ? MOST_POWER : MOST;
-  assert.ok(arrivedMoves >= 1 && arrivedMoves <= few, `${what}: it came ${arrivedMoves} times`);
+  assert.ok(came >= 1 && came <= few, `${what}: it came ${came} times`);
 }
 
 async function isProcessed({ run }: Scene): Promise<boolean> {
@@ -29,9 +29,9 @@ test("a switchover whose calls are accepted and change nothing ends after a few,
   for (const [call, nth] of all) {
     const at = await scene(t);
     const what = `${call}, ${nth}`;
-    const arrivedMoves = idle(at.cloud, call, nth);
+    const came = idle(at.cloud, call, nth);
     const { halted } = await forward(at);
-    assertFew(call, arrivedMoves(), what);
+    assertFew(call, came(), what);
     const why = halted?.position?.why.join("; ") ?? "";
     // A machine that is off is asked to go off, and is.
     if (halted === null) assert.deepEqual([await faults(at), call.endsWith("power")], [[], true]);
@@ -62,9 +62,9 @@ test("a rollback whose calls are accepted and change nothing ends after a few, a
     const at = await scene(t);
     const what = `${call}, ${nth}`;
     await forward(at, { lines: CLAIMED });
-    const arrivedMoves = idle(at.cloud, call, nth);
+    const came = idle(at.cloud, call, nth);
     const left = await back(at);
-    assertFew(call, arrivedMoves(), what);
+    assertFew(call, came(), what);
     // The spare is off, and is asked for that alone.
     const isNoWord = call === `PUT /v1/nodes/${SPARE}/states/power`;
     assert.equal(left.length > 0, !isNoWord, `${what}: ${left.join("; ")}`);

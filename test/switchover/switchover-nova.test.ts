@@ -102,9 +102,9 @@ async function cloudOf(t: TestContext) {
   ofNova(cloud);
   const own = ["--run", join(privateFolder(t), "o1"), "--ironic-url", cloud.ironic];
   const says = (...words: readonly string[]): Promise<Ran> => run([...words, ...own]);
-  const resumesRun = (...words: readonly string[]): Promise<Ran> =>
+  const goes = (...words: readonly string[]): Promise<Ran> =>
     says("node", "switchover", "n-1", "s-1", "--proof-interval", "0", ...words);
-  return { cloud, says, resumesRun };
+  return { cloud, says, goes };
 }
 
 function ofNova({ nodes, allocations }: Switchable): void {
@@ -125,7 +125,7 @@ const HERE = engines();
 for (const [engine, version] of TRIED.filter(([one]) => HERE.includes(one)))
   test(`on ${engine}, a server of Nova ${version} is held before its machine goes off, and is the spare's at the end`, async (t) => {
     const at = await novaOf(t, engine, version);
-    const { cloud, says, resumesRun } = await cloudOf(t);
+    const { cloud, says, goes } = await cloudOf(t);
     const seen: Promise<readonly unknown[]>[] = [];
     cloud.use((call) => {
       if (call !== `PUT /v1/nodes/${SOURCE}/states/power`) return null;
@@ -133,7 +133,7 @@ for (const [engine, version] of TRIED.filter(([one]) => HERE.includes(one)))
       seen.push(before);
       return { done: true, before };
     });
-    const ran = await resumesRun(...at.nova);
+    const ran = await goes(...at.nova);
     assert.equal(ran.status, 0, ran.err);
     const ids = (id: number) => (version === "ab450ba04102" ? [id] : []);
     assert.deepEqual((await Promise.all(seen))[0], [SOURCE, "H1", "migrating", ...ids(1)]);
@@ -152,9 +152,9 @@ for (const [engine, version] of TRIED.filter(([one]) => HERE.includes(one)))
 
 testOnce("the preview shows what is done to Nova's row, and writes nothing", async (t) => {
   const at = await novaOf(t, "sqlite", "ab450ba04102");
-  const { resumesRun } = await cloudOf(t);
+  const { goes } = await cloudOf(t);
   const before = await at.all();
-  const ran = await resumesRun(...at.nova, "--dry-run", "-f", "csv");
+  const ran = await goes(...at.nova, "--dry-run", "-f", "csv");
   assert.equal(ran.status, 0, ran.err);
   assert.match(ran.out, /NOVA_HELD.*task_state.*\n.*SRC_OFF/);
   assert.match(ran.out, /NOVA_MOVED.*node, host, compute_id.*H1, 1.*H2, 2/);
@@ -166,7 +166,7 @@ testOnce(
   async (t) => {
     const at = await novaOf(t, "sqlite", "ab450ba04102");
     const { db, nova, all } = at;
-    const { cloud, resumesRun } = await cloudOf(t);
+    const { cloud, goes } = await cloudOf(t);
     const before = [switchedDump(cloud), await all(), await db("compute_nodes")];
     const other = { ...before[1]?.[0], id: 8, uuid: uuidOf(9, 2) };
     for (const [change, why] of [
@@ -192,7 +192,7 @@ testOnce(
     ] as const) {
       await change();
       cloud.calls.length = 0;
-      const ran = await resumesRun(...nova);
+      const ran = await goes(...nova);
       assertRefusal({ ...ran, out: "" }, 4, "N2I-E392", why);
       assert.deepEqual(writes(cloud), []);
       for (const [table, rows] of [
@@ -209,13 +209,13 @@ testOnce(
 );
 
 testOnce("words about Nova that do not go together are refused", async (t) => {
-  const { cloud, resumesRun } = await cloudOf(t);
+  const { cloud, goes } = await cloudOf(t);
   for (const [words, code, why] of [
     [["--placement"], 64, /--placement needs --nova-db/],
     [["--nova-db", "env:X", "--leave-nova"], 64, /exclude each other/],
     [[], 4, /N2I-E385 .*a Nova server/],
   ] as const) {
-    const ran = await resumesRun(...words);
+    const ran = await goes(...words);
     assert.equal(ran.status, code, ran.err);
     assert.match(ran.err, why);
   }
@@ -226,11 +226,11 @@ testOnce(
   "what fails after Nova's row was changed gives it back, and so does a rollback",
   async (t) => {
     const at = await novaOf(t, "sqlite", "ab450ba04102");
-    const { cloud, resumesRun } = await cloudOf(t);
+    const { cloud, goes } = await cloudOf(t);
     const before = [switchedDump(cloud), await at.all()];
     // Of the spare: the mark, fields, then the claim.
     cloud.fail(`PATCH /v1/nodes/${SPARE}`, REFUSED, 3);
-    const ran = await resumesRun(...at.nova);
+    const ran = await goes(...at.nova);
     assert.equal(ran.status, 1, ran.err);
     assert.match(ran.err, /N2I-E389 .*not today/);
     assert.deepEqual([switchedDump(cloud), await at.all()], before);
@@ -241,14 +241,14 @@ testOnce(
   "a nova-compute that starts meanwhile takes the guard off, and nothing is deployed",
   async (t) => {
     const at = await novaOf(t, "sqlite", "ab450ba04102");
-    const { cloud, resumesRun } = await cloudOf(t);
+    const { cloud, goes } = await cloudOf(t);
     const before = [switchedDump(cloud), await at.all()];
     let restarted: Promise<unknown> | null = null;
     cloud.use((call) => {
       if (call.startsWith("PATCH /v1/volume/targets/"))
         restarted ??= at.db("instances").update({ task_state: null }).then();
     });
-    const ran = await resumesRun(...at.nova);
+    const ran = await goes(...at.nova);
     await restarted;
     assert.equal(ran.status, 1, ran.err);
     assert.match(ran.err, /N2I-E389 .*was changed since in task_state/);

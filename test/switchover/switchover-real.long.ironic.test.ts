@@ -109,8 +109,8 @@ async function enrolled(at: Scene, one: number): Promise<void> {
 
 async function deployed(at: Scene, one: number): Promise<void> {
   const uuid = uuidOf(1, one);
-  const { tell, resumesRun, becomes } = telling(at.ironic);
-  await resumesRun(uuid, "manage", "manageable");
+  const { tell, goes, becomes } = telling(at.ironic);
+  await goes(uuid, "manage", "manageable");
   await becomes(uuid, { power_state: "power off", reservation: null });
   const path = `/v1/nodes/${uuid}`;
   await tell("PATCH", path, [{ op: "add", path: "/automated_clean", value: false }]);
@@ -128,8 +128,8 @@ async function deployed(at: Scene, one: number): Promise<void> {
       ...{ target_lun: 1, auth_method: "CHAP", auth_username: "u", auth_password: CANARY },
     },
   });
-  await resumesRun(uuid, "provide", "available");
-  await resumesRun(uuid, "active", "active");
+  await goes(uuid, "provide", "available");
+  await goes(uuid, "active", "active");
   await becomes(uuid, { power_state: "power on", reservation: null });
   await tell("PATCH", path, [{ op: "add", path: "/automated_clean", value: null }]);
   const record = { uuid: uuidOf(9, one), name: `web-${one}`, node: uuid };

@@ -44,7 +44,7 @@ async function scene(t: TestContext) {
     await enrolled(stack, place, driver_info);
   }
   await volumes(stack);
-  await telling(stack.ironic).resumesRun(NODES[SOURCE], "provide", "available");
+  await telling(stack.ironic).goes(NODES[SOURCE], "provide", "available");
   // Storage external writes an image where Nova names one.
   const { ironic, sim, db } = stack;
   const waiting = waitingIn(db(ironic.database));
@@ -76,7 +76,7 @@ type Scene = Awaited<ReturnType<typeof scene>>;
 
 async function enrolled(stack: Stack, place: number, images: Body): Promise<void> {
   const { sim, secrets, ironic } = stack;
-  const { tell, resumesRun, becomes } = telling(ironic);
+  const { tell, goes, becomes } = telling(ironic);
   const uuid = uuidOf(1, place);
   await tell("POST", "/v1/nodes", {
     ...{ uuid, name: `n-${place}`, driver: "ipmi", resource_class: "bm" },
@@ -92,7 +92,7 @@ async function enrolled(stack: Stack, place: number, images: Body): Promise<void
   });
   const address = `52:54:00:00:01:0${place}`;
   await tell("POST", "/v1/ports", { node_uuid: uuid, address });
-  await resumesRun(uuid, "manage", "manageable");
+  await goes(uuid, "manage", "manageable");
   await becomes(uuid, { power_state: "power off" });
 }
 

@@ -127,7 +127,7 @@ async function killed({ nova, folder, at }: Cloud): Promise<void> {
 
 for (const engine of engines("mysql"))
   for (const other of ["B", "C"])
-    test(`A-15: what an agent died over ${other === "B" ? "it resumesRun on with once it runs again" : "another host takes over"}`, async (t) => {
+    test(`A-15: what an agent died over ${other === "B" ? "it goes on with once it runs again" : "another host takes over"}`, async (t) => {
       const made = await cloud(engine, t, { hosts: ["A", "B", "C"], machines: 6 });
       const { bm, nova } = made;
       await killed(made);

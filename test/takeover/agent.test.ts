@@ -142,9 +142,9 @@ test("A-13: when more than half of the hosts run out at once, nothing is taken, 
 test("a host whose clock was an hour ahead is taken over like any other, and only once it is silent", async (t) => {
   const made = await cloud("sqlite", t, { machines: 4 });
   const { bm, nova } = made;
-  const prefetched = Date.now() + 3_600_000;
-  await bm("bm_service_leases").where({ host: "A" }).update({ heartbeat_ms: prefetched });
-  await bm("bm_nodes").update({ service_heartbeat_ms: prefetched });
+  const ahead = Date.now() + 3_600_000;
+  await bm("bm_service_leases").where({ host: "A" }).update({ heartbeat_ms: ahead });
+  await bm("bm_nodes").update({ service_heartbeat_ms: ahead });
   const reports = () =>
     nova("services")
       .where({ host: "A" })

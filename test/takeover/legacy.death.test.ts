@@ -33,12 +33,12 @@ for (const engine of ["mysql", "postgresql"] as const)
   });
 
 /** Kills a takeover of a fenced host, whose tenant's request is taken for lost; it goes on, or back. */
-for (const [resumesRun, point, to, asks] of [
+for (const [goes, point, to, asks] of [
   ["on", "legacy.claimed", "B", null],
   // What was never touched has its request still.
   ["back", "nova.commit.before", "A", "powering-off"],
 ] as const)
-  test(`a takeover by hand that is killed at ${point} goes ${resumesRun}`, async (t) => {
+  test(`a takeover by hand that is killed at ${point} goes ${goes}`, async (t) => {
     const cloud = await dead(t);
     const { bm, folder, places, host, nova } = cloud;
     await bm("bm_service_leases").insert(ROW);
@@ -49,10 +49,7 @@ for (const [resumesRun, point, to, asks] of [
     const next = (await host("status")).err;
     assert.match(next, /^Next: nova2ironic host takeover .*--from A --to B/m);
     // What it was given of databases, its run keeps.
-    await ends(
-      0,
-      resumesRun === "on" ? run([...said, ...own]) : host("rollback", "--all", "--yes"),
-    );
+    await ends(0, goes === "on" ? run([...said, ...own]) : host("rollback", "--all", "--yes"));
     const row = await nova("instances").where({ id: 1 }).first();
     assert.deepEqual([row.host, row.task_state, Boolean(row.locked)], [to, asks, false]);
     assert.equal(Number((await bm("bm_service_leases").first()).epoch), 4, "fenced once");

@@ -88,21 +88,18 @@ async function inStage<T>(
   }
   const results: T[] = [];
   const began = Date.now();
-  let [all, earlier, behind, arrivedMoves] = [total, 0, 0, began];
+  let [all, earlier, behind, came] = [total, 0, 0, began];
   let about: string | undefined;
   let own: number | null | undefined;
   const run = async (report: (text: string) => void): Promise<boolean> => {
     const pulse = (): void => {
       const now = Date.now();
-      const evidence = measure(behind, all, now - began, earlier, {
-        idle: now - arrivedMoves,
-        own,
-      });
+      const evidence = measure(behind, all, now - began, earlier, { idle: now - came, own });
       const done = sentence(evidence, own !== undefined);
       report(about === undefined ? done : `${done}; ${about}`);
     };
     const at: Progress = (machines, more, rate) => {
-      if (machines > behind) arrivedMoves = Date.now();
+      if (machines > behind) came = Date.now();
       [behind, about, own] = [machines, more, rate];
       pulse();
     };

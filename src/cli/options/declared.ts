@@ -111,8 +111,8 @@ export function outOfLimits(
   const is = Number(value);
   // Maximum of timers.
   if (is >= 1e9 && most === undefined) return "a number below 1000000000";
-  const isMatch = is >= least && is <= (most ?? is) && (above === undefined || is > above);
-  if (isMatch && (whole !== true || Number.isInteger(is))) return null;
+  const fits = is >= least && is <= (most ?? is) && (above === undefined || is > above);
+  if (fits && (whole !== true || Number.isInteger(is))) return null;
   const kind = whole === true ? "a whole number" : "a number";
   if (above !== undefined) return `${kind} above ${above}`;
   return most === undefined ? `${kind}, ${least} or more` : `${kind} from ${least} to ${most}`;

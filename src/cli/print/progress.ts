@@ -39,7 +39,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
   const emit = createEvents(stream, clock);
   const live = terminal.live && !json;
   const began = clock();
-  let [last, arrivedMoves] = [{ at: began, done: 0 }, began];
+  let [last, came] = [{ at: began, done: 0 }, began];
   let { total } = options;
   let done = 0;
   let before = 0;
@@ -55,10 +55,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
     else if (!live || type === "stage_complete") line(`${stage}: ${text}`);
   };
   const show = (): void => {
-    const evidence = measure(done, total, clock() - began, before, {
-      idle: clock() - arrivedMoves,
-      own,
-    });
+    const evidence = measure(done, total, clock() - began, before, { idle: clock() - came, own });
     const words = `${stage}: ${sentence(evidence, own !== undefined)}${about === undefined ? "" : `; ${about}`}`;
     if (json)
       emit("progress", { stage, ...evidence, ...(about !== undefined && { summary: about }) });
@@ -85,7 +82,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
       last = { at: last.at, done };
     },
     at(machines, detail, rate) {
-      if (machines > done) arrivedMoves = clock();
+      if (machines > done) came = clock();
       done = machines;
       [about, own] = [detail, rate];
       if (due()) show();
@@ -153,20 +150,22 @@ export function measure(
   { idle = 0, own }: Since = {},
 ): Evidence {
   const since = done - before;
-  const executed = elapsed > 0 ? (since * 1000) / elapsed : null;
-  const rate = own === undefined ? executed : own;
+  const executionProgress = elapsed > 0 ? (since * 1000) / elapsed : null;
+  const rate = own === undefined ? executionProgress : own;
   const known = total !== undefined && total > 0;
   const seen = known && (own !== undefined || since * 100 >= total - before);
   const silent = (continuesAfter: boolean): number =>
     continuesAfter && idle >= IDLE ? Math.floor(idle / 1000) : 0;
   const precision = own === undefined ? 10 : 1000;
-  const isCounted = seen && rate !== null && rate > 0 && elapsed >= EVIDENCE;
+  const isRateReliable = seen && rate !== null && rate > 0 && elapsed >= EVIDENCE;
   return {
     done,
     total: total ?? null,
     percent: known ? Math.min(100, Math.floor((done * 100) / total)) : null,
     rate: rate === null ? null : Math.round(rate * precision) / precision,
-    eta: isCounted ? Math.max(0, Math.ceil((total - done) / rate), silent(done < total)) : null,
+    eta: isRateReliable
+      ? Math.max(0, Math.ceil((total - done) / rate), silent(done < total))
+      : null,
     ...(silent(total === undefined || done < total) > 0 && { idle: silent(true) }),
   };
 }

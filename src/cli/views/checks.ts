@@ -17,7 +17,7 @@ const DETAILS = { width: 74, indent: "  " };
  */
 export function checksTable(rows: readonly CheckRow[], whole: boolean, title = TITLE): string {
   if (whole) return drawn(rows.map(alone), ALL, title);
-  const boxes = atOnce(rows);
+  const boxes = together(rows);
   const tables = CUTS.map((most) => drawn(boxes, most, title));
   return tables.find((table) => table.split("\n").length <= PAGE) ?? drawn(boxes, MILD, title);
 }
@@ -31,7 +31,7 @@ function alone({ title, result, details }: CheckRow): Box {
 }
 
 /** Merges equal rows: an unread database concerns many checks. */
-function atOnce(rows: readonly CheckRow[]): readonly Box[] {
+function together(rows: readonly CheckRow[]): readonly Box[] {
   const same = grouped(rows, ({ result, details }) => JSON.stringify([result, details]));
   return [...same.values()].flatMap((group) =>
     group.slice(0, 1).map((row) => ({ ...alone(row), titles: group.map(({ title }) => title) })),
@@ -105,8 +105,8 @@ export function matchingChecks(
   rows: readonly CheckRow[],
   match: readonly string[],
 ): readonly CheckRow[] {
-  const isMatch = matching(Object.keys(COLUMNS), match);
-  return rows.filter((row) => isMatch(Object.values(COLUMNS).map((cell) => cell(row))));
+  const fits = matching(Object.keys(COLUMNS), match);
+  return rows.filter((row) => fits(Object.values(COLUMNS).map((cell) => cell(row))));
 }
 
 /** The counts in one line. @param hidden successful checks are not in the table */

@@ -2,8 +2,8 @@ import { shellArgument } from "../../lib/text.ts";
 import { nextCommand, pick, TREE } from "../../run/next.ts";
 import { io } from "../io.ts";
 
-type Inputs = { readonly run: string };
-type PowerMethod = { readonly undo: boolean };
+type RunArgument = { readonly run: string };
+type UndoOption = { readonly undo: boolean };
 
 const ALL = { allRows: true };
 const SCOPE: readonly string[] = ["all", "node", "leave-nova"];
@@ -12,20 +12,21 @@ const SCOPE: readonly string[] = ["all", "node", "leave-nova"];
 export const EVERY = {
   show: ({ file, nova }: { readonly file: string; readonly nova: boolean }) =>
     `nova2ironic show ${shellArgument(file)}${nova ? " --nova" : ""} --all-rows`,
-  plan: ({ run }: Inputs) => EVERY.show({ file: `${run}/plan`, nova: false }),
-  power: ({ run }: Inputs) => EVERY.show({ file: `${run}/power.jsonl`, nova: false }),
+  plan: ({ run }: RunArgument) => EVERY.show({ file: `${run}/plan`, nova: false }),
+  power: ({ run }: RunArgument) => EVERY.show({ file: `${run}/power.jsonl`, nova: false }),
   // `--all-rows` of verify also lists equal rows.
-  verify: (args: Inputs & { readonly takeover?: boolean }) =>
+  verify: (args: RunArgument & { readonly takeover?: boolean }) =>
     nextCommand("verify", args, {
       ...pick(args, ["takeover", "final"]),
       match: args.takeover === true ? "State=*" : "Result=*",
     }),
-  handover: (args: Inputs) => nextCommand("verify", args, { takeover: true, match: "State=*" }),
-  finish: (args: Inputs & PowerMethod) =>
+  handover: (args: RunArgument) =>
+    nextCommand("verify", args, { takeover: true, match: "State=*" }),
+  finish: (args: RunArgument & UndoOption) =>
     nextCommand("finish", args, { ...pick(args, ["node", "undo"]), plan: true, ...ALL }),
-  boot: (args: Inputs & { readonly plan: boolean }) =>
+  boot: (args: RunArgument & { readonly plan: boolean }) =>
     nextCommand("boot", args, { ...pick(args, [...TREE, "plan"]), verify: !args.plan, ...ALL }),
-  rollback: (args: Inputs & { readonly all: boolean; readonly leaveNova: boolean }) =>
+  rollback: (args: RunArgument & { readonly all: boolean; readonly leaveNova: boolean }) =>
     nextCommand("rollback", args, { ...pick(args, SCOPE), plan: true, ...ALL }),
   /** The same command line, for a command without a run. */
   same: () => ["nova2ironic", ...io().words.map(shellArgument), "--all-rows"].join(" "),

@@ -46,14 +46,14 @@ export function settingsView(found: readonly SettingRow[]): View {
   return {
     columns: ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"],
     rows: found.map(({ host, section, key, state, where, ...row }) => [
-      ...[host, section, key, state, requestedActionOf(row), foundOf(row), where],
+      ...[host, section, key, state, desiredText(row), foundOf(row), where],
     ]),
     causes: ["State", "Section", "Key", "Wanted"],
   };
 }
 
 /** `at least 40`, `at most 10`. */
-function requestedActionOf({ wanted, bound }: Pick<SettingRow, "wanted" | "bound">): string {
+function desiredText({ wanted, bound }: Pick<SettingRow, "wanted" | "bound">): string {
   const value = wanted ?? "your own";
   return bound === undefined ? value : `${bound.replace("-", " ")} ${value}`;
 }

@@ -135,7 +135,7 @@ export function askOver(
     const asked = { address: target.address, pass: 1 } as const;
     const askedAt = clock.date().toISOString();
     const start = clock.now();
-    const reached = await connectionOptions(mux, target, { deadline, signal });
+    const reached = await reach(mux, target, { deadline, signal });
     const elapsed = clock.now() - start;
     if ("verdict" in reached)
       return { ...asked, ...NOTHING_KNOWN, ...reached, askedAt, elapsed: Math.round(elapsed) };
@@ -168,7 +168,7 @@ export function optionsFor({ suite, level }: BmcTarget, options: SessionOptions)
 }
 
 /** Opens a line to the BMC. The caller closes it and wipes the credentials. */
-export async function connectionOptions(
+export async function reach(
   mux: Mux,
   { address, port = IPMI_PORT, user, password, kg, suite }: BmcTarget,
   limits: Limits,

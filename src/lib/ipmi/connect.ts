@@ -1,4 +1,4 @@
-import { type BmcLogin, type BmcTarget, connectionOptions, optionsFor } from "./ask.ts";
+import { type BmcLogin, type BmcTarget, optionsFor, reach } from "./ask.ts";
 import {
   type Chassis,
   COMMANDS,
@@ -75,7 +75,7 @@ async function connectOver(
   clock: Timers,
 ): Promise<BmcSession> {
   const begun = clock.now();
-  const reached = await connectionOptions(mux, target, limits);
+  const reached = await reach(mux, target, limits);
   if ("verdict" in reached) throw new IpmiError(reached.verdict, reached.detail);
   const { line, known } = reached;
   const talk = startTalk(line, clock, SYSTEM_CHANCE, {

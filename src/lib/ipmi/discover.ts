@@ -73,12 +73,12 @@ export async function discover(talk: Talk): Promise<Discovery> {
 }
 
 /** Result of one attempt, and whether it is final. */
-interface ObservedState {
+interface Discovered {
   readonly found: Discovery;
   readonly lasts: boolean;
 }
 
-async function look(talk: Talk): Promise<ObservedState> {
+async function look(talk: Talk): Promise<Discovered> {
   const waits = WAITS.map((wait) => wait * (0.9 + 0.2 * talk.chance.fraction()));
   // The third send uses the 1.5 form, for BMCs that do not answer the 2.0 form.
   const first = await capabilities(talk, waits.slice(0, 1), () => true).then(async (answer) => {
@@ -106,7 +106,7 @@ async function look(talk: Talk): Promise<ObservedState> {
 }
 
 /** Final result of one answer. Null if the other form is needed. */
-function saysEnough({ for2, code, capabilities }: Replied): ObservedState | null {
+function saysEnough({ for2, code, capabilities }: Replied): Discovered | null {
   if (isBusy(code)) return { found: { kind: "busy", code }, lasts: false };
   if (capabilities?.ipmi2 === true)
     return { found: { kind: "capabilities", capabilities }, lasts: true };

@@ -117,7 +117,7 @@ export async function establish<T>(
     return { ...nothing, diagnosis: refusedAtFirst(found.code) };
   if (found.kind === "cut") return { ...nothing, diagnosis: outOfTime(null, NOTHING_YET) };
   const capabilities = found.kind === "capabilities" ? found.capabilities : null;
-  const databaseTimeouts = found.kind === "only-1.5-form" ? MUTE_LOGINS : Infinity;
+  const patience = found.kind === "only-1.5-form" ? MUTE_LOGINS : Infinity;
   const suites = options.asksList ? await listSuites(talk) : null;
   const suitesOf = (listed: readonly number[] | null): readonly Suite[] =>
     options.suites(listed).flatMap((id) => suiteOf(id) ?? []);
@@ -125,7 +125,7 @@ export async function establish<T>(
     suites: suitesOf(suites),
     unlisted: options.asksList ? suitesOf(null) : null,
     level: options.level ?? "ADMINISTRATOR",
-    databaseTimeouts,
+    patience,
   };
   return { ...(await logInUntil(talk, credentials, wanted, use)), suites, capabilities };
 }
@@ -148,20 +148,20 @@ function refusedAtFirst(code: number): Diagnosis {
   return { verdict: "protocol-error", detail: `${COMMANDS.capabilities.name} returned ${said}` };
 }
 
-interface Computed {
+interface SessionPlan {
   readonly suites: readonly Suite[];
   /** Suites for a login without a list request. Null if the list was never requested. */
   readonly unlisted: readonly Suite[] | null;
   readonly level: Level;
   /** Maximum logins without an answer. */
-  readonly databaseTimeouts: number;
+  readonly patience: number;
 }
 
 /** Logs in until there is a result, a verdict, or no time left. */
 async function logInUntil<T>(
   talk: Talk,
   credentials: Credentials,
-  { suites: listed, unlisted, level, databaseTimeouts }: Computed,
+  { suites: listed, unlisted, level, patience }: SessionPlan,
   use: InSession<T>,
 ): Promise<Pick<Established<T>, "diagnosis" | "attempts" | "opened">> {
   let suites = listed;
@@ -200,7 +200,7 @@ async function logInUntil<T>(
     ({ attempt, tried } = next);
     last = outcome;
     if (talk.expired()) return { diagnosis: outOfTime(last, tried), attempts, opened: null };
-    if (attempts >= databaseTimeouts && tried.silences === attempts)
+    if (attempts >= patience && tried.silences === attempts)
       return { diagnosis: MUTE, attempts, opened: null };
     await talk.renew();
     if (outcome.kind !== "silent" || outcome.stage !== "session") continue;

@@ -15,7 +15,7 @@ export function matching(
   words: readonly string[],
 ): (row: readonly Json[]) => boolean {
   const wanted = grouped(
-    words.map((word) => requestedActionOf(columns, word)),
+    words.map((word) => parsedMatch(columns, word)),
     ({ at }) => at,
   );
   return (row) =>
@@ -27,7 +27,7 @@ export function matching(
     });
 }
 
-function requestedActionOf(columns: readonly string[], word: string) {
+function parsedMatch(columns: readonly string[], word: string) {
   const end = word.indexOf("=");
   if (end < 1)
     throw new MigrationError("N2I-E100", `--match needs COLUMN=VALUE, not ${word}`, {

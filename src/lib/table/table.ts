@@ -111,9 +111,9 @@ function briefOf(
 /** Rows that match `--match`. @throws MigrationError N2I-E100, before any row is read */
 function matched({ columns, rows }: View, match: readonly string[]): Rows {
   if (match.length === 0) return rows;
-  const isMatch = matching(columns, match);
+  const fits = matching(columns, match);
   async function* fitting() {
-    for await (const row of rows) if (isMatch(row)) yield row;
+    for await (const row of rows) if (fits(row)) yield row;
   }
   return fitting();
 }

@@ -60,7 +60,7 @@ export function whyNot(
   beside: Additional,
   own: string | null = null,
 ): readonly string[] {
-  return rejectionReasons(node, beside, own).map(({ why }) => why);
+  return objections(node, beside, own).map(({ why }) => why);
 }
 
 /**
@@ -68,7 +68,7 @@ export function whyNot(
  *
  * @param own uuid of a record started for the node, whose own changes are accepted
  */
-export function rejectionReasons(
+export function objections(
   node: RunningNode,
   beside: Additional,
   own: string | null = null,

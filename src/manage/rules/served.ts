@@ -71,10 +71,10 @@ const BODY = {
 
 const STATUSES = { state: 403, gone: 404, taken: 409, denied: 503 } as const;
 
-/** @param rejections a missing permission of the service's own login takes precedence */
-export function statusOf(rejections: readonly Hindrance[]): number {
-  if (rejections.includes("denied")) return STATUSES.denied;
-  return Math.min(...rejections.map((is) => STATUSES[is]), STATUSES.taken);
+/** @param hindrances a missing permission of the service's own login takes precedence */
+export function statusOf(hindrances: readonly Hindrance[]): number {
+  if (hindrances.includes("denied")) return STATUSES.denied;
+  return Math.min(...hindrances.map((is) => STATUSES[is]), STATUSES.taken);
 }
 
 /**
@@ -151,7 +151,7 @@ export function savedRequest(name: string | null, extra: JsonObject): MadeServer
 export const VALIDATES = createAjv().compile(BODY);
 
 /** @param body valid for the schema */
-export function requestedOf(
+export function manageRequestOf(
   body: ReturnType<typeof objectOf>,
 ): Required<Omit<ManageRequest, "owner">> {
   const word = (key: string): string | null => {

@@ -226,8 +226,8 @@ async function faked(at: Back, found: JsonObject): Promise<string | null> {
     (isTaken ? await active(hardware, id, before) : null) ??
     (isTaken || isFake ? await powered(hardware, id, before) : null);
   if (why !== null) {
-    const isSkipped = (await hardware.read(id)).driver === FAKE;
-    const left = isSkipped ? LEAVE : `${retainedWith(own)}${await novaWould(hands, at)}`;
+    const remainsFake = (await hardware.read(id)).driver === FAKE;
+    const left = remainsFake ? LEAVE : `${retainedWith(own)}${await novaWould(hands, at)}`;
     return isTaken || isFake ? `${why}; ${left}` : why;
   }
   const may = async (now: JsonObject): Promise<string | null> => {
@@ -259,13 +259,11 @@ async function active(
   const freed =
     state === "manageable" || state === "adopt failed" || state === "adopting"
       ? null
-      : await hardware.changeState(id, "deleted", nobodys);
+      : await hardware.bring(id, "deleted", nobodys);
   return (
     freed ??
     (await hardware.inform(id, before)) ??
-    (state === "manageable" || state === "adopting"
-      ? null
-      : await hardware.changeState(id, "manage")) ??
-    (await hardware.changeState(id, "adopt"))
+    (state === "manageable" || state === "adopting" ? null : await hardware.bring(id, "manage")) ??
+    (await hardware.bring(id, "adopt"))
   );
 }

@@ -50,7 +50,7 @@ export async function create(
   if (now.status === "ERROR") return `Nova cannot create its server: ${now.fault}`;
   if (!/^(ACTIVE|SHUTOFF)$/.test(now.status)) return `server ${made.id} is ${now.status}`;
   const node = await hands.hardware.read(id);
-  at.nodeStateNow = isAsMachine(at.before, node, now.status);
+  at.stands = isAsMachine(at.before, node, now.status);
   return node.instance_uuid === made.id
     ? null
     : `server ${made.id} is not on it: instance_uuid is ${String(node.instance_uuid)}`;

@@ -13,7 +13,7 @@ export interface ServerMaking extends ManageChange {
   /** The replaced fields of the node. */
   before: JsonObject;
   /** The new server has the power state of its machine in Nova and Ironic. */
-  nodeStateNow?: boolean;
+  stands?: boolean;
   /** Nova was called more than once to create the server. */
   again?: boolean;
   over?: string;

@@ -42,7 +42,7 @@ export const THERE: readonly ServerStep[] = [
   { step: "hold", make: hold },
   { step: "bind", make: bind },
   { step: "fake", make: fake },
-  plain("free", ({ hands: { hardware }, id }) => hardware.changeState(id, "deleted", nobodys)),
+  plain("free", ({ hands: { hardware }, id }) => hardware.bring(id, "deleted", nobodys)),
   plain("state", ({ hands: { hardware }, id, before }) =>
     hardware.power(id, String(before.power_state)),
   ),
@@ -102,7 +102,7 @@ async function hold(at: ServerMaking): Promise<string | null> {
 async function changed(at: ServerMaking): Promise<string | null> {
   const seen = await at.hands.look(at);
   const node = seen.node && { ...seen.node, maintenance: false, maintenance_reason: null };
-  const against = await at.hands.rejectionReasons({ ...seen, node }, at.server, at.twice);
+  const against = await at.hands.objections({ ...seen, node }, at.server, at.twice);
   return against.length === 0 ? null : `it changed in the meantime: ${against.join("; ")}`;
 }
 
@@ -144,7 +144,7 @@ async function turn(at: ServerMaking): Promise<string | null> {
     const real = unsafe(await hands.hardware.read(id));
     return real.length === 0 ? null : `it is not completely on fake hardware: ${real.join(", ")}`;
   };
-  if (at.nodeStateNow === true || (await nodeStateNow(at, uuid))) return null;
+  if (at.stands === true || (await stands(at, uuid))) return null;
   const stopped = await hands.servers.turn(uuid, "SHUTOFF", may);
   if (stopped !== null) return stopped;
   const started =
@@ -152,7 +152,7 @@ async function turn(at: ServerMaking): Promise<string | null> {
   return started ?? hands.hardware.power(id, String(before.power_state));
 }
 
-async function nodeStateNow({ hands, id, before }: ServerMaking, uuid: string): Promise<boolean> {
+async function stands({ hands, id, before }: ServerMaking, uuid: string): Promise<boolean> {
   const now = await hands.servers.read(uuid);
   if (now === null || now.task !== null) return false;
   return isAsMachine(before, await hands.hardware.read(id), now.status);
@@ -171,17 +171,17 @@ async function swap(at: ServerMaking): Promise<string | null> {
 }
 
 async function reasonForeign(at: ServerMaking, now: JsonObject) {
-  const { hands, before, nodeStateNow } = at;
+  const { hands, before, stands } = at;
   const uuid = recordOf(at);
   if (now.instance_uuid !== uuid) return `instance_uuid is ${String(now.instance_uuid)}`;
   if (now.provision_state !== "active") return `it is ${String(now.provision_state)}, not active`;
   if (now.power_state !== before.power_state)
     return `power_state is ${String(now.power_state)}, and was ${String(before.power_state)}`;
   // An untouched server is still as built. This check takes a quarter of the time.
-  if (nodeStateNow === true && (await hands.servers.isUntouched(uuid))) return null;
-  const novaRecord = await hands.servers.read(uuid);
-  if (novaRecord?.status === statusFor(before) && novaRecord.task === null) return null;
-  return `server ${uuid} is ${novaRecord?.status ?? "gone"}, ${novaRecord?.task ?? "nothing under way"}`;
+  if (stands === true && (await hands.servers.isUntouched(uuid))) return null;
+  const book = await hands.servers.read(uuid);
+  if (book?.status === statusFor(before) && book.task === null) return null;
+  return `server ${uuid} is ${book?.status ?? "gone"}, ${book?.task ?? "nothing under way"}`;
 }
 
 /** Keeps its own hardware if the user has changed its power. */
@@ -210,13 +210,13 @@ export async function novaWould(
   if (!isMade(change)) return "";
   const look = async () => {
     const { power_state } = await hardware.read(change.id);
-    return { isOn: power_state === "power on", novaRecord: await servers.read(uuid) };
+    return { isOn: power_state === "power on", book: await servers.read(uuid) };
   };
   // An error here must not hide the reason of the failure.
   const seen = await orNull(look());
   if (seen === null) return `; check that Nova does not stop server ${uuid}`;
-  const { isOn, novaRecord } = seen;
-  return isOn && novaRecord?.status === "SHUTOFF" && novaRecord.task !== "powering-on"
+  const { isOn, book } = seen;
+  return isOn && book?.status === "SHUTOFF" && book.task !== "powering-on"
     ? `; start server ${uuid} through Nova now, or Nova's power sync powers the machine off`
     : "";
 }

@@ -73,7 +73,7 @@ export function novaPart(
       const why = await unmarked(at);
       const made = withServer(at, seen.node);
       return why === null
-        ? { seen: made, is: "after", why: await twinsOf(at), rejections: [] }
+        ? { seen: made, is: "after", why: await twinsOf(at), hindrances: [] }
         : { ...stays(made, `its mark was not removed: ${why}`), inService: true };
     },
   };
@@ -143,17 +143,17 @@ async function whereIs(
   const isMarked = marked(change, seen);
   if (isMarked && isPorted(change) && isInUse(change, now))
     return { is: "before", seen, ...NONE, inService: true };
-  const isServiceField = isOwned(change, seen);
+  const isServerOfRun = isOwned(change, seen);
   // The mark was removed, but the driver may still be fake.
-  if (!isMarked && isServiceField && now.driver !== FAKE) return { is: "after", seen, ...NONE };
-  if (isMarked || isServiceField) {
+  if (!isMarked && isServerOfRun && now.driver !== FAKE) return { is: "after", seen, ...NONE };
+  if (isMarked || isServerOfRun) {
     const { asked } = change;
     const before = reservationOf(change)?.node ?? {};
     const other = asked && differsFromStart({ ...change, hands, asked, seen, before });
     const onFake = now.driver === FAKE && { onFake: true as const };
     return other === null ? { is: "before", seen, ...NONE, ...onFake } : stays(seen, other);
   }
-  const against = await hands.rejectionReasons(seen, server, twice);
+  const against = await hands.objections(seen, server, twice);
   if (against.length === 0) return { is: "before", seen, ...NONE };
   return left(
     seen,

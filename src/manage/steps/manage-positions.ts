@@ -9,7 +9,7 @@ import {
   type Hindrance,
   MARK,
   type Objection,
-  rejectionReasons,
+  objections,
 } from "../rules/criteria.ts";
 import {
   bindsOf,
@@ -24,7 +24,7 @@ export interface ManagePosition extends Position {
   readonly seen: ServerView;
   readonly why: readonly string[];
   /** The kind of each reason. */
-  readonly rejections: readonly Hindrance[];
+  readonly hindrances: readonly Hindrance[];
   /** In service with its server. Only the mark is left to remove. */
   readonly inService?: true;
   readonly onFake?: true;
@@ -66,10 +66,7 @@ export function forwardOf(
       : [];
   // An interrupted rollback may have left this run's maintenance, which is ended first.
   const fit = node.maintenance_reason === reasonOf(server) ? { ...node, maintenance: false } : node;
-  const against = [
-    ...rejectionReasons(fit, openNovaForVerify(seen, twice, asked?.ports), server),
-    ...strange,
-  ];
+  const against = [...objections(fit, portContext(seen, twice, asked?.ports), server), ...strange];
   if (against.length > 0) return left(seen, against);
   // The values in the journal are older than the deleted record, so later changes would be lost.
   return change.open === false
@@ -82,11 +79,11 @@ export function forwardOf(
 
 export const NO_NODE = "Ironic has no such node";
 
-export const NONE = { why: [], rejections: [] } as const;
+export const NONE = { why: [], hindrances: [] } as const;
 
 export function left(seen: ServerView, against: readonly Objection[]): ManagePosition {
-  const [why, rejections] = [against.map((one) => one.why), against.map(({ is }) => is)];
-  return { is: "other", seen, why, rejections };
+  const [why, hindrances] = [against.map((one) => one.why), against.map(({ is }) => is)];
+  return { is: "other", seen, why, hindrances };
 }
 
 export async function backOf(
@@ -112,7 +109,7 @@ export async function backOf(
   if (open) return { is: "before", seen, ...NONE };
   // The rollback has already reported ports with another device.
   const why = binds.flatMap(({ port }) => (seen.ports?.has(port) === true ? [] : [unseen(port)]));
-  return { is: why.length === 0 ? "after" : "other", seen, why, rejections: [] };
+  return { is: why.length === 0 ? "after" : "other", seen, why, hindrances: [] };
 }
 
 /** Ports that another device has since. */
@@ -129,7 +126,7 @@ export function isBound({ ports }: ServerView, port: string, server: string): bo
   return ports?.get(port)?.device_id === server;
 }
 
-export function openNovaForVerify(
+export function portContext(
   { node, ports }: ServerView,
   known: ReadonlySet<string>,
   asked: readonly string[] | null | undefined,

@@ -11,7 +11,7 @@ import {
 } from "../../model/ironic/manage.ts";
 import { reasonOf } from "../../systems/ironic-api/allocation.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
-import { changedSince, rejectionReasons } from "../rules/criteria.ts";
+import { changedSince, objections } from "../rules/criteria.ts";
 import { type Act, bindsOf, type ManageChange, reservationOf } from "./manage-acts.ts";
 import {
   backOf,
@@ -19,7 +19,7 @@ import {
   isBound,
   left,
   type ManagePosition,
-  openNovaForVerify,
+  portContext,
   stays,
   strangeOf,
   tenantPorts,
@@ -34,13 +34,13 @@ const SIZE = 1000;
 /** Owner of tenant ports, as set by metalsmith without Nova. */
 const OWNER = "baremetal:none";
 
-/** @param nicRows NICs of all nodes; null for a single machine */
+/** @param cards NICs of all nodes; null for a single machine */
 export function managePart(
   recordClient: RecordClient,
   most: number,
-  nicRows: ExistingNics | null = null,
+  cards: ExistingNics | null = null,
 ): ManagePart {
-  const twice = nicRows?.twice ?? new Set<string>();
+  const twice = cards?.twice ?? new Set<string>();
   return {
     ...{ name: MANAGE, size: SIZE },
     async inspect(changes) {
@@ -48,7 +48,7 @@ export function managePart(
       const begun = changes.map(
         ({ id, server, acts }) => [id, acts.length === 0 ? null : server] as const,
       );
-      const seen = await recordClient.lookAll(begun, most, nicRows?.of ?? null);
+      const seen = await recordClient.lookAll(begun, most, cards?.of ?? null);
       return changes.map((change, at) => forwardOf(change, seen[at] ?? NOTHING, twice));
     },
     perform(change, position, begin) {
@@ -57,7 +57,7 @@ export function managePart(
       if (node === null || asked === null) throw new Error(`${id} is not there to be managed`);
       const making = { recordClient, change, asked, position, node, begin };
       return isSingleCall(change, position.seen)
-        ? recordAlone(making, nicRows === null)
+        ? recordAlone(making, cards === null)
         : recordMarked(making, twice);
     },
   };
@@ -128,11 +128,7 @@ async function recordMarked(
     // Compares with the state before the hold.
     const now: RunningNode = { ...marked.now, nics: before.nics };
     const against = [
-      ...rejectionReasons(
-        now,
-        openNovaForVerify({ ...seen, node: now }, twice, asked.ports),
-        server,
-      ),
+      ...objections(now, portContext({ ...seen, node: now }, twice, asked.ports), server),
       ...changedSince(before, now),
     ];
     if (against.length > 0) return left(seen, against);

@@ -25,7 +25,7 @@ import { type Backend, openBackend, type TargetOptions } from "../open/backend.t
 import { loadMappings } from "../open/documents.ts";
 import { stopped } from "../order.ts";
 import { checkBlocked } from "../plan/empty-plan.ts";
-import { isPresent } from "../plan/loaded-plans.ts";
+import { isInIronic } from "../plan/loaded-plans.ts";
 import { causeOf, renderCounts } from "../plan/rules/summary.ts";
 import { checkReadings } from "../power/power-file.ts";
 import { isEqual } from "../verify/rules/tally.ts";
@@ -126,7 +126,7 @@ async function load(job: Job) {
   const { run, plan, backend, seal, session, nova, place, sink, again } = job;
   const same = backend.same(seal);
   const entries = session.journal.entries();
-  const others = await foreignInstancesOf(job, entries);
+  const others = await foreignNodesOf(job, entries);
   const guard = guardOf(job, same);
   // Flavors change first, so that a rebuild finds the new images even if the load fails.
   if (nova !== null) sink.say("Checking Ironic, its conductors and Nova before the first write.");
@@ -210,7 +210,7 @@ async function changeNova(
 
 function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise<void> {
   const { lines, header, footer } = plan;
-  const begun = isPresent(session.journal.entries(), footer.sha256);
+  const begun = isInIronic(session.journal.entries(), footer.sha256);
   return async () => {
     await place.precondition();
     if (!begun) await inspectCloser(lines, header.target_before, same, place.target);
@@ -219,7 +219,7 @@ function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise
 }
 
 /** Checks for foreign nodes, now or before the first new row. @throws MigrationError N2I-E312 */
-async function foreignInstancesOf(
+async function foreignNodesOf(
   job: Job,
   entries: Entries,
 ): Promise<(() => Promise<void>) | undefined> {

@@ -8,8 +8,8 @@ import { type Conductor, isOfGroup } from "../../model/ironic/service.ts";
 import type { Target } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { indexCurrent, judge, requestedActionOf } from "../plan/rules/plan-machine.ts";
-import { groupText, locationOf } from "../plan/rules/preflight.ts";
+import { claimsOf, indexCurrent, judge } from "../plan/rules/plan-machine.ts";
+import { conductorKey, groupText } from "../plan/rules/preflight.ts";
 import { batchOf } from "./ironic.ts";
 
 /**
@@ -30,7 +30,7 @@ export async function inspectCloser(
     const desired = lines
       .filter(({ verdict }) => verdict === "create")
       .flatMap(({ records }) => records.filter(({ change }) => change === "create"));
-    const index = indexCurrent(await target.current(requestedActionOf([{ desired }])));
+    const index = indexCurrent(await target.current(claimsOf([{ desired }])));
     for (const record of desired)
       for (const { place, message } of judge(record, index, same).findings)
         obstacles.push(`${place}: ${message}`);
@@ -42,7 +42,7 @@ export async function inspectCloser(
     );
 }
 
-interface Queried extends Pick<Target, "service" | "current"> {
+interface CheckedTarget extends Pick<Target, "service" | "current"> {
   readonly identity: Pick<Target["identity"], "engine">;
 }
 
@@ -53,7 +53,7 @@ interface Queried extends Pick<Target, "service" | "current"> {
  */
 export async function findConductors(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,
-  target: Queried,
+  target: CheckedTarget,
 ): Promise<void> {
   if (target.identity.engine !== "rest") return;
   const { conductors } = await target.service();
@@ -71,7 +71,7 @@ export async function findConductors(
     const arrived = new Map(found.map((row) => [row.uuid, row.provision_state]));
     for (const row of nodes) {
       if (arrived.get(row.uuid ?? null) === row.provision_state) continue;
-      const { driver, group } = locationOf(row);
+      const { driver, group } = conductorKey(row);
       const missing = `${driver}${groupText(group)}`;
       without.set(missing, (without.get(missing) ?? 0) + 1);
     }
@@ -84,7 +84,7 @@ export async function findConductors(
 }
 
 function mayTake(conductor: Conductor, row: Row): boolean {
-  const { driver, group } = locationOf(row);
+  const { driver, group } = conductorKey(row);
   return isOfGroup(conductor, group) && conductor.drivers.includes(driver);
 }
 

@@ -46,11 +46,10 @@ export async function download(
   const value = its?.digest("hex");
   if (at === size && (digest === null || value === digest.value)) return own.digest("hex");
   await rm(path, { force: true });
-  const arrivedMoves =
-    at === size ? `its ${digest?.algorithm} is ${value}` : `${at} bytes received`;
+  const came = at === size ? `its ${digest?.algorithm} is ${value}` : `${at} bytes received`;
   throw new MigrationError(
     "N2I-E212",
-    `image ${id} differs from its record in Glance: ${arrivedMoves}, expected ${at === size ? digest?.value : `${size} bytes`}`,
+    `image ${id} differs from its record in Glance: ${came}, expected ${at === size ? digest?.value : `${size} bytes`}`,
   );
 }
 

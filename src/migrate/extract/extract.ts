@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { orNull } from "../../lib/error.ts";
-import { prefetched } from "../../lib/streams.ts";
+import { ahead } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
 import type { SnapshotHeader } from "../../model/artefact.ts";
 import type { BootFile } from "../../model/boot.ts";
@@ -132,8 +132,8 @@ export async function takeSnapshot(
   const reader = nova === null ? null : await openNova(nova, await claimedInstances(bm));
   const writer = await createArtefact(run, SNAPSHOT, header);
   try {
-    const read = prefetched(readMachines(bm, schema, seal));
-    for await (const batch of prefetched(seen(read, reader, trees, hosts))) {
+    const read = ahead(readMachines(bm, schema, seal));
+    for await (const batch of ahead(seen(read, reader, trees, hosts))) {
       await turn(); // sends the next query before this batch is written
       for (const orphan of batch.orphans) {
         const finding = inspectOrphan(orphan);

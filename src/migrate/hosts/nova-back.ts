@@ -35,7 +35,7 @@ export interface NovaScope {
 }
 
 /** The part of a run to roll back, and its systems. */
-export interface Computed {
+export interface RollbackRequest {
   readonly run: RunFolder;
   readonly entries: Entries;
   /** Plans of the run that loaded rows, newest first. */
@@ -45,7 +45,7 @@ export interface Computed {
   readonly nova: NovaScope | null;
   /** Null if the run has no rows in Ironic, or if its options are missing. */
   readonly backend: Backend | null;
-  readonly connectionOptions: ConnectionOptions & { readonly keyFile?: string };
+  readonly reach: ConnectionOptions & { readonly keyFile?: string };
   readonly leaving: Pick<Leaving, "placed">;
 }
 
@@ -71,12 +71,12 @@ interface NovaBack {
 
 /** Opens nova during a rollback. Null without its database or changed rows. */
 export function withNovaBack<T>(
-  { run, nova: scope, connectionOptions, leaving }: Computed,
+  { run, nova: scope, reach, leaving }: RollbackRequest,
   { session, leave, sink }: Backing,
   watching: Watching,
   work: (nova: NovaBack | null) => Promise<T>,
 ): Promise<T> {
-  const { novaDb } = connectionOptions;
+  const { novaDb } = reach;
   if (scope === null || novaDb === undefined) return work(null);
   return closing(async (keep) => {
     const database = keep(await openRole("nova-db", novaDb, { readOnly: false }));
@@ -93,9 +93,7 @@ export function withNovaBack<T>(
           for (const plan of scope.plans) {
             // The flavor API is opened only for its own rows.
             const api =
-              part === "api"
-                ? await reopenFlavorApi(plan.header.api, connectionOptions, false)
-                : null;
+              part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
             const parts = novaParts(place.target, api?.target ?? null);
             const walked = legs.map((name) => novaLegOf(place, parts, name, plan));
             const way = { direction: "back", only: scope, excluded } as const;
@@ -157,7 +155,7 @@ export async function newComputesOf(
   run: RunFolder,
   { plans, machines: wants }: NovaScope,
   database: Database,
-  { placed }: Computed["leaving"],
+  { placed }: RollbackRequest["leaving"],
 ): Promise<readonly NewCompute[]> {
   const found = new Map<number, NewCompute>();
   const placesOf = await openPlaces(database);
@@ -197,15 +195,15 @@ async function plannedComputesOf(plans: readonly NovaFiles[]) {
 export async function novaStepsBack(
   scope: NovaScope,
   entries: Entries,
-  connectionOptions: ConnectionOptions,
+  reach: ConnectionOptions,
 ): Promise<number> {
   let count = 0;
   for (const plan of scope.plans)
     for (const leg of NOVA_LEGS) {
       const own = await countBack(novaJournalled(leg, plan), entries, scope);
       count += own;
-      if (own === 0 || leg !== "api" || connectionOptions.novaDb === undefined) continue;
-      const api = await reopenFlavorApi(plan.header.api, connectionOptions, true);
+      if (own === 0 || leg !== "api" || reach.novaDb === undefined) continue;
+      const api = await reopenFlavorApi(plan.header.api, reach, true);
       await api?.close();
     }
   return count;

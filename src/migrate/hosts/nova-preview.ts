@@ -11,10 +11,10 @@ import { novaJournalled, novaLeg, novaParts } from "../apply/nova.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import { BACK_AFTER_IRONIC } from "../order.ts";
 import {
-  type Computed,
   changedHosts,
   type NovaScope,
   newComputesOf,
+  type RollbackRequest,
   reasonForNew,
 } from "./nova-back.ts";
 import type { NovaFiles } from "./nova-files.ts";
@@ -26,10 +26,10 @@ import { checkNova } from "./nova-target.ts";
  * @throws MigrationError N2I-E300 if the plans were made for another nova
  */
 export async function* previewNova(
-  { run, entries, nova: scope, connectionOptions, leaving }: Computed,
+  { run, entries, nova: scope, reach, leaving }: RollbackRequest,
   ironic: (excluded: Excluded) => AsyncGenerator<UndoPreview, Excluded>,
 ): AsyncGenerator<UndoPreview> {
-  const { novaDb } = connectionOptions;
+  const { novaDb } = reach;
   const database =
     scope === null || novaDb === undefined
       ? null
@@ -40,7 +40,7 @@ export async function* previewNova(
     const stays = yield* ironic(excluded);
     if (scope === null) return;
     const all = new Map([...excluded, ...stays]);
-    yield* rowsOf(scope, entries, all, nova === null ? unasked : legsOf(nova, connectionOptions));
+    yield* rowsOf(scope, entries, all, nova === null ? unasked : legsOf(nova, reach));
     for (const compute of database === null
       ? []
       : await newComputesOf(run, scope, database, leaving)) {
@@ -93,11 +93,10 @@ async function unasked(name: NovaLegName, plan: NovaFiles): Promise<Opened> {
   return { ...leg, part: { ...leg.part, inspect } };
 }
 
-function legsOf(nova: NovaTarget, connectionOptions: ConnectionOptions): typeof unasked {
+function legsOf(nova: NovaTarget, reach: ConnectionOptions): typeof unasked {
   const parts = novaParts(nova, null);
   return async (name, plan) => {
-    const api =
-      name === "api" ? await reopenFlavorApi(plan.header.api, connectionOptions, true) : null;
+    const api = name === "api" ? await reopenFlavorApi(plan.header.api, reach, true) : null;
     if (api === null) return novaLeg(parts[name], name, plan);
     return { ...novaLeg(novaParts(nova, api.target).api, "api", plan), close: api.close };
   };

@@ -13,7 +13,7 @@ import {
 } from "../../systems/nova-db/requests.ts";
 import type { Watching } from "./nova-watch.ts";
 
-interface Queried {
+interface QueuedInstance {
   readonly uuid: string;
   readonly host: string | null;
   readonly deleted: number | boolean | null;
@@ -22,7 +22,7 @@ interface Queried {
 /** Text of requests to live instances that are queued for their nova-compute. */
 export async function readQueued(
   database: Database,
-  instances: Iterable<Queried>,
+  instances: Iterable<QueuedInstance>,
 ): Promise<NovaFacts["queued"]> {
   const queued: NovaFacts["queued"][number][] = [];
   for (const some of inPortions(instances)) {
@@ -50,7 +50,7 @@ export async function unreadQueues(database: Database): Promise<NovaFacts["unque
  */
 export async function checkQueued(
   database: Database,
-  instances: Iterable<Queried>,
+  instances: Iterable<QueuedInstance>,
   { queued = false, tell }: Pick<Watching, "queued" | "tell">,
 ): Promise<void> {
   await mustReadRequests(database);

@@ -121,7 +121,7 @@ function extended(documents: readonly DocumentFile[]): readonly DocumentFile<Tar
       faults.push(listedFaults(name, [`/release ${document.release} has another document`]));
     const chain = chainOf(document, byRelease);
     if (typeof chain !== "string")
-      return [{ name, document: completeOf(chain, merged), depth: chain.length }];
+      return [{ name, document: mergedOf(chain, merged), depth: chain.length }];
     faults.push(listedFaults(name, [chain]));
     return [];
   });
@@ -189,7 +189,7 @@ function merge(base: Json | undefined, change: Json): Json {
 }
 
 /** Merges the documents of a chain. @param known merged documents, to which new ones are added */
-function completeOf(chain: readonly Written[], known: Map<Written, JsonObject>): JsonObject {
+function mergedOf(chain: readonly Written[], known: Map<Written, JsonObject>): JsonObject {
   return chain.reduce<JsonObject>((base, document) => {
     const { extends: _, ...own } = document;
     // Merged objects are objects.

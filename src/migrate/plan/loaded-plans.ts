@@ -9,11 +9,11 @@ type Opened = Awaited<ReturnType<typeof openPlan>>;
 
 /** Plans with rows in Ironic, according to the journal, newest first. */
 export function plansInIronic(entries: Entries): readonly string[] {
-  return plansOf(entries, IRONIC).filter((sha256) => isPresent(entries, sha256));
+  return plansOf(entries, IRONIC).filter((sha256) => isInIronic(entries, sha256));
 }
 
 /** Whether Ironic, or another part, still has rows of a plan, according to the journal. */
-export function isPresent(entries: Entries, sha256: string, part = IRONIC): boolean {
+export function isInIronic(entries: Entries, sha256: string, part = IRONIC): boolean {
   const ownership = ownershipOf(entries, part, sha256);
   return ownership.begun.some((span) => wasStarted(ownership, span));
 }

@@ -19,7 +19,7 @@ import type { powerOf } from "../power/power-file.ts";
 import { createTransform, type Transformed } from "../transform/transform.ts";
 import { carry } from "./rules/carry.ts";
 import { pair } from "./rules/pairing.ts";
-import { type Index, indexCurrent, planMachine, requestedActionOf } from "./rules/plan-machine.ts";
+import { claimsOf, type Index, indexCurrent, planMachine } from "./rules/plan-machine.ts";
 import { inspectCharset, preflight } from "./rules/preflight.ts";
 
 export interface Planned {
@@ -62,7 +62,7 @@ export interface Destination {
   readonly same: SameSecret;
 }
 
-interface Additional {
+interface PlanExtras {
   readonly nova: NovaPlanner | null;
   /** Receives every line. */
   readonly each: (line: PlannedMachine, machine: Machine) => void;
@@ -74,7 +74,7 @@ export async function makePlan(
   run: RunFolder,
   from: Sources,
   ironic: Destination,
-  beside: Additional,
+  beside: PlanExtras,
 ): Promise<Planned> {
   const { nova } = beside;
   try {
@@ -147,7 +147,7 @@ type Thinking = Awaited<ReturnType<typeof prepare>>;
 
 async function writeMachines(
   plan: PlanWriter,
-  job: Sources & Destination & Additional & Thinking & { readonly tally: Tally },
+  job: Sources & Destination & PlanExtras & Thinking & { readonly tally: Tally },
 ): Promise<void> {
   const { snapshot, target, same, nova, each, tally, transform, carried, header } = job;
   const origins = [...transform.origins(), ...(carried?.origins ?? [])];
@@ -162,9 +162,7 @@ async function writeMachines(
     const machines = lines.flatMap((line) => ("orphan" in line ? [] : [line]));
     for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
     const transformed = await judge(machines);
-    const index = empty
-      ? EMPTY
-      : indexCurrent(await target.current(requestedActionOf(transformed)));
+    const index = empty ? EMPTY : indexCurrent(await target.current(claimsOf(transformed)));
     for (const [at, machine] of machines.entries()) {
       const one = transformed[at];
       if (one === undefined) continue;
@@ -181,7 +179,7 @@ async function writeMachines(
 
 /** Transforms machines, with findings from target, conductors and Nova. */
 function judgeOf(
-  job: Sources & Destination & Additional & Thinking,
+  job: Sources & Destination & PlanExtras & Thinking,
 ): (machines: readonly Machine[]) => Promise<readonly Transformed[]> | readonly Transformed[] {
   const { snapshot, release, site, target, nova, transform, carried, conductors } = job;
   const charset = inspectCharset(target.identity.charset);

@@ -37,7 +37,7 @@ export interface PlanCommandOptions extends TargetOptions, ConnectionOptions {
   readonly keyFile?: string;
 }
 
-interface Queried {
+interface PlanRequest {
   /** Options for Nova's rows. Null without Nova. */
   readonly nova: NovaRequest | null;
   /** The conductors' ipmitool, if it differs from their release's. */
@@ -47,7 +47,7 @@ interface Queried {
 /** @param each receives every line */
 export function plan(
   words: PlanCommandOptions,
-  asked: Queried,
+  asked: PlanRequest,
   sink: Sink,
   each: (line: PlannedMachine, machine: MachineOf) => void,
 ) {
@@ -87,7 +87,7 @@ export function plan(
   );
 }
 
-interface Inputs {
+interface PlanInputs {
   readonly words: PlanCommandOptions;
   readonly sink: Sink;
   readonly each: (line: PlannedMachine, machine: MachineOf) => void;
@@ -95,10 +95,10 @@ interface Inputs {
 
 async function make(
   run: RunFolder,
-  { ipmitool, ...from }: Omit<Sources, "allow"> & Queried,
+  { ipmitool, ...from }: Omit<Sources, "allow"> & PlanRequest,
   ironic: Destination,
   places: Planning | null,
-  { words, sink, each }: Inputs,
+  { words, sink, each }: PlanInputs,
 ): Promise<Planned & { readonly proposal: string | null }> {
   const { doc } = ironic.release;
   const proposal = await openProposal(words, doc, from.power?.view.readings ?? new Map());

@@ -14,7 +14,7 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { NextStep } from "../../run/next.ts";
 import { openPlan } from "../../run/run.ts";
 import { ironicJournalled } from "../apply/ironic.ts";
-import { isPresent } from "../plan/loaded-plans.ts";
+import { isInIronic } from "../plan/loaded-plans.ts";
 
 /** Rows of this run that are in Ironic, according to the journal and its plans. */
 export async function loadedRowsOf(run: RunFolder, entries: Entries): Promise<LoadedRows> {
@@ -24,7 +24,7 @@ export async function loadedRowsOf(run: RunFolder, entries: Entries): Promise<Lo
   const cut = cutBack(entries);
   let rows = 0;
   for (const sha256 of plansOf(entries, IRONIC)) {
-    if (!isPresent(entries, sha256)) continue;
+    if (!isInIronic(entries, sha256)) continue;
     const { header, lines } = await openPlan(await findPlan(run, sha256));
     const leg = ironicJournalled(header.target, { sha256, lines });
     for await (const batch of ownedLines(leg, entries, { wants: () => true }))

@@ -8,7 +8,7 @@ import { checkNotFinished, endOfRun } from "../../run/finished.ts";
 import { nextCommand } from "../../run/next.ts";
 import { type Rollback, type RollbackOptions, rollbackOf } from "../../run/rollback.ts";
 import { openPlan } from "../../run/run.ts";
-import { matchingIn } from "../../run/scope.ts";
+import { machinesByName } from "../../run/scope.ts";
 import { withSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import { stagedTrees } from "../boot/boot-steps.ts";
@@ -20,7 +20,7 @@ import type { Watching } from "../hosts/nova-watch.ts";
 import { type Backend, openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
 import { STOPPED } from "../order.ts";
-import { isPresent } from "../plan/loaded-plans.ts";
+import { isInIronic } from "../plan/loaded-plans.ts";
 import { slowDelete } from "../plan/rules/delete-cost.ts";
 import { previewBack, takeBack } from "./take-back.ts";
 
@@ -41,11 +41,11 @@ export function migrationBack(words: RollbackCommandOptions, watching: Watching)
     },
     async open(job, keep) {
       if (!preview) checkExclusions(job.leaving, words);
-      const there = job.plans.some((sha256) => isPresent(job.entries, sha256));
+      const there = job.plans.some((sha256) => isInIronic(job.entries, sha256));
       const optional = job.nova !== null && words.novaDb !== undefined && !there;
       const backend = await backendOf(words, { preview }, optional, sink);
       if (backend !== null) keep(backend);
-      return { ...job, backend, connectionOptions: words };
+      return { ...job, backend, reach: words };
     },
     question({ entries, backend }) {
       const named = words.all ? "everything" : counted(words.node?.length ?? 0, "machine");
@@ -96,7 +96,7 @@ async function found(run: RunFolder, entries: Entries, words: RollbackCommandOpt
   const { all, node = [] } = words;
   const plans = await plansAt(run, entries);
   const never = "was never loaded by this run";
-  const { wants, uuids } = await matchingIn(node, () => linesIn(run, plans), never);
+  const { wants, uuids } = await machinesByName(node, () => linesIn(run, plans), never);
   const changed = plansOf(entries, ...NOVA_NAMES).length > 0;
   if (plans.length === 0 && !changed) return null;
   const scope = { all, wants };
@@ -115,7 +115,7 @@ async function plansAt(run: RunFolder, entries: Entries): Promise<readonly strin
   const plans: string[] = [];
   for (const sha256 of plansOf(entries, IRONIC)) {
     const found = () => findPlan(run, sha256).catch(() => null);
-    if (isPresent(entries, sha256) || (await found()) !== null) plans.push(sha256);
+    if (isInIronic(entries, sha256) || (await found()) !== null) plans.push(sha256);
   }
   return plans;
 }

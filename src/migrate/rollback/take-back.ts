@@ -13,7 +13,7 @@ import { openPlan, sealOf } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
 import { batchOf, ironicLeg, ironicPart } from "../apply/ironic.ts";
 import { checkEngine, checkIdentity, withIronic } from "../apply/ironic-target.ts";
-import { type Backing, type Computed, withNovaBack } from "../hosts/nova-back.ts";
+import { type Backing, type RollbackRequest, withNovaBack } from "../hosts/nova-back.ts";
 import { previewNova } from "../hosts/nova-preview.ts";
 import { afterNova } from "../hosts/nova-target.ts";
 import type { Watching } from "../hosts/nova-watch.ts";
@@ -22,7 +22,11 @@ import { BACK_AFTER_IRONIC } from "../order.ts";
 import { slowDelete } from "../plan/rules/delete-cost.ts";
 
 /** Rolls back Ironic's rows, then Nova's. @returns false if it was stopped */
-export function takeBack(wanted: Computed, backing: Backing, watching: Watching): Promise<boolean> {
+export function takeBack(
+  wanted: RollbackRequest,
+  backing: Backing,
+  watching: Watching,
+): Promise<boolean> {
   const { leave, sink } = backing;
   const { backend, plans } = wanted;
   return withNovaBack(wanted, backing, watching, async (nova) => {
@@ -71,14 +75,14 @@ export function takeBack(wanted: Computed, backing: Backing, watching: Watching)
 
 /** Rolls back one plan of the run, and reports it. @param excluded machines to skip */
 async function undoPlan(
-  { run, scope, connectionOptions }: Computed,
+  { run, scope, reach }: RollbackRequest,
   { session, inspect, leave, sink }: Backing,
   backend: Backend,
   sha256: string,
   excluded: Excluded,
 ): Promise<Walked<PlannedMachine>> {
   const { header, footer, lines } = await openPlan(await findPlan(run, sha256));
-  const seal = await sealOf(run, connectionOptions.keyFile, header.key);
+  const seal = await sealOf(run, reach.keyFile, header.key);
   const how = { header, seal, check: false };
   const undone = await withIronic(run, session, backend, how, async (place) => {
     const { part, check, precondition } = place;
@@ -107,13 +111,13 @@ async function undoPlan(
 }
 
 /** Rows that the same command line would roll back, in its order. */
-export function previewBack(wanted: Computed): AsyncGenerator<UndoPreview> {
+export function previewBack(wanted: RollbackRequest): AsyncGenerator<UndoPreview> {
   return previewNova(wanted, (excluded) => previewIronic(wanted, excluded));
 }
 
 /** @returns machines that stay, with the reason */
 async function* previewIronic(
-  wanted: Computed,
+  wanted: RollbackRequest,
   excluded: Excluded,
 ): AsyncGenerator<UndoPreview, Excluded> {
   const stays = new Map<string, string>();
@@ -142,7 +146,7 @@ type Inspected = Parameters<typeof inspectBack<Step, PlannedMachine>>[0]["part"]
 
 /** @throws MigrationError N2I-E300 and those of opening it, as in the command itself */
 async function inspected(
-  { run, backend, connectionOptions }: Computed,
+  { run, backend, reach }: RollbackRequest,
   { target: planned, key }: PlanHeader,
 ): Promise<Inspected> {
   // Without Ironic's location, only the journal is known.
@@ -152,7 +156,7 @@ async function inspected(
       inspect: (steps) => Promise.resolve(steps.map(({ id }) => ({ id, is: "before", why: "" }))),
     };
   checkEngine(planned, backend);
-  const seal = await sealOf(run, connectionOptions.keyFile, key);
+  const seal = await sealOf(run, reach.keyFile, key);
   const { identity, target } = await backend.open(planned.release, seal);
   checkIdentity(planned, identity);
   return ironicPart(target);

@@ -54,13 +54,13 @@ export function driverOf(
   const usual = row === undefined ? null : target.drivers[row.name];
   if (row !== undefined && usual) {
     // Another driver with the same driver_info (agent_ipmitool, intel-ipmi), or with its own.
-    const isMatch =
+    const fits =
       typeof site.driver !== "string" ||
       site.driver === usual.driver ||
       meetsRequirements(row, site.driver, hardware);
     const isGuessed = fault !== null && (site.power_manager ?? site.driver) === undefined;
     const findings = findingIf(isGuessed, "N2I-D314", place, `${fault}, ${forHost}`);
-    return { row: isMatch ? row : own, findings };
+    return { row: fits ? row : own, findings };
   }
   if (site.driver !== undefined) return { row: own, findings: NONE };
   if (row !== undefined)

@@ -1,5 +1,5 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
-import { atOnce, type Finding, finding, findingIf } from "../../model/finding.ts";
+import { type Finding, finding, findingIf, together } from "../../model/finding.ts";
 import type { Driver, ReleaseHardware, ReleaseRequirements } from "../../model/ironic/hardware.ts";
 import type { Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
@@ -28,7 +28,7 @@ export function inspectHardware(
   if (typeof name !== "string") return [];
   const driver = hardware.drivers.get(name);
   if (driver !== undefined)
-    return atOnce([
+    return together([
       strangeInterfaces(row, name, driver, target.release, where),
       lacking(row, driver, hardware, rules, where),
     ]);
@@ -108,7 +108,7 @@ function lacking(
     if (choices.some((one) => has(info, one))) continue;
     const by = named ? `${kind} interface ${chosen}` : String(row.driver);
     const left = choices.map((one) => withoutRuleFields(one, rules));
-    const fault = left.some((one) => has(info, one)) ? null : missingFields(info, left, by, where);
+    const fault = left.some((one) => has(info, one)) ? null : lacks(info, left, by, where);
     if (fault !== null) found.set(fault.code + fault.message.replace(by, ""), fault);
   }
   return [...found.values()];
@@ -133,7 +133,7 @@ function works(driver: Driver, hardware: ReleaseHardware, given: (key: string) =
 }
 
 /** The missing driver_info, if no choice is complete. */
-function missingFields(
+function lacks(
   info: JsonObject,
   choices: readonly ReleaseRequirements[],
   by: string,

@@ -37,10 +37,10 @@ export function makeRecord(
     } else {
       // An empty text with warnings means that no part of the value is valid, so the field is
       // omitted.
-      const isSkipped = applied.value !== "" || applied.warnings === undefined;
-      if (isSkipped ? !put(making, rule, applied.value) : isSet(values[rule.column], rule.inner))
+      const isUsable = applied.value !== "" || applied.warnings === undefined;
+      if (isUsable ? !put(making, rule, applied.value) : isSet(values[rule.column], rule.inner))
         continue;
-      if (isSkipped) origins.push(applied.origin);
+      if (isUsable) origins.push(applied.origin);
       for (const [code, text] of applied.warnings ?? [])
         findings = [...findings, finding(code, `${source} ${rule.to}`, text)];
     }

@@ -31,7 +31,7 @@ function pattern(text: string): (lower: string) => boolean {
 }
 
 /** A machine's value of a column in lower case, because case is ignored. */
-function lowerCaseOf({ node }: Machine, column: string): string | null {
+function columnValue({ node }: Machine, column: string): string | null {
   const value = columnsOf(node)[column];
   return typeof value === "string" || typeof value === "number"
     ? String(value).toLowerCase()
@@ -53,14 +53,14 @@ function conditionOf([column, given]: readonly [string, string | readonly string
   const unused = new Set(texts.keys());
   const patterns = [...texts.keys()]
     .filter((text) => text.includes("*"))
-    .map((text) => ({ text, isMatch: pattern(text) }));
+    .map((text) => ({ text, fits: pattern(text) }));
   return {
     column,
     only: patterns.length === 0 ? [...texts.keys()] : null,
     matches(machine) {
-      const value = lowerCaseOf(machine, column);
+      const value = columnValue(machine, column);
       if (value === null) return false;
-      const found = patterns.filter(({ isMatch }) => isMatch(value));
+      const found = patterns.filter(({ fits }) => fits(value));
       for (const { text } of found) unused.delete(text);
       if (texts.has(value)) unused.delete(value);
       return found.length > 0 || texts.has(value);
@@ -76,14 +76,16 @@ function conditionOf([column, given]: readonly [string, string | readonly string
  * Conditions by which an entry can be looked up, up to the first list. A list records matches only
  * for machines that match all conditions before it.
  */
-function keysOf({ conditions }: Queried): readonly { column: string; only: readonly string[] }[] {
+function keysOf({
+  conditions,
+}: IndexedEntry): readonly { column: string; only: readonly string[] }[] {
   const list = conditions.findIndex(({ missed }) => missed !== null);
   return (list < 0 ? conditions : conditions.slice(0, list + 1)).flatMap(({ column, only }) =>
     only === null ? [] : [{ column, only }],
   );
 }
 
-interface Queried {
+interface IndexedEntry {
   readonly entry: SiteEntry;
   readonly at: number;
   readonly conditions: readonly Condition[];
@@ -93,7 +95,7 @@ interface Queried {
  * The entries to check for a machine, in document order. An entry is looked up by the column with
  * the most different texts, because there may be one for each machine.
  */
-function lookup(entries: readonly Queried[]): (machine: Machine) => readonly Queried[] {
+function lookup(entries: readonly IndexedEntry[]): (machine: Machine) => readonly IndexedEntry[] {
   const texts = groupedBy(
     entries.flatMap(keysOf),
     ({ column }) => column,
@@ -101,8 +103,8 @@ function lookup(entries: readonly Queried[]): (machine: Machine) => readonly Que
   );
   const sizes = new Map([...texts].map(([column, all]) => [column, new Set(all.flat()).size]));
   const different = (column: string): number => sizes.get(column) ?? 0;
-  const always: Queried[] = [];
-  const places = new Map<string, Map<string, Queried[]>>();
+  const always: IndexedEntry[] = [];
+  const places = new Map<string, Map<string, IndexedEntry[]>>();
   for (const entry of entries) {
     const [key] = keysOf(entry).toSorted(
       (one, other) => different(other.column) - different(one.column),
@@ -111,7 +113,7 @@ function lookup(entries: readonly Queried[]): (machine: Machine) => readonly Que
       always.push(entry);
       continue;
     }
-    const own = places.get(key.column) ?? new Map<string, Queried[]>();
+    const own = places.get(key.column) ?? new Map<string, IndexedEntry[]>();
     places.set(key.column, own);
     for (const text of key.only) {
       const before = own.get(text);
@@ -122,7 +124,7 @@ function lookup(entries: readonly Queried[]): (machine: Machine) => readonly Que
   const columns = [...places];
   return (machine) => {
     const found = columns.flatMap(
-      ([column, own]) => own.get(lowerCaseOf(machine, column) ?? "") ?? [],
+      ([column, own]) => own.get(columnValue(machine, column) ?? "") ?? [],
     );
     return found.length === 0
       ? always
@@ -148,7 +150,7 @@ function merged(earlier: JsonObject, later: JsonObject): JsonObject {
 /** Compiles the site document. The result is applied to each machine. */
 export function compileSite(site: Site) {
   const entries = site.machines.map(
-    (entry, at): Queried => ({
+    (entry, at): IndexedEntry => ({
       entry,
       at,
       conditions: Object.entries(entry.match).map(conditionOf),

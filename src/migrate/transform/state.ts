@@ -83,9 +83,9 @@ export function stateFindings(
   where: string,
 ): readonly Finding[] {
   const place = `${where} task_state`;
-  const inspections = row.when.nova !== undefined || !facts.instance;
-  const says = inspections ? null : SAYS[facts.nova];
-  const gone = inspections ? undefined : GONE[facts.nova];
+  const looked = row.when.nova !== undefined || !facts.instance;
+  const says = looked ? null : SAYS[facts.nova];
+  const gone = looked ? undefined : GONE[facts.nova];
   if (row.finding === undefined && gone === undefined) return NONE;
   const findings: Finding[] = [];
   if (row.finding !== undefined) {

@@ -124,12 +124,11 @@ export function inspectRebuild({ nova }: Machine, row: Row, where: string): read
   const format = nova?.instance?.system_metadata.image_disk_format ?? "";
   const { deploy_interface: by, instance_info: info } = row;
   const amazon = by === "direct" && AMAZON.has(format.toLowerCase());
-  const missingFields =
-    by === "ramdisk" ? ["kernel", "ramdisk"].filter((key) => !objectOf(info)[key]) : [];
-  const none = `instance_info has no ${missingFields.join(" and no ")}, which deploy_interface ramdisk needs`;
+  const lacks = by === "ramdisk" ? ["kernel", "ramdisk"].filter((key) => !objectOf(info)[key]) : [];
+  const none = `instance_info has no ${lacks.join(" and no ")}, which deploy_interface ramdisk needs`;
   const image = `its image has the disk_format ${show(format)}, under direct`;
   return [
     ...findingIf(amazon, "N2I-D126", where, image),
-    ...findingIf(missingFields.length > 0, "N2I-D127", where, none),
+    ...findingIf(lacks.length > 0, "N2I-D127", where, none),
   ];
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { portUuid } from "../../lib/uuid.ts";
 import type { SnapshotHeader } from "../../model/artefact.ts";
 import type { BootPlan } from "../../model/boot.ts";
-import { accept, atOnce, blocks, type Finding, finding, findingIf } from "../../model/finding.ts";
+import { accept, blocks, type Finding, finding, findingIf, together } from "../../model/finding.ts";
 import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
@@ -90,7 +90,7 @@ function transformed(making: Making, source: Machine): Transformed {
   const where = `bm_nodes.id=${node.id}`;
   if (node.deleted === true) return judged(source, chosen, source.findings, []);
 
-  const found = atOnce([
+  const found = together([
     asRead(source, set).findings,
     chosen.findings,
     stateFindings(decision, chosen.facts, where),
@@ -101,7 +101,7 @@ function transformed(making: Making, source: Machine): Transformed {
   // An unreadable address is not compared. A machine that is not loaded still has its outlet.
   const isComparable = !plain.findings.some(blocks);
   const shared = isComparable ? inspectShared(plain.record.row, node.id, making.claims) : NONE;
-  if (decision.outcome === "block") return judged(source, chosen, atOnce([found, shared]), []);
+  if (decision.outcome === "block") return judged(source, chosen, together([found, shared]), []);
 
   const reading = power?.readings.get(node.id);
   // The query is needed only to check a reading.
@@ -117,7 +117,7 @@ function transformed(making: Making, source: Machine): Transformed {
   const { row } = own.record;
   const unusable = inspectAddress(plain.record.row, where);
   const { keeps } = own;
-  const findings = atOnce([
+  const findings = together([
     found,
     inspectHost(source, chosen.conf),
     inspectPower(source, driver.row),

@@ -30,8 +30,8 @@ export function cachedVifs({ node, interfaces, nova }: Machine): readonly Vif[] 
       typeof address === "string" ? normaliseMac(address) : null,
     ),
   );
-  const isMatch = vifs.some(({ address }) => macs.has(address));
-  return isMatch || !live.some(({ vif_uuid }) => vif_uuid) ? vifs : null;
+  const fits = vifs.some(({ address }) => macs.has(address));
+  return fits || !live.some(({ vif_uuid }) => vif_uuid) ? vifs : null;
 }
 
 /**

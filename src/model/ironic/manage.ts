@@ -99,11 +99,11 @@ export interface RecordClient {
     server: string | null,
     ports: readonly string[],
   ) => Promise<ServerView>;
-  /** @param nicRows of all nodes. Null for a single machine */
+  /** @param cards of all nodes. Null for a single machine */
   readonly lookAll: (
     all: readonly (readonly [node: string, server: string | null])[],
     most: number,
-    nicRows: ExistingNics["of"] | null,
+    cards: ExistingNics["of"] | null,
   ) => Promise<readonly ServerView[]>;
   /** Current values of the compared fields. Null for a missing node. */
   readonly compared: (

@@ -39,16 +39,15 @@ export function decide(asked: ServedRequest, who: TokenOwner, rules: ProxyRules)
   const place = locationOf(asked.method, asked.path);
   if (place === null || place.wanted.do === "nowhere") return answer(nowhere());
   if (place.wanted.do === "options") return answer({ status: 200, fields: {}, body: "" });
-  const negotiated = place.version === "v2" ? null : negotiatedOf(asked.fields);
-  const fields = negotiated === null ? {} : versionFields(negotiated.version);
-  if (negotiated?.is === "malformed") return answer(faultReply(400, malformed(negotiated.version)));
-  if (negotiated?.is === "unknown")
-    return answer(faultReply(406, unknownVersion(negotiated.version)));
+  const spoken = place.version === "v2" ? null : negotiatedOf(asked.fields);
+  const fields = spoken === null ? {} : versionFields(spoken.version);
+  if (spoken?.is === "malformed") return answer(faultReply(400, malformed(spoken.version)));
+  if (spoken?.is === "unknown") return answer(faultReply(406, unknownVersion(spoken.version)));
   const write = refusedWrite(place.wanted, asked, rules, fields);
   if (write?.first === true) return write;
   return (
     refusedProject(place, who, rules, fields) ??
-    (negotiated?.is === "gone" ? answer(faultReply(404, NOT_FOUND, fields)) : null) ??
+    (spoken?.is === "gone" ? answer(faultReply(404, NOT_FOUND, fields)) : null) ??
     write ??
     allowed(place.wanted, who, rules, fields)
   );

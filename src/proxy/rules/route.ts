@@ -26,12 +26,12 @@ export function locationOf(method: string, path: string): NodeRoute | null {
   const { version, project, id, action } = PATH.exec(path)?.groups ?? {};
   const own = path.startsWith("/v2.1/") ? "v2.1" : "v2";
   if (version === undefined) return { version: own, project: null, wanted: { do: "nowhere" } };
-  const wanted = requestedActionOf(method, id, action !== undefined);
+  const wanted = nodeCommandOf(method, id, action !== undefined);
   const named = project === undefined ? null : (decoded(project) ?? project);
   return { version: own, project: named, wanted };
 }
 
-function requestedActionOf(method: string, id: string | undefined, isAction: boolean): NodeCommand {
+function nodeCommandOf(method: string, id: string | undefined, isAction: boolean): NodeCommand {
   const nowhere = { do: "nowhere" } as const;
   if (method === "OPTIONS") return { do: "options" };
   if (id === undefined)

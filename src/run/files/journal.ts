@@ -10,7 +10,7 @@ import type { Entries, Entry } from "../../model/journal.ts";
 import { parseObject } from "./artefact-form.ts";
 import { journalFault, parseEntry } from "./journal-entries.ts";
 import type { RunFolder } from "./run-folder.ts";
-import { checkLost, checkSameIronic, JOURNAL, rememberStarted } from "./run-identity.ts";
+import { checkLost, checkRunIdentity, JOURNAL, rememberStarted } from "./run-identity.ts";
 
 /** Started and completed changes in order. Each line has the digest of the previous line. */
 export type Journal = Awaited<ReturnType<typeof openJournal>>;
@@ -35,7 +35,7 @@ export async function openJournal(run: RunFolder) {
     const mark = markOf(await handle.stat({ bigint: true }));
     const cached = lastRead?.path === path && lastRead.mark === mark ? lastRead.found : null;
     const found = cached ?? (await parseJournal(handle, path));
-    await checkSameIronic(run);
+    await checkRunIdentity(run);
     if (found.torn) {
       await handle.truncate(found.bytes);
       await handle.sync();

@@ -38,7 +38,7 @@ function isIdentity(known: string | null, here: string): boolean {
 }
 
 /** Refuses a copy, else saves the folder's identity. @throws MigrationError N2I-E222, N2I-E120 */
-export async function checkSameIronic(run: RunFolder): Promise<void> {
+export async function checkRunIdentity(run: RunFolder): Promise<void> {
   const { here, path, known } = await refuseCopy(run);
   if (isIdentity(known, here)) return;
   const begun = known?.includes(BEGUN) === true ? BEGUN : "";

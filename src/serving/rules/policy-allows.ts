@@ -6,7 +6,7 @@ import type { Policy, RequestedRule } from "./policy-read.ts";
 type Value = string | boolean | null;
 type Target = ReadonlyMap<string, Value>;
 
-interface Queried {
+interface PolicyRequest {
   readonly policy: Policy;
   readonly roles: readonly string[];
   readonly attributes: ReadonlyMap<string, Value>;
@@ -43,12 +43,12 @@ function attributesOf(who: TokenOwner): Target {
 }
 
 /** The policy contains every rule that its checks can reach. */
-function named(name: string, asked: Queried): boolean {
+function named(name: string, asked: PolicyRequest): boolean {
   const rule = asked.policy.get(name);
   return rule !== undefined && holds(rule, asked);
 }
 
-function holds(rule: Expression, asked: Queried): boolean {
+function holds(rule: Expression, asked: PolicyRequest): boolean {
   switch (rule.kind) {
     case "always":
       return true;
@@ -75,7 +75,7 @@ function holds(rule: Expression, asked: Queried): boolean {
   }
 }
 
-function attributeMatches(name: string, wanted: string | null, asked: Queried): boolean {
+function attributeMatches(name: string, wanted: string | null, asked: PolicyRequest): boolean {
   if (wanted === null) return false;
   if (name === "roles") return asked.roles.includes(wanted);
   const value = asked.attributes.get(name);

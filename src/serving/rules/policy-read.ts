@@ -97,7 +97,7 @@ function link(
     if (by.length > DEEPEST) throw refuse(line, `rules name each other deeper than ${DEEPEST}`);
     const rule = asked.get(name) ?? understood(name) ?? inCode(name, own) ?? understood("default");
     if (rule === undefined) throw refuse(line, `rule ${by.at(-1)}: there is no rule ${name}`);
-    for (const other of matchingIn(rule)) visit(other, [...by, name]);
+    for (const other of ruleNamesIn(rule)) visit(other, [...by, name]);
     rules.set(name, rule);
   };
   for (const name of asked.keys()) visit(name, []);
@@ -121,9 +121,9 @@ function inForce(
 }
 
 /** Rules that a rule names. */
-function matchingIn(rule: Expression): readonly string[] {
-  if (rule.kind === "not") return matchingIn(rule.of);
-  if (rule.kind === "all" || rule.kind === "any") return rule.of.flatMap(matchingIn);
+function ruleNamesIn(rule: Expression): readonly string[] {
+  if (rule.kind === "not") return ruleNamesIn(rule.of);
+  if (rule.kind === "all" || rule.kind === "any") return rule.of.flatMap(ruleNamesIn);
   return rule.kind === "rule" ? [rule.name] : [];
 }
 

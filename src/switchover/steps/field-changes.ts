@@ -15,13 +15,13 @@ export function field(
 }
 
 /** Nodes that were just read. Each PATCH reads its node again. */
-type Existing = { readonly [side in SwitchSide]?: JsonObject };
+type ReadNodes = { readonly [side in SwitchSide]?: JsonObject };
 
 export async function forward(
   at: SwitchAt,
   changes: readonly NodeField[],
   image: JsonObject,
-  known: Existing = {},
+  known: ReadNodes = {},
 ): Promise<SwitchPosition> {
   const { todo, others } = await compared(at, changes, "after", known);
   if (others.length > 0) return stays(...others);
@@ -39,7 +39,7 @@ export async function compared(
   at: SwitchAt,
   changes: readonly NodeField[],
   to: "before" | "after",
-  known: Existing = {},
+  known: ReadNodes = {},
 ): Promise<{ readonly todo: readonly NodeWrite[]; readonly others: readonly string[] }> {
   const from = to === "after" ? "before" : "after";
   const todo: NodeWrite[] = [];

@@ -127,7 +127,7 @@ async function allocated(
   const { calls, plan } = at;
   const body = objectOf(allocation);
   const node = plan[side];
-  const nodeStateNow = async () => {
+  const stands = async () => {
     const found = await calls.allocation(String(body.uuid));
     if (found === null) return "open" as const;
     if (found.node_uuid === node && found.state === "active") return "made" as const;
@@ -138,12 +138,12 @@ async function allocated(
     const how = `: ${String(found.last_error ?? null)}; remove it first: openstack baremetal allocation delete ${uuid}`;
     return { why: isLost ? `${is}${how}` : is };
   };
-  const callState = await nodeStateNow();
-  if (typeof callState === "object") return stays(callState.why);
+  const stand = await stands();
+  if (typeof stand === "object") return stays(stand.why);
   const what = `the allocation of node ${node}`;
-  if (callState === "open")
+  if (stand === "open")
     return next([
-      { what, on: [node], look: nodeStateNow, call: () => nodeCalls.allocate({ ...body, node }) },
+      { what, on: [node], look: stands, call: () => nodeCalls.allocate({ ...body, node }) },
     ]);
   const now = objectOf((await calls.read(node)).instance_info).traits;
   if (isSame(now, traits) || !isSame(now, [])) return REACHED;

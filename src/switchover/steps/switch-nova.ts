@@ -47,13 +47,13 @@ export function serverStep(at: SwitchAt, step: "hold" | "rows" | "free"): Switch
   const { forth, back }: SwitchedRow = serverSteps(server)[step];
   return {
     name,
-    look: () => nodeStateNow(at, [forth]),
-    lookBack: back === null ? null : () => nodeStateNow(at, back),
+    look: () => stands(at, [forth]),
+    lookBack: back === null ? null : () => stands(at, back),
   };
 }
 
 /** @param ways the first one that matches the row is made */
-async function nodeStateNow(at: SwitchAt, ways: readonly NovaStep[]): Promise<SwitchPosition> {
+async function stands(at: SwitchAt, ways: readonly NovaStep[]): Promise<SwitchPosition> {
   const nova = novaOf(at);
   const whys: string[] = [];
   for (const change of ways) {
@@ -78,9 +78,9 @@ export function placementStep(at: SwitchAt): SwitchStep {
       if (server?.placement !== true) return REACHED;
       const { placement } = novaOf(at);
       if (placement === null) throw new Error("Placement is not open");
-      const callState = await placement.callState(server.uuid, source, destination);
-      if (callState === "made") return REACHED;
-      if (callState !== "open") return stays(callState.why);
+      const stand = await placement.stand(server.uuid, source, destination);
+      if (stand === "made") return REACHED;
+      if (stand !== "open") return stays(stand.why);
       const make = () => placement.move(server.uuid, source, destination);
       const what = `the move of the allocations of ${server.uuid}`;
       return next([{ what, on: [source, destination], make }], {

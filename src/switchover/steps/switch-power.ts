@@ -27,7 +27,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
   const { calls, plan } = at;
   const id = plan.destination;
   const tries = new Set<string>();
-  const databaseTimeouts = spareTimeout(at);
+  const patience = spareTimeout(at);
   const once = (name: string, write: NodeWrite, image: JsonObject, fault: unknown) => {
     if (tries.has(name))
       return stays(`${write.what} failed: ${String(fault ?? "no reason is given")}`);
@@ -42,7 +42,7 @@ export function destinationStep(at: SwitchAt): SwitchStep {
         provision_state: provision_state ?? null,
         power_state: power_state ?? null,
       };
-      const busy = databaseTimeouts(node);
+      const busy = patience(node);
       if (busy !== null) return busy;
       const foreign = unmarked(at, node);
       if (foreign !== null) return taken(foreign);
@@ -95,7 +95,7 @@ function poweredAgain(at: SwitchAt, id: string): (image: JsonObject) => Promise<
 }
 
 /** The last request to the source. `power off again` is the second read of the proof. */
-type Queried = "soft power off" | "power off" | "power off again";
+type PowerOffRequest = "soft power off" | "power off" | "power off again";
 
 /** Milliseconds before a failed power off is repeated. */
 const AGAIN = 5000;
@@ -111,11 +111,11 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
   const { calls, plan, times, now, fence } = at;
   const id = plan.source;
   /** The last request, the start of hard requests, and the first read as off. */
-  let asked: Queried | null = null;
+  let asked: PowerOffRequest | null = null;
   let hardSince: number | null = null;
   let askedAt = 0;
   let offSince: number | null = null;
-  const ask = (wanted: Queried, image: JsonObject): SwitchPosition => {
+  const ask = (wanted: PowerOffRequest, image: JsonObject): SwitchPosition => {
     const timeout = Math.max(1, Math.round(times.soft / 1000));
     const isSoft = wanted === "soft power off";
     const body = isSoft ? { target: wanted, timeout } : { target: "power off" };
@@ -147,11 +147,11 @@ export function sourceOffStep(at: SwitchAt): SwitchStep {
         // For a machine that is off, Ironic only reads the BMC.
         return ask(mustBeHard(node, kept) ? "power off" : "soft power off", found);
       }
-      const isOwned =
+      const isOfThisRun =
         found.power_state !== "power on" ||
         last_power_state_change === null ||
         last_power_state_change !== found.last_power_state_change;
-      if (isOff(node) && isOwned) {
+      if (isOff(node) && isOfThisRun) {
         if (asked === "power off again" && offSince !== null) return REACHED;
         offSince ??= now();
         return now() - offSince >= times.interval ? ask("power off again", found) : WAITS;
@@ -179,7 +179,7 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
   const id = plan.source;
   const reason = reasonFor(plan);
   const what = "the maintenance";
-  const isOwned = (node: JsonObject): boolean => node.maintenance_reason === reason;
+  const isOfThisRun = (node: JsonObject): boolean => node.maintenance_reason === reason;
   const isNone = (node: JsonObject): boolean => node.maintenance !== true;
   const put = (is: (node: JsonObject) => boolean, why: Json): NodeWrite =>
     calls.prepare(id, what, { is }, () => nodeCalls.maintenance(id, why));
@@ -193,7 +193,7 @@ export function maintenanceStep(at: SwitchAt): SwitchStep {
       if (maintenance === true && maintenance_reason === reason) return REACHED;
       const kept = image ?? { maintenance: maintenance === true, maintenance_reason, fault };
       // With a fault, Ironic would end the maintenance when the BMC answers again.
-      return next([...(fault === null ? [] : [end]), put(isOwned, reason)], kept);
+      return next([...(fault === null ? [] : [end]), put(isOfThisRun, reason)], kept);
     },
     async lookBack(image) {
       if (!(await areVolumesOf(at, "source")))

@@ -58,10 +58,10 @@ export function volumesStep(at: SwitchAt): SwitchStep {
 
 /** Proves the spare off before it returns volumes. Fails if Ironic reports it on. */
 function spareGuard(at: SwitchAt): (spare: JsonObject) => SwitchPosition | null {
-  const databaseTimeouts = spareTimeout(at);
+  const patience = spareTimeout(at);
   let isRequested = false;
   return (spare) => {
-    const busy = databaseTimeouts(spare);
+    const busy = patience(spare);
     const why = notOff(at, spare, isRequested);
     if (busy !== null) return busy;
     if (why !== null)

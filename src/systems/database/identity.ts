@@ -149,7 +149,7 @@ export async function readServer(
   // SQLite uses the local clock.
   const [row] = database.engine === "sqlite" ? [] : await ask(database, "asking for the time", sql);
   const now = integer(row?.now);
-  const prefetched = now === null ? null : now - Math.min(Math.max(now, asked), clock());
+  const ahead = now === null ? null : now - Math.min(Math.max(now, asked), clock());
   const status =
     database.engine === "mysql"
       ? await ask(database, "asking for Galera's state", "SHOW STATUS LIKE 'wsrep\\_%'")
@@ -161,10 +161,10 @@ export async function readServer(
   const clustered = !/^0*(-0*)*$/.test(wsrep.wsrep_cluster_state_uuid ?? "");
   const identity = await identify(database);
   const { clear, shown } = database;
-  return { option, shown, clear, identity, prefetched, wsrep: clustered ? wsrep : {} };
+  return { option, shown, clear, identity, ahead, wsrep: clustered ? wsrep : {} };
 }
 
-interface Computed {
+interface ExpectedDatabase {
   readonly option: string;
   /** `a nova database`. */
   readonly what: string;
@@ -174,7 +174,7 @@ interface Computed {
 /** Returns all table names. @throws MigrationError N2I-E202 if a needed table is missing */
 export async function needTables(
   database: Database,
-  { option, what, ...fix }: Computed,
+  { option, what, ...fix }: ExpectedDatabase,
   needed: readonly string[],
 ): Promise<ReadonlySet<string>> {
   const tables = await tableNames(database);

@@ -83,7 +83,7 @@ interface Statement {
 }
 
 /** The parts of pg's client that send a password. */
-interface Queried {
+interface PasswordRequest {
   readonly ssl: unknown;
   readonly connection: { emit(event: "error", error: Error): void; readonly stream: Socket };
   _handleAuthCleartextPassword(message: unknown): void;
@@ -92,7 +92,7 @@ interface Queried {
 /** Sends no clear-text password over an unencrypted connection. mysql2 itself refuses to. */
 function guarded(driver: object): object {
   // The module's type omits the login.
-  const { Client } = driver as { readonly Client: new (...settings: unknown[]) => Queried };
+  const { Client } = driver as { readonly Client: new (...settings: unknown[]) => PasswordRequest };
   class Guarded extends Client {
     override _handleAuthCleartextPassword(message: unknown): void {
       if (this.ssl) {
@@ -110,7 +110,7 @@ function guarded(driver: object): object {
 /** knex's dialect with a timeout for every statement, inside and outside transactions. */
 export function limitedClient(
   address: DatabaseAddress,
-  databaseTimeouts: DatabaseTimeout,
+  patience: DatabaseTimeout,
 ): typeof Knex.Client {
   // knex's types omit the overridden methods.
   const Base = (
@@ -130,7 +130,7 @@ export function limitedClient(
         through === undefined
           ? super._query(connection, statement)
           : through(connection).then((response) => Object.assign(statement, { response }));
-      return answered(work, connection, address, databaseTimeouts);
+      return answered(work, connection, address, patience);
     }
   }
   return Limited as unknown as typeof Knex.Client;

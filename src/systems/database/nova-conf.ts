@@ -66,15 +66,15 @@ function powerManager({ paths }: HostFiles, config: OsloConfig) {
   if (named?.trim() === "")
     return manager(`power_manager is empty at ${config.where(SECTION, "power_manager")}`);
   if (named !== null) return manager(null, named);
-  const missingFields = `${files} has no power_manager in [${SECTION}]`;
+  const lacks = `${files} has no power_manager in [${SECTION}]`;
   const elsewhere = config.where("DEFAULT", "power_manager");
-  if (elsewhere !== null) return manager(`${missingFields}, but one outside of it at ${elsewhere}`);
+  if (elsewhere !== null) return manager(`${lacks}, but one outside of it at ${elsewhere}`);
   const other = keys.find((key) => /^(virtual_power|tile)_/.test(key));
-  if (other !== undefined) return manager(`${missingFields}, but ${other}`);
+  if (other !== undefined) return manager(`${lacks}, but ${other}`);
   // Without compute_driver the files are incomplete, and a missing file may set power_manager.
   return COMPUTE_DRIVER.test(config.get("DEFAULT", "compute_driver")?.trim() ?? "")
-    ? manager(`${missingFields}: Nova's default, ${IPMI}, is taken`, IPMI)
-    : manager(`${missingFields}, and compute_driver is not that of nova-baremetal`);
+    ? manager(`${lacks}: Nova's default, ${IPMI}, is taken`, IPMI)
+    : manager(`${lacks}, and compute_driver is not that of nova-baremetal`);
 }
 
 function hostConfig(files: HostFiles, config: OsloConfig, seal: Seal): HostConfig {

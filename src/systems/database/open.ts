@@ -142,9 +142,9 @@ const GRACE = 1000;
 function config(
   address: DatabaseAddress,
   encrypted: boolean,
-  databaseTimeouts: DatabaseTimeout,
+  patience: DatabaseTimeout,
 ): Knex.Config {
-  const client = (): typeof Knex.Client => limitedClient(address, databaseTimeouts);
+  const client = (): typeof Knex.Client => limitedClient(address, patience);
   switch (address.engine) {
     case "mysql":
       return { client: client(), connection: mysqlConnection(address, encrypted) };
@@ -201,12 +201,12 @@ interface Options {
   readonly readOnly: boolean;
   /** Autocommitted writes without `writing`, only for leases and locks. */
   readonly autocommit?: boolean;
-  readonly databaseTimeouts?: DatabaseTimeout;
+  readonly patience?: DatabaseTimeout;
 }
 
 function connect(
   address: DatabaseAddress,
-  { readOnly, autocommit = false, databaseTimeouts = PATIENCE }: Options,
+  { readOnly, autocommit = false, patience = PATIENCE }: Options,
   encrypted: boolean,
 ): Database {
   const { engine, shown, socket, host } = address;
@@ -216,8 +216,8 @@ function connect(
   // Loaded on demand, because knex takes half of the start time of a command.
   const { knex: create } = require("knex") as { readonly knex: typeof knexFactory };
   const knex = create({
-    ...config(address, encrypted, databaseTimeouts),
-    acquireConnectionTimeout: Math.min(30_000, databaseTimeouts.limit),
+    ...config(address, encrypted, patience),
+    acquireConnectionTimeout: Math.min(30_000, patience.limit),
     compileSqlOnError: false,
     log: { warn: quiet, error: quiet, debug: quiet, deprecate: quiet },
     pool: {
@@ -240,7 +240,7 @@ function connect(
     clear: !encrypted && engine !== "sqlite" && !isLocal,
     readOnly,
     frozen: false,
-    lockWait: Math.min(3000, Math.floor(databaseTimeouts.limit / 2)),
+    lockWait: Math.min(3000, Math.floor(patience.limit / 2)),
     run: async (doing, work) => {
       try {
         return await work();

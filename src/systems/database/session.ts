@@ -23,10 +23,10 @@ export async function proveSession(
   connection: unknown,
   shown: string,
 ): Promise<void> {
-  const isServiceField =
+  const isExclusive =
     engine === "sqlite" ||
     (await (engine === "mysql" ? isMysqlSession : isPostgresqlSession)(connection));
-  if (!isServiceField) throw shared(shown);
+  if (!isExclusive) throw shared(shown);
 }
 
 /** The drivers' connections. The engine determines the driver. */

@@ -59,7 +59,7 @@ export function stated(
 type Changing = (sql: string, values?: readonly unknown[]) => Promise<number>;
 
 /** If the work returns false, it is rolled back. @param database opened with `autocommit` */
-export function atOnce(
+export function together(
   database: Database,
   doing: string,
   work: (change: Changing) => Promise<boolean>,
@@ -102,7 +102,7 @@ async function contending<T>(
   }
 }
 
-interface Specified {
+interface DriverResult {
   readonly affectedRows?: number;
   readonly rowCount?: number;
   readonly changes?: number | bigint;
@@ -116,6 +116,6 @@ export async function changedBy(
 ): Promise<number> {
   // knex's binding type is narrower than the drivers', and the result differs by driver.
   const answer = await knex.raw(sql, values as readonly never[]);
-  const said = (engine === "mysql" ? (answer as [Specified])[0] : answer) as Specified;
+  const said = (engine === "mysql" ? (answer as [DriverResult])[0] : answer) as DriverResult;
   return Number(said.affectedRows ?? said.rowCount ?? said.changes ?? 0);
 }

@@ -4,7 +4,7 @@ import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, rest, TRIES } from "../openstack/passing.ts";
 import { create, stopIfForbidden } from "./create.ts";
 import { foundState, isOnTransition } from "./found-state.ts";
-import { hiding, type Link, lookAt, lowerCaseOf, readPorts, tellsOf } from "./look.ts";
+import { hiding, type Link, lookAt, lowerCaseText, readPorts, tellsOf } from "./look.ts";
 import { type Call, nextMove, noHistory, note } from "./move.ts";
 import { acceptedWrites } from "./node.ts";
 import {
@@ -47,14 +47,14 @@ async function takeOn(at: Adoption, machine: AdoptedMachine): Promise<void> {
   const { link, journal, outcome, fail } = at;
   const { node, ports } = machine;
   if (node === null) {
-    outcome.nodeStateNow = "its node existed before";
+    outcome.stands = "its node existed before";
     await makePorts(at, ports);
     return;
   }
   const from = await makeNode(at, { ...machine, node });
   if (from === null || !(await makePorts(at, ports))) return;
   const stopped = await drive(link, goalOf(node, from, journal), from, (row) => {
-    outcome.nodeStateNow = nodeIs(row);
+    outcome.stands = nodeIs(row);
   });
   if (stopped !== null) fail(stopped);
 }
@@ -66,8 +66,8 @@ function nodeIs({ provision_state }: Row): string {
 /** Without the protection that finish removed. */
 function goalOf(node: Row, found: Row, { unprotected }: ExistingRows): Row {
   const isCleared = unprotected?.has(String(node.uuid)) === true && found.protected !== true;
-  const isPresent = found.provision_state === node.provision_state;
-  return isCleared && isPresent ? { ...node, protected: false, protected_reason: null } : node;
+  const isInState = found.provision_state === node.provision_state;
+  return isCleared && isInState ? { ...node, protected: false, protected_reason: null } : node;
 }
 
 async function makeNode(
@@ -83,7 +83,7 @@ async function makeNode(
   const made = known === null ? await create(link, "node", node) : { seen: known, now: false };
   if ("why" in made) {
     if (made.none) {
-      outcome.nodeStateNow = "nothing of it is in Ironic";
+      outcome.stands = "nothing of it is in Ironic";
       await observed({ refused: all });
     }
     if (made.broke !== undefined) throw made.broke;
@@ -93,12 +93,12 @@ async function makeNode(
   const { row } = made.seen;
   const state = foundState(goalOf(node, row, journal), row, link.rows.same, ended);
   if (state.is === "not ours") {
-    outcome.nodeStateNow = "";
+    outcome.stands = "";
     await observed({ refused: all });
     fail("a node with this uuid exists that this tool did not create");
     return null;
   }
-  outcome.nodeStateNow = nodeIs(row);
+  outcome.stands = nodeIs(row);
   if (made.now) {
     outcome.done.push(id);
     return row;
@@ -110,7 +110,7 @@ async function makeNode(
   }
   const fields = "fields" in state ? state.fields.join(", ") : "";
   if (!owned(id)) {
-    outcome.nodeStateNow = "";
+    outcome.stands = "";
     outcome.found.push(id);
     await observed({ refused: all.filter((other) => !owned(other)) });
     fail(
@@ -207,7 +207,7 @@ async function drive(
       const { name, shows } = move;
       const mark = `${name} ${String(found.provision_state)}`;
       // A locked node refuses the change for now. A call for it, or a repeated one, takes a second.
-      if ((lowerCaseOf(found.reservation) !== null || mark === last) && waited.looks < LOOKS)
+      if ((lowerCaseText(found.reservation) !== null || mark === last) && waited.looks < LOOKS)
         await nap();
       else {
         if (accepted.has(name) && shows !== "later")

@@ -9,7 +9,7 @@ import type {
 } from "../../model/ironic/manage.ts";
 import type { NodeChange } from "../../model/ironic/rest.ts";
 import { type CallState, shown } from "../openstack/settled.ts";
-import { lowerCaseOf } from "./look.ts";
+import { lowerCaseText } from "./look.ts";
 import { createNodeClient, type Failpoint, type NodeClient, nodeCalls } from "./node.ts";
 import { readRunning } from "./running.ts";
 import type { RestService } from "./service.ts";
@@ -176,8 +176,8 @@ function traitsChange(
   server: string,
   traits: Json | undefined,
 ): readonly NodeChange[] {
-  const isForeignInstance = instance_uuid !== null && instance_uuid !== server;
-  if (isForeignInstance || !isEmptied(instance_info, traits)) return [];
+  const hasOtherServer = instance_uuid !== null && instance_uuid !== server;
+  if (hasOtherServer || !isEmptied(instance_info, traits)) return [];
   return [{ path: ["instance_info", "traits"], after: traits }];
 }
 
@@ -200,7 +200,7 @@ export async function readAllocation(
 }
 
 function recordOf(uuid: string, told: JsonObject): ServerRecord {
-  const word = (field: string): string | null => lowerCaseOf(told[field]);
+  const word = (field: string): string | null => lowerCaseText(told[field]);
   return {
     ...{ uuid, name: word("name"), node_uuid: word("node_uuid") },
     ...{ state: word("state") ?? "", last_error: word("last_error") },

@@ -111,7 +111,7 @@ function maintenance({ change, changeChecked }: Client) {
   return {
     hold: (node: string, reason: string, more: May = () => null) =>
       change(node, "the maintenance", {
-        is: (now) => ownsRows(now, reason),
+        is: (now) => isHeld(now, reason),
         may: (now) =>
           now.maintenance === true
             ? `it is in maintenance: ${String(now.maintenance_reason)}`
@@ -121,7 +121,7 @@ function maintenance({ change, changeChecked }: Client) {
     /** Ends only the maintenance of this run. */
     release: (node: string, reason: string, may: May) =>
       changeChecked(node, "the end of maintenance", {
-        is: (now) => !ownsRows(now, reason),
+        is: (now) => !isHeld(now, reason),
         may,
         call: () => nodeCalls.endMaintenance(node),
       }),
@@ -141,7 +141,7 @@ function exchange({ read, change }: Client) {
       const why = await change(node, "the change to fake hardware", {
         is: (now) => unsafe(now).length === 0,
         may: (now) =>
-          lockHolderOf(now, reason) ??
+          maintenanceFault(now, reason) ??
           (now.driver === FAKE ? null : (protectedSince(before, now) ?? turned(before, now))),
         call: (now) => nodeCalls.reset(node, fakeChanges(now)),
       });
@@ -151,7 +151,7 @@ function exchange({ read, change }: Client) {
     async swap(node: string, before: JsonObject, { reason, exact, may }: Swap) {
       const why = await change(node, "the change back", {
         is: (now) => swapped(before, now, exact).length === 0,
-        may: (now) => lockHolderOf(now, reason) ?? may(now),
+        may: (now) => maintenanceFault(now, reason) ?? may(now),
         call: (now) => nodeCalls.patch(node, swapChanges(before, now, exact)),
       });
       if (why !== null) return why;
@@ -175,7 +175,7 @@ function onFakeHardware({ read, change }: Client) {
   };
   return {
     /** Runs a provision verb and waits for its end state. */
-    async changeState(node: string, verb: keyof typeof VERBS, more: May = () => null) {
+    async bring(node: string, verb: keyof typeof VERBS, more: May = () => null) {
       const { from, to } = VERBS[verb];
       const isOn = (state: unknown): boolean => MOVING.has(String(state));
       const why = await change(node, verb, {
@@ -230,12 +230,12 @@ export function infoChanges(before: JsonObject, now: JsonObject, exact: boolean)
   return other.map((name) => `${name} is not as it was`);
 }
 
-function ownsRows({ maintenance, maintenance_reason }: JsonObject, reason: string): boolean {
+function isHeld({ maintenance, maintenance_reason }: JsonObject, reason: string): boolean {
   return maintenance === true && maintenance_reason === reason;
 }
 
-function lockHolderOf(now: JsonObject, reason: string): string | null {
-  return ownsRows(now, reason) ? null : "it is not in the maintenance of this run";
+function maintenanceFault(now: JsonObject, reason: string): string | null {
+  return isHeld(now, reason) ? null : "it is not in the maintenance of this run";
 }
 
 /** Null if the power is unchanged and no change is pending. */

@@ -3,7 +3,7 @@ import type { Guard, Guarded, Guards } from "../../model/handover.ts";
 import { carriedFields, type NodeChange, type RestDoc } from "../../model/ironic/rest.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { refusedCall } from "../openstack/session.ts";
-import { lowerCaseOf, tellsOf } from "./look.ts";
+import { lowerCaseText, tellsOf } from "./look.ts";
 import { acceptedWrites, nodeCalls } from "./node.ts";
 import { inFlight } from "./pool.ts";
 import type { RestService } from "./service.ts";
@@ -79,7 +79,7 @@ function changesOf(change: Partial<Guards>): readonly NodeChange[] {
 }
 
 function guarded(row: JsonObject): Guarded {
-  const word = (field: string): string | null => lowerCaseOf(row[field]);
+  const word = (field: string): string | null => lowerCaseText(row[field]);
   const { automated_clean } = row;
   return {
     provision_state: word("provision_state"),

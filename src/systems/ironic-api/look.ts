@@ -65,7 +65,7 @@ export async function readPorts({ service, rows }: Link, node: string): Promise<
   );
 }
 
-export function lowerCaseOf(value: unknown): string | null {
+export function lowerCaseText(value: unknown): string | null {
   return typeof value === "string" && value !== "" ? value : null;
 }
 
@@ -115,8 +115,8 @@ export function pages(
       const body: unknown = await next;
       const page = listed(body, name ?? collection);
       const last = page.at(-1);
-      const continuesAfter = isObject(body) && body.next !== undefined && isObject(last);
-      next = continuesAfter ? asked(`&marker=${String(last.uuid)}`) : null;
+      const hasNext = isObject(body) && body.next !== undefined && isObject(last);
+      next = hasNext ? asked(`&marker=${String(last.uuid)}`) : null;
       if (page.length > 0) yield page;
     }
   }

@@ -7,7 +7,7 @@ import {
   takesTraits,
   unplanned,
 } from "./found-state.ts";
-import { lowerCaseOf } from "./look.ts";
+import { lowerCaseText } from "./look.ts";
 import { type NodeCall, nodeCalls } from "./node.ts";
 
 export interface Call extends NodeCall {
@@ -58,8 +58,8 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   const uuid = String(planned.uuid);
   const provision = (target: "manage" | "adopt" | "provide"): Call =>
     call(target, nodeCalls.provision(uuid, target), "later");
-  if (planned.maintenance === true && !ownsRows(planned, found)) {
-    const maintenance_reason = lowerCaseOf(planned.maintenance_reason);
+  if (planned.maintenance === true && !isHeld(planned, found)) {
+    const maintenance_reason = lowerCaseText(planned.maintenance_reason);
     const shows = { maintenance: true, maintenance_reason };
     return call("hold", nodeCalls.maintenance(uuid, maintenance_reason), shows);
   }
@@ -78,7 +78,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   switch (state) {
     case "enroll":
       // Ironic always sets last_error if a change of state fails.
-      return history.managed && lowerCaseOf(found.last_error) !== null
+      return history.managed && lowerCaseText(found.last_error) !== null
         ? stop(`manage failed: ${errorOf(found)}`)
         : provision("manage");
     case "verifying":
@@ -116,14 +116,14 @@ function stop(why: string): Move {
 }
 
 function errorOf(found: Row): string {
-  return lowerCaseOf(found.last_error) ?? "no reason is given";
+  return lowerCaseText(found.last_error) ?? "no reason is given";
 }
 
-function ownsRows(planned: Row, found: Row): boolean {
+function isHeld(planned: Row, found: Row): boolean {
   // Some releases store an empty reason.
   const [is, wanted] = [
-    lowerCaseOf(found.maintenance_reason),
-    lowerCaseOf(planned.maintenance_reason),
+    lowerCaseText(found.maintenance_reason),
+    lowerCaseText(planned.maintenance_reason),
   ];
   return found.maintenance === true && is === wanted;
 }

@@ -1,6 +1,6 @@
 import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { NodeDetail } from "../../model/switchover.ts";
-import { lowerCaseOf, pages } from "./look.ts";
+import { lowerCaseText, pages } from "./look.ts";
 import { nodeIn, readRunning } from "./running.ts";
 import { checkMinor, type RestService } from "./service.ts";
 
@@ -91,7 +91,7 @@ function completeOf(
     ...{ uuid, name, told, portgroups },
     ports: ports.map((port) => ({
       ...port,
-      in_portgroup: lowerCaseOf(port.portgroup_uuid) !== null,
+      in_portgroup: lowerCaseText(port.portgroup_uuid) !== null,
     })),
     connectors: connectors.map(({ uuid, type, connector_id }) => ({
       ...{ uuid: String(uuid), type: String(type), connector_id: String(connector_id) },

@@ -15,7 +15,7 @@ export interface AdoptionOutcome {
   readonly left: { readonly id: string; readonly why: string }[];
   failed: string | null;
   /** Its objects in Ironic, for messages. Empty if none is ours. */
-  nodeStateNow: string;
+  stands: string;
   /** An error that stops all machines. */
   broke: MigrationError | null;
 }
@@ -27,11 +27,11 @@ export function portId({ uuid }: Row): string {
 const NOBODY_KNOWS = "its objects in Ironic are unknown";
 
 export function noOutcome(): AdoptionOutcome {
-  return { done: [], found: [], left: [], failed: null, nodeStateNow: NOBODY_KNOWS, broke: null };
+  return { done: [], found: [], left: [], failed: null, stands: NOBODY_KNOWS, broke: null };
 }
 
-export function withState(why: string, { nodeStateNow }: AdoptionOutcome): string {
-  return nodeStateNow === "" ? why : `${why}; ${nodeStateNow}`;
+export function withState(why: string, { stands }: AdoptionOutcome): string {
+  return stands === "" ? why : `${why}; ${stands}`;
 }
 
 /** Ends with the partial outcome after an error. @param tell adds a reason to the outcome */

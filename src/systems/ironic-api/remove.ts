@@ -45,24 +45,24 @@ const HELD =
  * Maintenance, then DELETE, never `deleted` or `provide`, which power off and wipe. A machine with
  * other changes than Ironic's own is skipped.
  *
- * @param foreignInstances attachments by node uuid that this tool did not write
+ * @param strangers attachments by node uuid that this tool did not write
  * @source facts/ironic.md 4.6
  */
 export function remove(
   shared: Link,
   machine: AdoptedMachine,
-  foreignInstances: ReadonlyMap<string, string>,
-  databaseTimeouts: RetryPolicy = retryPolicyOf(0),
+  strangers: ReadonlyMap<string, string>,
+  patience: RetryPolicy = retryPolicyOf(0),
 ): Promise<AdoptionOutcome> {
   const { uuid, node } = machine;
   const { link, hide } = hiding(shared, node);
-  const outcome = { ...noOutcome(), nodeStateNow: "" };
+  const outcome = { ...noOutcome(), stands: "" };
   const ids = idsOf(machine);
   const leave = (why: string): void => {
     const shown = withState(hide(why), outcome);
     outcome.left.push(...ids.map((id) => ({ id, why: shown })));
   };
-  const against = { strange: foreignInstances.get(uuid) ?? null, databaseTimeouts };
+  const against = { strange: strangers.get(uuid) ?? null, patience };
   return toItsEnd(outcome, () => takeBack(link, machine, against, outcome, leave), leave);
 }
 
@@ -70,7 +70,7 @@ export function remove(
 export async function judgeRemoval(
   shared: Link,
   machine: AdoptedMachine,
-  foreignInstances: ReadonlyMap<string, string>,
+  strangers: ReadonlyMap<string, string>,
 ): Promise<RemovalForecast> {
   const { uuid, node, ports } = machine;
   const { link, hide } = hiding(shared, node);
@@ -82,7 +82,7 @@ export async function judgeRemoval(
   const allAre = (why: string) => ids.map((id) => ({ id, why: hide(why) }));
   const busy = isBusy(node, seen);
   if (busy !== null) return { ...nothing, waiting: allAre(busy) };
-  const why = foreignInstances.get(uuid) ?? reasonToSkip(link, node, ports, seen, there);
+  const why = strangers.get(uuid) ?? reasonToSkip(link, node, ports, seen, there);
   if (why !== null) return { ...nothing, left: allAre(why) };
   const known = new Set([`node:${uuid}`, ...there.map(portId)]);
   return { ...nothing, found: ids.filter((id) => !known.has(id)) };
@@ -92,13 +92,13 @@ const DELETE = "its DELETE";
 
 interface Against {
   readonly strange: string | null;
-  readonly databaseTimeouts: RetryPolicy;
+  readonly patience: RetryPolicy;
 }
 
 async function takeBack(
   link: Link,
   machine: AdoptedMachine,
-  { strange, databaseTimeouts }: Against,
+  { strange, patience }: Against,
   outcome: AdoptionOutcome,
   leave: (why: string) => void,
 ): Promise<void> {
@@ -114,12 +114,12 @@ async function takeBack(
   for (let tries = 0; ; tries += 1) {
     const seen = await lookAt(link, "node", uuid);
     if (seen === null) return end();
-    if (node !== null) outcome.nodeStateNow = isBeingUndone(seen.row) ? HELD : "";
+    if (node !== null) outcome.stands = isBeingUndone(seen.row) ? HELD : "";
     const there = await readPorts(link, uuid);
     const busy = isBusy(node, seen);
     const why = busy ?? strange ?? reasonToSkip(link, node, ports, seen, there);
     if (why === null) {
-      if (node !== null) outcome.nodeStateNow = HELD;
+      if (node !== null) outcome.stands = HELD;
       const own = there.filter((port) => ids.includes(portId(port)));
       if (node === null && own.length === 0) return end();
       const exhausted = accepted.exhausted(DELETE);
@@ -133,11 +133,11 @@ async function takeBack(
         accepted.add(DELETE);
         continue;
       }
-      const again = answer.status === 409 ? databaseTimeouts(tries) : tries < TRIES;
+      const again = answer.status === 409 ? patience(tries) : tries < TRIES;
       // A 404 can also come from a proxy. The next read decides.
       if (!(again && (mayPass(answer) || answer.status === 404)))
         return leave(`it cannot be deleted: ${answer.fault}`);
-    } else if (busy === null || !databaseTimeouts(tries)) return leave(why);
+    } else if (busy === null || !patience(tries)) return leave(why);
     await pause(tries);
   }
 }

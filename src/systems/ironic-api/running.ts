@@ -9,7 +9,7 @@ import {
   type RunningNode,
   vifOf,
 } from "../../model/ironic/adoptable.ts";
-import { lowerCaseOf, notThat, pages } from "./look.ts";
+import { lowerCaseText, notThat, pages } from "./look.ts";
 import { inFlight } from "./pool.ts";
 import { checkMinor, type RestService } from "./service.ts";
 
@@ -56,7 +56,7 @@ const HELD = 5;
  */
 export function runningNodes(
   service: RestService,
-  nicRows: Promise<ExistingNics>,
+  cards: Promise<ExistingNics>,
   others: Promise<unknown>,
   { all }: { readonly all: boolean },
 ): AsyncGenerator<readonly RunningNode[]> {
@@ -65,7 +65,7 @@ export function runningNodes(
   const held = collectUntil(others, listing);
   held.catch(() => undefined);
   async function* nodes(): AsyncGenerator<readonly RunningNode[]> {
-    const known = (await nicRows).of;
+    const known = (await cards).of;
     const first = await held;
     const whole = (node: RunningNode) => ({ ...node, nics: known(node.uuid) });
     for (let page = first.shift(); page !== undefined; page = first.shift()) yield page.map(whole);
@@ -140,9 +140,9 @@ export function readSeveral(
   service: RestService,
   idents: readonly string[],
   most: number,
-  nicRows: ExistingNics["of"],
+  cards: ExistingNics["of"],
 ): Promise<readonly (RunningNode | null)[]> {
-  const of = (node: NodeIn) => nodeOf(node, nicRows(node.uuid));
+  const of = (node: NodeIn) => nodeOf(node, cards(node.uuid));
   return several(service, idents, most, "&detail=true", of);
 }
 
@@ -224,11 +224,11 @@ interface NodeIn {
 export function nodeIn({ session }: RestService, told: Json): NodeIn {
   if (!isObject(told) || typeof told.uuid !== "string")
     throw new MigrationError("N2I-E212", `${session.url} lists an object that is not a node`);
-  return { uuid: told.uuid, name: lowerCaseOf(told.name), told };
+  return { uuid: told.uuid, name: lowerCaseText(told.name), told };
 }
 
 function nodeOf({ uuid, name, told }: NodeIn, nics: readonly Nic[]): RunningNode {
-  const word = (field: string): string | null => lowerCaseOf(told[field]);
+  const word = (field: string): string | null => lowerCaseText(told[field]);
   return {
     ...{ uuid, name, nics },
     ...{ power_state: word("power_state"), provision_state: word("provision_state") },
@@ -245,5 +245,5 @@ function nodeOf({ uuid, name, told }: NodeIn, nics: readonly Nic[]): RunningNode
 function nicOf(is: Nic["is"], body: Json): Nic {
   const { uuid, address, internal_info, extra } = objectOf(body);
   const vif = vifOf(internal_info, extra);
-  return { is, uuid: String(uuid), address: lowerCaseOf(address), vif };
+  return { is, uuid: String(uuid), address: lowerCaseText(address), vif };
 }

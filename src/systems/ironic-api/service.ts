@@ -99,7 +99,7 @@ function pinned(
   hidden: readonly string[],
 ): RestService {
   const call: ServiceSession["call"] = async (words) =>
-    negotiated(await session.call({ ...words, hidden }), version);
+    spoken(await session.call({ ...words, hidden }), version);
   const own: ServiceSession = { ...session, call };
   return {
     ...known,
@@ -113,7 +113,7 @@ function pinned(
 /** Checks access and the microversion of responses. */
 async function greet(session: ServiceSession, version: string): Promise<void> {
   const path = "/v1/nodes?limit=1&fields=uuid";
-  const answer = await answerTo(session, path, isPresent);
+  const answer = await answerTo(session, path, foundAnswer);
   if (answer.headers[SPOKEN] !== version)
     throw new MigrationError("N2I-E209", `${session.url}: ${otherwise(answer, version)}`, {
       fix: "Check the proxies in front of Ironic: one drops or changes header fields.",
@@ -123,7 +123,7 @@ async function greet(session: ServiceSession, version: string): Promise<void> {
 /**
  * A success or 404 without the requested microversion is from a proxy, so the effect is unknown.
  */
-export function negotiated(answer: Answer, version: string): Answer {
+export function spoken(answer: Answer, version: string): Answer {
   const { status } = answer;
   const tells = (status >= 200 && status < 300) || status === 404;
   if (!tells || answer.headers[SPOKEN] === version) return answer;
@@ -136,7 +136,7 @@ function otherwise({ status, headers }: Answer, version: string): string {
 }
 
 /** Every Ironic has these paths. A proxy without a backend returns 404. */
-function isPresent(answer: Answer): Answer {
+function foundAnswer(answer: Answer): Answer {
   const { status, fault } = answer;
   const why = `${fault}, which a bare metal service never returns`;
   return status === 404 ? { ...answer, status: 0, fault: why } : answer;
@@ -145,7 +145,7 @@ function isPresent(answer: Answer): Answer {
 async function versionsOf(
   session: ServiceSession,
 ): Promise<{ readonly minimum: string; readonly maximum: string }> {
-  const { headers } = await answerTo(session, "/v1/", isPresent);
+  const { headers } = await answerTo(session, "/v1/", foundAnswer);
   const [minimum, maximum] = [headers[MINIMUM], headers[MAXIMUM]];
   if (typeof minimum !== "string" || typeof maximum !== "string" || !/^1\.\d+$/.test(maximum))
     throw new MigrationError(
@@ -164,9 +164,9 @@ function releaseFor(
   url: string,
 ): Release {
   const known = releases.filter(({ doc: { api } }) => api !== null && minorOf(api) >= doc.adopt);
-  const negotiated = known.filter(({ doc: { api } }) => minorOf(api ?? "") <= minorOf(maximum));
-  const newest = negotiated.at(-1)?.doc.api;
-  const fitting = negotiated.filter(({ doc: { api } }) => api === newest);
+  const spoken = known.filter(({ doc: { api } }) => minorOf(api ?? "") <= minorOf(maximum));
+  const newest = spoken.at(-1)?.doc.api;
+  const fitting = spoken.filter(({ doc: { api } }) => api === newest);
   const [only, ...others] = fitting;
   // A microversion between two releases is of no known release.
   const oldest = known[0]?.doc;

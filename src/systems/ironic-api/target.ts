@@ -49,7 +49,7 @@ export function createRestTarget(
     return sum;
   };
   let listing: Promise<Current> | undefined;
-  const databaseTimeouts = retryPolicyOf(lockWait);
+  const patience = retryPolicyOf(lockWait);
   return {
     identity: service.identity,
     verifier: createVerifier(link),
@@ -61,7 +61,7 @@ export function createRestTarget(
     },
     async judge(steps) {
       await seesAll(service);
-      const hanging = await foreignInstances(service);
+      const hanging = await strangers(service);
       const judged = await inFlight(
         machinesOf(steps, ({ before }) => before),
         most,
@@ -81,8 +81,7 @@ export function createRestTarget(
       if (taking.length > 0) await seesAll(service);
       await hooks.precondition();
       touched = false;
-      const hanging =
-        taking.length === 0 ? new Map<string, string>() : await foreignInstances(service);
+      const hanging = taking.length === 0 ? new Map<string, string>() : await strangers(service);
       const go = (
         machines: readonly AdoptedMachine[],
         work: (machine: AdoptedMachine) => Promise<AdoptionOutcome>,
@@ -95,7 +94,7 @@ export function createRestTarget(
         );
       const worked = [
         ...(await go(making, (machine) => adopt(link, machine, { ...hooks, unprotected }))),
-        ...(await go(taking, (machine) => remove(link, machine, hanging, databaseTimeouts))),
+        ...(await go(taking, (machine) => remove(link, machine, hanging, patience))),
       ];
       return performed(worked, touched);
     },
@@ -191,7 +190,7 @@ const HANGING = [
   ["volume/targets", 32, "a volume target"],
 ] as const;
 
-async function foreignInstances(service: RestService): Promise<Map<string, string>> {
+async function strangers(service: RestService): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const [collection, since, what] of HANGING)
     if (service.minor >= since)

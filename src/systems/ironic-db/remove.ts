@@ -46,7 +46,7 @@ function readOnce({ database }: Ironic): ByNode {
   };
 }
 
-async function foreignInstances(
+async function strangers(
   ironic: Ironic,
   { byNode }: Reading,
   nodeIds: readonly number[],
@@ -112,7 +112,7 @@ async function part(ironic: Ironic, reading: Reading, steps: readonly Step[]) {
     }),
   );
   const named = new Set(steps.map(({ id }) => id));
-  const strange = await foreignInstances(ironic, reading, ids, named, withTraits);
+  const strange = await strangers(ironic, reading, ids, named, withTraits);
 
   const left: { id: string; why: string }[] = [];
   const locked = new Set<string>();
@@ -188,8 +188,8 @@ function reason(step: Step, ironic: Ironic, { nodes, ports, strange }: CurrentRo
   if (raw === undefined) return "gone";
   if (step.resource === "node") {
     if (text(raw.reservation) !== null) return `${RESERVED}${text(raw.reservation)}`;
-    const foreignInstance = strange.get(integer(raw.id) ?? 0);
-    if (foreignInstance !== undefined) return foreignInstance;
+    const stranger = strange.get(integer(raw.id) ?? 0);
+    if (stranger !== undefined) return stranger;
   }
   if (isWritten(ironic, step.resource, raw, step.before)) return null;
   const row: Row = step.resource === "node" ? toNode(ironic, raw) : toPort(ironic, raw);

@@ -47,7 +47,7 @@ export function createTarget(
   const { database, release } = ironic;
   const bulk = bulkOf(database);
   // One limit for all batches, because a dead conductor's locks never end.
-  const databaseTimeouts = { ms: load.lockWait, rest: load.rest ?? sleep };
+  const patience = { ms: load.lockWait, rest: load.rest ?? sleep };
   type Batch = (...given: Parameters<Target["perform"]>) => Promise<Removed>;
   const transact: Batch = async (steps, { owned, precondition, making, observed }) => {
     const performed = await writing(database, async (_, inside) => {
@@ -89,7 +89,7 @@ export function createTarget(
     lock: () => lockTarget(database),
     async perform(steps, hooks) {
       const performed = await transact(steps, hooks);
-      return untilUnlocked(performed, databaseTimeouts, (locked) =>
+      return untilUnlocked(performed, patience, (locked) =>
         transact(
           steps.filter(({ id }) => locked.has(id)),
           hooks,
@@ -105,18 +105,18 @@ const LOOK_MS = 500;
  * Retries removals that locks prevented in new transactions, because an open one would prevent the
  * unlock.
  *
- * @param databaseTimeouts remaining milliseconds, which this reduces
+ * @param patience remaining milliseconds, which this reduces
  * @returns with `broke` after an error, because the first transaction is committed
  */
 async function untilUnlocked(
   first: Removed,
-  databaseTimeouts: { ms: number; readonly rest: (milliseconds: number) => Promise<void> },
+  patience: { ms: number; readonly rest: (milliseconds: number) => Promise<void> },
   again: (locked: ReadonlySet<string>) => Promise<Removed>,
 ): Promise<Outcome> {
   let { locked, ...all } = first;
-  while (locked.size > 0 && databaseTimeouts.ms > 0) {
-    await databaseTimeouts.rest(LOOK_MS);
-    databaseTimeouts.ms -= LOOK_MS;
+  while (locked.size > 0 && patience.ms > 0) {
+    await patience.rest(LOOK_MS);
+    patience.ms -= LOOK_MS;
     const tried = locked;
     try {
       const { locked: still, ...more } = await again(tried);

@@ -7,7 +7,7 @@ import { type CallState, shown } from "../openstack/settled.ts";
 /** Its calls throw MigrationError N2I-E210 to N2I-E212. */
 export type ServerAllocations = Pick<
   Awaited<ReturnType<typeof openServerAllocations>>,
-  "callState" | "move"
+  "stand" | "move"
 >;
 
 /** First with consumer_generation (Rocky). @source placement: rest_api_version_history.rst */
@@ -18,7 +18,7 @@ export async function openServerAllocations(cloud: Cloud, limit: number) {
   const session = (await openSession(cloud, limit, PLACEMENT)).at(VERSION);
   const read = async (server: string): Promise<JsonObject> =>
     objectOf(await ask(session, `/allocations/${server}`));
-  const callState = async (server: string, from: string, to: string): Promise<CallState> => {
+  const stand = async (server: string, from: string, to: string): Promise<CallState> => {
     const has = Object.keys(objectOf((await read(server)).allocations));
     const [first, ...more] = has;
     if (more.length === 0 && first === to) return "made";
@@ -40,13 +40,13 @@ export async function openServerAllocations(cloud: Cloud, limit: number) {
   return {
     close: session.close,
     /** Whether the server's only node is one of these. */
-    callState,
+    stand,
     /** @returns null, or the reason of the refusal */
     move: (server: string, from: string, to: string) =>
       shown(
         session,
         `PUT of the allocations of ${server}`,
-        () => callState(server, from, to),
+        () => stand(server, from, to),
         async () => {
           const { allocations, project_id, user_id, consumer_generation } = await read(server);
           const { resources } = objectOf(objectOf(allocations)[from]);

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { grouped } from "../../lib/grouped.ts";
 import { normaliseMac } from "../../lib/mac.ts";
-import { prefetched } from "../../lib/streams.ts";
+import { ahead } from "../../lib/streams.ts";
 import type { Engine } from "../../model/database.ts";
-import { atOnce, type Finding } from "../../model/finding.ts";
+import { type Finding, together } from "../../model/finding.ts";
 import type { BmInterface, BmNode, Duplicates, Machine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import { type Database, readTransaction } from "../database/open.ts";
@@ -65,7 +65,7 @@ export async function* readMachines(
     for await (const page of inOrder(database, fields, "bm_interfaces", nameless))
       if (page.length > 0)
         yield { machines: [], orphans: page.map((row) => interfaceOf(readInterface(row))) };
-    for await (const { nodes, interfaces } of prefetched(pages(reading))) {
+    for await (const { nodes, interfaces } of ahead(pages(reading))) {
       await turn(); // sends the next query before this page is processed
       yield join(nodes.map(readNode), interfaces.map(readInterface), shared, database.engine);
     }
@@ -210,7 +210,7 @@ function join(
       interfaces: own,
       nova: null,
       duplicates: duplicatesOf(node, own, shared),
-      findings: atOnce([findings, faultsOf(node, rows)]),
+      findings: together([findings, faultsOf(node, rows)]),
     };
     return decoded === undefined ? machine : { ...machine, decoded };
   });

@@ -45,10 +45,10 @@ export async function checkNova(
 }
 
 function* eachOnce(nodes: Nodes, held: Iterable<string | null>): Generator<string> {
-  const matchedTexts = createTextSet();
+  const met = createTextSet();
   for (const { instance_uuid } of nodes)
-    if (instance_uuid !== null && matchedTexts.add(instance_uuid)) yield instance_uuid;
-  for (const uuid of held) if (uuid !== null && matchedTexts.add(uuid)) yield uuid;
+    if (instance_uuid !== null && met.add(instance_uuid)) yield instance_uuid;
+  for (const uuid of held) if (uuid !== null && met.add(uuid)) yield uuid;
 }
 
 /**

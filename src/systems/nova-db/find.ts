@@ -84,10 +84,10 @@ async function specsOf(
   const flavors = [...new Set(named.map(({ key }) => Number(key[column])))];
   const rows = await ask(table, (query) => query.whereIn(column, flavors));
   const byFlavor = grouped(rows, (row) => integer(row[column]));
-  const isMatch = (row: RawRow, key: Row): boolean =>
+  const fits = (row: RawRow, key: Row): boolean =>
     same(database, text(row.key), key.key) &&
     (key.deleted === undefined || deletedNumber(row.deleted) === key.deleted);
-  return (key) => byFlavor.get(Number(key[column]))?.find((row) => isMatch(row, key));
+  return (key) => byFlavor.get(Number(key[column]))?.find((row) => fits(row, key));
 }
 
 export function rowStateOf({ step, row, conflict }: ObservedRow): RowState {

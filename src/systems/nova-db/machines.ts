@@ -46,9 +46,9 @@ export async function openMachines(database: Database) {
 
 /** Unique nodes, case-insensitive: first offered ones, then others in use by instances. */
 async function* ownedBy(database: Database, host: string): AsyncGenerator<readonly string[]> {
-  const matchedTexts = createTextSet();
+  const met = createTextSet();
   const { host: owner, from } = await computeHosts(database);
-  const once = (node: string): boolean => matchedTexts.add(node);
+  const once = (node: string): boolean => met.add(node);
   const mine = `${from} WHERE c.deleted = 0 AND c.hypervisor_type = 'ironic' AND ${owner} = ?`;
   const name = "c.hypervisor_hostname";
   for await (const nodes of pages(database, "c.id", name, mine, [host])) yield nodes.filter(once);
@@ -82,13 +82,13 @@ export async function servedElsewhere(
  * nodes by uuid.
  */
 export async function* everyNode(database: Database): AsyncGenerator<readonly string[]> {
-  const matchedTexts = createTextSet();
+  const met = createTextSet();
   const offered = "compute_nodes WHERE deleted = 0 AND hypervisor_type = 'ironic'";
   for await (const nodes of pages(database, "id", "hypervisor_hostname", offered))
-    yield nodes.filter(matchedTexts.add);
+    yield nodes.filter(met.add);
   const used = "instances WHERE deleted = 0 AND node <> ''";
   for await (const nodes of pages(database, "id", "node", used))
-    yield nodes.filter((node) => isUuid(node) && matchedTexts.add(node));
+    yield nodes.filter((node) => isUuid(node) && met.add(node));
 }
 
 /** @param from with a condition for relevant rows */

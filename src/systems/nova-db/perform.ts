@@ -69,7 +69,7 @@ function changeOf({ table, key, before, after }: NovaStep): Change & { readonly 
   }
   const many = typeof key.id === "number" && before !== null && after !== null;
   const [was, is] = many ? [onlyChanged(before, after), onlyChanged(after, before)] : [];
-  const own = { from: isServiceField(was, key.id), to: isServiceField(is, key.id) };
+  const own = { from: hasId(was, key.id), to: hasId(is, key.id) };
   const from = was && own.from ? withoutDeleted(was) : (was ?? before);
   const to = is && own.to ? withoutDeleted(is) : (is ?? after);
   const name = JSON.stringify([table, from, to, own, many ? null : key]);
@@ -77,7 +77,7 @@ function changeOf({ table, key, before, after }: NovaStep): Change & { readonly 
 }
 
 /** Nova stores the row's own id in `deleted`. Such rows can still share a statement. */
-function isServiceField(row: Row | undefined, id: Json | undefined): boolean {
+function hasId(row: Row | undefined, id: Json | undefined): boolean {
   return row !== undefined && id !== 0 && row.deleted === id;
 }
 

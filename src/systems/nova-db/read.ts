@@ -146,14 +146,14 @@ function spoiltIn(places: readonly InstanceNode[]): (instance: string | null) =>
 }
 
 /** Rows of other tables by the instance's lower-case uuid, and flavors by id. */
-interface Additional {
+interface RelatedRows {
   readonly caches: ReadonlyMap<string, readonly RawRow[]>;
   readonly metadata: ReadonlyMap<string, readonly Described[]>;
   readonly copies: ReadonlyMap<string, Flavor | null>;
   readonly flavors: ReadonlyMap<number, Flavor>;
 }
 
-function toInstance(row: RawRow, { caches, metadata, copies, flavors }: Additional): Instance {
+function toInstance(row: RawRow, { caches, metadata, copies, flavors }: RelatedRows): Instance {
   const own = readInstance(row);
   const key = own.uuid.toLowerCase();
   const copy = copies.get(key) ?? null;

@@ -75,7 +75,7 @@ function pathOf(id: string): string {
 
 interface PortChange {
   readonly fields: JsonObject;
-  readonly callState: (now: JsonObject) => CallState;
+  readonly stand: (now: JsonObject) => CallState;
   readonly answered?: (answer: Answer) => void;
   readonly isFinal?: (answer: Answer) => boolean;
 }
@@ -84,18 +84,18 @@ interface PortChange {
 function change(
   session: ServiceSession,
   id: string,
-  { fields: port, callState, answered, isFinal }: PortChange,
+  { fields: port, stand, answered, isFinal }: PortChange,
 ): Promise<string | null> {
   let revision: unknown;
   const look = async (): Promise<CallState> => {
     const now = await whole(session, id);
     if (now === null) return { why: `port ${id} is not in Neutron` };
     revision = now.revision_number;
-    return callState(now);
+    return stand(now);
   };
   const put = async (): Promise<Answer> => {
-    const isCounted = typeof revision === "number";
-    const fields = isCounted ? { "If-Match": `revision_number=${revision}` } : {};
+    const hasRevision = typeof revision === "number";
+    const fields = hasRevision ? { "If-Match": `revision_number=${revision}` } : {};
     const answer = await session.call({ method: "PUT", path: pathOf(id), body: { port }, fields });
     answered?.(answer);
     return answer.status === 412 ? { ...answer, status: 409 } : answer;
@@ -112,7 +112,7 @@ function restore(
 ): Promise<string | null> {
   return change(session, id, {
     ...{ fields, isFinal: rights.isPorts, answered: (answer) => rights.heard(id, answer) },
-    callState(now) {
+    stand(now) {
       const { device_id, device_owner } = deviceOf(now);
       if (!devices.includes(device_id))
         return { why: `port ${id} belongs to ${holder(device_owner, device_id)} now` };
@@ -133,7 +133,7 @@ async function bind(
   let [taken, denied] = [false, false];
   const why = await change(session, id, {
     ...{ fields: { device_id, device_owner }, isFinal: rights.isPorts },
-    callState(port) {
+    stand(port) {
       const now = deviceOf(port);
       const is = (one: PortDevice): boolean =>
         one.device_id === now.device_id && one.device_owner === now.device_owner;
@@ -166,7 +166,7 @@ function place(
   }));
   return change(session, id, {
     fields: { "binding:host_id": to.host, extra_dhcp_opts: options },
-    callState(port) {
+    stand(port) {
       const now = placedOf(port);
       if (now === null) return { why: `this login does not see binding:host_id of port ${id}` };
       if (now.device_id !== device)

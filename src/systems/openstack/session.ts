@@ -90,7 +90,7 @@ function checkLogin({ auth, from }: Cloud): void {
 export function serviceUrl(
   text: string,
   from: string,
-  { version, negotiated = "" }: Pick<ServiceKind, "version" | "negotiated">,
+  { version, spoken = "" }: Pick<ServiceKind, "version" | "spoken">,
 ): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "")
@@ -99,7 +99,7 @@ export function serviceUrl(
       `${from}: the service's URL is not http(s)://HOST[:PORT]/`,
       { fix: "Write scheme, host and port, as in https://ironic.example.org:6385." },
     );
-  return `${url.origin}${url.pathname.replace(/\/+$/, "").replace(version, negotiated)}`;
+  return `${url.origin}${url.pathname.replace(/\/+$/, "").replace(version, spoken)}`;
 }
 
 interface LoggedIn {

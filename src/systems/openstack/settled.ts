@@ -21,9 +21,9 @@ export async function settled(
   isFinal: (answer: Answer) => boolean = () => false,
 ): Promise<string | null> {
   for (let tries = 0; ; tries += 1) {
-    const callState = await look();
-    if (callState === "made") return null;
-    if (callState !== "open") return callState.why;
+    const stand = await look();
+    if (stand === "made") return null;
+    if (stand !== "open") return stand.why;
     const answer = await call();
     if (answer.status >= 200 && answer.status < 300) return null;
     if (answer.status === 403 && !isFinal(answer)) throw refusedCall(session, what, answer);
@@ -52,8 +52,8 @@ export async function shown(...words: Parameters<typeof settled>): Promise<strin
   const why = await settled(...words);
   for (let looks = 0; why === null && looks < LOOKS; looks += 1) {
     if (looks > 0) await pause(looks);
-    const callState = await look();
-    if (callState !== "open") return callState === "made" ? null : callState.why;
+    const stand = await look();
+    if (stand !== "open") return stand === "made" ? null : stand.why;
   }
   return why ?? `${what} was accepted and changed nothing`;
 }

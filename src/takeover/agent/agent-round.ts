@@ -90,8 +90,8 @@ export async function takeFrom(around: Around, lease: Lease): Promise<Round> {
     const { held, dead } = await scanNow(around);
     const now = dead.find((one) => one.host === from);
     if (now === undefined || now.fenced_by === null) return "others";
-    const successorServices = successorsOf(from, held, watch.fit(), aggregates);
-    const mine = shareOf(host, nodes, successorServices).filter((node) => !seen.has(node));
+    const takers = successorsOf(from, held, watch.fit(), aggregates);
+    const mine = shareOf(host, nodes, takers).filter((node) => !seen.has(node));
     const some = mine.slice(0, PASS);
     if (some.length === 0) break;
     for (const node of some) seen.add(node);
@@ -179,8 +179,8 @@ async function lookAgain(around: Around, from: string): Promise<Lease | null> {
   const { held, dead } = await scanNow(around);
   const lease = dead.find(({ host }) => host === from);
   if (lease === undefined || ended()) return null;
-  const successorServices = successorsOf(from, held, watch.fit(), await parts.aggregates());
-  const mine = shareOf(parts.host, await machinesOf(parts.leases, from), successorServices);
+  const takers = successorsOf(from, held, watch.fit(), await parts.aggregates());
+  const mine = shareOf(parts.host, await machinesOf(parts.leases, from), takers);
   return mine.length > 0 ? lease : null;
 }
 

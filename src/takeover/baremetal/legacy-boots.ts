@@ -60,12 +60,12 @@ export async function openBoots(words: BootPlaces, opening: Opening) {
   const trees =
     tree === undefined ? null : { tree, from, served: servedAs(said("tftp_root") ?? tree.root) };
   const images = trees && (await imagesFor(words, opening, said, trees.tree.root));
-  const inspections = trees && lookingAt(words, opening.leases, said, images, trees);
+  const looked = trees && lookingAt(words, opening.leases, said, images, trees);
   return {
     async findings(
       machines: readonly BootMachine[],
     ): Promise<ReadonlyMap<number, readonly Finding[]>> {
-      const looks = await inspections?.(machines);
+      const looks = await looked?.(machines);
       return new Map(
         machines.map(({ id, instance }) => {
           const of = `instance ${instance}`;
@@ -90,7 +90,7 @@ export async function openBoots(words: BootPlaces, opening: Opening) {
       return findingIf(kind === "absent", "N2I-D289", tree.root, "pxelinux.0 is missing");
     },
     /** Null without --tftp-root. */
-    files: trees && inspections && filesIn(trees, inspections, images),
+    files: trees && looked && filesIn(trees, looked, images),
     tidy: async () => images?.tidy(),
     /** Address of this host for booting machines; null if not specified. */
     myIp: words.myIp ?? (conf?.get("DEFAULT", "my_ip") || null),
@@ -101,7 +101,7 @@ export async function openBoots(words: BootPlaces, opening: Opening) {
 async function imagesFor(
   words: BootPlaces,
   opening: Opening,
-  said: Specified,
+  said: ConfigReader,
   root: string,
 ): Promise<BootImages | null> {
   if (!saysCloud(words)) return null;
@@ -110,13 +110,13 @@ async function imagesFor(
   return openBootImages(words, opening, said, root);
 }
 
-type Specified = (key: string) => string | null;
+type ConfigReader = (key: string) => string | null;
 
 /** Finds missing boot files, by bm_nodes.id. */
 function lookingAt(
   words: BootPlaces,
   leases: Database,
-  said: Specified,
+  said: ConfigReader,
   images: BootImages | null,
   at: LegacyTrees,
 ) {
@@ -147,7 +147,7 @@ export type LegacyFiles = ReturnType<typeof filesIn>;
 
 function filesIn(
   trees: LegacyTrees,
-  inspections: ReturnType<typeof lookingAt>,
+  looked: ReturnType<typeof lookingAt>,
   images: BootImages | null,
 ) {
   const fetch: BootImages["fetch"] = (image) => {
@@ -159,12 +159,12 @@ function filesIn(
     async look({ id, uuid, from: old, tenant }: LegacyMove): Promise<InspectedBoot> {
       const { uuid: instance = "", host = old } = tenant ?? {};
       const machine = { id, uuid, instance, hosts: [old, host] };
-      const look = (await inspections([machine])).get(id);
+      const look = (await looked([machine])).get(id);
       if (look === undefined) throw new Error(`no reading of ${uuid}`);
       return look;
     },
     /** @returns why the download failed, or null */
-    changeState: (look: InspectedBoot) => orMessage(fetchImages(look, fetch)),
+    bring: (look: InspectedBoot) => orMessage(fetchImages(look, fetch)),
     /** @param begin receives all steps before the first one */
     build: (look: InspectedBoot, begin: (steps: readonly BootStep[]) => Promise<void>) =>
       buildBoot(trees.tree, look, fetch, begin),

@@ -46,9 +46,9 @@ async function ownerOf(run: RunFolder, agent: string | undefined) {
   const note = await readNote(run, OWNER);
   const marks = await folderMarks(run);
   const said = isObject(note) ? note : {};
-  const isServiceField =
+  const isSameFolder =
     said.folder === marks.folder && (said.born ?? marks.born) === (marks.born ?? said.born);
-  const known = isServiceField && typeof said.id === "string" && isUuid(said.id) ? said.id : null;
+  const known = isSameFolder && typeof said.id === "string" && isUuid(said.id) ? said.id : null;
   const id = known ?? randomUUID();
   if (known === null || said.born !== marks.born) await writeNote(run, OWNER, { id, ...marks });
   const who = agent === undefined ? `nova2ironic on ${hostname()}` : `agent of ${agent}`;
@@ -66,7 +66,7 @@ async function folderMarks({ path }: RunFolder) {
   };
 }
 
-async function maintenanceFor(
+async function lockedResources(
   { leases }: LegacyClients,
   owner: Awaited<ReturnType<typeof ownerOf>>,
   resources: readonly string[],
@@ -98,7 +98,7 @@ export interface Claiming {
   /** If aborted, no further machine is started. Its reason is a MigrationError. */
   readonly signal?: AbortSignal | undefined;
   /** Called again after an interruption before the end is in the journal. */
-  readonly arrivedMoves?: (move: LegacyMove) => Promise<void>;
+  readonly came?: (move: LegacyMove) => Promise<void>;
 }
 
 /** @throws MigrationError N2I-E362 if another process has a lock, N2I-E300 for other databases */
@@ -115,13 +115,13 @@ export async function withLegacy<T>(
   }
   const names = claiming.hosts.map((name) => `host:${name}`).toSorted();
   const owner = await ownerOf(run, claiming.agent);
-  const locks = await maintenanceFor(place, owner, names);
+  const locks = await lockedResources(place, owner, names);
   try {
     return await withSession(run, async (session) => {
       await session.begin("nova", place.identity);
       await session.begin("nova_bm", place.source);
       const target = createNovaTarget(place.database, place.identity, failpoint);
-      const hands = commandFunctions(place, target, claiming, owner, locks);
+      const hands = moveDeps(place, target, claiming, owner, locks);
       return work({ session, hands, target });
     });
   } finally {
@@ -130,17 +130,17 @@ export async function withLegacy<T>(
   }
 }
 
-function commandFunctions(
+function moveDeps(
   place: LegacyClients,
   nova: NovaTarget,
-  { silent, agent, signal, arrivedMoves = () => Promise.resolve() }: Claiming,
+  { silent, agent, signal, came = () => Promise.resolve() }: Claiming,
   owner: Awaited<ReturnType<typeof ownerOf>>,
   locks: Locks,
 ): LegacyDeps {
   const { leases } = place;
   const quiet = silent === undefined ? {} : { silent };
   return {
-    ...{ nova, arrivedMoves, look: place.look, ports: place.ports, files: place.boots.files },
+    ...{ nova, came, look: place.look, ports: place.ports, files: place.boots.files },
     services: () => readComputeHosts(place.database),
     claim: (seen, to, prev) =>
       claimNode(leases, seen, { to, prev, ...quiet, ...(agent === to && { unfenced: agent }) }),
@@ -149,7 +149,7 @@ function commandFunctions(
       signal?.throwIfAborted();
       const instance = tenant === null ? [] : [`instance:${tenant.uuid.toLowerCase()}`];
       const wanted = [`node:${uuid.toLowerCase()}`, ...instance];
-      const own = await orMessage(maintenanceFor(place, owner, wanted), "N2I-E362");
+      const own = await orMessage(lockedResources(place, owner, wanted), "N2I-E362");
       if (typeof own === "string") return own;
       try {
         return await work(async (point) => {

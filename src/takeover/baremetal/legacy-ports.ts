@@ -16,7 +16,7 @@ import {
   type PlacedPort,
 } from "../../systems/openstack/neutron-ports.ts";
 import { readBootFacts } from "../leases/leases.ts";
-import { currentState, forwardTransition, type LegacyNow } from "../rules/legacy-states.ts";
+import { forwardTransition, type LegacyNow, standing } from "../rules/legacy-states.ts";
 import { beside, type Opening } from "./optional-services.ts";
 
 /** Neutron ports, which name the host that boots a machine. @source facts/systems.md A2 H9, A5 */
@@ -52,7 +52,7 @@ export function openPorts(words: RestOptions, opening: Opening, myIp: string | n
     const service = await neutron.service();
     return service === null ? null : neutron.asked(() => service.placed(new Set(ids)));
   };
-  const desiredOn = async (host: string): Promise<PortBinding | null> => {
+  const wantedOn = async (host: string): Promise<PortBinding | null> => {
     if (myIp !== null) return bindingOn(host, myIp);
     const leased = "bm_service_leases WHERE host = ?";
     const [lease] = await read(leases, { host: string, my_ip: text }, leased, [host]);
@@ -70,7 +70,7 @@ export function openPorts(words: RestOptions, opening: Opening, myIp: string | n
     const found = vifs.length === 0 ? null : await placed(vifs);
     const seen: ObservedPort[] = [];
     for (const { id: machine, move } of booted) {
-      const wanted = vifs.length === 0 ? null : await desiredOn(move.to);
+      const wanted = vifs.length === 0 ? null : await wantedOn(move.to);
       for (const id of facts.get(machine)?.vifs ?? [])
         seen.push({ id, move, now: found === null ? null : found.get(id), wanted });
     }
@@ -157,7 +157,7 @@ export function reportPorts(
       const now = await look(moves);
       const there = moves.filter((move, at) => {
         const seen = now[at];
-        return seen !== undefined && currentState(forwardTransition(move), seen).is === "after";
+        return seen !== undefined && standing(forwardTransition(move), seen).is === "after";
       });
       await of(there);
       return there;

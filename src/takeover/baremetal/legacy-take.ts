@@ -12,7 +12,7 @@ import { withSession } from "../../run/session.ts";
 import { type Sink, silently } from "../../run/sink.ts";
 import { makeMoves } from "../host-plan.ts";
 import { readLeases } from "../leases/leases.ts";
-import { isForeignInstance } from "../rules/legacy-states.ts";
+import { isForeignMachine } from "../rules/legacy-states.ts";
 import type { LegacyClients } from "./legacy-clients.ts";
 import { performLegacy } from "./legacy-move.ts";
 import { moveMachines, returnMachines, withLegacy } from "./legacy-moves.ts";
@@ -80,9 +80,9 @@ export async function takeMachines(
   const moved =
     plan.manifest.counts.verdicts.move === 0
       ? none
-      : await counting(taking, `of ${from} over`, ({ arrivedMoves }) =>
+      : await counting(taking, `of ${from} over`, ({ came }) =>
           performLegacy(run, now, plan, sink, {
-            ...{ silent: lease.ttl, agent, signal, arrivedMoves },
+            ...{ silent: lease.ttl, agent, signal, came },
           }),
         );
   return {
@@ -118,7 +118,7 @@ async function counting<T>(
   { place, say }: Pick<Taking, "place" | "say">,
   what: string,
   work: (coming: {
-    readonly arrivedMoves: (move: LegacyMove) => Promise<void>;
+    readonly came: (move: LegacyMove) => Promise<void>;
     /** For machines that moved before. */
     readonly movedBefore: (moves: readonly LegacyMove[]) => Promise<void>;
   }) => Promise<T>,
@@ -127,7 +127,7 @@ async function counting<T>(
   let count = 0;
   try {
     return await work({
-      async arrivedMoves(move) {
+      async came(move) {
         await ports.of([move]);
         count += 1;
       },
@@ -148,12 +148,12 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   if (open.length === 0) return { ...nothing, unclaimed: [] };
   const now = await place.look(open.map(({ move }) => move));
   const seen = open.map((machine, at) => ({ machine, node: now[at]?.node ?? null }));
-  const others = seen.filter(({ machine, node }) => isForeignInstance(machine.move, node));
+  const others = seen.filter(({ machine, node }) => isForeignMachine(machine.move, node));
   if (others.length > 0) await giveUp(taking, others);
   const own = seen.filter((one) => !others.includes(one));
-  const isSkipped = ({ node }: (typeof own)[number]): boolean => node?.service_host === from;
-  const unclaimed = own.filter(isSkipped).map(({ machine }) => machine.id.toLowerCase());
-  const machines = own.filter((one) => !isSkipped(one)).map(({ machine }) => machine);
+  const isOnOldHost = ({ node }: (typeof own)[number]): boolean => node?.service_host === from;
+  const unclaimed = own.filter(isOnOldHost).map(({ machine }) => machine.id.toLowerCase());
+  const machines = own.filter((one) => !isOnOldHost(one)).map(({ machine }) => machine);
   if (machines.length === 0) return { ...nothing, unclaimed };
   say(
     `Resuming ${counted(machines.length, "machine")} that this run was moving when it was stopped.`,
@@ -162,8 +162,8 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   const { left, stopped } = await counting(
     taking,
     "over to finish interrupted moves",
-    async ({ arrivedMoves, movedBefore }) =>
-      withLegacy(run, place, [], { hosts, silent, agent, signal, arrivedMoves }, async (legacy) => {
+    async ({ came, movedBefore }) =>
+      withLegacy(run, place, [], { hosts, silent, agent, signal, came }, async (legacy) => {
         await movedBefore(machines.map(({ move }) => move));
         return moveMachines(
           legacy,
@@ -179,17 +179,14 @@ async function goOn(taking: Taking, open: readonly LegacyMachine[]) {
   return { done: new Set(done.map(({ id }) => id.toLowerCase())), unclaimed, left, stopped };
 }
 
-interface ObservedState {
+interface MachineState {
   readonly machine: LegacyMachine;
   /** Null: deleted. */
   readonly node: LegacyNode | null;
 }
 
 /** Ends these moves in the journal, so that neither a later pass nor a rollback waits for them. */
-async function giveUp(
-  { run, place, say }: Taking,
-  others: readonly ObservedState[],
-): Promise<void> {
+async function giveUp({ run, place, say }: Taking, others: readonly MachineState[]): Promise<void> {
   await withSession(run, async ({ begin, journal, now }) => {
     await begin("nova", place.identity);
     for (const { machine } of others)

@@ -85,7 +85,7 @@ export function takeOverLegacy(
         const ports = reportPorts(place.ports, place.look, sink.result);
         const moved = await performLegacy(run, place, plan, sink, {
           silent: lease?.ttl,
-          arrivedMoves: (move) => ports.of([move]),
+          came: (move) => ports.of([move]),
         });
         checkAny(moved);
         const left = [...half, ...moved.left];

@@ -13,7 +13,7 @@ import {
   string,
   text,
 } from "../../systems/database/rows.ts";
-import { atOnce, clockOf, stated, timeOf } from "../../systems/database/statement.ts";
+import { clockOf, stated, timeOf, together } from "../../systems/database/statement.ts";
 
 interface LeaseLocation {
   readonly host: string;
@@ -78,7 +78,7 @@ export function renewLease(
   const lease = `UPDATE bm_service_leases SET heartbeat_ms = ${now} WHERE host = ? AND epoch = ? AND fenced_by IS NULL`;
   const live = engine === "postgresql" ? "NOT deleted" : "deleted = 0";
   const nodes = `UPDATE bm_nodes SET service_heartbeat_ms = ${now}, service_heartbeat_at = ${timeOf(engine)} WHERE service_host = ? AND ${live}`;
-  return atOnce(database, "renewing a lease", async (change) => {
+  return together(database, "renewing a lease", async (change) => {
     if ((await change(lease, [host, epoch])) !== 1) return false;
     await change(nodes, [host]);
     return true;

@@ -13,11 +13,9 @@ export function destination(node: string, hosts: readonly string[]): string {
 export function shareOf(
   host: string,
   nodes: readonly string[],
-  successorServices: readonly string[],
+  takers: readonly string[],
 ): readonly string[] {
-  return successorServices.includes(host)
-    ? nodes.filter((node) => destination(node, successorServices) === host)
-    : [];
+  return takers.includes(host) ? nodes.filter((node) => destination(node, takers) === host) : [];
 }
 
 /** FNV-1a with murmur's finish, because similar names must not have similar weights. */

@@ -49,18 +49,18 @@ export function backTransition(move: LegacyMove): LegacyTransition {
 }
 
 /** The state of a move; `before` includes unfinished. */
-interface CurrentState {
+interface MoveState {
   readonly is: "before" | "after" | "other";
   /** For `other`. */
   readonly why: string | null;
 }
 
-const AFTER: CurrentState = { is: "after", why: null };
+const AFTER: MoveState = { is: "after", why: null };
 
 /**
  * Accepts each state that an interrupted move can leave. @source systems.md A4 (failure modes), A5
  */
-export function currentState(way: LegacyTransition, now: LegacyNow): CurrentState {
+export function standing(way: LegacyTransition, now: LegacyNow): MoveState {
   const { move, goal, ends } = way;
   const { node } = now;
   const why = nodeFault(way, node) ?? tenantFault(way, now);
@@ -96,7 +96,7 @@ function keepsLock(way: LegacyTransition, now: LegacyNow): boolean {
 /**
  * The machine was deleted, or others had it: a move and its rollback change the owner once each.
  */
-export function isForeignInstance(move: LegacyMove, node: LegacyNode | null): boolean {
+export function isForeignMachine(move: LegacyMove, node: LegacyNode | null): boolean {
   if (node === null) return true;
   const { service_host: owner, service_epoch: epoch, task_state } = node;
   if (owner !== move.from && owner !== move.to) return true;

@@ -36,7 +36,7 @@ export interface BootLocation {
 export interface BootMachine {
   readonly id: string;
   readonly bm_node_id: number;
-  readonly asked: Queried;
+  readonly asked: BootRequest;
 }
 
 /** A machine whose boot files are rolled back. */
@@ -162,12 +162,12 @@ interface Prepared {
 }
 
 /** A machine that keeps its instance, or the reason why it cannot be staged. */
-type Queried =
+type BootRequest =
   | { readonly wanted: RequiredBoot; readonly host: string | null }
   | { readonly why: string };
 
 /** Null for a machine without an instance, which has nothing to boot. */
-export function requestedOf({ records, boot, service_host }: PlannedMachine): Queried | null {
+export function bootRequestOf({ records, boot, service_host }: PlannedMachine): BootRequest | null {
   const node = nodeOf(records);
   if (node === undefined || node.provision_state !== "active") return null;
   if (boot === undefined)
@@ -194,7 +194,7 @@ function instanceOf({ instance_uuid, extra }: Row): string {
 
 /** Compares a tree with the boot files of a machine. */
 async function prepare(
-  { wanted, host }: Extract<Queried, { wanted: RequiredBoot }>,
+  { wanted, host }: Extract<BootRequest, { wanted: RequiredBoot }>,
   tree: Tree,
   from: readonly Tree[],
   served: string,

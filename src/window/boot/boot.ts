@@ -6,7 +6,7 @@ import { checkWindow } from "../../run/files/window-file.ts";
 import { nextCommand, pick, TREE } from "../../run/next.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
-import { matchingIn } from "../../run/scope.ts";
+import { machinesByName } from "../../run/scope.ts";
 import type { Sink } from "../../run/sink.ts";
 import { openTrees } from "../../systems/tftp/tree.ts";
 import {
@@ -44,7 +44,7 @@ export function boot(words: BootOptions, sink: Sink): Promise<Booted> {
     const from = await openTrees(words.from ?? [], "--from");
     const place = { tree, from, served: servedOf(words, tree.root) };
     const { header, footer, lines: all } = await openPlan(`${run.path}/${PLAN}`);
-    const { wants, uuids } = await matchingIn(node ?? [], all, "is not in the plan");
+    const { wants, uuids } = await machinesByName(node ?? [], all, "is not in the plan");
     const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
       for await (const batch of all()) yield batch.filter(wants);
     };

@@ -13,8 +13,8 @@ import { readLink, readText, sizeOf, type Tree } from "../../systems/tftp/tree.t
 import {
   type BootLocation,
   type BootMachine,
+  bootRequestOf,
   inspectBoot,
-  requestedOf,
   stagedMachines,
   stagingPart,
   sweepOpen,
@@ -37,7 +37,7 @@ const TOGETHER = 32;
 async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> {
   for await (const batch of plan)
     yield batch.filter(isLoaded).flatMap((machine) => {
-      const asked = requestedOf(machine);
+      const asked = bootRequestOf(machine);
       const { uuid, bm_node_id } = machine;
       return asked === null ? [] : [{ id: uuid ?? "", bm_node_id, asked }];
     });

@@ -151,12 +151,9 @@ async function within(
   open: Open,
 ): Promise<Lacking> {
   if (spec === undefined || wanted.size === 0) return { statements: [], grants: [], missing: [] };
-  const missingFields = await lacking(await open(role, spec, false), wanted);
+  const lacks = await lacking(await open(role, spec, false), wanted);
   const needless: readonly string[] = REQUEST_TABLES; // without them there are no requests to read
-  return {
-    ...missingFields,
-    missing: missingFields.missing.filter((table) => !needless.includes(table)),
-  };
+  return { ...lacks, missing: lacks.missing.filter((table) => !needless.includes(table)) };
 }
 
 /** Free bytes in the folder, or in its first existing parent. */

@@ -16,7 +16,7 @@ export function judgeSettings(
   settings: readonly Setting[],
 ): readonly SettingRow[] {
   return settings.map((setting) => {
-    const place = locationOf(config, setting);
+    const place = configuredName(config, setting);
     const found = place === null ? null : config.get(place.section, place.key);
     return {
       ...{ host, section: setting.section, key: setting.key },
@@ -38,7 +38,7 @@ function shown({ key, secret }: Setting, found: string): string {
 }
 
 /** The configured name of a setting. The newer name takes precedence. */
-function locationOf(config: Configured, { section, key, or, formerly }: Setting) {
+function configuredName(config: Configured, { section, key, or, formerly }: Setting) {
   const names = [
     { section, key },
     ...(or === undefined ? [] : [{ section, key: or }]),

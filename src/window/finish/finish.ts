@@ -15,7 +15,7 @@ import type { RunFolder } from "../../run/files/run-folder.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
 import { endOfRun, knowsGuards } from "../../run/finished.ts";
 import { inRun, openPlan, PLAN } from "../../run/run.ts";
-import { requestedActionOf } from "../../run/scope.ts";
+import { selectionOf } from "../../run/scope.ts";
 import { type RunSession, withLocked } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
 import { dutyOf, type GuardedNode, guardsOf } from "../handover/rules/guards.ts";
@@ -143,7 +143,7 @@ function withJob<T>(
       checkLoaded(run, entries, words);
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const plans = await plansOfRun(run, plan, entries);
-      const wanted = await requestedActionOf(words.node ?? [], () => linesOf(plans));
+      const wanted = await selectionOf(words.node ?? [], () => linesOf(plans));
       const backend = keep(await openBackend(words, await loadMappings(), access, say));
       const nodes = () => runNodes(plans, entries, wanted);
       // Only the mode of the load is needed, so the plan's lines are not read.

@@ -67,7 +67,7 @@ export async function finish(
     part: undo ? unfinishPart(guard) : finishPart(guard),
     command: undo ? "finish --undo" : "finish",
     changes: (ours) => changesOf(plan, undo ? clearedFields(ours) : new Map()),
-    pace: { ...ONE_BY_ONE, atOnce: inFlight, inFlight, lockWait: lockWait * 1000 },
+    pace: { ...ONE_BY_ONE, together: inFlight, inFlight, lockWait: lockWait * 1000 },
   };
   const perform = undo ? windowBack : windowForward;
   return tally.finished(await perform(leg, finishing, tally.ends));

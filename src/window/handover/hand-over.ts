@@ -135,7 +135,7 @@ export function handOverPart(
         });
         const after = ends.filter(({ is }) => is === "after");
         const taken = after.flatMap(({ id, used }) => (used ? [id] : []));
-        pacing.inspections({
+        pacing.looked({
           ...{ now: now(), conductors, taken },
           begun: ends.flatMap(({ id, used, by }) => (used && by !== null ? [{ id, by }] : [])),
           failed: ends.flatMap(({ id, is }) => (is === "other" ? [id] : [])),
@@ -155,7 +155,7 @@ export function handOverPart(
       return { ...position, is: "partway" };
     },
     overdue({ id, node }, { judged }) {
-      pacing.inspections({ ...NOTHING, now: now(), conductors: living(), failed: [id] });
+      pacing.looked({ ...NOTHING, now: now(), conductors: living(), failed: [id] });
       return ended(id, overdue(node.row, deadline, judged.why));
     },
   };

@@ -18,7 +18,7 @@ import { checkWindow } from "../../run/files/window-file.ts";
 import { checkNotFinished } from "../../run/finished.ts";
 import { inRun, openPlan, PLAN } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
-import { requestedActionOf } from "../../run/scope.ts";
+import { selectionOf } from "../../run/scope.ts";
 import { logsAt } from "../../run/service-logs.ts";
 import { withLocked } from "../../run/session.ts";
 import type { Progress, Sink } from "../../run/sink.ts";
@@ -55,7 +55,7 @@ export function handover(words: HandoverOptions, pace: Pace, sink: Sink): Promis
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const counts = plan.footer.footer;
       if (!undo && loadable(counts) === 0) throw nothingLoads(counts);
-      const wanted = await requestedActionOf(node, plan.lines);
+      const wanted = await selectionOf(node, plan.lines);
       const mappings = await loadMappings();
       const database = keep(await openRole("ironic-db", words.ironicDb, { readOnly: false }));
       const which = words.node === undefined ? "the staged machines" : node.join(", ");

@@ -50,8 +50,8 @@ export async function verifyTakeover(asked: TakeoverRequest, sink: Sink) {
     const states = noStates();
     const nodes = plannedNodes(plan.lines(), () => true);
     const handover = createHandover(database, release);
-    const missingFields = missingFieldsIn(database, release);
-    await sink.list("states", observe(nodes, handover, states, asked.allRows, missingFields));
+    const lacks = missingFieldsIn(database, release);
+    await sink.list("states", observe(nodes, handover, states, asked.allRows, lacks));
     if (observedOf(states) === 0) throw nothingLoads(plan.footer.footer);
     const faults =
       logs.length === 0 ? 0 : await listFaults(logs, (lines, from) => logFaults(lines(from)), sink);

@@ -81,7 +81,7 @@ export async function report(
   const totals = tally.end(counts);
   const nova = await novaTotals(run, plan.footer);
   const measured = await measuredOf(run.path, entries);
-  const { fields, next, left, currentState, back } = await runState(run, { run: words.run }, () =>
+  const { fields, next, left, standing, back } = await runState(run, { run: words.run }, () =>
     Promise.resolve(handover?.end() ?? null),
   );
   const facts: ReportFacts = {
@@ -90,7 +90,7 @@ export async function report(
       ...{ header: plan.header, counts, sha256: plan.footer.sha256 },
       taken_at: fresh ? (snapshot?.header.taken_at ?? null) : null,
     },
-    verdict: judge({ header: plan.header, counts, totals, nova, fresh, currentState }),
+    verdict: judge({ header: plan.header, counts, totals, nova, fresh, standing }),
     ...{ totals, nova, ran: measured.ran, state: fields, next: [next, ...left].join("; ") },
     window,
     night: nightOf({

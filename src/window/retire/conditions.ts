@@ -93,12 +93,12 @@ interface TableName {
 
 /** Statements that drop the tables of nova_bm and of leases, but no tables of other owners. */
 export function dropStatements(tables: readonly TableName[]): readonly string[] {
-  const isOwned = ({ name, columns }: TableName): boolean =>
+  const isDroppable = ({ name, columns }: TableName): boolean =>
     !(name in LEASE_TABLES) ||
     isLeaseTable(
       name,
       columns.map((column) => column.name),
     );
-  const own = tables.filter(isOwned).map(({ name }) => name);
+  const own = tables.filter(isDroppable).map(({ name }) => name);
   return DROPPED.filter((name) => own.includes(name)).map((name) => `DROP TABLE ${name};`);
 }

@@ -10,7 +10,7 @@ import type { PlanCounts } from "../../model/artefact.ts";
 import { type NextCommand, nextCommand, pick, TREE } from "../../run/next.ts";
 import { showSkipped } from "./pipeline.ts";
 
-interface Inputs {
+interface CommandInputs {
   readonly run: string;
   readonly novaConf?: readonly string[];
   readonly undo?: boolean;
@@ -19,7 +19,7 @@ interface Inputs {
 /** The last lines of a command: the next command and its undo. `given` are its options. */
 export const AFTER = {
   /** @param withoutConf hosts without a nova.conf */
-  extract(given: Inputs, withoutConf: readonly string[]) {
+  extract(given: CommandInputs, withoutConf: readonly string[]) {
     const power = nextCommand("power", given);
     const plan = `then: ${nextCommand("plan", given)}`;
     if (withoutConf.length === 0) return `Next: ${power}\n${plan}`;
@@ -28,7 +28,7 @@ export const AFTER = {
     return `Next: ${nextCommand("extract", given, { novaConf })}\nor, if a site document names the power manager: ${power}\n${plan}`;
   },
   /** @param noConf extract had no nova.conf */
-  power({ run }: Inputs, failed: boolean, noConf: boolean) {
+  power({ run }: CommandInputs, failed: boolean, noConf: boolean) {
     const plan = nextCommand("plan", { run });
     if (!failed) return `Next: ${plan}`;
     const extract = nextCommand("extract", { run }, { novaConf: ["HOST=FILE"] });
@@ -37,33 +37,33 @@ export const AFTER = {
     const ask = nextCommand("power", { run }, { only: "failed" });
     return `Once their cause is fixed, ask those again; --only VERDICT and --host HOST ask some of them. The plan goes without.\nNext: ${ask}\nor: ${plan}`;
   },
-  stoppedPower: (given: Inputs) =>
+  stoppedPower: (given: CommandInputs) =>
     stopped(nextCommand("power", given, pick(given, ["only", "node", "host"]))),
   /** @param asked BMCs were queried for it */
-  plan(given: Inputs, counts: PlanCounts, asked: boolean) {
+  plan(given: CommandInputs, counts: PlanCounts, asked: boolean) {
     const first = asked ? showSkipped(given.run) : nextCommand("power", given);
     const lines = `Fix the causes, or accept them in the site document, then plan again.\nNext: ${first}\nthen: ${nextCommand("plan", given)}`;
     if (loadable(counts) === 0) return `${upper(nothingText(counts))}.\n${lines}`;
     if (!isBlockedPlan(counts)) return `Next: ${nextCommand("apply", given)}`;
     return `${upper(blockedText(counts))}: apply refuses the plan (N2I-E304).\n${lines}\nor: ${nextCommand("apply", given, { skipBlocked: true })}`;
   },
-  apply: (given: Inputs) =>
+  apply: (given: CommandInputs) =>
     `Next: ${nextCommand("status", given)}\nUndo: ${nextCommand("rollback", given, { all: true, plan: true })}`,
-  rehearse: (given: Inputs) => `Next: ${nextCommand("status", given)}`,
-  boot(given: Inputs) {
+  rehearse: (given: CommandInputs) => `Next: ${nextCommand("status", given)}`,
+  boot(given: CommandInputs) {
     const line = (way: object) => nextCommand("boot", given, { ...pick(given, TREE), ...way });
     if (given.undo) return `Next: ${line({})}`;
     return `Next: ${line({ verify: true })}\nUndo: ${line({ undo: true })}`;
   },
-  handover: (given: Inputs) => otherMethod("handover", given),
-  finish: (given: Inputs) => otherMethod("finish", given),
+  handover: (given: CommandInputs) => otherMethod("handover", given),
+  finish: (given: CommandInputs) => otherMethod("finish", given),
 } as const;
 
 function upper(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
-function otherMethod(command: NextCommand, given: Inputs): string {
+function otherMethod(command: NextCommand, given: CommandInputs): string {
   const undo = !given.undo;
   const line = nextCommand(command, given, { ...pick(given, ["node"]), undo });
   return `${undo ? "Undo" : "Next"}: ${line}`;

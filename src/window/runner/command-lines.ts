@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import { NAMED } from "../../lib/text.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
-import { createdAgain, isPresent } from "../../migrate/plan/loaded-plans.ts";
+import { createdAgain, isInIronic } from "../../migrate/plan/loaded-plans.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import type { RunFiles } from "../../run/files/run-files.ts";
@@ -138,7 +138,7 @@ const FLAVORS = "rows of Nova that it changes are changed already";
 /** Whether Nova's rows of the plan are changed. Flavors come before Ironic's machines. */
 function changesNova({ plan, journal }: RunFiles): boolean {
   if ("missing" in plan || "missing" in journal) return false;
-  return NOVA_NAMES.some((name) => isPresent(journal.entries, plan.sha256, name));
+  return NOVA_NAMES.some((name) => isInIronic(journal.entries, plan.sha256, name));
 }
 
 function takenBackFirst(files: RunFiles): string {

@@ -56,7 +56,7 @@ export interface RunEnd {
   readonly status: number | null;
 }
 
-interface RunningLeg {
+interface RunProgress {
   /** BMCs were queried again because of old readings, which happens only once. */
   renewed: boolean;
   /** Stages that this run repeated, with the reason. A second repetition ends the run. */
@@ -90,13 +90,13 @@ export async function walk(
   hands: CommandFunctions,
   sink: Sink,
 ): Promise<RunEnd> {
-  const of: RunningLeg = {
+  const of: RunProgress = {
     ...{ words, hands, sink, renewed: false, opened: false, applied: null, again: new Set() },
   };
   let before = "";
   let saved = false;
   for (;;) {
-    const { run, files, ...at } = await currentState(words.run);
+    const { run, files, ...at } = await standing(words.run);
     // The plan's options are not needed before that stage.
     const step =
       run === null || isBeyond("plan", words.until)
@@ -110,7 +110,7 @@ export async function walk(
       for (const line of files === null ? [] : machinesNotInIronic(files)) sink.say(line);
       return { ended: "done", at: null, status: 0 };
     }
-    const place = locationOf(step, files);
+    const place = positionKey(step, files);
     if (place === before)
       throw gate(`${stageOf(step) ?? step.command} ended well and is still to be done`);
     before = place;
@@ -120,7 +120,7 @@ export async function walk(
 }
 
 /** The current step of a run. A new run starts with extract. */
-async function currentState(path: string) {
+async function standing(path: string) {
   if (!existsSync(path)) return { run: null, step: EXTRACT, files: null };
   const run = await openRun(path, { create: false });
   // A folder that contains only hooks becomes a run by extract.
@@ -129,7 +129,7 @@ async function currentState(path: string) {
   return { run, step: stepOf(files), files };
 }
 
-function locationOf(step: NextStep, files: RunFiles | null): string {
+function positionKey(step: NextStep, files: RunFiles | null): string {
   if (files === null) return JSON.stringify([step]);
   const { snapshot, plan, journal, verified, asked } = files;
   const entries = "missing" in journal ? journal.missing : journal.entries.length;
@@ -140,7 +140,7 @@ function locationOf(step: NextStep, files: RunFiles | null): string {
 
 /** @returns null to continue */
 async function continueRun(
-  of: RunningLeg,
+  of: RunProgress,
   run: RunFolder | null,
   step: NextStep,
   files: RunFiles | null,
@@ -173,7 +173,7 @@ async function continueRun(
 }
 
 /** check needs Ironic's database. */
-function checkedFirst({ sink }: RunningLeg, files: RunFiles | null): readonly RunStage[] {
+function checkedFirst({ sink }: RunProgress, files: RunFiles | null): readonly RunStage[] {
   if (files?.rest !== true) return ["check", "apply"];
   sink.say(
     "Over REST there is no check, because it reads Ironic's database. apply makes its own checks.",
@@ -191,7 +191,7 @@ interface At {
 }
 
 async function runStage(
-  of: RunningLeg,
+  of: RunProgress,
   run: RunFolder | null,
   stage: RunStage,
   at: At,
@@ -229,7 +229,7 @@ function stagesOf(words: RunCommandOptions, files: RunFiles | null): readonly Ru
 }
 
 /** @throws MigrationError N2I-E328 if another command closed this run's window */
-async function inWindow(of: RunningLeg, run: RunFolder): Promise<void> {
+async function inWindow(of: RunProgress, run: RunFolder): Promise<void> {
   if (!(await isWindowOpen(run))) {
     if (of.opened)
       throw gate("the window was closed by another command; the same command opens another");
@@ -261,7 +261,7 @@ async function recorded(
 
 /** @returns the exit status of the stage's command */
 async function performed(
-  of: RunningLeg,
+  of: RunProgress,
   run: RunFolder | null,
   stage: RunStage,
   at: At,
@@ -270,12 +270,12 @@ async function performed(
   const { step, files } = at;
   const given: OptionValues = { run: words.run, ...(files !== null && optionsOf(step, files)) };
   const { skipBlocked, watch } = words;
-  const databaseTimeouts: Waiting = { every: EVERY, sink, most: words.wait };
+  const patience: Waiting = { every: EVERY, sink, most: words.wait };
   switch (stage) {
     case "check": {
       const options = await hands.options("check", { run: words.run, skipBlocked, watch });
       if (run !== null && !isBeyond("apply", words.until))
-        await computesStopped(run, options as { novaDb?: string }, databaseTimeouts);
+        await computesStopped(run, options as { novaDb?: string }, patience);
       return hands.perform("check", options);
     }
     case "apply": {
@@ -283,8 +283,7 @@ async function performed(
       const second = await secondNight(files, sink);
       const decided = { ...given, ...staged, ...second, skipBlocked, watch };
       const options = await hands.options("apply", decided);
-      if (run !== null)
-        await computesStopped(run, options as { novaDb?: string }, databaseTimeouts);
+      if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
       const first = step.options === undefined && !of.renewed;
       return hands.perform("apply", options).catch((cause: unknown) => {
         const isOld = cause instanceof MigrationError && cause.code === "N2I-E307";
@@ -294,7 +293,7 @@ async function performed(
     }
     case "handover": {
       const options = await hands.options("handover", given);
-      await conductorAlive(options as TargetOptions & { run: string }, databaseTimeouts);
+      await conductorAlive(options as TargetOptions & { run: string }, patience);
       return hands.perform("handover", options);
     }
     case "takeover":
@@ -303,17 +302,14 @@ async function performed(
         await sink.confirm(
           "Now start every ironic-conductor: they take the machines over, and a way back has to stop them first.",
         );
-      await takenOver((await hands.options("verify", given)) as VerifyRequest, databaseTimeouts);
+      await takenOver((await hands.options("verify", given)) as VerifyRequest, patience);
       return 0;
     case "final":
       await bootFilesStaged(files, sink);
       await sink.confirm(
         "Now set nova.conf until `config --check` ends with 0, restart nova-scheduler and start the new nova-compute. Once it creates or deletes a server, you cannot roll back.",
       );
-      await computeStarted(
-        (await hands.options("verify", given)) as VerifyRequest,
-        databaseTimeouts,
-      );
+      await computeStarted((await hands.options("verify", given)) as VerifyRequest, patience);
       return 0;
     case "extract": {
       const options = await hands.options(stage, given);
@@ -361,7 +357,7 @@ async function bootFilesStaged(files: RunFiles | null, { confirm }: Sink): Promi
 const AGAIN = -1;
 
 /** After confirmation, replaces old readings and the plan. */
-async function renewed(of: RunningLeg, files: RunFiles | null): Promise<number> {
+async function renewed(of: RunProgress, files: RunFiles | null): Promise<number> {
   const { words, hands, sink } = of;
   checkRenewable(files);
   await sink.confirm("The power readings are too old: ask every BMC and make the plan again?");

@@ -25,7 +25,7 @@ export interface RunState {
   readonly next: string;
   /** Machines that a finished run excluded, one line each. */
   readonly left: readonly string[];
-  readonly currentState: CurrentState;
+  readonly standing: CurrentState;
   readonly back: readonly BackFirst[];
 }
 
@@ -55,7 +55,7 @@ export function statusOf(files: RunFiles): RunState {
         loadOf(files) === "whole" && { finish: textOf(finish, finishText) }),
     },
     ...{ next: nextOf(files), left: machinesNotInIronic(files) },
-    ...{ currentState: currentStateOf(files), back: backFirst(files) },
+    ...{ standing: currentStateOf(files), back: backFirst(files) },
   };
 }
 
@@ -164,7 +164,7 @@ function loadedOf(files: RunFiles, ended: boolean): CurrentState["load"] {
   const planned = available(files.nova)?.plan ?? null;
   if (load === "none") {
     const isPresent = [IRONIC, ...NOVA_NAMES].some((name) =>
-      ownsRows(ownershipOf(journal.entries, name, plan.sha256)),
+      isHeld(ownershipOf(journal.entries, name, plan.sha256)),
     );
     return isPresent ? "part" : "none";
   }
@@ -174,7 +174,7 @@ function loadedOf(files: RunFiles, ended: boolean): CurrentState["load"] {
 }
 
 /** Whether rows of this run exist, or may exist. */
-function ownsRows({ open, rows, undone }: Ownership): boolean {
+function isHeld({ open, rows, undone }: Ownership): boolean {
   return (
     open.some((span) => undone.get(keyOf(span)) !== "all") ||
     [...rows.values()].some((count) => count > 0)

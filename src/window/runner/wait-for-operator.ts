@@ -63,7 +63,7 @@ export async function until(
 export async function computesStopped(
   run: RunFolder,
   { novaDb }: { readonly novaDb?: string },
-  databaseTimeouts: Waiting,
+  patience: Waiting,
 ): Promise<void> {
   const { footer } = await openPlan(`${run.path}/${PLAN}`);
   const nova = await novaPlanOf(run, footer);
@@ -77,13 +77,13 @@ export async function computesStopped(
       if (hosts.length === 0) return null;
       const names = hosts.map(({ host }) => host);
       return `stop nova-compute on ${listed(names, NAMED)}; each counts as stopped a minute after its last report.`;
-    }, databaseTimeouts);
+    }, patience);
   });
 }
 
 export async function conductorAlive(
   asked: TargetOptions & Pick<VerifyRequest, "run" | "keyFile">,
-  databaseTimeouts: Waiting,
+  patience: Waiting,
 ): Promise<void> {
   const { plan, seal, mappings } = await openToVerify(asked);
   await closing(async (keep) => {
@@ -94,20 +94,20 @@ export async function conductorAlive(
       return conductors.some(({ alive }) => alive)
         ? null
         : "start every ironic-conductor; none is alive.";
-    }, databaseTimeouts);
+    }, patience);
   });
 }
 
-export function takenOver(asked: TakeoverRequest, databaseTimeouts: Waiting): Promise<void> {
+export function takenOver(asked: TakeoverRequest, patience: Waiting): Promise<void> {
   return until(async () => {
-    const { states, faults, accept } = await verifyTakeover(asked, quiet(databaseTimeouts.sink));
+    const { states, faults, accept } = await verifyTakeover(asked, quiet(patience.sink));
     if (isHandedOver(states) && faults === 0) return null;
     const { done, staged, waiting, failed, missing } = states;
     const logs = faults > 0 ? `; ${counted(faults, "error")} in conductors' logs` : "";
     if (isHandedOver(states)) {
       // Log lines never disappear, so the operator confirms them.
       const logged = `conductors' logs have ${counted(faults, "error")}`;
-      await databaseTimeouts.sink.confirm(
+      await patience.sink.confirm(
         `Every machine is taken over, and ${logged} (${lister(asked.run, "takeover")}). Go on?`,
       );
       await accept(logged);
@@ -115,31 +115,31 @@ export function takenOver(asked: TakeoverRequest, databaseTimeouts: Waiting): Pr
     }
     const todo = waiting + staged > 0 ? "start every ironic-conductor" : "fix the failed machines";
     return `${todo}; ${counted(done, "machine is", "machines are")} taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
-  }, databaseTimeouts);
+  }, patience);
 }
 
-export function computeStarted(asked: VerifyRequest, databaseTimeouts: Waiting): Promise<void> {
+export function computeStarted(asked: VerifyRequest, patience: Waiting): Promise<void> {
   return until(async () => {
     const seen = { powerUnknown: 0, ironic: 0, nova: 0 };
-    const sink = quiet(databaseTimeouts.sink, (verdict) => count(verdict, seen));
+    const sink = quiet(patience.sink, (verdict) => count(verdict, seen));
     const verified = await verifyRun({ ...asked, final: true }, sink);
     const faults = verified.computes?.faults ?? 0;
     if (!isEqual(verified))
       return `${missingText(asked.run, seen)} (${lister(asked.run, "final")}).`;
     if (faults === 0) return null;
     const logged = `nova-compute logs have ${counted(faults, "fault")}`;
-    await databaseTimeouts.sink.confirm(
+    await patience.sink.confirm(
       `Nova has every machine, and ${logged} (${lister(asked.run, "final")}). Go on?`,
     );
     await verified.accept(logged);
     return null;
-  }, databaseTimeouts);
+  }, patience);
 }
 
 /** Rows that differ, by the system to fix. */
-type ObservedState = Record<"powerUnknown" | "ironic" | "nova", number>;
+type DifferenceCounts = Record<"powerUnknown" | "ironic" | "nova", number>;
 
-function count({ resource, state, differs }: RowVerdict, seen: ObservedState): void {
+function count({ resource, state, differs }: RowVerdict, seen: DifferenceCounts): void {
   // A conductor reads the power of a machine some time after the take-over.
   const isPower = differs.length === 1 && differs[0]?.field === "power_state";
   if (state === "validated" || state === "used") return;
@@ -148,7 +148,7 @@ function count({ resource, state, differs }: RowVerdict, seen: ObservedState): v
   else seen.ironic += 1;
 }
 
-function missingText(run: string, { powerUnknown, ironic, nova }: ObservedState): string {
+function missingText(run: string, { powerUnknown, ironic, nova }: DifferenceCounts): string {
   const texts: string[] = [];
   if (nova > 0)
     texts.push(

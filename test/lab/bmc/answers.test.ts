@@ -32,6 +32,6 @@ async function requestAgain(address: string): Promise<readonly Came[]> {
   return answered(address, [question, question]);
 }
 
-function payload(arrivedMoves: readonly Came[]): Buffer {
-  return payloadOf(arrivedMoves[0]);
+function payload(came: readonly Came[]): Buffer {
+  return payloadOf(came[0]);
 }

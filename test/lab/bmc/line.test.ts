@@ -11,12 +11,11 @@ const many = new Array<Buffer>(200).fill(CAPABILITIES);
 
 test("a line loses what it is told to, on each way", () => {
   const { bmc, line } = lineWith({ dropRx: 0.3, dropTx: 0.3 });
-  const arrivedMoves = many.filter(() => line.lets()).length;
+  const came = many.filter(() => line.lets()).length;
   let sent = 0;
   for (const answer of many) line.carry(answer, () => sent++);
-  for (const count of [arrivedMoves, sent])
-    assert.ok(count > 110 && count < 170, `${count} of 200`);
-  assert.deepEqual([bmc.counts.sent, bmc.counts.dropped], [sent, 400 - arrivedMoves - sent]);
+  for (const count of [came, sent]) assert.ok(count > 110 && count < 170, `${count} of 200`);
+  assert.deepEqual([bmc.counts.sent, bmc.counts.dropped], [sent, 400 - came - sent]);
 });
 
 test("the faults of a BMC are the same again for the same seed and address, and others' are not", () => {
@@ -61,12 +60,12 @@ test("some answers are so late that they are another question's", (t) => {
 
 test("garbage comes before an answer, and is never like it", async (t) => {
   const bmc = await withBmc(t, { garbage: 1 });
-  const arrivedMoves = await answered(bmc.address, many.slice(0, 50), 100);
-  assert.equal(arrivedMoves.length, 100);
-  const good = arrivedMoves.filter(({ bytes }) => bytes.equals(arrivedMoves[1]?.bytes ?? bytes));
+  const came = await answered(bmc.address, many.slice(0, 50), 100);
+  assert.equal(came.length, 100);
+  const good = came.filter(({ bytes }) => bytes.equals(came[1]?.bytes ?? bytes));
   assert.equal(good.length, 50);
   // Whole, empty and cut ones: how many lengths there are follows from the address.
-  assert.ok(new Set(arrivedMoves.map(({ bytes }) => bytes.length)).size > 2);
+  assert.ok(new Set(came.map(({ bytes }) => bytes.length)).size > 2);
 });
 
 function lineWith(options: Partial<BmcOptions>) {

@@ -49,15 +49,15 @@ export async function answered(
 ): Promise<readonly Came[]> {
   const named = typeof to === "string" ? (bmcAt(to) ?? { address: to, port: 623 }) : to;
   const socket = await bound("127.0.0.1", 0);
-  const arrivedMoves: Came[] = [];
+  const came: Came[] = [];
   try {
     for (const datagram of datagrams) socket.send(datagram, named.port, named.address);
     const sent = QUICK.now();
     for await (const [bytes, { port }] of on(socket, "message", { signal })) {
-      arrivedMoves.push({ port, bytes, after: QUICK.now() - sent });
-      if (arrivedMoves.length >= count) break;
+      came.push({ port, bytes, after: QUICK.now() - sent });
+      if (came.length >= count) break;
     }
-    return arrivedMoves;
+    return came;
   } finally {
     socket.close();
   }
@@ -72,9 +72,9 @@ export async function answersPing(address: string): Promise<boolean> {
   );
 }
 
-export function payloadOf(arrivedMoves: Came | undefined): Buffer {
-  if (arrivedMoves === undefined) throw new Error("nothing came");
-  return arrivedMoves.bytes.subarray(16, 16 + arrivedMoves.bytes.readUInt16LE(14));
+export function payloadOf(came: Came | undefined): Buffer {
+  if (came === undefined) throw new Error("nothing came");
+  return came.bytes.subarray(16, 16 + came.bytes.readUInt16LE(14));
 }
 
 function hex(text: string): Buffer {

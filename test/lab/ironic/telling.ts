@@ -30,7 +30,7 @@ export function telling(ironic: Api) {
     });
     return now;
   };
-  const resumesRun = async (node: string, target: string, state: string): Promise<void> => {
+  const goes = async (node: string, target: string, state: string): Promise<void> => {
     await tell("PUT", `/v1/nodes/${node}/states/provision`, { target });
     await becomes(node, { provision_state: state, reservation: null });
   };
@@ -38,5 +38,5 @@ export function telling(ironic: Api) {
     await tell("PUT", `/v1/nodes/${node}/states/power`, { target });
     await becomes(node, { power_state: target, reservation: null });
   };
-  return { tell, becomes, resumesRun, power };
+  return { tell, becomes, goes, power };
 }

@@ -76,8 +76,8 @@ test("ipmi_sim's power is read anew each time, and its 63 slots are given back",
   }
   const statuses: (number | undefined)[] = [];
   for (let open = 0; open < 64; open++) {
-    const [arrivedMoves] = await answered(address, [openSession([1, 1, 1])]);
-    statuses.push(payloadOf(arrivedMoves).at(1));
+    const [came] = await answered(address, [openSession([1, 1, 1])]);
+    statuses.push(payloadOf(came).at(1));
   }
   assert.deepEqual(statuses, [...new Array<number>(63).fill(0), 1]);
 });

@@ -97,7 +97,7 @@ test("suite 0 and suites with MD5 or RC4 are not spoken", () => {
 
 function loginOf(fixed: FixedLogin): Rakp {
   return {
-    suite: negotiated(fixed.suite),
+    suite: spoken(fixed.suite),
     role: fixed.role,
     user: Buffer.from(fixed.user),
     password: Buffer.from(fixed.password),
@@ -110,7 +110,7 @@ function loginOf(fixed: FixedLogin): Rakp {
   };
 }
 
-function negotiated(id: number): Suite {
+function spoken(id: number): Suite {
   const suite = suiteOf(id);
   assert.ok(suite !== null, `suite ${id}`);
   return suite;

@@ -215,9 +215,9 @@ for (const engine of engines("sqlite", "mysql"))
       void (await refused(apply, 4, "N2I-E300", [saying, /extract again/]));
 
     const [row] = await instance(1);
-    const arrivedMoves = caseUuid("instance", 77);
+    const came = caseUuid("instance", 77);
     const node = caseUuid("node", FREE).toUpperCase();
-    await nova.db("instances").insert({ ...row, id: 77, uuid: arrivedMoves, node });
+    await nova.db("instances").insert({ ...row, id: 77, uuid: came, node });
     await stale(/bm_nodes\.id=3 is planned with no instance, and instance b0+-.*77 is on it/);
     await instance(77).delete();
     await instance(1).update({ deleted: 1 });
@@ -235,7 +235,7 @@ for (const engine of engines("sqlite", "mysql"))
     await instance(1).update({ task_state: "rebuilding" });
     await runs(0, apply);
     await runs(0, ["verify", ...at, ...reader, ...beside, "-q"]);
-    await nova.db("instances").insert({ ...row, id: 77, uuid: arrivedMoves, node });
+    await nova.db("instances").insert({ ...row, id: 77, uuid: came, node });
     const found = await runs(2, ["verify", ...at, ...reader, ...beside, "-q"]);
     assert.match(
       found.out,

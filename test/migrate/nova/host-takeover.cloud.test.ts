@@ -13,8 +13,8 @@ import {
   dumped,
   dumpedWhole,
   heldStill,
-  inspections,
   keepLogs,
+  looked,
   type TwoComputes,
   twoComputes,
 } from "./two-computes.ts";
@@ -162,7 +162,7 @@ async function moved(cloud: TwoComputes): Promise<void> {
     tenants.map(({ node }) => ids.find((one) => one.hypervisor_hostname === node).service_id),
     [null, null, idOf(b.host), idOf(b.host)],
   );
-  await inspections(b);
+  await looked(b);
   ended(await verify(), 0);
   ended(await back(), 0);
   assert.deepEqual(await owners(cloud), all(cloud, a.host));
@@ -226,7 +226,7 @@ async function killed(cloud: TwoComputes): Promise<void> {
   ended(await verify(), 0);
   const before = await servers(cloud, tenants);
   await a.start();
-  await inspections(a, 0);
+  await looked(a, 0);
   assert.deepEqual(cloud.told(), [], "what was asked of the dead host is never done");
   assert.deepEqual(await servers(cloud, tenants), before);
   // The returned host counts on while it is fenced.
@@ -273,7 +273,7 @@ async function stopped(cloud: TwoComputes): Promise<void> {
   const before = await servers(cloud, tenants);
   const since = a.log().length;
   a.signal("SIGCONT");
-  await inspections(a, since);
+  await looked(a, since);
   ended(await verify(), 2, a.host);
   assert.deepEqual(await servers(cloud, tenants), before);
   assert.deepEqual(cloud.told(), []);
@@ -284,7 +284,7 @@ async function stopped(cloud: TwoComputes): Promise<void> {
   const row = await nova("services").where({ host: a.host, deleted: 0 }).first("forced_down");
   assert.equal(Number(row.forced_down), 0);
   await a.start();
-  await Promise.all([inspections(a, 0), inspections(b)]);
+  await Promise.all([looked(a, 0), looked(b)]);
   assert.deepEqual(await owners(cloud), all(cloud, b.host));
   assert.deepEqual(cloud.told(), []);
   await firstAlone(tenants, (one) => stopAndStart(cloud.stack, one));

@@ -9,7 +9,7 @@ import { stopAndStart } from "./switched.ts";
 import {
   aged,
   dumpedWhole,
-  inspections,
+  looked,
   reportsAhead,
   type TwoComputes,
   WATCHED_SECONDS,
@@ -58,7 +58,7 @@ export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Prom
   for (const { server } of tenants)
     assert.deepEqual(await bootedBy(cloud, server), [b.host, site.addresses[1]]);
   ended(await says("verify", ...places.slice(0, 2), "--queue-purged"), 0);
-  await inspections(b);
+  await looked(b);
   assert.deepEqual(site.told(), []);
   const cycle = async (): Promise<void> => {
     await firstAlone(tenants, (one) => stopAndStart(cloud.stack, one));
@@ -73,7 +73,7 @@ export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Prom
   await cycle();
   // The old host comes back: no machine is its own, and it changes none.
   await a.start();
-  await inspections(a, 0);
+  await looked(a, 0);
   assert.deepEqual(await owned(), [b.host, b.host, b.host]);
   assert.deepEqual(await servers(cloud, tenants), there);
   assert.deepEqual(site.told(), []);
@@ -114,7 +114,7 @@ export async function takenOverLegacy(cloud: TwoComputes, site: TwoLegacy): Prom
     const served = await servers(cloud, tenants);
     const since = a.log().length;
     a.signal("SIGCONT");
-    await inspections(a, since);
+    await looked(a, since);
     assert.deepEqual(await owned(), [b.host, b.host, b.host]);
     assert.deepEqual(await servers(cloud, tenants), served);
     assert.deepEqual(site.told(), []);

@@ -183,7 +183,7 @@ const LOOKS = /Running periodic task \S+[.](_sync_power_states|update_available_
  *
  * @param since where in its log to begin: at its end unless given
  */
-export async function inspections(compute: Compute, since = compute.log().length): Promise<void> {
+export async function looked(compute: Compute, since = compute.log().length): Promise<void> {
   await until(`${compute.host} looks at its machines' power`, async () => {
     const all = looksOf(compute, since);
     const compared = all.indexOf(COMPARED);
@@ -305,8 +305,8 @@ export async function heldStill({ nova }: TwoComputes, { host, signal }: Compute
 
 /** A report from a little ahead, as of a host whose clock differs. */
 export async function reportsAhead(nova: Knex, host: string): Promise<void> {
-  const prefetched = nova.raw("UTC_TIMESTAMP() + INTERVAL 50 SECOND");
-  await nova("services").where({ host, deleted: 0 }).update({ last_seen_up: prefetched });
+  const ahead = nova.raw("UTC_TIMESTAMP() + INTERVAL 50 SECOND");
+  await nova("services").where({ host, deleted: 0 }).update({ last_seen_up: ahead });
 }
 
 /** Makes the last report of a host that does not run older than Nova's limit, without waiting for that time. */

@@ -19,10 +19,10 @@ test("a run goes to its end over every stop, and says at each what a person does
   const made = await planned(t);
   assert.match((await runs(0, ["next", ...made.at])).out, /nova2ironic apply --run .*first write/s);
   // Up to a stage, nothing behind it is begun.
-  const inspections = await walk(made, "--until", "check");
-  assert.match(inspections.out, /^\d+ checks: 0 failed, /m);
-  assert.doesNotMatch(inspections.out, /Result: Success/);
-  assert.match(inspections.err, /Stopped before apply, as --until says\.\nNext: nova2ironic run /);
+  const looked = await walk(made, "--until", "check");
+  assert.match(looked.out, /^\d+ checks: 0 failed, /m);
+  assert.doesNotMatch(looked.out, /Result: Success/);
+  assert.match(looked.err, /Stopped before apply, as --until says\.\nNext: nova2ironic run /);
   assert.equal((await made.ironic.db("nodes")).length, 0);
   // Without a terminal, and without --yes, it ends before the window opens.
   const walked = ["run", ...made.at, "--wait", "0", "--watch", "0"];

@@ -26,13 +26,13 @@ function machine(node: object): Machine {
 function plainly(entries: readonly Entry[], nodes: readonly Columns[]) {
   const used = new Set<string>();
   // No text of these has a letter that an expression would read otherwise.
-  const isMatch = (value: unknown, text: string): boolean =>
+  const fits = (value: unknown, text: string): boolean =>
     (typeof value === "string" || typeof value === "number") &&
     new RegExp(`^${text.replaceAll("*", ".*")}$`, "i").test(String(value));
   const decided = nodes.map((node) => {
     const own = entries.filter((entry, at) => {
       const all = Object.entries(entry.match).every(([column, texts]) => {
-        const fitting = [texts].flat().filter((text) => isMatch(node[column], text));
+        const fitting = [texts].flat().filter((text) => fits(node[column], text));
         for (const text of fitting) used.add(`${at} ${column} ${text.toLowerCase()}`);
         return fitting.length > 0;
       });

@@ -193,13 +193,13 @@ test("the version goes back with every answer of /v2.1, and with none of /v2", (
     const decision = decide(asked(line), ADMIN, RULES);
     return decision.do === "answer" ? decision.reply.fields : decision.fields;
   };
-  const negotiated = {
+  const spoken = {
     "OpenStack-API-Version": "compute 2.1",
     "X-OpenStack-Nova-API-Version": "2.1",
     Vary: ["OpenStack-API-Version", "X-OpenStack-Nova-API-Version"],
   };
-  assert.deepEqual(fieldsOf(`GET ${BASE}`), negotiated);
-  assert.deepEqual(fieldsOf(`POST ${BASE}`), { "Content-Type": "application/json", ...negotiated });
+  assert.deepEqual(fieldsOf(`GET ${BASE}`), spoken);
+  assert.deepEqual(fieldsOf(`POST ${BASE}`), { "Content-Type": "application/json", ...spoken });
   assert.deepEqual(fieldsOf("GET /v2/os-baremetal-nodes"), {});
 });
 

@@ -33,9 +33,9 @@ test("header, counts and digest come back, and each line was looked at", async (
   await writer.write({ id: 2 });
   const written = await writer.finish({ machines: 2 });
   const path = join(run.path, "machines.jsonl");
-  const inspections: number[] = [];
+  const looked: number[] = [];
   const plan = await openArtefact<typeof header, { id: number }>(path, "machines", ({ id }) => {
-    inspections.push(id);
+    looked.push(id);
   });
   assert.deepEqual(plan.header, header);
   assert.deepEqual(plan.footer, { footer: { machines: 2 }, sha256: written.sha256 });
@@ -44,7 +44,7 @@ test("header, counts and digest come back, and each line was looked at", async (
     for await (const batch of plan.lines()) batches.push(batch);
     assert.deepEqual(batches, [[{ id: 1 }, { id: 2 }]]);
   }
-  assert.deepEqual(inspections, [1, 2, 1, 2]);
+  assert.deepEqual(looked, [1, 2, 1, 2]);
   assert.equal(await digestOnly(path, "machines"), written.sha256);
   assert.equal(written.lines, 2);
   const found = await stat(path);

@@ -118,10 +118,10 @@ export function hasRoom(bmc: Bmc, now: number): boolean {
  */
 export function accept({ highest, bits }: SeenSequences, sequence: number): SeenSequences | null {
   if (sequence === 0) return null;
-  const prefetched = (sequence - highest) | 0;
-  if (prefetched > 15 || prefetched < -15) return null;
-  if (prefetched > 0) return { highest: sequence, bits: ((bits << prefetched) | 1) & 0xffff };
-  const bit = 1 << -prefetched;
+  const ahead = (sequence - highest) | 0;
+  if (ahead > 15 || ahead < -15) return null;
+  if (ahead > 0) return { highest: sequence, bits: ((bits << ahead) | 1) & 0xffff };
+  const bit = 1 << -ahead;
   return (bits & bit) === 0 ? { highest, bits: bits | bit } : null;
 }
 

@@ -67,12 +67,12 @@ export function addDomain(
   { state = "running", macs = [macOf(at)], name = `baremetal_${at}`, description = "" } = {},
 ): string {
   const uuid = `6695eb01-f6a4-8304-79aa-${at.toString(16).padStart(12, "0")}`;
-  const nicRows = macs.map(
+  const cards = macs.map(
     (mac) => `    <interface type='network'>\n      <mac address='${mac}'/>\n    </interface>\n`,
   );
   host.set(
     `domains/${uuid}.xml`,
-    `<domain type='kvm'>\n  <name>${name}</name>\n  <uuid>${uuid}</uuid>\n${description}  <devices>\n    <emulator>/usr/bin/kvm</emulator>\n${nicRows.join("")}  </devices>\n</domain>\n`,
+    `<domain type='kvm'>\n  <name>${name}</name>\n  <uuid>${uuid}</uuid>\n${description}  <devices>\n    <emulator>/usr/bin/kvm</emulator>\n${cards.join("")}  </devices>\n</domain>\n`,
   );
   host.set(`domains/${uuid}.state`, `${state}\n`);
   return uuid;

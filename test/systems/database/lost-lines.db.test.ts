@@ -15,10 +15,10 @@ for (const engine of ["mysql", "postgresql"] as const)
     const server = await needs(engine);
     const line = await proxyTo(server.port, t);
     const home = server.url(engine === "mysql" ? "mysql" : "postgres");
-    const databaseTimeouts = { limit: 60_000, tell: () => {} };
+    const patience = { limit: 60_000, tell: () => {} };
     const gone = await openedAt(home.replace(`:${server.port}/`, `:${line.port}/`), t, {
       readOnly: false,
-      databaseTimeouts,
+      patience,
     });
     const other = await openedAt(home, t, { readOnly: false });
     const held = await lockTarget(gone);
@@ -74,12 +74,12 @@ for (const engine of ["mysql", "postgresql"] as const)
     const url = server.url(home).replace(`:${server.port}/`, `:${line.port}/`);
     const told: string[] = [];
     // Short only for what gets no answer: a busy server may be slow over the rest.
-    const databaseTimeouts = { limit: LONG, tell: (text: string) => void told.push(text) };
-    const open = () => openedAt(url, t, { readOnly: false, databaseTimeouts });
+    const patience = { limit: LONG, tell: (text: string) => void told.push(text) };
+    const open = () => openedAt(url, t, { readOnly: false, patience });
     const unanswered = async (code: string, work: () => Promise<unknown>): Promise<void> => {
-      databaseTimeouts.limit = SHORT;
+      patience.limit = SHORT;
       await assert.rejects(work(), { code });
-      databaseTimeouts.limit = LONG;
+      patience.limit = LONG;
     };
 
     const hung = await open();
@@ -92,7 +92,7 @@ for (const engine of ["mysql", "postgresql"] as const)
       writing(committing, async (trx) => {
         await trx.raw("SELECT 1");
         line.silence();
-        databaseTimeouts.limit = SHORT;
+        patience.limit = SHORT;
       }),
       { code: "N2I-E217" },
     );

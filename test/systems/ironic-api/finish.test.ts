@@ -90,14 +90,14 @@ for (const [what, fault] of LOST)
     await at.finish();
     const after = kept(at.ironic);
     at.reset();
-    const matchedTexts = new Set<string>();
+    const met = new Set<string>();
     at.ironic.use((call) => {
-      if (!call.startsWith("PATCH") || matchedTexts.has(call)) return null;
-      matchedTexts.add(call);
+      if (!call.startsWith("PATCH") || met.has(call)) return null;
+      met.add(call);
       return fault;
     });
     const { changed, left } = await at.finish();
-    assert.deepEqual([changed, left, matchedTexts.size], [CALLS, [], CALLS]);
+    assert.deepEqual([changed, left, met.size], [CALLS, [], CALLS]);
     assert.deepEqual(kept(at.ironic), after);
     assert.equal(at.ironic.calls.length, fault.done ? CALLS : 2 * CALLS);
   });

@@ -11,13 +11,13 @@ for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": 
     ironic.use((call) =>
       call.startsWith("POST") ? { done: true, says: { status: 201, text } } : null,
     );
-    const matchedTexts: Observed[] = [];
-    const observed = async (rows: Observed): Promise<void> => void matchedTexts.push(rows);
+    const met: Observed[] = [];
+    const observed = async (rows: Observed): Promise<void> => void met.push(rows);
     const { done, failed } = await adopt(ironic.link, machineOf(), { ...HOOKS, observed });
     assert.equal(failed, null);
     assert.deepEqual(done, [`node:${NODE}`, `port:${PORT}`]);
     assert.deepEqual(
-      matchedTexts.filter(({ refused, found }) => refused !== undefined || found !== undefined),
+      met.filter(({ refused, found }) => refused !== undefined || found !== undefined),
       [],
     );
     assert.equal(ironic.nodes.get(NODE)?.provision_state, "active");
@@ -30,12 +30,12 @@ test("an answer about another node says nothing of ours", async (t) => {
   ironic.use((call) =>
     call === `GET /v1/nodes/${NODE}` ? { done: true, says: { status: 200, text: "{}" } } : null,
   );
-  const matchedTexts: Observed[] = [];
+  const met: Observed[] = [];
   const { broke } = await adopt(ironic.link, machineOf(), {
     owned: () => true,
     ended: () => true,
-    observed: async (rows) => void matchedTexts.push(rows),
+    observed: async (rows) => void met.push(rows),
   });
   assert.equal(broke?.code, "N2I-E212");
-  assert.deepEqual(matchedTexts, []);
+  assert.deepEqual(met, []);
 });

@@ -72,12 +72,12 @@ test("no write of an adoption, nor of its rollback, that is answered with 200 an
     assert.ok(there.length > 4 && back.length > 1);
     for (const [call, nth] of there) {
       const run = bothWays(ironic, [machineOf(more)]);
-      const arrivedMoves = idle(ironic, call, nth);
+      const came = idle(ironic, call, nth);
       const { failed } = await run.apply();
       const why = failed[0]?.why ?? "";
       assert.match(why, /accepted|200, but the answer does not name/, `${call}, ${nth}: ${why}`);
-      assert.ok(arrivedMoves() >= 1 && arrivedMoves() <= 3, call);
-      if (call === STATES) verbs.push(`${why}, asked ${arrivedMoves()} times`);
+      assert.ok(came() >= 1 && came() <= 3, call);
+      if (call === STATES) verbs.push(`${why}, asked ${came()} times`);
       ironic.use(() => null);
       assert.deepEqual((await run.rollback()).left, []);
       assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0], call);

@@ -15,9 +15,9 @@ const uuidOf = (n: number): string => `b0000000-0000-4000-8000-${String(n).padSt
 const DISK = "image_disk_format";
 
 function claimed(uuids: readonly string[]): Claimed {
-  const matchedTexts = createTextSet();
-  for (const uuid of uuids) matchedTexts.add(uuid);
-  return { has: matchedTexts.has, count: uuids.length };
+  const met = createTextSet();
+  for (const uuid of uuids) met.add(uuid);
+  return { has: met.has, count: uuids.length };
 }
 
 /** Nova's instances, their metadata one key after the other, so that an instance's rows are pages apart. */

@@ -8,7 +8,7 @@ import { HERE, put, putPair, refuses, withoutRuleFields } from "./demanding.ts";
 // Node's own server closes the connection instead of sending an alert.
 for (const version of ["-tls1_3", "-tls1_2"])
   test(`a server of OpenSSL that does not know our certificate's authority is reported as that, ${version}`, async (t) => {
-    const [ca, foreignInstance] = [authority(t), authority(t)];
+    const [ca, stranger] = [authority(t), authority(t)];
     const port = await freePort();
     const { cert, key } = ca.signs(HERE, 1);
     const own = ["-cert", put(ca, "server.pem", cert), "-key", put(ca, "server.key", key)];
@@ -17,7 +17,7 @@ for (const version of ["-tls1_3", "-tls1_2"])
     const server = spawn("openssl", words, { stdio: ["ignore", "pipe", "ignore"] });
     t.after(() => server.kill());
     await once(server.stdout, "data");
-    const files = putPair(foreignInstance, foreignInstance.signs("DNS:mover", 1));
+    const files = putPair(stranger, stranger.signs("DNS:mover", 1));
     const tls = { ...withoutRuleFields(ca), ...files };
     await refuses(`https://127.0.0.1:${port}/`, tls, /requires a client certificate/);
   });

@@ -144,8 +144,8 @@ for (const engine of engines()) {
     const place = await hosted(engine, t);
     const { bm, nova, folder, asked } = place;
     const tree = join(folder, "tftpboot");
-    const foreignInstance = caseUuid("instance", 90);
-    for (const uuid of [INSTANCE, foreignInstance]) {
+    const stranger = caseUuid("instance", 90);
+    for (const uuid of [INSTANCE, stranger]) {
       mkdirSync(join(tree, uuid), { recursive: true });
       writeFileSync(join(tree, uuid, "config"), BOOT);
     }

@@ -123,7 +123,7 @@ for (const engine of engines("mysql", "postgresql"))
     const before = await whole(made);
     const account = await server.restrictedUser("agent", name, "SELECT, INSERT, UPDATE, DELETE");
     const database = await opened(account.url, t);
-    const missingFields = async (work: typeof extendSchema): Promise<readonly string[]> => {
+    const lacks = async (work: typeof extendSchema): Promise<readonly string[]> => {
       const error: unknown = await work(database).then(
         () => null,
         (cause: unknown) => cause,
@@ -131,7 +131,7 @@ for (const engine of engines("mysql", "postgresql"))
       assert.ok(error instanceof MigrationError && error.code === "N2I-E206", String(error));
       return error.fix.replace(/^[^:]*: /, "").split("; ");
     };
-    const grants = await missingFields(extendSchema);
+    const grants = await lacks(extendSchema);
     assert.ok(
       grants.every((grant) => grant.startsWith("GRANT ")),
       grants.join(),
@@ -142,7 +142,7 @@ for (const engine of engines("mysql", "postgresql"))
     await extendSchema(database);
     const extended = await whole(made);
     if (engine === "mysql") {
-      const more = await missingFields(revertSchema);
+      const more = await lacks(revertSchema);
       assert.deepEqual(
         more,
         TABLES.map(

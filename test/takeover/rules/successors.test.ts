@@ -99,33 +99,30 @@ const hosts = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), {
 const nodes = fc.uniqueArray(fc.uuid(), { maxLength: 60 });
 
 test("each machine is in the share of exactly one taker, in any order of the takers, in upper or lower case", () => {
-  holds(100, hosts, nodes, (successorServices, machines) => {
-    const other = successorServices.toReversed();
-    const shares = successorServices.map((host) => shareOf(host, machines, successorServices));
+  holds(100, hosts, nodes, (takers, machines) => {
+    const other = takers.toReversed();
+    const shares = takers.map((host) => shareOf(host, machines, takers));
     assert.deepEqual(shares.flat().toSorted(), machines.toSorted());
     assert.deepEqual(
-      successorServices.map((host) => shareOf(host, machines, other)),
+      takers.map((host) => shareOf(host, machines, other)),
       shares,
     );
     const upper = machines.map((node) => node.toUpperCase());
     assert.deepEqual(
-      successorServices.map((host) => shareOf(host, upper, successorServices)),
+      takers.map((host) => shareOf(host, upper, takers)),
       shares.map((share) => share.map((node) => node.toUpperCase())),
     );
-    assert.deepEqual(
-      shareOf("nobody of them, as its name is too long", machines, successorServices),
-      [],
-    );
+    assert.deepEqual(shareOf("nobody of them, as its name is too long", machines, takers), []);
   });
 });
 
 test("a taker that dies leaves its share to the others, who keep theirs", () => {
-  holds(100, hosts, nodes, fc.nat(), (successorServices, machines, at) => {
-    const gone = successorServices[at % successorServices.length] ?? "";
-    const left = successorServices.filter((host) => host !== gone);
+  holds(100, hosts, nodes, fc.nat(), (takers, machines, at) => {
+    const gone = takers[at % takers.length] ?? "";
+    const left = takers.filter((host) => host !== gone);
     for (const host of left) {
       const now = new Set(shareOf(host, machines, left));
-      for (const node of shareOf(host, machines, successorServices)) assert.ok(now.has(node));
+      for (const node of shareOf(host, machines, takers)) assert.ok(now.has(node));
     }
   });
 });

@@ -133,8 +133,8 @@ const CASES: readonly (readonly [string, Partial<CheckView>, string])[] = [
   ["N2I-D203 skipped", { ...nova(ABROAD), ...without }, "SSSS"],
 ];
 
-for (const [nodeStateNow, change, wanted] of CASES)
-  test(`${nodeStateNow}: the rows on instances say ${wanted}`, () => {
+for (const [stands, change, wanted] of CASES)
+  test(`${stands}: the rows on instances say ${wanted}`, () => {
     const rows = checkAll({ ...READY, ...change });
     const found = ROWS.map((title) => rows.find((row) => row.title === title));
     assert.equal(

@@ -119,9 +119,9 @@ export const ironic = (more: Partial<IronicFacts>) => ({ ironic: { ...IRONIC, ..
 export const node = (more: Partial<BmNodeFacts>) => ({
   bm: { ...BM, nodes: BM.nodes.map((row) => (row.id === 2 ? { ...row, ...more } : row)) },
 });
-export function server(prefetched: number, wsrep = {}, clear = false) {
+export function server(ahead: number, wsrep = {}, clear = false) {
   const who = { option: "--nova-db", shown: "mysql://nova@db1/nova", identity: HERE };
-  return { servers: [{ ...who, clear, prefetched, wsrep }] };
+  return { servers: [{ ...who, clear, ahead, wsrep }] };
 }
 
 export const plan = (more: Partial<PlanFacts>) => ({ plan: { ...PLAN, ...more } });

@@ -14,7 +14,7 @@ const JUNO = [
 const KILO = ["instance_info.root_gb", "driver_info.deploy_kernel", "driver_info.deploy_ramdisk"];
 const ROOT = ["driver_internal_info.root_uuid_or_disk_id"];
 
-function missingFields(
+function lacks(
   release: string,
   row = {},
   root: string | null = null,
@@ -26,23 +26,20 @@ function missingFields(
 }
 
 test("what a take-over needs is what the release's take-over reads", () => {
-  assert.deepEqual(missingFields("juno"), [...IMAGE, ...JUNO, "root_uuid (juno keeps none)"]);
-  assert.deepEqual(missingFields("juno", {}, "c0"), [...IMAGE, ...JUNO]);
-  assert.deepEqual(missingFields("kilo"), [...IMAGE, ...KILO, ...ROOT]);
-  assert.deepEqual(missingFields("newton"), [...IMAGE, ...ROOT]);
-  assert.deepEqual(missingFields("yoga", {}, "c0", IMAGE), ROOT);
-  assert.deepEqual(missingFields("2023.1"), []);
+  assert.deepEqual(lacks("juno"), [...IMAGE, ...JUNO, "root_uuid (juno keeps none)"]);
+  assert.deepEqual(lacks("juno", {}, "c0"), [...IMAGE, ...JUNO]);
+  assert.deepEqual(lacks("kilo"), [...IMAGE, ...KILO, ...ROOT]);
+  assert.deepEqual(lacks("newton"), [...IMAGE, ...ROOT]);
+  assert.deepEqual(lacks("yoga", {}, "c0", IMAGE), ROOT);
+  assert.deepEqual(lacks("2023.1"), []);
 });
 
 test("who boots from its disk needs no root filesystem, who boots as a ramdisk needs what it boots", () => {
-  assert.deepEqual(
-    missingFields("yoga", {}, null, [...IMAGE, "capabilities.boot_option=local"]),
-    [],
-  );
-  assert.equal(missingFields("2023.1", { deploy_interface: "ramdisk" }).length, 3);
+  assert.deepEqual(lacks("yoga", {}, null, [...IMAGE, "capabilities.boot_option=local"]), []);
+  assert.equal(lacks("2023.1", { deploy_interface: "ramdisk" }).length, 3);
 });
 
 test("a machine that no conductor takes over needs nothing", () => {
-  assert.deepEqual(missingFields("juno", { provision_state: null }), []);
-  assert.deepEqual(missingFields("juno", { maintenance: true }), []);
+  assert.deepEqual(lacks("juno", { provision_state: null }), []);
+  assert.deepEqual(lacks("juno", { maintenance: true }), []);
 });

@@ -127,7 +127,7 @@ export function sampleFacts(more: Partial<ReportFacts> = {}): ReportFacts {
       totals,
       nova: NOVA,
       fresh: true,
-      currentState: { load: "none", staged: 0, verified: "no", ended: false },
+      standing: { load: "none", staged: 0, verified: "no", ended: false },
     }),
     ...{ totals, nova: NOVA, ran: RAN, next: "nova2ironic apply --run m1" },
     window: { from: 22 * 60, to: 38 * 60 },

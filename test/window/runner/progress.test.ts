@@ -20,7 +20,7 @@ const FLAVORS = [begin("nova-flavors", 1), done("nova-flavors", 1)];
 const IRONIC = [begin("ironic", MACHINES), done("ironic", MACHINES)];
 const HOSTS = [begin("nova-hosts", 3), done("nova-hosts", 3)];
 
-function currentState(entries: readonly Entry[], more: Partial<RunFiles> = {}) {
+function standing(entries: readonly Entry[], more: Partial<RunFiles> = {}) {
   const counts = { hosts: 3, flavors: 1, findings: 0, stopped: [] };
   return currentStateOf({
     ...{ snapshot: SNAPSHOT, journal: { entries }, handover: null },
@@ -31,7 +31,7 @@ function currentState(entries: readonly Entry[], more: Partial<RunFiles> = {}) {
 }
 
 test("a load is whole once Nova's rows were gone through too", () => {
-  const load = (...entries: readonly Entry[]) => currentState(entries).load;
+  const load = (...entries: readonly Entry[]) => standing(entries).load;
   assert.equal(load(), "none");
   assert.equal(load(...FLAVORS), "part");
   assert.equal(load(...FLAVORS, begin("ironic", MACHINES)), "part");
@@ -39,7 +39,7 @@ test("a load is whole once Nova's rows were gone through too", () => {
   assert.equal(load(...FLAVORS, ...IRONIC, begin("nova-hosts", 3)), "part");
   assert.equal(load(...FLAVORS, ...IRONIC, ...HOSTS), "whole");
   const verified = { rows: true, takeover: false, final: false };
-  assert.equal(currentState([...FLAVORS, ...IRONIC], { verified }).load, "whole");
+  assert.equal(standing([...FLAVORS, ...IRONIC], { verified }).load, "whole");
 });
 
 test("what was rolled back is loaded no more, but for what is left of it", () => {
@@ -52,29 +52,26 @@ test("what was rolled back is loaded no more, but for what is left of it", () =>
     },
   ];
   const entries = [...all, ...back("ironic", MACHINES), ...back("nova-hosts", 3)];
-  assert.equal(currentState(entries).load, "part");
-  assert.equal(currentState([...entries, ...back("nova-flavors", 1)]).load, "none");
+  assert.equal(standing(entries).load, "part");
+  assert.equal(standing([...entries, ...back("nova-flavors", 1)]).load, "none");
   // A batch that was begun and taken back without its end.
   const cut = [begin("ironic", MACHINES), ...back("ironic", MACHINES)];
-  assert.equal(currentState(cut).load, "none");
+  assert.equal(standing(cut).load, "none");
 });
 
 test("what verify noted is told apart from what nobody looked at", () => {
   const of = (rows: boolean, takeover: boolean, final: boolean) => {
-    const { verified, ended } = currentState(IRONIC, { verified: { rows, takeover, final } });
+    const { verified, ended } = standing(IRONIC, { verified: { rows, takeover, final } });
     return [verified, ended];
   };
-  assert.equal(currentState(IRONIC).verified, "no");
+  assert.equal(standing(IRONIC).verified, "no");
   assert.deepEqual(of(false, false, false), ["failed", false]);
   assert.deepEqual(of(false, true, false), ["no", false]);
   assert.deepEqual(of(true, false, false), ["yes", false]);
   assert.deepEqual(of(true, true, true), ["yes", true]);
   const finish = { end: { at: AT, by: "me" }, guards: true };
-  assert.equal(currentState(IRONIC, { finish }).ended, true);
-  assert.equal(
-    currentState(IRONIC, { handover: { staged: 3, released: 1, takeOvers: 2 } }).staged,
-    2,
-  );
+  assert.equal(standing(IRONIC, { finish }).ended, true);
+  assert.equal(standing(IRONIC, { handover: { staged: 3, released: 1, takeOvers: 2 } }).staged, 2);
 });
 
 test("what stands in the way of a rollback is taken back first", () => {

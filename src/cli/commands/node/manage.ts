@@ -36,7 +36,7 @@ interface ManageArgs
 export async function manageCommand(args: ManageArgs): Promise<void> {
   const { nova: _, ...given } = args;
   const nova = novaOf(args);
-  const all = args.from === undefined ? [requestedOf(args)] : readMachines(args.from);
+  const all = args.from === undefined ? [manageRequestFrom(args)] : readMachines(args.from);
   const emit = createEvents(io().stderr, Date.now);
   const { rows, stopped, broke, stays, inUse } = await manageMachines(
     all,
@@ -100,7 +100,7 @@ function novaOf({ nova, flavor = "", port, image, acceptNetworkCut: cut, watch }
 /** Seconds: two power syncs of Ironic at its default interval. */
 const WATCH = 120;
 
-function requestedOf({
+function manageRequestFrom({
   machine = "",
   name = "",
   description,

@@ -1,12 +1,12 @@
 import { counted, showColumn } from "../../../lib/text.ts";
-import { atOnce, type Finding, finding, findingIf } from "../../../model/finding.ts";
+import { type Finding, finding, findingIf, together } from "../../../model/finding.ts";
 import type { BmInterface, Instance, Machine } from "../../../model/machine.ts";
 import { inspectBoot } from "../../../systems/tftp/rules/harvest.ts";
 import { inspectRows, inspectSkipped } from "./rows.ts";
 
 /** Every problem of one machine that is visible without a mapping. */
 export function inspect(machine: Machine): readonly Finding[] {
-  return atOnce([
+  return together([
     machine.findings,
     inspectRows(machine),
     inspectNova(machine),

@@ -1,7 +1,7 @@
 import { noNic, normaliseMac } from "../../../lib/mac.ts";
 import { show } from "../../../lib/text.ts";
 import { isUuid } from "../../../lib/uuid.ts";
-import { atOnce, type Finding, finding, findingIf } from "../../../model/finding.ts";
+import { type Finding, finding, findingIf, together } from "../../../model/finding.ts";
 import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../../model/machine.ts";
 
 /** Problems of the rows alone. @source facts/nova-bm.md 1.3-1.7, 1.11 */
@@ -13,7 +13,7 @@ export function inspectRows(machine: Machine): readonly Finding[] {
   const others = machine.duplicates.uuid;
   const addressed =
     typeof node.prov_mac_address === "string" || live.some(({ address }) => address !== null);
-  return atOnce([
+  return together([
     inspectUuid(node.uuid, where),
     others.length > 0
       ? [finding("N2I-D016", `${where} uuid`, `the same as on ${listedNodes(others)}`)]
@@ -72,9 +72,9 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
   if (row.deleted === true)
     return [finding("N2I-D014", `bm_interfaces.id=${row.id}`, "deleted is true")];
   const mac = normaliseMac(row.address ?? "");
-  const others = mac === null ? undefined : foreignInstancesOf(machine, mac);
+  const others = mac === null ? undefined : machinesWithMac(machine, mac);
   const stale = !!row.vif_uuid && !machine.node.instance_uuid;
-  return atOnce([
+  return together([
     row.deleted === null ? [finding("N2I-D003", at("deleted"), UNDECIDED)] : NONE,
     row.address === null ? [finding("N2I-D012", at("address"), "is NULL")] : NONE,
     inspectMac(row.address, "bm_interfaces", row.id, "address"),
@@ -91,7 +91,7 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
 }
 
 /** Other nodes with a MAC. The check for an empty object is faster than a look-up. */
-function foreignInstancesOf({ duplicates }: Machine, mac: string): readonly number[] | undefined {
+function machinesWithMac({ duplicates }: Machine, mac: string): readonly number[] | undefined {
   for (const _ in duplicates.address) return duplicates.address[mac];
   return undefined;
 }
@@ -172,9 +172,9 @@ export function inspectSkipped({ id, address }: BmInterface, why: string): Findi
 /** Live instances that would have no machine, without those that Nova has on a live row. */
 function deletedButLive({ node, nova, duplicates }: Machine): readonly Finding[] {
   const instance = nova?.instance;
-  const isServiceField =
+  const isLiveElsewhere =
     instance?.deleted === false && !duplicates.holders.includes(instance.node?.toLowerCase() ?? "");
-  const uuids = [...(isServiceField ? [instance.uuid] : []), ...(nova?.others ?? [])];
+  const uuids = [...(isLiveElsewhere ? [instance.uuid] : []), ...(nova?.others ?? [])];
   return uuids.map((uuid) =>
     finding("N2I-D005", `bm_nodes.id=${node.id} instance_uuid`, `instance ${uuid} is live in nova`),
   );

@@ -53,7 +53,7 @@ export function planFlavors(
     const used = hosts.get(flavor.id) ?? [];
     const images = own.filter(namesImages);
     const named = [flavor.name, flavor.flavorid].some((one) => asked.named.has(one ?? ""));
-    const gone = isNodeAbsent(flavor);
+    const gone = isDeleted(flavor);
     if (gone && used.length === 0) return NOTHING;
     if (images.length === 0 && !facts.flavors.has(flavor.id) && !named) return NOTHING;
     // A server that was never scheduled has no host, so its flavor can have a resource class.
@@ -67,15 +67,15 @@ export function planFlavors(
         : only("N2I-D233", plan, `instances of it are on ${listed(elsewhere, 5)}`),
       asked.classes && elsewhere.length === 0 && !gone ? classOf(plan, facts) : NOTHING,
     ];
-    const all = atOnce(parts);
+    const all = together(parts);
     return gone && all.steps.length > 0
       ? { ...all, findings: [...all.findings, findingOf("N2I-D235", plan, "instances use it")] }
       : all;
   });
-  return atOnce(planned);
+  return together(planned);
 }
 
-function isNodeAbsent({ deleted }: FlavorRow): boolean {
+function isDeleted({ deleted }: FlavorRow): boolean {
   return deleted !== 0 && deleted !== null;
 }
 
@@ -85,14 +85,14 @@ function namesImages({ key }: SpecRow): boolean {
 
 const NOTHING: PlannedFlavors = { steps: [], findings: [] };
 
-function atOnce(parts: readonly PlannedFlavors[]): PlannedFlavors {
+function together(parts: readonly PlannedFlavors[]): PlannedFlavors {
   return {
     steps: parts.flatMap(({ steps }) => steps),
     findings: parts.flatMap(({ findings }) => findings),
   };
 }
 
-interface CreatedFlavors {
+interface FlavorContext {
   readonly place: FlavorDatabase;
   readonly flavor: FlavorRow;
   readonly specs: readonly SpecRow[];
@@ -101,26 +101,22 @@ interface CreatedFlavors {
 
 function findingOf(
   code: Finding["code"],
-  { place, flavor }: CreatedFlavors,
+  { place, flavor }: FlavorContext,
   message: string,
 ): Finding {
   return finding(code, MAKERS[place].place(flavor), message);
 }
 
 /** A finding without a step. */
-function only(code: Finding["code"], own: CreatedFlavors, message: string): PlannedFlavors {
+function only(code: Finding["code"], own: FlavorContext, message: string): PlannedFlavors {
   return { steps: [], findings: [findingOf(code, own, message)] };
 }
 
-function setSpec(
-  { place, flavor }: CreatedFlavors,
-  spec: SpecRow,
-  to: string,
-): readonly NovaStep[] {
+function setSpec({ place, flavor }: FlavorContext, spec: SpecRow, to: string): readonly NovaStep[] {
   return spec.value === to ? [] : [MAKERS[place].set(spec, flavor, to)];
 }
 
-function imagesOf(own: CreatedFlavors, images: Images, named: boolean): PlannedFlavors {
+function imagesOf(own: FlavorContext, images: Images, named: boolean): PlannedFlavors {
   const { place, flavor, specs, at } = own;
   const make = MAKERS[place];
   const keys = new Set(specs.map(({ key }) => key));
@@ -139,9 +135,7 @@ function imagesOf(own: CreatedFlavors, images: Images, named: boolean): PlannedF
         [RAMDISK, images.ramdisk],
       ]);
       // A deleted flavor gets no new extra specs, because its deletion also deleted them.
-      const missing = [...wanted].filter(
-        ([key]) => !keys.has(key) && named && !isNodeAbsent(flavor),
-      );
+      const missing = [...wanted].filter(([key]) => !keys.has(key) && named && !isDeleted(flavor));
       return {
         findings: [],
         steps: [
@@ -160,7 +154,7 @@ function scopedKey(key: string): string | null {
   return scope === "capabilities" ? rest.join(":") : null;
 }
 
-function neverMatching(own: CreatedFlavors, { advertised }: FlavorFacts): PlannedFlavors {
+function neverMatching(own: FlavorContext, { advertised }: FlavorFacts): PlannedFlavors {
   const never = own.specs.flatMap(({ key, value }) => {
     const wanted = scopedKey(key);
     if (wanted === null) return [];
@@ -181,7 +175,7 @@ export function customClass(name: string): string {
   return `CUSTOM_${name.replaceAll(/[^0-9A-Za-z]+/g, "_").toUpperCase()}`;
 }
 
-function classOf(own: CreatedFlavors, { flavors, classes }: FlavorFacts): PlannedFlavors {
+function classOf(own: FlavorContext, { flavors, classes }: FlavorFacts): PlannedFlavors {
   const { place, flavor, specs, at } = own;
   const of = [...(flavors.get(flavor.id) ?? classes)];
   const [first] = of;
@@ -245,7 +239,7 @@ const MOST = 10;
 /** Refuses a `--flavor` without a match. @throws MigrationError N2I-E107 */
 export function refuseUnknown(named: ReadonlySet<string>, places: readonly FlavorRows[]): void {
   const known = places.flatMap(({ flavors, hosts }) =>
-    flavors.filter((flavor) => !isNodeAbsent(flavor) || (hosts.get(flavor.id) ?? []).length > 0),
+    flavors.filter((flavor) => !isDeleted(flavor) || (hosts.get(flavor.id) ?? []).length > 0),
   );
   const words = new Set(known.flatMap(({ name, flavorid }) => [name, flavorid]));
   const unknown = [...named].filter((word) => !words.has(word));

@@ -34,7 +34,7 @@ interface Rule {
 interface HostSelector {
   readonly kind: string;
   readonly value: string;
-  readonly isMatch: (machine: Choosable) => boolean;
+  readonly fits: (machine: Choosable) => boolean;
 }
 
 /** The compute host for the rows of each machine. */
@@ -68,7 +68,7 @@ export function choiceOf(words: readonly string[]): Choice {
     named: rules.flatMap(({ by }) => {
       if (by === null) return [];
       const { kind, value, select } = by;
-      return [{ kind, value, isMatch: (machine) => select(machine) === value }];
+      return [{ kind, value, fits: (machine) => select(machine) === value }];
     }),
     of: (machine) =>
       rules.find(({ by }) => by === null || by.select(machine) === by.value)?.to ?? null,
@@ -112,7 +112,7 @@ export function createSelection(choice: Choice) {
       if (blocked) unknown += 1;
       if (service_host !== null) hosts.add(service_host);
       const machine = { service_host, records: desired };
-      for (const word of open) if (word.isMatch(machine)) open.delete(word);
+      for (const word of open) if (word.fits(machine)) open.delete(word);
     },
     /** Call it with the planned machine. */
     add(line: PlannedMachine): void {

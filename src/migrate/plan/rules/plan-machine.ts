@@ -1,6 +1,6 @@
 import { isObject } from "../../../lib/json.ts";
 import { compareRow, type SameSecret } from "../../../model/compare.ts";
-import { atOnce, blocks, type Finding, finding } from "../../../model/finding.ts";
+import { blocks, type Finding, finding, together } from "../../../model/finding.ts";
 import type { Claims, Current } from "../../../model/ironic/target.ts";
 import type { Machine, Row } from "../../../model/machine.ts";
 import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../../model/plan.ts";
@@ -27,7 +27,7 @@ export function indexCurrent({ nodes, ports }: Current) {
 }
 
 /** All unique values that a batch of machines needs in Ironic. */
-export function requestedActionOf(batch: readonly Pick<Transformed, "desired">[]): Claims {
+export function claimsOf(batch: readonly Pick<Transformed, "desired">[]): Claims {
   const desired = batch.flatMap((machine) => machine.desired);
   const texts = (resource: string, column: string): readonly string[] =>
     desired
@@ -124,8 +124,8 @@ export function planMachine(
 ): PlannedMachine {
   const { blocked, skipped, state, boot } = transformed;
   const judged = transformed.desired.map((desired) => judge(desired, index, same));
-  const matchedTexts = atOnce(judged.map((each) => each.findings));
-  const findings = atOnce([transformed.findings, matchedTexts]);
+  const met = together(judged.map((each) => each.findings));
+  const findings = together([transformed.findings, met]);
   const left = blocked || skipped !== null;
   const records = left ? [] : judged.map(({ record }) => record);
   const verdict = left ? (blocked ? "blocked" : "skipped") : verdictOf(records);
@@ -137,7 +137,7 @@ export function planMachine(
     state,
     findings,
     verdict,
-    reason: left ? why : matchedTexts.length > 0 ? reasonOf(matchedTexts) : null,
+    reason: left ? why : met.length > 0 ? reasonOf(met) : null,
     records,
   };
   return left || boot === undefined ? line : { ...line, boot };

@@ -30,7 +30,7 @@ export function preflight(service: Service, adopts: boolean) {
     /** Of the whole target. */
     findings: findingIf(nodes.length > 0, "N2I-D422", "nodes", held),
     /** The conductors for the machines, as text for people. */
-    words: faultText(service),
+    words: serviceText(service),
     /** Adds the findings about a machine's conductors. */
     machine(made: Transformed): Transformed {
       if (conductors.length === 0) return made;
@@ -48,7 +48,7 @@ function faultsOf(
 ): (id: string, row: Row) => readonly Finding[] {
   const known = new Map<string, ReturnType<typeof enabledBy>>();
   return (id, row) => {
-    const { driver, group } = locationOf(row);
+    const { driver, group } = conductorKey(row);
     const members = conductors.filter((conductor) => isOfGroup(conductor, group));
     const able = members.filter(({ drivers }) => drivers.includes(driver));
     const where = groupText(group);
@@ -102,7 +102,7 @@ function openPoints(
 }
 
 /** The properties that select a node's conductor. */
-export function locationOf(row: Row): { readonly driver: string; readonly group: string } {
+export function conductorKey(row: Row): { readonly driver: string; readonly group: string } {
   return { driver: String(row.driver), group: String(row.conductor_group ?? "").toLowerCase() };
 }
 
@@ -110,7 +110,7 @@ export function groupText(group: string): string {
   return group === "" ? "" : ` of conductor group ${JSON.stringify(group)}`;
 }
 
-function faultText({ conductors, interfaces }: Service): string {
+function serviceText({ conductors, interfaces }: Service): string {
   if (conductors.length === 0)
     return "none has ever started, so drivers and interfaces were not compared";
   const alive = conductors.filter((conductor) => conductor.alive).length;

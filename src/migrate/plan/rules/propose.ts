@@ -248,7 +248,7 @@ function classesOf(
   const nodes = new Map(entries.map(({ size, node }) => [size, node]));
   for (const [size, node] of nodes)
     for (const flavor of flavors) {
-      const found = isMatch(flavor, node) ? flavorClass(flavor) : null;
+      const found = fits(flavor, node) ? flavorClass(flavor) : null;
       if (found !== null) note(size, found);
     }
   const seen = new Set<string>();
@@ -268,7 +268,7 @@ function classesOf(
 }
 
 /** Compares exact sizes, because a smaller flavor also fits. Disks are often larger. */
-function isMatch({ size }: MachineFlavor, { cpus, memory_mb, local_gb }: NodeSize): boolean {
+function fits({ size }: MachineFlavor, { cpus, memory_mb, local_gb }: NodeSize): boolean {
   return (
     size.vcpus === cpus && size.memory_mb === memory_mb && diskOf(size) <= 1024 * (local_gb ?? 0)
   );

@@ -84,7 +84,6 @@ function nameFault(text: string): string | null {
   const labels = text.replace(/\.$/, "").split(".");
   // Programs read these as octal, hexadecimal or short addresses.
   if (/^(\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "")) return "is no IPv4 address";
-  const isMatch = (label: string): boolean =>
-    /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label);
-  return text.length <= 253 && labels.every(isMatch) ? null : "is no address and no host name";
+  const fits = (label: string): boolean => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label);
+  return text.length <= 253 && labels.every(fits) ? null : "is no address and no host name";
 }

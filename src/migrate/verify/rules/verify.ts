@@ -1,5 +1,5 @@
 import { isObject } from "../../../lib/json.ts";
-import { prefetched, regroup } from "../../../lib/streams.ts";
+import { ahead, regroup } from "../../../lib/streams.ts";
 import type { RowVerdict } from "../../../model/artefact.ts";
 import { compareRow, type SameSecret } from "../../../model/compare.ts";
 import { isStaged } from "../../../model/handover.ts";
@@ -31,10 +31,10 @@ const BATCH = 128;
 /** Fewer machines if they have hundreds of ports each. */
 const ROWS = { of: ({ records }: PlannedMachine) => records.length, most: 2000 };
 
-type WithName = Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">;
+type RowName = Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">;
 
 function verdict(
-  { resource, uuid, bm_node_id }: WithName,
+  { resource, uuid, bm_node_id }: RowName,
   state: RowVerdict["state"],
   differs: readonly FieldChange[] = [],
   reason: string | null = null,
@@ -61,7 +61,7 @@ export async function* verify(
   how: Strictness,
 ): AsyncGenerator<RowVerdict> {
   let present = 0;
-  for await (const { batch, loaded, asked } of prefetched(questions(plan(), target))) {
+  for await (const { batch, loaded, asked } of ahead(questions(plan(), target))) {
     const there = await asked;
     tally.left_out += batch.length - loaded.length;
     for (const node of there.nodes.values())
@@ -69,7 +69,7 @@ export async function* verify(
     for (const machine of loaded) yield* verifyMachine(machine, there, { same, tally, how });
     if (how.beside !== undefined) yield* how.beside(batch);
   }
-  if ((await target.marked()) > present) yield* foreignInstances(plan, target, tally);
+  if ((await target.marked()) > present) yield* strangers(plan, target, tally);
 }
 
 type CurrentRows = Awaited<ReturnType<Verifier["rows"]>>;
@@ -178,7 +178,7 @@ function judge(
 }
 
 /** Nodes with our mark that are not in this plan, from another run or left over. */
-async function* foreignInstances(
+async function* strangers(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,
   target: Verifier,
   tally: Tally,

@@ -19,7 +19,7 @@ export function parsePxe(text: string): PxeConfig {
   let chosen: string | null = null;
   const labels: { -readonly [field in keyof PxeLabel]: PxeLabel[field] }[] = [];
   for (const line of text.split("\n")) {
-    const [keyword = "", ...words] = faultText(line);
+    const [keyword = "", ...words] = tokensOf(line);
     const rest = words.join(" ");
     const label = labels.at(-1);
     switch (keyword.toLowerCase()) {
@@ -52,7 +52,7 @@ export const PLACEHOLDERS = [
 ] as const;
 
 /** Runs in linear time on hostile files. */
-function faultText(line: string): readonly string[] {
+function tokensOf(line: string): readonly string[] {
   const whole = PLACEHOLDERS.reduce((text, [form, word]) => text.replaceAll(form, word), line);
   return whole.split(/\s/).filter((word) => word !== "");
 }

@@ -3,7 +3,7 @@ import { MigrationError } from "../../../lib/error.ts";
 import type { Json } from "../../../lib/json.ts";
 import { observedOf } from "../../../migrate/boot/boot-steps.ts";
 import { type LegacyMove, MIGRATING } from "../../../model/nova/legacy-move.ts";
-import { currentState, type LegacyNow, type LegacyTransition } from "../../rules/legacy-states.ts";
+import { type LegacyNow, type LegacyTransition, standing } from "../../rules/legacy-states.ts";
 import { removeBoot } from "./legacy-boot.ts";
 import {
   type Begin,
@@ -22,7 +22,7 @@ export function legacyPart(
   hands: LegacyDeps,
   transitionTo: (move: LegacyMove) => LegacyTransition,
 ): WindowPart<LegacyMachine, LegacyPosition> {
-  const methodOf = ({ move }: LegacyMachine): LegacyTransition => transitionTo(move);
+  const transitionOf = ({ move }: LegacyMachine): LegacyTransition => transitionTo(move);
   return {
     ...{ name: LEGACY, size: 100 },
     async inspect(machines) {
@@ -30,16 +30,16 @@ export function legacyPart(
       return machines.map((machine, at) => {
         const seen = now[at];
         if (seen === undefined) throw new Error(`no reading of ${machine.id}`);
-        const position = currentState(methodOf(machine), seen);
+        const position = standing(transitionOf(machine), seen);
         // Boot files and ports are restored after the rows.
         const more = machine.files !== null || machine.ports.length > 0;
-        return position.is === "after" && isBack(methodOf(machine)) && more
+        return position.is === "after" && isBack(transitionOf(machine)) && more
           ? { ...position, is: "before" }
           : position;
       });
     },
     async perform(machine, _, begin) {
-      const way = methodOf(machine);
+      const way = transitionOf(machine);
       const held = await hands.holding(machine.move, (between) =>
         drive(hands, way, machine, between, begin),
       );
@@ -62,18 +62,18 @@ async function drive(
     return now;
   };
   const first = await look();
-  const nodeStateNow = currentState(way, first);
-  if (nodeStateNow.is === "other") return nodeStateNow;
+  const stands = standing(way, first);
+  if (stands.is === "other") return stands;
   const back = isBack(way);
   const blind = back || !move.boots ? null : await bootFault(hands, move);
   if (blind !== null) return { is: "other", why: blind };
   await begin(back ? undefined : { move: moveJson(move) });
   const arrived = async (): Promise<LegacyPosition> => {
     if (back) return ended(hands, machine, goal);
-    await hands.arrivedMoves(move);
+    await hands.came(move);
     return { is: "after", why: null };
   };
-  if (nodeStateNow.is === "after") return arrived();
+  if (stands.is === "after") return arrived();
   try {
     await guard(hands, way, first);
     await between("legacy.guarded");
@@ -111,7 +111,7 @@ function lostClaim({ id }: LegacyMove, goal: string): string {
 async function bootFault({ files }: LegacyDeps, move: LegacyMove): Promise<string | null> {
   if (files === null) return "its boot files must be created: pass --tftp-root";
   const look = await files.look(move);
-  return look.why ?? files.changeState(look);
+  return look.why ?? files.bring(look);
 }
 
 /** Changes ports after the files exist and the journal has the former values. */

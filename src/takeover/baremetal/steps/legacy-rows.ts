@@ -38,7 +38,7 @@ export interface LegacyDeps {
   /** Null without a tree of the new host. */
   readonly files: LegacyFiles | null;
   readonly ports: Ports;
-  readonly arrivedMoves: (move: LegacyMove) => Promise<void>;
+  readonly came: (move: LegacyMove) => Promise<void>;
 }
 
 /** Both are needed: a starting nova-compute clears one, an administrator the other. */

@@ -66,13 +66,13 @@ function portsIn(observed: StartedChange["observed"], place: string): readonly M
       const form = { port: "text", before: "object", after: "object" } as const;
       const { port, before, after } = formed(one, form, place);
       if (first.has(port)) continue;
-      first.set(port, { port, before: locationIn(before, place), after: locationIn(after, place) });
+      first.set(port, { port, before: bindingIn(before, place), after: bindingIn(after, place) });
     }
   }
   return [...first.values()];
 }
 
-function locationIn(line: JsonObject, place: string): PortBinding {
+function bindingIn(line: JsonObject, place: string): PortBinding {
   const { host, options } = formed(line, { host: "text", options: "object" }, place);
   const values = Object.entries(options).map(([name, said]) => [name, textOrNull(said)] as const);
   return { host, options: Object.fromEntries(values) };

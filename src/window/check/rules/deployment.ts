@@ -127,10 +127,10 @@ function isRead(side: object | Refused | null): boolean {
 }
 
 export function clocks({ servers }: CheckView): CheckResult {
-  const off = servers.filter(({ prefetched }) => Math.abs(prefetched ?? 0) > SKEW.warning);
-  const far = off.some(({ prefetched }) => Math.abs(prefetched ?? 0) > SKEW.failure);
+  const off = servers.filter(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.warning);
+  const far = off.some(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.failure);
   return resultOf(
-    off.map(({ option, prefetched }) => `${option} by ${((prefetched ?? 0) / 1000).toFixed(1)} s`),
+    off.map(({ option, ahead }) => `${option} by ${((ahead ?? 0) / 1000).toFixed(1)} s`),
     "clocks differ from this machine's",
     "chronyc makestep, there or here",
     far ? "Failure" : "Warning",

@@ -116,11 +116,11 @@ function bare(
     const [one, other] = [!classless.has(uuid), hasProvider(machine)];
     classed &&= one;
     provided &&= other;
-    const missingFields = [
+    const lacks = [
       ...(one ? [] : ["its embedded flavor has no resources:CUSTOM_*"]),
       ...(other ? [] : ["its machine no provider"]),
     ];
-    return missingFields.length === 0 ? uuid : `${uuid} (${missingFields.join(", ")})`;
+    return lacks.length === 0 ? uuid : `${uuid} (${lacks.join(", ")})`;
   });
   const fixes = [
     ...(provided

@@ -75,7 +75,7 @@ function apart(view: CheckView, bm: BmFacts): Several {
     if (line !== undefined && !line.blocked) hold("the plan", line.instance_uuid);
     if (node !== undefined) hold("Ironic", node.instance_uuid);
   }
-  for (const text of foreignInstances(view, bm)) found.add(text);
+  for (const text of strangers(view, bm)) found.add(text);
   return found;
 }
 
@@ -91,10 +91,7 @@ function counted({ plan }: CheckView, bm: BmFacts, nodes: IronicFacts["nodes"]):
 }
 
 /** Machines and instances of plan and Ironic that nova_bm or nova no longer has. */
-function* foreignInstances(
-  { ironic, nova, plan, ours }: CheckView,
-  bm: BmFacts,
-): Generator<string> {
+function* strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): Generator<string> {
   const [machines, claims] = [machinesBy(bm, "uuid"), machinesBy(bm, "instance_uuid")];
   const known = nova !== null && !isRefused(nova);
   const rows = index(known ? nova.instances : [], "uuid");

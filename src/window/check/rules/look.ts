@@ -53,18 +53,18 @@ export function unreadable(option: string, tables: string): CheckResult {
 /** Options of the databases that most checks need. */
 const OPTIONS = { bm: "--nova-bm-db", nova: "--nova-db", ironic: "--ironic-db" } as const;
 
-type ObservedState<K extends keyof typeof OPTIONS> = CheckView & {
+type ReadView<K extends keyof typeof OPTIONS> = CheckView & {
   readonly [side in K]: Exclude<NonNullable<CheckView[side]>, Refused>;
 };
 
 /** A check that needs these databases. */
 export function needing<K extends keyof typeof OPTIONS>(
   needs: readonly K[],
-  inspect: (view: ObservedState<K>) => CheckResult,
+  inspect: (view: ReadView<K>) => CheckResult,
 ): (view: CheckView) => CheckResult {
   return (view) => {
     const lost = needs.find((side) => isRefused<object>(view[side] ?? { refused: null }));
-    return lost === undefined ? inspect(view as ObservedState<K>) : unseen(OPTIONS[lost]);
+    return lost === undefined ? inspect(view as ReadView<K>) : unseen(OPTIONS[lost]);
   };
 }
 
@@ -164,14 +164,11 @@ const NONE: readonly LineFacts[] = [];
 
 /** Merges several results, the worst first. */
 export function joined(parts: readonly CheckResult[]): CheckResult {
-  const negotiated = parts
+  const spoken = parts
     .filter(({ details }) => details !== null)
     .toSorted((one, other) => statusOf(other) - statusOf(one));
-  const [worst = FINE] = negotiated;
-  return {
-    result: worst.result,
-    details: negotiated.map(({ details }) => details).join("\n") || null,
-  };
+  const [worst = FINE] = spoken;
+  return { result: worst.result, details: spoken.map(({ details }) => details).join("\n") || null };
 }
 
 function statusOf({ result }: CheckResult): number {

@@ -28,10 +28,10 @@ const STILL = 20;
 export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seconds }) => {
   const { instances } = nova;
   const claims = machinesBy(bm, "instance_uuid");
-  const isOwned = (id: number): boolean => plan?.skipped.has(id) !== true;
+  const isPlanned = (id: number): boolean => plan?.skipped.has(id) !== true;
   const watched = new Set<string | null>(plan?.nova?.stopped);
-  for (const { id, service_host } of bm.nodes) if (isOwned(id)) watched.add(service_host);
-  for (const { uuid, host } of instances) if (claims(uuid).some(isOwned)) watched.add(host);
+  for (const { id, service_host } of bm.nodes) if (isPlanned(id)) watched.add(service_host);
+  for (const { uuid, host } of instances) if (claims(uuid).some(isPlanned)) watched.add(host);
   const running = reporting(nova)
     .filter(({ host }) => watched.has(host))
     .map(({ host, report_count, last_seen_up }) => {

@@ -99,8 +99,8 @@ export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
 /** Conductors manage new rows at once. @source facts/ironic.md 1.5 */
 export const conductors = needing(["ironic"], ({ ironic }) => {
   const alive = ironic.conductors.filter((conductor) => conductor.alive);
-  const ownsRows = ironic.nodes.length > 0 && ironic.nodes.every(({ staged }) => staged);
-  if (alive.length > 0 && ownsRows) return fine(`${alive.length} run; every node is staged.`);
+  const isHeld = ironic.nodes.length > 0 && ironic.nodes.every(({ staged }) => staged);
+  if (alive.length > 0 && isHeld) return fine(`${alive.length} run; every node is staged.`);
   return resultOf(
     alive.map(({ hostname }) => hostname),
     "conductors run, and would take over loaded machines",

@@ -45,13 +45,13 @@ export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined)
   if (isOwned(found.maintenance, found.maintenance_reason)) return { do: "staged" };
   const ours = row.protected === true && typeof row.protected_reason === "string";
   const guarded = found.protected && ours && found.protected_reason === row.protected_reason;
-  const inspections = row.maintenance !== true || !found.maintenance;
+  const looked = row.maintenance !== true || !found.maintenance;
   const uncleaned = row.automated_clean === false && !asSite && found.automated_clean === false;
   // An unprotected disk is not wiped before the operator has checked it.
-  const held = !inspections && (guarded || uncleaned);
+  const held = !looked && (guarded || uncleaned);
   const change: Partial<Guards> = {
-    ...(guarded && inspections && { protected: false, protected_reason: null }),
-    ...(uncleaned && (inspections || guarded) && { automated_clean: null }),
+    ...(guarded && looked && { protected: false, protected_reason: null }),
+    ...(uncleaned && (looked || guarded) && { automated_clean: null }),
   };
   if (Object.keys(change).length > 0) return { do: "clear", change, held };
   const reason = found.protected_reason ?? "without a reason";

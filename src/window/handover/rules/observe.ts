@@ -26,16 +26,16 @@ export async function* observe(
   handover: Pick<Handover, "observe" | "service">,
   tally: HandoverTally,
   all: boolean,
-  missingFields: MissingFields,
+  lacks: MissingFields,
 ): AsyncGenerator<Trouble> {
   const service = await handover.service();
   for await (const batch of plan) {
     const seen = await handover.observe(batch.map(({ uuid }) => uuid));
-    const lacking = await missingFields(batch);
+    const lacking = await lacks(batch);
     for (const { uuid, bm_node_id, row } of batch) {
       const observed = seen.get(uuid);
-      const nodeStateNow = judge(row, observed, reasonNoConductor(service, row));
-      const judged = judgeFields(nodeStateNow, lacking.get(uuid) ?? []);
+      const stands = judge(row, observed, reasonNoConductor(service, row));
+      const judged = judgeFields(stands, lacking.get(uuid) ?? []);
       tally[judged.state] += 1;
       if (judged.state === "done" && observed?.power_state == null) tally.powerUnknown += 1;
       if (all || judged.why !== null || !FINE.has(judged.state))

@@ -110,7 +110,7 @@ export function createPacing(deadline: number) {
   return {
     /** Call it when a machine for a conductor is released. */
     released: (id: string, now: number): void => void waiting.set(id, now),
-    inspections({ now, conductors, begun, taken, failed, free }: Look): void {
+    looked({ now, conductors, begun, taken, failed, free }: Look): void {
       const starts = begun.filter(({ id }) => waiting.has(id));
       if (starts.length > 0) round ??= roundOf(waiting, now);
       let isFull = false;

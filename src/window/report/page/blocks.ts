@@ -62,7 +62,7 @@ function columnsOf(rows: readonly ReportMachine[]): IndexColumns {
 /** @param known origins of the block with their indexes, to which new ones are added */
 function detailOf(machine: PlannedMachine, origins: Origins, known: Map<string, number>): Detail {
   const { bm_node_id, verdict, state, findings, records } = machine;
-  const locationOf = (origin: string | null): number => {
+  const indexOfOrigin = (origin: string | null): number => {
     if (origin === null) return -1;
     const place = known.get(origin) ?? known.size;
     known.set(origin, place);
@@ -78,7 +78,7 @@ function detailOf(machine: PlannedMachine, origins: Origins, known: Map<string, 
       return [
         visible(title),
         lines.map(
-          ({ sign, text, origin }) => [visible(`${sign}${text}`), locationOf(origin)] as const,
+          ({ sign, text, origin }) => [visible(`${sign}${text}`), indexOfOrigin(origin)] as const,
         ),
         hidden,
       ];

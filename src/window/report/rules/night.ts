@@ -117,13 +117,13 @@ export function nightText(steps: readonly NightStep[], window: PlannedWindow | n
   const shown = `${clock(window, 0)}-${clock({ ...window, from: window.to }, 0)}`;
   const over = Math.ceil((night - length) / 60);
   const ends = `ends at ${clock(window, night)}`;
-  const isMatch =
+  const fits =
     over > 0
       ? `It does not fit into the window ${shown}: it ${ends}, ${counted(over, "minute")} late.`
       : `In the window ${shown} it ${ends}.`;
-  if (back > length) return `${takes} ${isMatch} The window is too short for a way back.`;
+  if (back > length) return `${takes} ${fits} The window is too short for a way back.`;
   const last = `Turn back at ${clock(window, -back)} at the latest.`;
   return night + back > length
-    ? `${takes} ${isMatch} ${last} The last steps end after that: there is no time for a way back from them.`
-    : `${takes} ${isMatch} ${last}`;
+    ? `${takes} ${fits} ${last} The last steps end after that: there is no time for a way back from them.`
+    : `${takes} ${fits} ${last}`;
 }

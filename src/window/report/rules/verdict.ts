@@ -20,20 +20,20 @@ interface Judged {
   readonly nova: Pick<NovaTotals, "counts"> | null;
   /** The plan was made from the run's snapshot. */
   readonly fresh: boolean;
-  readonly currentState: CurrentState;
+  readonly standing: CurrentState;
 }
 
 /** Whether the plan can be applied: one sentence with numbers, and further facts. */
 export function judge(judged: Judged): ReportVerdict {
-  const { counts, currentState } = judged;
+  const { counts, standing } = judged;
   const [stops, risks] = [stopsOf(judged), risksOf(judged)];
   const verdict = (
     level: ReportVerdict["level"],
     title: string,
     facts: readonly string[],
   ): ReportVerdict => ({ level, title, lines: [...facts, changes(judged)].map(sentence) });
-  if (currentState.load !== "none") {
-    const done = currentState.load === "whole" && currentState.staged === 0 && currentState.ended;
+  if (standing.load !== "none") {
+    const done = standing.load === "whole" && standing.staged === 0 && standing.ended;
     const level = !done || stops.length + risks.length > 0 ? "risks" : "ready";
     return verdict(level, loadedTitle(judged), [...stops, ...risks]);
   }
@@ -46,8 +46,8 @@ export function judge(judged: Judged): ReportVerdict {
 }
 
 /** Loaded machines, and checks that are missing. */
-function loadedTitle({ counts, currentState }: Judged): string {
-  const { load, staged, verified, ended } = currentState;
+function loadedTitle({ counts, standing }: Judged): string {
+  const { load, staged, verified, ended } = standing;
   const all = `${counted(loads(counts), "machine")} of ${counts.machines}`;
   if (load === "part")
     return "Partly loaded: not all of the plan is in Ironic and Nova, by the journal. Go on with apply, or roll back.";

@@ -62,7 +62,7 @@ test("a finding that one place of a machine has open and another accepted is ope
 
 test("what somebody accepted is amber, whatever was accepted for however many machines", () => {
   const counts = { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 0 } };
-  const judged = { ...JUDGED, counts, currentState: BEFORE };
+  const judged = { ...JUDGED, counts, standing: BEFORE };
   const clean = totalsOf([machineOf(1, "create")]);
   assert.equal(judge({ ...judged, totals: clean }).level, "ready");
   const risky = totalsOf([machineOf(1, "create", [accepted("N2I-D604", "known")])]);
@@ -79,7 +79,7 @@ test("what somebody accepted is amber, whatever was accepted for however many ma
 
 test("a plan that cannot be applied as it is, is not ready", () => {
   const totals = totalsOf(MACHINES);
-  const judged = { ...JUDGED, totals, currentState: BEFORE };
+  const judged = { ...JUDGED, totals, standing: BEFORE };
   assert.match(judge(judged).title, /^Not ready: 2 of 7 machines cannot be loaded/);
   const none = { ...COUNTS.verdicts, blocked: 0 };
   const loads = { ...COUNTS, verdicts: none };
@@ -96,13 +96,13 @@ test("a plan that is loaded is green once its end was seen, and amber where risk
   const totals = totalsOf([machineOf(1, "create")]);
   const ended: CurrentState = { ...BEFORE, load: "whole", ended: true };
   const judged = { ...JUDGED, totals };
-  const left = judge({ ...judged, currentState: ended });
+  const left = judge({ ...judged, standing: ended });
   assert.match(left.title, /^Loaded: 4 machines of 7 are in Ironic/);
   assert.match(left.lines[0] ?? "", /^2 of 7 machines cannot be loaded as they are\./);
   assert.equal(left.level, "risks");
   const counts = { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 0 } };
   const of = (more: Partial<CurrentState>) =>
-    judge({ ...judged, counts, currentState: { ...BEFORE, load: "whole", ...more } });
+    judge({ ...judged, counts, standing: { ...BEFORE, load: "whole", ...more } });
   assert.equal(of({ ended: true }).level, "ready");
   for (const [more, title] of [
     [{}, /^Loaded, not verified: 4 machines/],

@@ -1,5 +1,5 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, type Json } from "../../lib/json.ts";
 import { REFUSALS } from "../../lib/refusals.ts";
 import { duration } from "../../lib/text.ts";
 import type { Rehearsal } from "../../model/rehearsal.ts";
@@ -12,10 +12,19 @@ export const REHEARSAL = "rehearsal";
 export const REHEARSED = "rehearsal.json";
 const FORMAT = "nova2ironic/rehearsal@1";
 
-/** The result of a run's last rehearsal. Null if there is none, or if the file is damaged. */
+/** The result of a run's last rehearsal. Null if there is none, or if the file is invalid. */
 export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
   const note = await readNote(run, REHEARSED);
   if (!isObject(note) || note.format !== FORMAT) return null;
+  const { at, plan, stages, refusals, held, nova, loaded } = note;
+  const isValid =
+    [at, plan].every((one) => typeof one === "string") &&
+    typeof held === "boolean" &&
+    isObject(nova) &&
+    typeof nova.left === "number" &&
+    [stages, refusals].every(Array.isArray) &&
+    (loaded === null || isRate(loaded));
+  if (!isValid) return null;
   return note as unknown as Rehearsal; // as this tool wrote it
 }
 
@@ -28,6 +37,10 @@ export function endOf({ refusals, held, stages, nova }: Rehearsal): number {
   if (first !== undefined) return REFUSALS[first.code].exit;
   const failed = stages.some(({ result }) => / failed$/.test(result));
   return failed ? EXIT_STATUS.partial.status : EXIT_STATUS.differs.status;
+}
+
+function isRate(loaded: Json | undefined): boolean {
+  return isObject(loaded) && typeof loaded.count === "number" && typeof loaded.seconds === "number";
 }
 
 /** Text about the last rehearsal of a plan. */

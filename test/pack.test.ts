@@ -37,10 +37,10 @@ test("the packed package traces a bug to a file of the program", () => {
   assert.equal(status, EXIT_STATUS.bug.status, stderr);
   assert.match(stderr, /^ {4}at manualPage \(src\/run\/files\/manual\.js:\d+:\d+\)$/m);
   assert.ok(!stderr.includes(home), stderr);
-  const isRetained = "enableCompileCache" in nodeModule;
+  const isCached = "enableCompileCache" in nodeModule;
   assert.equal(
     existsSync(join(home, "dist", "cache")),
-    isRetained,
+    isCached,
     "what V8 compiled, from Node 22 on",
   );
 });

@@ -137,21 +137,21 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
     if (stops()) return false;
     const seen = await part.inspect(changes, false);
     const rest = [...changes.entries()].values();
-    let continuesAfter = true;
+    let mayContinue = true;
     // Each worker continues after its own start, so that no slow machine blocks the others.
     const worker = async (): Promise<void> => {
       for (const [at, change] of rest)
         try {
-          continuesAfter =
-            continuesAfter && !stops() && (await one(change, seen[at], stops)) && continuesAfter;
-          if (!continuesAfter) return;
+          mayContinue =
+            mayContinue && !stops() && (await one(change, seen[at], stops)) && mayContinue;
+          if (!mayContinue) return;
         } catch (cause) {
-          continuesAfter = false;
+          mayContinue = false;
           throw cause;
         }
     };
     await all(Array.from({ length: Math.min(pace.together, changes.length) }, worker));
-    return continuesAfter;
+    return mayContinue;
   }
   return {
     /** Starts machines. False if it ended before the last. */

@@ -11,7 +11,7 @@ import { closing, type Keep, keepYoungSmall, openRole } from "../run/databases.t
 import type { Sink } from "../run/sink.ts";
 import { readNics, runningNodes } from "../systems/ironic-api/running.ts";
 import { openRunning } from "../systems/ironic-db/running.ts";
-import { type Additional, whyNot } from "./rules/criteria.ts";
+import { type PortFacts, whyNot } from "./rules/criteria.ts";
 
 export interface AdoptableOptions extends RestOptions {
   /** Replaces Ironic's API. The cloud login is then only for Neutron. */
@@ -33,13 +33,13 @@ export function listAdoptable(
 ): Promise<void> {
   return closing(async (keep) => {
     const { asked, listing } = await sourceOf(words, keep, say);
-    const beside = await asked;
+    const portFacts = await asked;
     const troubled = createSeveral();
     let shown = 0;
     async function* rows(): AsyncGenerator<AdoptableRow> {
       for await (const page of listing)
         for (const node of page) {
-          const row = { node, whyNot: whyNot(node, beside) };
+          const row = { node, whyNot: whyNot(node, portFacts) };
           if (row.whyNot.length > 0 && !words.all) continue;
           if (row.whyNot.length === 0 && node.last_error !== null)
             troubled.add(node.name ?? node.uuid);
@@ -63,7 +63,7 @@ export function listAdoptable(
 export async function portsOfVifs(
   cards: Promise<ExistingNics>,
   network: ManageClients["network"],
-): Promise<Additional> {
+): Promise<PortFacts> {
   const { vifs, twice } = await cards;
   const neutron = vifs.size === 0 ? null : await network();
   return { ports: neutron === null ? null : await neutron.ports(vifs), twice };

@@ -135,10 +135,10 @@ export interface ManageOptions extends RestOptions {
 
 /** @throws MigrationError N2I-E100 with every error, before anything is opened */
 function checkManageRequests(all: readonly ManageRequest[], { nova }: ManageOptions): void {
-  const recordClient = nova === undefined ? "allocation" : "nova";
+  const recordService = nova === undefined ? "allocation" : "nova";
   const faults = [
     ...all.flatMap((asked) =>
-      requestFaults(asked, recordClient).map((why) => `${asked.node || "a machine"}: ${why}`),
+      requestFaults(asked, recordService).map((why) => `${asked.node || "a machine"}: ${why}`),
     ),
     ...repeatedFaults(all),
   ];

@@ -106,14 +106,14 @@ async function listReply({ parts, service }: Asking): Promise<Reply> {
   const cards = readNics(service);
   const asked = portsOfVifs(cards, parts.place.network);
   const pages = runningNodes(service, cards, asked, { all: false });
-  const beside = await asked;
+  const portFacts = await asked;
   const { url } = service.session;
   // Reads the first page now, so that an error can set the status.
   let page = await pages.next();
   async function* body(): AsyncGenerator<string> {
     let before = '{"adoptable_nodes": [';
     for (; page.done !== true; page = await pages.next()) {
-      const fits = page.value.filter((node) => whyNot(node, beside).length === 0);
+      const fits = page.value.filter((node) => whyNot(node, portFacts).length === 0);
       const told = fits
         // A request must name a network.
         .filter(({ nics }) => nics.some(({ vif }) => vif !== null))

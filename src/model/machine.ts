@@ -202,6 +202,16 @@ export interface HostConfig {
   readonly virtual_power_host_key: string | null;
 }
 
+/** Login of a host of virtual machines. @source facts/nova-bm.md 3.2, 3.4 */
+export type VirtualPower = Pick<
+  HostConfig,
+  | "virtual_power_ssh_host"
+  | "virtual_power_ssh_port"
+  | "virtual_power_type"
+  | "virtual_power_host_user"
+  | "virtual_power_host_key"
+>;
+
 export type Row = { readonly [column: string]: Json };
 
 /** A snapshot line: a machine, or an interface without one. */

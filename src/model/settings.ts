@@ -12,7 +12,7 @@ export interface Setting extends Span {
   readonly part: SettingsPart;
   readonly section: string;
   readonly key: string;
-  /** Required value. Absent: any value of the site. */
+  /** Required value. Absent: the site chooses it. */
   readonly value?: string;
   /** The value is a limit. `at-most` excludes 0, which turns a periodic task off. */
   readonly bound?: "at-most" | "at-least";

@@ -68,7 +68,7 @@ test("what rollbacks left counts once, in journals that say it each time too, un
     ...{ do: "undone", ...about, ...span, removed: 0, gone: 0, settled, conflicts },
   });
   const back = [begin, done(), undo("all"), undone([], ["node:a", "port:x"])];
-  const attachmentsOf = (...more: readonly Entry[]): readonly unknown[] => {
+  const leftOf = (...more: readonly Entry[]): readonly unknown[] => {
     const { left } = ownershipOf([...back, ...more], "ironic", "p");
     return [
       left.size(),
@@ -77,25 +77,17 @@ test("what rollbacks left counts once, in journals that say it each time too, un
       left.of({ from: 2, to: 9 }).size,
     ];
   };
-  assert.deepEqual(attachmentsOf(), [2, false, ["node:a", "port:x"], 0]);
-  assert.deepEqual(attachmentsOf(undone([], ["node:a", "port:x"])), [
-    2,
-    false,
-    ["node:a", "port:x"],
-    0,
-  ]);
-  assert.deepEqual(attachmentsOf(undone(["node:a"], [])), [1, false, ["port:x"], 0]);
-  assert.deepEqual(attachmentsOf(undone(["node:a", "port:x"], [])), [0, true, [], 0]);
-  assert.deepEqual(attachmentsOf(undone(["port:x"], ["node:b"], { from: 0, to: 1 })), [
+  assert.deepEqual(leftOf(), [2, false, ["node:a", "port:x"], 0]);
+  assert.deepEqual(leftOf(undone([], ["node:a", "port:x"])), [2, false, ["node:a", "port:x"], 0]);
+  assert.deepEqual(leftOf(undone(["node:a"], [])), [1, false, ["port:x"], 0]);
+  assert.deepEqual(leftOf(undone(["node:a", "port:x"], [])), [0, true, [], 0]);
+  assert.deepEqual(leftOf(undone(["port:x"], ["node:b"], { from: 0, to: 1 })), [
     2,
     false,
     ["node:a", "node:b"],
     0,
   ]);
-  assert.deepEqual(attachmentsOf(undone([], ["node:c"], { from: 5, to: 9 })).slice(0, 2), [
-    3,
-    false,
-  ]);
+  assert.deepEqual(leftOf(undone([], ["node:c"], { from: 5, to: 9 })).slice(0, 2), [3, false]);
 });
 
 test("the batches of a journal are gone through once for all positions of its plan", () => {

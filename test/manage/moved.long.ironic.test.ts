@@ -29,7 +29,7 @@ test("a machine that runs goes from one Ironic to another as the page says, is m
   const says = async (url: string, block: string): Promise<void> => {
     const named = { "192.0.2.1": sim.addresses[0] ?? "", ID: IMAGE, NODE_UUID: "" };
     for (const line of block.trim().split("\n")) {
-      const words = ["--os-auth-type", "none", "--os-endpoint", url, ...faultText(line, named)];
+      const words = ["--os-auth-type", "none", "--os-endpoint", url, ...wordsOf(line, named)];
       const { stdout } = await promisify(execFile)(client, words);
       named.NODE_UUID = /\| uuid +\| (\S+)/.exec(stdout)?.[1] ?? named.NODE_UUID;
     }
@@ -77,7 +77,7 @@ function theMove(): string {
 }
 
 /** A line of the page with this lab's names in place of its own, and with what stands for `...` there. */
-function faultText(line: string, named: { readonly [word: string]: string }): readonly string[] {
+function wordsOf(line: string, named: { readonly [word: string]: string }): readonly string[] {
   const [command, noun, ...words] = line.match(/"[^"]*"|\S+/g) ?? [];
   assert.deepEqual([command, noun], ["openstack", "baremetal"]);
   const more = words.includes("create")

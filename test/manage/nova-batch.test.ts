@@ -11,7 +11,7 @@ import { maintenanceFor } from "../../src/manage/steps/manage-nova-marks.ts";
 import type { RunningNode } from "../../src/model/ironic/adoptable.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
 import type { NovaServer } from "../../src/systems/nova-api/server-state.ts";
-import { type Alone, firstAlone } from "../../src/systems/openstack/first-alone.ts";
+import { firstAlone } from "../../src/systems/openstack/first-alone.ts";
 import { pauseShorter } from "../../src/systems/openstack/passing.ts";
 import { during } from "../engine/on-journal.ts";
 import { privateFolder } from "../hostile/deployment.ts";
@@ -78,7 +78,7 @@ function tracked(count: number): Tracked {
   /** Machines of which the server is to be asked for. */
   let arrived = 0;
   const gate = firstAlone(60_000);
-  const alone: Alone = (work) => {
+  const alone: typeof gate = (work) => {
     arrived += 1;
     return gate(work);
   };

@@ -88,12 +88,12 @@ for (const [when, call, reaches] of [
   test(`a server that Nova deletes ${when}, without its nova-compute, leaves it on fake hardware`, async (t) => {
     const { cloud, at, how, before } = await place(t);
     const { node, port, servers } = cloud;
-    let isNodeAbsent = false;
+    let isGone = false;
     let reached = false;
     cloud.use((heard) => {
       const [id] = servers.keys();
-      reached ||= isNodeAbsent && node.driver === "ipmi";
-      isNodeAbsent ||= id !== undefined && call.test(heard);
+      reached ||= isGone && node.driver === "ipmi";
+      isGone ||= id !== undefined && call.test(heard);
       if (id !== undefined && call.test(heard)) {
         servers.clear();
         Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });

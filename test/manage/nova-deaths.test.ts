@@ -52,12 +52,12 @@ test("C-11, C-13: a server is made of a machine that runs, which hears nothing, 
 test("a death at any line of the journal is rolled back, or gone on from, and the machine hears nothing", async (t) => {
   const at = await scene(t);
   for (let lines = 0; lines <= THERE; lines += 1)
-    for (const continuesAfter of [false, true]) {
+    for (const goesOn of [false, true]) {
       const own = await withRun(t, at);
       await forward(own, lines);
       const { entries } = await readJournal(own.run);
       assert.equal(entries.length, 1 + Math.min(lines, THERE));
-      if (continuesAfter) {
+      if (goesOn) {
         assert.deepEqual(await forward(own), []);
         assert.equal(at.cloud.servers.size, 1, `died after ${lines} lines`);
         assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["ipmi", false]);

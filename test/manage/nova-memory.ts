@@ -140,8 +140,8 @@ function byVersion(
     return says(200, { ...node, ...rules.newer });
   // Nova tells the actions of what it deleted too, from 2.21 on.
   const [, server] = /^GET .servers.([^/]+).os-instance-actions$/.exec(call) ?? [];
-  const isNodeAbsent = server !== undefined && !servers.has(server);
-  return isNodeAbsent && fields["x-openstack-nova-api-version"] !== "2.20"
+  const isServerGone = server !== undefined && !servers.has(server);
+  return isServerGone && fields["x-openstack-nova-api-version"] !== "2.20"
     ? says(200, { instanceActions: [{ action: "create" }] })
     : null;
 }

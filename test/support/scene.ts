@@ -38,7 +38,7 @@ interface Place {
 /** Files SQLite keeps beside a database; a process that was killed leaves some of them. */
 const SIDES = ["", "-journal", "-wal", "-shm"];
 
-export function recordClient(place: Place): Kept {
+export function savedStates(place: Place): Kept {
   const { engine, folder, run } = place;
   const database = engine === "sqlite" ? keepFile(place) : keepTables(place);
   return {
@@ -127,7 +127,7 @@ export async function scene(
   ];
   return {
     ...{ engine, folder, run, file, ironic, sql, source: written.extract, plan: written.plan },
-    ...recordClient({ engine, folder, run, file, sql, beside: target?.beside ?? "" }),
+    ...savedStates({ engine, folder, run, file, sql, beside: target?.beside ?? "" }),
     /** Starts a command on this run and target; at `failpoint` it is killed or waits. */
     start: (command: string, options: OptionValues = [], failpoint?: string, more: object = {}) =>
       start(words(command, options), {

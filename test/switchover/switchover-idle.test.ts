@@ -15,7 +15,7 @@ function assertFew(call: string, came: number, what: string): void {
   assert.ok(came >= 1 && came <= few, `${what}: it came ${came} times`);
 }
 
-async function isProcessed({ run }: Scene): Promise<boolean> {
+async function isDone({ run }: Scene): Promise<boolean> {
   const switched = switchedIn((await readJournal(run)).entries);
   return switched !== null && isPastReturn(switched);
 }
@@ -39,7 +39,7 @@ test("a switchover whose calls are accepted and change nothing ends after a few,
       assert.match(why, /was accepted 3 times and changed nothing/, what);
     else assert.match(why, /node \S+ (is|failed)/, what);
     at.cloud.use(() => null);
-    if (halted === null || (await isProcessed(at))) {
+    if (halted === null || (await isDone(at))) {
       assert.equal((await forward(at)).halted, null, what);
       assert.deepEqual(await faults(at), [], what);
     } else {

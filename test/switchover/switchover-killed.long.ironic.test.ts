@@ -42,9 +42,7 @@ test("a switchover killed at any kind of step goes on or is taken back on a real
   const at = { ironic, folder };
   await Promise.all([
     ...DEATHS.map((death, place) =>
-      t.test(`B-14: the same command goes on after each ${death}`, () =>
-        continuesAfter(at, place, death),
-      ),
+      t.test(`B-14: the same command goes on after each ${death}`, () => goesOn(at, place, death)),
     ),
     ...HALVES.map((steps, place) =>
       t.test(
@@ -77,11 +75,7 @@ async function killed(asked: readonly string[], step: string, death: (typeof DEA
 }
 
 /** One run dies once in each step, and each command goes on from where the last one died. */
-async function continuesAfter(
-  at: Scene,
-  place: number,
-  death: (typeof DEATHS)[number],
-): Promise<void> {
+async function goesOn(at: Scene, place: number, death: (typeof DEATHS)[number]): Promise<void> {
   const pair = await paired(at.ironic, place, true);
   const asked = command(at, pair, `on-${place}`);
   for (const step of FORTH) await killed(asked, step, death);

@@ -13,7 +13,7 @@ import type { LegacyCloud } from "./legacy-cloud.ts";
 import { moveOf, runAt } from "./legacy-cloud.ts";
 import { does } from "./legacy-does.ts";
 
-function isPresent(pid: number): boolean {
+function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch {
@@ -35,7 +35,7 @@ test("an agent that ends does not wait for the site's fence, which ends with it"
   await made.agents(["B"], (_tick, look) => looksUntil(look, isStarted), more);
   assert.match(made.said.join("\n"), /--fence-command was stopped: A is not known to be down\.$/m);
   const ran = Number(readFileSync(pid, "utf8"));
-  await until(async () => !isPresent(ran));
+  await until(async () => !isAlive(ran));
   assert.deepEqual(await made.lease("A"), [4, null]);
 });
 
@@ -49,7 +49,7 @@ test("an agent whose own host is fenced meanwhile fences no other, before it end
       const ran = Number(readFileSync(pid, "utf8"));
       await made.bm("bm_service_leases").where({ host: "B" }).update({ fenced_by: "C", epoch: 9 });
       await look();
-      await until(async () => !isPresent(ran));
+      await until(async () => !isAlive(ran));
       await until(() => made.says(/was stopped/));
     },
     more,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { lockTarget } from "../../src/systems/database/write.ts";
+import { lockTarget } from "../../src/systems/database/target-lock.ts";
 import { ends } from "../hostile/cli.ts";
 import { open } from "../support/planned-case.ts";
 import {

@@ -266,12 +266,12 @@ for (const engine of engines("sqlite", "mysql"))
     assert.ok(Number(bare[0]?.Age) >= 600, "Nova's word, where there is no other");
 
     await extendSchema(await opened(bm.url, t));
-    const recordClient = await opened(bm.url, t, true);
+    const lockDatabase = await opened(bm.url, t, true);
     const lease = { epoch: 2, ttl_ms: 60_000, heartbeat_ms: Date.now() - 90_000 };
     await bm.db("bm_service_leases").insert({ ...lease, host: "A", fenced_by: "B" });
     await bm.db("bm_nodes").update({ service_epoch: 3, service_heartbeat_ms: Date.now() - 90_000 });
     const locked = `node:${caseUuid("node", 2)}`;
-    assert.ok(await acquireLock(recordClient, locked, { owner: "C", ttl: 3_600_000 }));
+    assert.ok(await acquireLock(lockDatabase, locked, { owner: "C", ttl: 3_600_000 }));
     const rows = await listed();
     assert.equal(about(rows[0]), `A down 3 fenced by B active ${caseUuid("instance", 1)}`);
     assert.match(about(rows[1]), /^B up 3 C, \d+ s idle$/);

@@ -123,7 +123,7 @@ export function say(voice: Voice, said: string): void {
   if (lines.length === 0) return;
   const text = lines.join("\n");
   log("said", { text });
-  if (!voice.quiet && !voice.json) io().stderr.write(`${beside(text)}\n`);
+  if (!voice.quiet && !voice.json) io().stderr.write(`${folded(text)}\n`);
 }
 
 /** The start of a stage: its name, and on a terminal the list of all stages. */
@@ -230,7 +230,7 @@ type Telling = FormatOptions & Pick<Voice, "json">;
 export function note(voice: Pick<Voice, "json">, text: string): void {
   log("said", { text });
   if (voice.json) createEvents(io().stderr, Date.now)("notice", { text });
-  else io().stderr.write(`${beside(visibleLines(text).join("\n"))}\n`);
+  else io().stderr.write(`${folded(visibleLines(text).join("\n"))}\n`);
 }
 
 /** A summary: part of the result in a table, otherwise on stderr. */
@@ -253,7 +253,7 @@ export function printLines(text: string): void {
   io().stdout.write(`${painted(shown)}\n`);
 }
 
-function beside(text: string): string {
+function folded(text: string): string {
   const { live, width } = terminalOf(io().stderr, io().env);
   return live ? foldText(text, width()) : text;
 }

@@ -89,9 +89,9 @@ export function sidesOf(rule: string): readonly [readonly string[], readonly str
 }
 
 /** The options that violate a rule of `exclude`. */
-export function conflict(rule: string, isAnySet: (name: string) => boolean): readonly string[] {
+export function conflict(rule: string, hasValue: (name: string) => boolean): readonly string[] {
   const sides = sidesOf(rule);
-  const [first, second] = [sides[0].filter(isAnySet), sides[1].filter(isAnySet)];
+  const [first, second] = [sides[0].filter(hasValue), sides[1].filter(hasValue)];
   const isConflict = sides[1].length > 0 ? first.length * second.length > 0 : first.length > 1;
   return isConflict ? [...first, ...second] : [];
 }

@@ -5,7 +5,7 @@ import type { Expect, Progress } from "../../run/sink.ts";
 import { io, type Output } from "../io.ts";
 import { createEvents, type Now, timestamp } from "./events.ts";
 
-export interface ProgressLine {
+interface ProgressLine {
   /** Sets the total and the count that an earlier run had done. */
   readonly expect: Expect;
   readonly at: Progress;
@@ -150,12 +150,12 @@ export function measure(
   { idle = 0, own }: Since = {},
 ): Evidence {
   const since = done - before;
-  const executionProgress = elapsed > 0 ? (since * 1000) / elapsed : null;
-  const rate = own === undefined ? executionProgress : own;
+  const averageRate = elapsed > 0 ? (since * 1000) / elapsed : null;
+  const rate = own === undefined ? averageRate : own;
   const known = total !== undefined && total > 0;
   const seen = known && (own !== undefined || since * 100 >= total - before);
-  const silent = (continuesAfter: boolean): number =>
-    continuesAfter && idle >= IDLE ? Math.floor(idle / 1000) : 0;
+  const silent = (isUnfinished: boolean): number =>
+    isUnfinished && idle >= IDLE ? Math.floor(idle / 1000) : 0;
   const precision = own === undefined ? 10 : 1000;
   const isRateReliable = seen && rate !== null && rate > 0 && elapsed >= EVIDENCE;
   return {

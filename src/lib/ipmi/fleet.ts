@@ -222,8 +222,8 @@ function createLooks<T extends BmcTarget, R extends Reading>(
     /** Milliseconds until a waiting BMC is free, else Infinity. */
     delay: (): number =>
       Math.min(
-        queue.maintenanceFor(delays.first),
-        queue.isDrawn() ? again.maintenanceFor(delays.second) : Infinity,
+        queue.postponedFor(delays.first),
+        queue.isDrawn() ? again.postponedFor(delays.second) : Infinity,
       ),
     /** Whether another target with this BMC had no answer, which then also counts for this one. */
     isAnswered(look: Look<T, R>): boolean {
@@ -283,11 +283,8 @@ function createSecondLooks<T extends BmcTarget, R extends Reading>(deadline: num
       const at = waiting.findIndex(({ targets: [target] }) => delay(bmcOf(target)) === 0);
       return at < 0 ? undefined : waiting.splice(at, 1)[0];
     },
-    maintenanceFor(delay: Delay): number {
-      let least = Infinity;
-      for (const { targets } of waiting) least = Math.min(least, delay(bmcOf(targets[0])));
-      return least;
-    },
+    postponedFor: (delay: Delay): number =>
+      waiting.reduce((least, { targets: [one] }) => Math.min(least, delay(bmcOf(one))), Infinity),
     isEmpty: () => waiting.length === 0,
     /** Combined reading of both passes. */
     conclude({ targets }: Look<T, R>, first: R, second: R): R {

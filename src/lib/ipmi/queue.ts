@@ -45,7 +45,7 @@ export function createQueue<T extends BmcTarget>(
       return undefined;
     },
     /** Milliseconds until a postponed target is free, else Infinity. */
-    maintenanceFor: (delay: Delay): number =>
+    postponedFor: (delay: Delay): number =>
       Math.min(Infinity, ...held.map(([target]) => delay(bmcOf(target)))),
     /** Whether only postponed targets remain. */
     isDrawn: () => ended && waiting.size() === 0,

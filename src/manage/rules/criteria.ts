@@ -6,7 +6,7 @@ import type {
   RunningNode,
 } from "../../model/ironic/adoptable.ts";
 
-export interface Additional {
+export interface PortFacts {
   /** Neutron's ports by id; null: the location of Neutron is unknown. */
   readonly ports: NetworkPorts | null;
   /** Neutron ports attached to more than one NIC of any node. */
@@ -57,10 +57,10 @@ function marked(
 /** Every failed criterion; empty if the node can be managed. */
 export function whyNot(
   node: RunningNode,
-  beside: Additional,
+  portFacts: PortFacts,
   own: string | null = null,
 ): readonly string[] {
-  return objections(node, beside, own).map(({ why }) => why);
+  return objections(node, portFacts, own).map(({ why }) => why);
 }
 
 /**
@@ -70,14 +70,14 @@ export function whyNot(
  */
 export function objections(
   node: RunningNode,
-  beside: Additional,
+  portFacts: PortFacts,
   own: string | null = null,
 ): readonly Objection[] {
   const whys = CRITERIA.flatMap((fails) => fails(node) ?? []);
   const found = [
     ...whys.map((why) => ({ why, is: "state" as const })),
     ...marked(node, own),
-    ...node.nics.flatMap(({ vif }) => (vif === null ? [] : vifFaults(node, vif, beside, own))),
+    ...node.nics.flatMap(({ vif }) => (vif === null ? [] : vifFaults(node, vif, portFacts, own))),
   ];
   return [...new Map(found.map((one) => [one.why, one])).values()];
 }
@@ -113,7 +113,7 @@ function sorted(value: Json): string {
 function vifFaults(
   node: RunningNode,
   vif: string,
-  { ports, twice, named }: Additional,
+  { ports, twice, named }: PortFacts,
   own: string | null,
 ): readonly Objection[] {
   const says = (is: Hindrance, why: string): Objection => ({ why: `VIF ${vif} ${why}`, is });

@@ -15,20 +15,20 @@ const CONTROL = /[\p{C}\p{Zl}\p{Zp}]/u;
 /** Not accepted. @source nova 26: api/validation/parameter_types.py, range(0xFFFF) */
 const BEYOND = /[\u{10000}-\u{10FFFF}]/u;
 
-/** @param recordClient the service for the record: Nova accepts names that Ironic refuses */
+/** @param recordService the service for the record: Nova accepts names that Ironic refuses */
 export function requestFaults(
   asked: ManageRequest,
-  recordClient: "allocation" | "nova" = "allocation",
+  recordService: "allocation" | "nova" = "allocation",
 ): readonly string[] {
   const { node, name, description, availability_zone, metadata } = asked;
   return [
     ...(node === "" || node.length > MOST ? [`node: 1 to ${MOST} characters`] : []),
-    ...nameFaults(name, recordClient),
+    ...nameFaults(name, recordService),
     ...((description ?? "").length > MOST ? [`description: at most ${MOST} characters`] : []),
-    ...(recordClient === "nova" && CONTROL.test(description ?? "")
+    ...(recordService === "nova" && CONTROL.test(description ?? "")
       ? ["description: Nova accepts no control characters"]
       : []),
-    ...(recordClient === "nova" ? beyondFaults(asked) : []),
+    ...(recordService === "nova" ? beyondFaults(asked) : []),
     ...((availability_zone ?? "").length > MOST
       ? [`availability_zone: at most ${MOST} characters`]
       : []),
@@ -56,10 +56,10 @@ function beyondFaults({ name, description, metadata }: ManageRequest): readonly 
   );
 }
 
-function nameFaults(name: string, recordClient: "allocation" | "nova"): readonly string[] {
+function nameFaults(name: string, recordService: "allocation" | "nova"): readonly string[] {
   if (name.trim() === "" || name.length > MOST) return [`name: 1 to ${MOST} characters`];
   if (CONTROL.test(name)) return ["name: no control characters"];
-  if (recordClient === "nova")
+  if (recordService === "nova")
     return name.trim() === name ? [] : ["name: Nova accepts no blanks at its ends"];
   if (isUuid(name)) return ["name: must not be a UUID"];
   return LOGICAL.test(name) ? [] : ["name: Ironic accepts only letters, digits and -._~"];

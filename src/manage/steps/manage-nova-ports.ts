@@ -14,7 +14,7 @@ import {
 } from "./manage-acts.ts";
 import type { ServerMaking } from "./manage-nova-marks.ts";
 
-type CommandFunctions = Pick<NovaClients, "network">;
+type PortClients = Pick<NovaClients, "network">;
 
 /**
  * Saves the fields that Nova overwrites, and clears those for which Nova refuses a port.
@@ -53,7 +53,7 @@ export async function portsFreed(
 
 /** Whether the port still has this server and is unbound. */
 export async function requiresBinding(
-  { network }: CommandFunctions,
+  { network }: PortClients,
   { port }: Bind,
   server: string,
 ): Promise<boolean> {
@@ -68,7 +68,7 @@ function isBound(port: JsonObject): boolean {
 
 /** Restores a port of one of these devices. @returns null, or why it differs */
 export async function portRestored(
-  { network }: CommandFunctions,
+  { network }: PortClients,
   { port, bound }: Bind,
   fields: JsonObject,
   devices: readonly string[],
@@ -92,7 +92,7 @@ export async function portRestored(
 
 /** Saves changes by the user or Ironic while in service, to restore them later. */
 export async function portsChanged(
-  { network }: CommandFunctions,
+  { network }: PortClients,
   change: ManageChange,
   begin: (bind: Bind) => Promise<void>,
 ): Promise<void> {
@@ -107,7 +107,7 @@ export async function portsChanged(
 
 /** Whether a port without a device is not restored, or a port is missing. */
 export async function portsOpen(
-  { network }: CommandFunctions,
+  { network }: PortClients,
   change: Pick<ManageChange, "acts">,
 ): Promise<boolean> {
   for (const { port, device_id, more = {} } of bindsOf(change)) {
@@ -122,7 +122,7 @@ export async function portsOpen(
 
 /** Restores ports that no other device has. Returns the reasons for the others. */
 export async function portsBack(
-  hands: CommandFunctions,
+  hands: PortClients,
   { acts, server }: Pick<ManageChange, "acts" | "server">,
 ): Promise<readonly string[]> {
   const own = recordOf({ acts, server });

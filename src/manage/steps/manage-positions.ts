@@ -3,13 +3,13 @@ import type { ComparedNode } from "../../model/ironic/adoptable.ts";
 import type { RecordClient, ServerView } from "../../model/ironic/manage.ts";
 import { isEmptied, reasonOf } from "../../systems/ironic-api/allocation.ts";
 import {
-  type Additional,
   changedSince,
   claimsOn,
   type Hindrance,
   MARK,
   type Objection,
   objections,
+  type PortFacts,
 } from "../rules/criteria.ts";
 import {
   bindsOf,
@@ -130,7 +130,7 @@ export function portContext(
   { node, ports }: ServerView,
   known: ReadonlySet<string>,
   asked: readonly string[] | null | undefined,
-): Additional {
+): PortFacts {
   const vifs = (node?.nics ?? []).flatMap(({ vif }) => vif ?? []);
   const twice = vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif));
   const named = asked && { named: new Set(asked) };

@@ -77,10 +77,10 @@ export function apply(words: ApplyOptions, watching: Watching, sink: Sink) {
       const how = { header, seal, check: true, staged, unprotected: cleared };
       const again = nextCommand("apply", words, { ...pick(words, CHOICES), staged, yes: true });
       const job = { run, plan, backend, seal, staged, sink, again };
-      const beside = { ...words, confirm: sink.confirm, watching, lines };
+      const novaOptions = { ...words, confirm: sink.confirm, watching, lines };
       const leaves = blocked > 0 || (words.leaveNova && (await novaSteps(run, footer)) > 0);
       const loaded = await withSession(run, (session) =>
-        withNovaBackend(run, session, footer, beside, (nova) =>
+        withNovaBackend(run, session, footer, novaOptions, (nova) =>
           withIronic(run, session, backend, how, async (place) => {
             await saveOptions(run, "apply", words);
             if (nova === null) sink.say(UNASKED);
@@ -141,15 +141,15 @@ async function load(job: Job) {
     sink.say(stopped(again, ". Nothing is loaded"));
     return null;
   }
-  const beside = (cause: unknown): unknown =>
+  const afterFlavors = (cause: unknown): unknown =>
     flavors.done > 0
       ? afterNova(cause, `${counted(flavors.done, "flavor row is", "flavor rows are")} changed`)
       : cause;
   const applied = await loadMachines(job, guard, others).catch((cause: unknown) => {
-    throw beside(cause);
+    throw afterFlavors(cause);
   });
   await reportApplied(applied, sink);
-  if (applied.broke !== null) throw beside(applied.broke);
+  if (applied.broke !== null) throw afterFlavors(applied.broke);
   if (applied.stopped) {
     const failures = applied.failed.length;
     const also = failures > 0 ? `, and ${counted(failures, "machine")} failed before that` : "";
@@ -163,7 +163,9 @@ async function load(job: Job) {
   );
   const hosts = (side: NovaSide) => side.hosts(out);
   const moved = await changeNova("hosts", nova, sink, hosts).catch((cause: unknown) => {
-    throw applied.done === 0 ? beside(cause) : afterNova(cause, "Ironic is loaded, nova is not");
+    throw applied.done === 0
+      ? afterFlavors(cause)
+      : afterNova(cause, "Ironic is loaded, nova is not");
   });
   if (moved === null) {
     sink.say(stopped(again));

@@ -10,7 +10,8 @@ import { failpoint } from "../../run/failpoint.ts";
 import { rest } from "../../run/process-context.ts";
 import { waitingFor } from "../../run/wait-message.ts";
 import type { Database } from "../../systems/database/open.ts";
-import { committed, lockTarget } from "../../systems/database/write.ts";
+import { lockTarget } from "../../systems/database/target-lock.ts";
+import { committed } from "../../systems/database/write.ts";
 import { createRestGuard } from "../../systems/ironic-api/guard.ts";
 import { sameOver } from "../../systems/ironic-api/row.ts";
 import {

@@ -74,16 +74,16 @@ export async function makePlan(
   run: RunFolder,
   from: Sources,
   ironic: Destination,
-  beside: PlanExtras,
+  extras: PlanExtras,
 ): Promise<Planned> {
-  const { nova } = beside;
+  const { nova } = extras;
   try {
     const thinking = await prepare(from, ironic);
     const { header, conductors, transform } = thinking;
     const tally = createTally(header.findings);
     const plan = await createPlan(run);
     try {
-      await writeMachines(plan, { ...from, ...ironic, ...beside, ...thinking, tally });
+      await writeMachines(plan, { ...from, ...ironic, ...extras, ...thinking, tally });
       const late = [...transform.unmatched(), ...((await nova?.end()) ?? [])];
       tally.note(late);
       const counts = tally.counts();

@@ -1,11 +1,11 @@
 import { setMaxListeners } from "node:events";
-import type { SnapshotLine } from "../../model/machine.ts";
+import type { SnapshotLine, VirtualPower } from "../../model/machine.ts";
 import type { ConductorIpmitool, PowerQuestion, PowerReading } from "../../model/power.ts";
 import { isSealed, type Seal } from "../../model/secret.ts";
 import { askVirtual } from "../../systems/bmc/virsh-ask.ts";
 import type { Ways } from "../transform/power-query.ts";
 import { adviceOf, warningsOf } from "./rules/next-step.ts";
-import type { HostLogin, PowerMethod, Secret } from "./rules/power-query.ts";
+import type { PowerMethod, Secret } from "./rules/power-query.ts";
 
 interface Queried {
   readonly id: number;
@@ -14,7 +14,7 @@ interface Queried {
 
 /** Guests of one host, read in one login. */
 interface Guests {
-  readonly host: HostLogin;
+  readonly host: VirtualPower;
   readonly machines: { readonly bm_node_id: number; readonly macs: readonly string[] }[];
 }
 

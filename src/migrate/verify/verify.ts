@@ -101,13 +101,13 @@ export async function verifyRun(asked: VerifyRequest, sink: Sink) {
     return compare(plan, target.verifier, backend.same(seal), sink, how);
   });
   const faults = logs.length === 0 ? 0 : await listFaults(logs, startedIn, sink);
-  const beside = asked.novaDb === undefined ? await novaPlanOf(run, plan.footer) : null;
-  const equal = isEqual(verified) && beside === null && faults === 0;
+  const unreadNova = asked.novaDb === undefined ? await novaPlanOf(run, plan.footer) : null;
+  const equal = isEqual(verified) && unreadNova === null && faults === 0;
   const ironic = isEqual({ ...verified, nova: null });
   const found = asked.final ? { final: equal } : { rows: equal };
   await keepVerified(opened, { ...found, ironic }, sink);
   return {
-    ...{ ...verified, novaLeft: beside !== null },
+    ...{ ...verified, novaLeft: unreadNova !== null },
     computes: logs.length === 0 ? null : { logs: logs.length, faults },
     accept: (logged: string) => acceptLogs(opened, "final", logged, sink),
   };
@@ -153,11 +153,11 @@ export async function compare(
   const tally = emptyTally();
   const used: Used = new Map();
   const verdicts = async function* (): AsyncGenerator<RowVerdict> {
-    const beside = (await nova?.open({ all, used })) ?? null;
-    if (beside !== null) yield* beside.rows();
-    const how = { all, settled, used, ...(beside !== null && { beside: beside.machines }) };
+    const novaRows = (await nova?.open({ all, used })) ?? null;
+    if (novaRows !== null) yield* novaRows.rows();
+    const how = { all, settled, used, ...(novaRows !== null && { novaOf: novaRows.machines }) };
     yield* verify(lines, verifier, same, tally, how);
-    if (beside !== null) yield* beside.end();
+    if (novaRows !== null) yield* novaRows.end();
   };
   await sink.list("verdicts", verdicts(), {
     title,

@@ -25,7 +25,7 @@ interface ServiceField {
   readonly since: string;
   readonly until?: string;
   readonly source: string;
-  /** Condition on the written value. Another value was written by a user. Absent: any value. */
+  /** Condition on the written value. A user wrote other values. Absent: no condition. */
   readonly only?: (change: Changed, rows: Rows) => boolean;
 }
 

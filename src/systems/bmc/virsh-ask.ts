@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import { groupedBy } from "../../lib/grouped.ts";
+import type { VirtualPower } from "../../model/machine.ts";
 import { type PowerOutcome, type PowerReading, unasked } from "../../model/power.ts";
 import { bareMacs, type Domain, takeApart, vboxDomains, virshDomains } from "./domains.ts";
 import { failureOf, runSsh } from "./ssh.ts";
-import { type Route, routeOf, type VirtualPower } from "./virsh-settings.ts";
+import { type Route, routeOf } from "./virsh-settings.ts";
 
 export interface AskOptions {
   /** Milliseconds from now. */

@@ -1,17 +1,7 @@
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
-import type { HostConfig } from "../../model/machine.ts";
+import type { VirtualPower } from "../../model/machine.ts";
 import type { PowerOutcome, PowerVerdict } from "../../model/power.ts";
-
-/** Settings of nova-baremetal's VirtualPowerManager. @source facts/nova-bm.md 3.2, 3.4 */
-export type VirtualPower = Pick<
-  HostConfig,
-  | "virtual_power_ssh_host"
-  | "virtual_power_ssh_port"
-  | "virtual_power_type"
-  | "virtual_power_host_user"
-  | "virtual_power_host_key"
->;
 
 export interface Route {
   readonly type: "virsh" | "vbox";

@@ -1,5 +1,5 @@
 /** Runs work. The first work gets a function that starts the others, which get null. */
-export type Alone = <T>(work: (passed: (() => void) | null) => Promise<T>) => Promise<T>;
+type Alone = <T>(work: (passed: (() => void) | null) => Promise<T>) => Promise<T>;
 
 /** The others start when the first calls `passed`, ends or fails, or after `most` milliseconds. */
 export function firstAlone(most: number): Alone {

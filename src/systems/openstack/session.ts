@@ -256,14 +256,11 @@ async function newToken(
       body: { auth: question() },
     }),
   );
-  if ("why" in answer)
-    throw new MigrationError("N2I-E210", `Keystone at ${base} does not answer: ${answer.why}`);
+  const silent = (why: string) =>
+    new MigrationError("N2I-E210", `Keystone at ${base} does not answer: ${why}`);
+  if ("why" in answer) throw silent(answer.why);
   const fault = (): string => faultIn(answer, [secret()]);
-  if (isPassing(answer))
-    throw new MigrationError(
-      "N2I-E210",
-      `Keystone at ${base} does not answer: ${`${answer.status} ${fault()}`.trim()}`,
-    );
+  if (isPassing(answer)) throw silent(`${answer.status} ${fault()}`.trim());
   if (answer.status === 401 || answer.status === 403)
     throw new MigrationError("N2I-E211", `Keystone at ${base} refuses the login: ${fault()}`);
   const token = answer.headers["x-subject-token"];

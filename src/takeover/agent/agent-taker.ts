@@ -185,7 +185,7 @@ function createTaker(parts: Taking) {
     async look(services: readonly ComputeHost[]): Promise<boolean> {
       watch.saw(services);
       const open = hosts.open();
-      if (work.continuesAfter()) return false;
+      if (work.isRunning()) return false;
       if (goOnAt !== null && clock() >= goOnAt) {
         goOnAt = null;
         work.start(goOn);
@@ -252,7 +252,7 @@ function createWork() {
   let broken: { readonly cause: unknown } | null = null;
   return {
     /** @throws the error of the task, if it is a bug */
-    continuesAfter(): boolean {
+    isRunning(): boolean {
       if (broken !== null) throw broken.cause;
       return work !== null;
     },

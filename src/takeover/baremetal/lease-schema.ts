@@ -3,7 +3,7 @@ import { LEASE_COLUMNS, withoutLeases } from "../../model/nova/leases.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import type { Sink } from "../../run/sink.ts";
 import { columnNames } from "../../systems/database/identity.ts";
-import { lockTarget } from "../../systems/database/write.ts";
+import { lockTarget } from "../../systems/database/target-lock.ts";
 import { extendSchema, leaseParts, revertSchema } from "../leases/schema.ts";
 
 interface SchemaOptions {

@@ -19,7 +19,7 @@ import { type ImageName, legacyConfig, PXE_APPEND } from "../../systems/tftp/rul
 import { inspect } from "../../systems/tftp/safe-fs.ts";
 import { openTrees } from "../../systems/tftp/tree.ts";
 import { readBootFacts } from "../leases/leases.ts";
-import { beside, type Opening } from "./optional-services.ts";
+import { type Opening, openOptional } from "./optional-services.ts";
 import {
   buildBoot,
   type FetchedImage,
@@ -201,7 +201,7 @@ function openBootImages(
   root: string,
 ) {
   const { nova, keep, say } = opening;
-  const glance = beside(words, opening, "Glance", openImages);
+  const glance = openOptional(words, opening, "Glance", openImages);
   const fetched = new Map<string, Promise<FetchedImage>>();
   let folder: ReturnType<typeof fetching> | null = null;
   const tidy = async (): Promise<void> => {

@@ -17,7 +17,7 @@ import {
 } from "../../systems/openstack/neutron-ports.ts";
 import { readBootFacts } from "../leases/leases.ts";
 import { forwardTransition, type LegacyNow, standing } from "../rules/legacy-states.ts";
-import { beside, type Opening } from "./optional-services.ts";
+import { type Opening, openOptional } from "./optional-services.ts";
 
 /** Neutron ports, which name the host that boots a machine. @source facts/systems.md A2 H9, A5 */
 export interface Ports {
@@ -47,7 +47,7 @@ export interface ObservedPort {
  */
 export function openPorts(words: RestOptions, opening: Opening, myIp: string | null): Ports {
   const { leases, say } = opening;
-  const neutron = beside(words, opening, "Neutron", openNetwork);
+  const neutron = openOptional(words, opening, "Neutron", openNetwork);
   const placed = async (ids: readonly string[]) => {
     const service = await neutron.service();
     return service === null ? null : neutron.asked(() => service.placed(new Set(ids)));

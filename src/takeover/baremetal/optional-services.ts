@@ -26,7 +26,7 @@ const SILENT: readonly string[] = ["N2I-E210", "N2I-E211", "N2I-E212"];
  * @param open its parameter `limit` is the maximum milliseconds of a call
  * @throws MigrationError N2I-E106 for an incomplete login
  */
-export function beside<T extends { readonly close: () => void }>(
+export function openOptional<T extends { readonly close: () => void }>(
   words: RestOptions,
   { keep, say }: Opening,
   name: string,

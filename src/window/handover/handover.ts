@@ -22,7 +22,7 @@ import { selectionOf } from "../../run/scope.ts";
 import { logsAt } from "../../run/service-logs.ts";
 import { withLocked } from "../../run/session.ts";
 import type { Progress, Sink } from "../../run/sink.ts";
-import { lockTarget } from "../../systems/database/write.ts";
+import { lockTarget } from "../../systems/database/target-lock.ts";
 import { createHandover } from "../../systems/ironic-db/handover.ts";
 import { identifyTarget } from "../../systems/ironic-db/open.ts";
 import { type Followed, follow } from "../../systems/logs/follow.ts";

@@ -74,16 +74,16 @@ async function failedConditions(
   checkSource(snapshot.header.source.nova_bm, await identify(bm));
   const { entries } = await readJournal(run);
   const end = await endOfRun(run);
-  const beside = (await novaPlanOf(run, plan.footer)) !== null;
+  const hasNova = (await novaPlanOf(run, plan.footer)) !== null;
   const { novaDb, ...target } = asked;
   const rows = createSeveral();
-  const words = { ...target, ...(beside && novaDb !== undefined && { novaDb }) };
+  const words = { ...target, ...(hasNova && novaDb !== undefined && { novaDb }) };
   // verify itself lists them.
   const collecting = verdictsTo(sink, (verdict) => rows.add(nameOfRow(verdict)));
   const verified = await verifyRun(words, collecting);
   const out = notLoaded(plan.footer.footer, await skippedIn(plan.lines()));
   const staged = waiting(await handoverOf(plan, entries), verified.tally);
-  const wrong = differing(isEqual(verified), rows, beside && novaDb === undefined);
+  const wrong = differing(isEqual(verified), rows, hasNova && novaDb === undefined);
   const changed = await changedSinceExtract(snapshot.lines(), bm, seal);
   const conditions: readonly (readonly [string, string | null])[] = [
     ["the run is finished", end === null ? "finish has not ended it" : null],
@@ -95,7 +95,7 @@ async function failedConditions(
       changed.length === 0 ? null : `since extract ${listed(changed, NAMED)}`,
     ],
     ["nova_bm has its database alone", await sharedBy(bm)],
-    ["no nova-compute uses the baremetal driver", await runningLegacy(beside, novaDb)],
+    ["no nova-compute uses the baremetal driver", await runningLegacy(hasNova, novaDb)],
   ];
   return conditions.flatMap(([condition, reason]) =>
     reason === null ? [] : [`${condition}: no, ${reason}`],
@@ -114,9 +114,9 @@ async function sharedBy(bm: Database): Promise<string | null> {
   );
 }
 
-/** @param beside the plan has Nova */
-async function runningLegacy(beside: boolean, novaDb?: string): Promise<string | null> {
-  if (novaDb === undefined) return beside ? NO_NOVA : null;
+/** @param hasNova the plan has Nova */
+async function runningLegacy(hasNova: boolean, novaDb?: string): Promise<string | null> {
+  if (novaDb === undefined) return hasNova ? NO_NOVA : null;
   return closing(async (keep) => {
     const nova = keep(await openRole("nova-db", novaDb, { readOnly: true }));
     const identity = await identifyNova(nova);

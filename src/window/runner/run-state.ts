@@ -100,11 +100,11 @@ async function novaStateOf(
   entries: Entries,
   back: TakenBack | null,
 ): Promise<NovaState | null> {
-  const beside = plan === null ? null : await novaPlanOf(run, plan);
-  if (beside === null && plansOf(entries, ...NOVA_NAMES).length === 0) return null;
+  const novaFiles = plan === null ? null : await novaPlanOf(run, plan);
+  if (novaFiles === null && plansOf(entries, ...NOVA_NAMES).length === 0) return null;
   const still =
     back === null ? null : await orMissingReason(() => remainingRowsOf(run, entries, back));
-  return { plan: beside, entries, ...(still !== null && { still }) };
+  return { plan: novaFiles, entries, ...(still !== null && { still }) };
 }
 
 /** The contents of a run's folder. @param handover counts the hand-over of a staged load */

@@ -1,11 +1,5 @@
 import { existsSync } from "node:fs";
-import { MigrationError } from "../../lib/error.ts";
-import { counted } from "../../lib/text.ts";
-import type { TargetOptions } from "../../migrate/open/backend.ts";
-import { loadMappings } from "../../migrate/open/documents.ts";
-import type { VerifyRequest } from "../../migrate/verify/verify.ts";
-import { IRONIC, plansOf } from "../../model/journal.ts";
-import { available, type RunFiles, wasStaged } from "../../run/files/run-files.ts";
+import { available, type RunFiles } from "../../run/files/run-files.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
 import { checkKind, isRun } from "../../run/files/run-kind.ts";
 import {
@@ -23,51 +17,21 @@ import { type RunStage, STAGES, stageOf } from "../../run/stages.ts";
 import {
   type CommandFunctions,
   checkDeleted,
-  checkRenewable,
   gate,
-  type OptionValues,
   plannedStep,
   type RunCommandOptions,
   saveDecisions,
 } from "./command-lines.ts";
 import { takes } from "./expected.ts";
-import {
-  EXTRACT,
-  endOf,
-  isDecision,
-  machinesNotInIronic,
-  nextOf,
-  optionsOf,
-  stepOf,
-} from "./pipeline.ts";
+import { performed, type RunProgress, wasEverStaged } from "./perform-stage.ts";
+import { EXTRACT, isDecision, machinesNotInIronic, nextOf, stepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
-import {
-  computeStarted,
-  computesStopped,
-  conductorAlive,
-  takenOver,
-  type Waiting,
-} from "./wait-for-operator.ts";
 
 export interface RunEnd {
   readonly ended: "done" | "until" | "stopped" | "gate";
   readonly at: RunStage | null;
   /** Exit status of the last stage. Null: that of the signal. */
   readonly status: number | null;
-}
-
-interface RunProgress {
-  /** BMCs were queried again because of old readings, which happens only once. */
-  renewed: boolean;
-  /** Stages that this run repeated, with the reason. A second repetition ends the run. */
-  readonly again: Set<string>;
-  /** The open window was reported. */
-  opened: boolean;
-  /** The last applied plan. A second apply would skip the same machines. */
-  applied: string | null;
-  readonly words: RunCommandOptions;
-  readonly hands: CommandFunctions;
-  readonly sink: Sink;
 }
 
 /** Exit statuses that continue: plan blocks failed machines, and apply reports blocked ones. */
@@ -185,16 +149,11 @@ function isBeyond(stage: RunStage, until: RunStage | undefined): boolean {
   return until !== undefined && STAGES.indexOf(stage) > STAGES.indexOf(until);
 }
 
-interface At {
-  readonly step: NextStep;
-  readonly files: RunFiles | null;
-}
-
 async function runStage(
   of: RunProgress,
   run: RunFolder | null,
   stage: RunStage,
-  at: At,
+  at: { readonly step: NextStep; readonly files: RunFiles | null },
 ): Promise<RunEnd | null> {
   const { words, sink } = of;
   await paused(words.pauseFile, sink);
@@ -209,9 +168,9 @@ async function runStage(
   const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
   if (run !== null && !(await runHook(run, "before", stage, words.hookTimeout, sink)))
     return stopped;
-  const status = await recorded(run, stage, () => performed(of, run, stage, at));
+  const status = await recorded(run, stage, () => performed(of, run, stage, { ...at, writes }));
   // If old readings prevented apply, the next step is determined again.
-  if (status === AGAIN) return null;
+  if (status === null) return null;
   if (stage === "apply") of.applied = available(at.files?.plan)?.sha256 ?? null;
   if (INTERRUPTED.includes(status)) return { ...stopped, status };
   const fine = GOES_ON[stage] ?? (stage === "apply" && words.skipBlocked ? [0, 3] : [0]);
@@ -245,8 +204,8 @@ async function inWindow(of: RunProgress, run: RunFolder): Promise<void> {
 async function recorded(
   run: RunFolder | null,
   stage: RunStage,
-  work: () => Promise<number>,
-): Promise<number> {
+  work: () => Promise<number | null>,
+): Promise<number | null> {
   if (run === null || ["apply", "handover", "finish"].includes(stage)) return work();
   recordWindow(run, { do: "begin", stage });
   try {
@@ -258,115 +217,3 @@ async function recorded(
     throw cause;
   }
 }
-
-/** @returns the exit status of the stage's command */
-async function performed(
-  of: RunProgress,
-  run: RunFolder | null,
-  stage: RunStage,
-  at: At,
-): Promise<number> {
-  const { words, hands, sink } = of;
-  const { step, files } = at;
-  const given: OptionValues = { run: words.run, ...(files !== null && optionsOf(step, files)) };
-  const { skipBlocked, watch } = words;
-  const patience: Waiting = { every: EVERY, sink, most: words.wait };
-  switch (stage) {
-    case "check": {
-      const options = await hands.options("check", { run: words.run, skipBlocked, watch });
-      if (run !== null && !isBeyond("apply", words.until))
-        await computesStopped(run, options as { novaDb?: string }, patience);
-      return hands.perform("check", options);
-    }
-    case "apply": {
-      const staged = (words.staged || wasEverStaged(files)) && { staged: true };
-      const second = await secondNight(files, sink);
-      const decided = { ...given, ...staged, ...second, skipBlocked, watch };
-      const options = await hands.options("apply", decided);
-      if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
-      const first = step.options === undefined && !of.renewed;
-      return hands.perform("apply", options).catch((cause: unknown) => {
-        const isOld = cause instanceof MigrationError && cause.code === "N2I-E307";
-        if (!first || !isOld) throw cause;
-        return renewed(of, files);
-      });
-    }
-    case "handover": {
-      const options = await hands.options("handover", given);
-      await conductorAlive(options as TargetOptions & { run: string }, patience);
-      return hands.perform("handover", options);
-    }
-    case "takeover":
-      // If machines were handed over, conductors are already running.
-      if (files === null || files.handover === null)
-        await sink.confirm(
-          "Now start every ironic-conductor: they take the machines over, and a way back has to stop them first.",
-        );
-      await takenOver((await hands.options("verify", given)) as VerifyRequest, patience);
-      return 0;
-    case "final":
-      await bootFilesStaged(files, sink);
-      await sink.confirm(
-        "Now set nova.conf until `config --check` ends with 0, restart nova-scheduler and start the new nova-compute. Once it creates or deletes a server, you cannot roll back.",
-      );
-      await computeStarted((await hands.options("verify", given)) as VerifyRequest, patience);
-      return 0;
-    case "extract": {
-      const options = await hands.options(stage, given);
-      // A signal may end the process during extract, so decisions are saved first.
-      if (run === null) await saveDecisions(words);
-      return hands.perform(stage, options);
-    }
-    case "power":
-    case "plan":
-    case "verify":
-    case "finish":
-      return hands.perform(stage, await hands.options(stage, given));
-  }
-}
-
-/** Confirms a second load, of machines that the finished run never loaded. */
-async function secondNight(files: RunFiles | null, { confirm }: Sink): Promise<OptionValues> {
-  const end = files && endOf(files);
-  if (end === null) return {};
-  const { nodes = 0 } = available(files?.plan)?.counts ?? {};
-  await confirm(
-    `finish ended this run at ${end.at}. The plan made since loads ${counted(nodes, "machine")} that this run never loaded: were they left behind then, and not deleted since?`,
-  );
-  return { "after-finish": true };
-}
-
-/** If an earlier plan was staged, conductors are running, so later ones must be staged. */
-function wasEverStaged(files: RunFiles | null): boolean {
-  const { entries = [] } = available(files?.journal) ?? {};
-  return plansOf(entries, IRONIC).some((plan) => wasStaged(entries, plan));
-}
-
-/** Asks for `boot`, because the next reboot fails if take-over leaves deploy mode. */
-async function bootFilesStaged(files: RunFiles | null, { confirm }: Sink): Promise<void> {
-  const release = available(files?.plan)?.release;
-  if (files?.boot !== undefined) return;
-  const target = (await loadMappings()).releases.find(({ doc }) => doc.release === release);
-  if (target?.doc.boot === "deploy")
-    await confirm(
-      `Take-over by Ironic ${release} leaves tenants' boot files in deploy mode, and this run staged none: run nova2ironic boot for each conductor's TFTP tree first, or a tenant's next reboot hangs. Are they in place?`,
-    );
-}
-
-/** A pseudo exit status: nothing was done, and the run continues with the current step. */
-const AGAIN = -1;
-
-/** After confirmation, replaces old readings and the plan. */
-async function renewed(of: RunProgress, files: RunFiles | null): Promise<number> {
-  const { words, hands, sink } = of;
-  checkRenewable(files);
-  await sink.confirm("The power readings are too old: ask every BMC and make the plan again?");
-  of.renewed = true;
-  const { run } = words;
-  const asked = await hands.perform("power", await hands.options("power", { run }));
-  if (asked !== 0 && asked !== 3) return asked;
-  return (await hands.perform("plan", await hands.options("plan", { run }))) || AGAIN;
-}
-
-/** Seconds between two checks of the operator's work. */
-const EVERY = 5;

@@ -1,16 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  createProgress,
-  duration,
-  measure,
-  type ProgressLine,
-  sentence,
-} from "../../../src/cli/print/progress.ts";
+import { createProgress, duration, measure, sentence } from "../../../src/cli/print/progress.ts";
 import { collector } from "../../window/report/collect.ts";
 
 interface Bench {
-  readonly progress: ProgressLine;
+  readonly progress: ReturnType<typeof createProgress>;
   readonly pass: (milliseconds: number) => void;
   readonly text: () => string;
 }

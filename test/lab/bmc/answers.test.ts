@@ -17,16 +17,16 @@ test("slots are taken by half open sessions, and free again when they were idle"
 
 test("a RAKP1 that comes again is refused with 02, or answered with the same RAKP2", async (t) => {
   const bmc = await withBmc(t);
-  const [good, again] = await requestAgain(bmc.address);
+  const [good, again] = await askTwice(bmc.address);
   assert.deepEqual([payloadOf(good).at(1), payloadOf(again).at(1)], [0, 2]);
   bmc.change(bmc.address, { repeats: "answered" });
-  const [one, two] = await requestAgain(bmc.address);
+  const [one, two] = await askTwice(bmc.address);
   assert.deepEqual(one?.bytes, two?.bytes);
   assert.equal(payloadOf(one).at(1), 0);
 });
 
 /** What comes to a RAKP1 that is sent twice, in a new session. */
-async function requestAgain(address: string): Promise<readonly Came[]> {
+async function askTwice(address: string): Promise<readonly Came[]> {
   const session = payload(await answered(address, [openSession(SUITE_3)])).subarray(8, 12);
   const question = rakp1(session, "admin");
   return answered(address, [question, question]);

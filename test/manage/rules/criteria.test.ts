@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Additional, MARK, whyNot } from "../../../src/manage/rules/criteria.ts";
+import { MARK, type PortFacts, whyNot } from "../../../src/manage/rules/criteria.ts";
 import { requestFaults } from "../../../src/manage/rules/request.ts";
 import type { NetworkPort, Nic, RunningNode } from "../../../src/model/ironic/adoptable.ts";
 
@@ -13,7 +13,7 @@ const NODE: RunningNode = {
   ...{ properties: {}, instance_info: {}, extra: {}, created_at: null, nics: [NIC] },
 };
 const PORT: NetworkPort = { id: "v", mac_address: MAC, device_id: "", device_owner: "" };
-const BESIDE: Additional = { ports: new Map([["v", PORT]]), twice: new Set() };
+const BESIDE: PortFacts = { ports: new Map([["v", PORT]]), twice: new Set() };
 
 const FAILING: readonly (readonly [Partial<RunningNode>, string])[] = [
   [{ provision_state: "deploy failed" }, "it is deploy failed, not active"],
@@ -50,7 +50,7 @@ test("a card without a tenant's port needs no Neutron, and one bonded to another
 });
 
 test("a port that some device has is that device's, unless it is the node", () => {
-  const held = (device_id: string): Additional => ({
+  const held = (device_id: string): PortFacts => ({
     ...BESIDE,
     ports: new Map([["v", { ...PORT, device_id, device_owner: "baremetal:none" }]]),
   });
@@ -110,7 +110,7 @@ test("Nova takes a name that Ironic does not, and neither a control character", 
   const told = { ...called("web"), description: "two\nlines" };
   assert.deepEqual(
     (["nova", "allocation"] as const).map(
-      (recordClient) => requestFaults(told, recordClient).length,
+      (recordService) => requestFaults(told, recordService).length,
     ),
     [1, 0],
   );

@@ -6,11 +6,7 @@ import {
   createComputesAudit,
   type MachineProvider,
 } from "../../../src/migrate/hosts/rules/computes.ts";
-import {
-  auditInstances,
-  type OnNode,
-  placedOf,
-} from "../../../src/migrate/hosts/rules/current-placement.ts";
+import { auditInstances, placedOf } from "../../../src/migrate/hosts/rules/current-placement.ts";
 import { ranSince } from "../../../src/migrate/hosts/rules/running.ts";
 import { accept, finding } from "../../../src/model/finding.ts";
 import type { ComputeSize, InstanceRow } from "../../../src/model/nova/nova-rows.ts";
@@ -158,7 +154,7 @@ async function told(
   const now = {
     nova: { engine: "mysql" } as const,
     instancesOf: () => Promise.resolve(rows),
-    onNodes: () => Promise.resolve(new Map<string, readonly OnNode[]>()),
+    onNodes: () => Promise.resolve(new Map()),
   };
   const found = auditInstances(machines(), now, choiceOf(words));
   for await (const { fault } of found) faults.push(fault);

@@ -79,7 +79,7 @@ async function compared(machines: number, deleted: number, rows: readonly Inspec
     for await (const { resource, uuid } of verdicts) told.push(`${resource} ${uuid}`);
   };
   await tell(beside.rows());
-  const how = { all: false, used, beside: beside.machines };
+  const how = { all: false, used, novaOf: beside.machines };
   await tell(verify(plan, there, () => false, emptyTally(), how));
   await tell(beside.end());
   return { told, tally, parsed, asked };

@@ -84,7 +84,7 @@ for (const [at, file, detail] of [
     host.set(file, "");
     t.mock.timers.enable({ apis: ["setTimeout"] });
     const asked = host.ask([machine(1)], { deadline: 1000 });
-    await hasStarted(host, at);
+    await begun(host, at);
     t.mock.timers.tick(1000);
     // The answer comes once no process has our pipes: the timer that would close them is mocked.
     const [reading] = await asked;
@@ -99,7 +99,7 @@ test("an abort ends every process, with its own reason", async (t) => {
   const { signal } = controller;
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const rejected = assert.rejects(host.ask([machine(1)], { signal }), (error) => error === reason);
-  await hasStarted(host, "commands");
+  await begun(host, "commands");
   controller.abort(reason);
   await rejected;
   await assert.rejects(host.ask([machine(1)], { signal }), (error) => error === reason);
@@ -148,6 +148,6 @@ function replaceVirsh(host: OtherHost, program: string): void {
   chmodSync(path, 0o700);
 }
 
-async function hasStarted(host: OtherHost, file: string): Promise<void> {
+async function begun(host: OtherHost, file: string): Promise<void> {
   while (host.lines(file).length === 0) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,9 +1,9 @@
 import { chmodSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { TestContext } from "node:test";
+import type { VirtualPower } from "../../../src/model/machine.ts";
 import type { PowerReading } from "../../../src/model/power.ts";
 import { type AskOptions, askVirtual } from "../../../src/systems/bmc/virsh-ask.ts";
-import type { VirtualPower } from "../../../src/systems/bmc/virsh-settings.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 
 export const HOST = "vmhost.example";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { VirtualPower } from "../../../src/model/machine.ts";
 import type { PowerVerdict } from "../../../src/model/power.ts";
-import type { VirtualPower } from "../../../src/systems/bmc/virsh-settings.ts";
 import { machine, otherHost } from "./other-host.ts";
 
 const CASES: readonly (readonly [string, Partial<VirtualPower>, PowerVerdict, RegExp])[] = [

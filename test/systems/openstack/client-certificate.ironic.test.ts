@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { freePort } from "../../lab/daemon.ts";
 import { authority } from "../../support/certificates.ts";
-import { HERE, put, putPair, refuses, withoutRuleFields } from "./demanding.ts";
+import { HERE, put, putPair, refuses, withoutCertificate } from "./demanding.ts";
 
 // Node's own server closes the connection instead of sending an alert.
 for (const version of ["-tls1_3", "-tls1_2"])
@@ -18,6 +18,6 @@ for (const version of ["-tls1_3", "-tls1_2"])
     t.after(() => server.kill());
     await once(server.stdout, "data");
     const files = putPair(stranger, stranger.signs("DNS:mover", 1));
-    const tls = { ...withoutRuleFields(ca), ...files };
+    const tls = { ...withoutCertificate(ca), ...files };
     await refuses(`https://127.0.0.1:${port}/`, tls, /requires a client certificate/);
   });

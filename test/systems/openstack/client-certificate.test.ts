@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { openHttp } from "../../../src/systems/openstack/http.ts";
 import { authority } from "../../support/certificates.ts";
 import { listening } from "../../support/listening.ts";
-import { HERE, put, putPair, refuses, status, withoutRuleFields } from "./demanding.ts";
+import { HERE, put, putPair, refuses, status, withoutCertificate } from "./demanding.ts";
 
 for (const [version, words] of [
   ["TLSv1.3", /requires a client certificate/],
@@ -19,7 +19,7 @@ for (const [version, words] of [
       answer.end(),
     );
     const url = await listening(t, server);
-    const none = withoutRuleFields(ca);
+    const none = withoutCertificate(ca);
     const pair = ca.signs("DNS:mover", 1);
     const ours = putPair(ca, pair);
     assert.equal(await status(url, { ...none, ...ours }), 200);

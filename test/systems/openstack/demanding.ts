@@ -17,7 +17,7 @@ export function putPair(ca: Authority, { cert, key }: Pair) {
   return { cert: put(ca, "client.pem", cert), key: put(ca, "client.key", key) };
 }
 
-export function withoutRuleFields(ca: Authority): Tls {
+export function withoutCertificate(ca: Authority): Tls {
   return { cacert: ca.file, cert: null, key: null, insecure: false };
 }
 

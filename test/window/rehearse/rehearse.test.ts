@@ -132,7 +132,7 @@ testOnce("a rehearsal that was killed is run again on a copy that is restored ag
   }
 });
 
-async function faultText(t: TestContext, made: Deployment): Promise<readonly string[]> {
+async function wordsOf(t: TestContext, made: Deployment): Promise<readonly string[]> {
   const { at, ironic, nova } = made;
   return [
     ...["rehearse", ...at, "--ironic-db", (await restored(t, made, ironic)).url],
@@ -145,7 +145,7 @@ for (const engine of engines())
     const made = await plannedCloud(engine, t);
     const { nova, ironic } = made;
     const before = [await digest(nova), await digest(ironic)];
-    const { err, out } = await runs(0, [...(await faultText(t, made)), "-f", "json"]);
+    const { err, out } = await runs(0, [...(await wordsOf(t, made)), "-f", "json"]);
     const { held, nova: rows, stages } = foundIn(made);
     assert.equal(held, true, err);
     assert.ok(rows.rows > 10, JSON.stringify(rows));
@@ -183,11 +183,11 @@ for (const engine of engines("sqlite", "mysql"))
     const made = await laterCloud(engine, t, ["--flavor-images", "delete"]);
     const databases = [made.nova, made.api, made.ironic];
     const before = await Promise.all(databases.map(digest));
-    await runs(3, await faultText(t, made));
+    await runs(3, await wordsOf(t, made));
     const why = "--nova-api-db is not given";
     assert.deepEqual(foundIn(made).nova, { rows: 12, left: 12, why });
     const api = ["--nova-api-db", (await restored(t, made, made.api)).url];
-    const { err } = await runs(0, [...(await faultText(t, made)), ...api]);
+    const { err } = await runs(0, [...(await wordsOf(t, made)), ...api]);
     assert.deepEqual(foundIn(made).nova, { rows: 12, left: 0, why: null }, err);
     assert.deepEqual(await Promise.all(databases.map(digest)), before);
   });
@@ -199,7 +199,7 @@ testOnce(
     await made.ironic.db.raw(
       "CREATE TRIGGER theirs BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, 'theirs'); END",
     );
-    const { status, err } = await run(await faultText(t, made));
+    const { status, err } = await run(await wordsOf(t, made));
     assert.notEqual(status, 0);
     assert.match(err, /^ERROR N2I-E2\d\d /m);
     assert.doesNotMatch(err, /N2I-E301|are changed/);

@@ -8,7 +8,7 @@ import type { Choice } from "./choice.ts";
 import type { ComputeFault } from "./computes.ts";
 import { keepsInstance, namesNode } from "./keeps-instance.ts";
 
-export type OnNode = Pick<InstanceRow, "uuid" | "task_state">;
+type OnNode = Pick<InstanceRow, "uuid" | "task_state">;
 
 /** Current machines and instances in Nova, by UUID in lower case. */
 export interface TenantsNow {

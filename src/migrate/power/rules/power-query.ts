@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../../lib/json.ts";
-import type { HostConfig } from "../../../model/machine.ts";
+import type { VirtualPower } from "../../../model/machine.ts";
 import { type PowerLevel, type PowerVerdict, queryDigest } from "../../../model/power.ts";
 import { isSealed, type Sealed } from "../../../model/secret.ts";
 import { addressFault } from "./address.ts";
@@ -27,22 +27,12 @@ interface IpmiLogin {
   readonly level: PowerLevel;
 }
 
-/** Login of a virtualization host, as in Ironic's ssh driver. */
-export type HostLogin = Pick<
-  HostConfig,
-  | "virtual_power_ssh_host"
-  | "virtual_power_ssh_port"
-  | "virtual_power_type"
-  | "virtual_power_host_user"
-  | "virtual_power_host_key"
->;
-
 /** How a machine's power is read, always from its driver_info. */
 export type PowerMethod = (
   | { readonly way: "ipmi"; readonly login: IpmiLogin }
   | {
       readonly way: "virtual";
-      readonly host: HostLogin;
+      readonly host: VirtualPower;
       readonly macs: readonly string[];
     }
   /** No query is possible. The verdict has the reason. */
@@ -140,7 +130,7 @@ function virtualMethod(info: JsonObject, macs: readonly string[]): PowerMethod {
   if (fault !== null) return noMethod("incomplete", `driver_info.ssh_address ${fault}`, address);
   if (info.ssh_key_contents !== undefined)
     return noMethod("incomplete", "driver_info.ssh_key_contents is not used here", address);
-  const host: HostLogin = {
+  const host: VirtualPower = {
     virtual_power_ssh_host: address,
     virtual_power_ssh_port: numberOf(info.ssh_port, 22) ?? Number.NaN,
     virtual_power_type: text(info.ssh_virt_type),

@@ -23,7 +23,7 @@ interface Strictness {
   /** Receives the machines that were used since. */
   readonly used?: Used;
   /** Compares the machines of a batch elsewhere, after their rows are compared here. */
-  readonly beside?: (batch: readonly PlannedMachine[]) => AsyncIterable<RowVerdict>;
+  readonly novaOf?: (batch: readonly PlannedMachine[]) => AsyncIterable<RowVerdict>;
 }
 
 /** Machines per query. At most two queries are open while a third batch is compared or parsed. */
@@ -67,7 +67,7 @@ export async function* verify(
     for (const node of there.nodes.values())
       if (isObject(node.extra) && node.extra.nova_bm !== undefined) present += 1;
     for (const machine of loaded) yield* verifyMachine(machine, there, { same, tally, how });
-    if (how.beside !== undefined) yield* how.beside(batch);
+    if (how.novaOf !== undefined) yield* how.novaOf(batch);
   }
   if ((await target.marked()) > present) yield* strangers(plan, target, tally);
 }

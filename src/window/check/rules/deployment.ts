@@ -85,7 +85,7 @@ export function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): C
 /** @source facts/systems.md D R18 */
 export function privileges(view: CheckView): CheckResult {
   const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
-  const held = (side: MissingFields, option: string, what: string): readonly CheckResult[] =>
+  const held = (side: PrivilegeFacts, option: string, what: string): readonly CheckResult[] =>
     side === null || isRefused<object>(side)
       ? []
       : [
@@ -120,7 +120,7 @@ export function privileges(view: CheckView): CheckResult {
   return joined([...all, unasked]);
 }
 
-type MissingFields = { readonly forbidden: Lacking } | Refused | null;
+type PrivilegeFacts = { readonly forbidden: Lacking } | Refused | null;
 
 function isRead(side: object | Refused | null): boolean {
   return side !== null && !isRefused(side);

@@ -63,7 +63,7 @@ testOnce(
     assert.match((await runs(0, preview)).err, /finish ended this run at .* --after-finish/);
     assert.doesNotMatch((await runs(0, [...preview, "--after-finish"])).err, /finish ended/);
     const back = await runs(0, ["finish", ...on, "--yes", "--undo"]);
-    assert.match(back.out, /^Finish taken back: 2 machines protected again, 0 left\.$/m);
+    assert.match(back.out, /^Finish undone: 2 machines protected again, 0 left\.$/m);
     assert.equal(await at.digest(), loaded);
     await runs(0, ["finish", ...on, "--yes"]);
     const removed = await runs(0, ["rollback", ...on, "--all", "--yes", "--after-finish"]);

@@ -136,7 +136,7 @@ testOnce(
     // What a conductor read meanwhile; Nova would go by it, however old it is.
     await change(at, 1, { power_state: "power on" });
     const back = await release(0, "--yes", "--undo");
-    assert.match(back.out, /^Handover taken back: 2 machines staged again, 0 left\./);
+    assert.match(back.out, /^Handover undone: 2 machines staged again, 0 left\./);
     assert.equal(await at.digest(), digest);
     assert.match((await at.does("status")).out, /0 of 4 staged machines released/);
     await refused(["handover", ...on, "--node", "9"], 64, "N2I-E306");
@@ -164,7 +164,7 @@ testOnce(
 for (const engine of engines("mysql"))
   for (const [options, point, told] of [
     [[], "clear.committed", "Handover: 2 machines released now, 0 handed over, 2 waiting"],
-    [["--undo"], "restage.committed", "Handover taken back: 2 machines staged again, 0 left"],
+    [["--undo"], "restage.committed", "Handover undone: 2 machines staged again, 0 left"],
   ] as const)
     test(`a database that is gone after ${point} ends it as halfway, told how far it came, and the same command goes on`, async (t) => {
       const at = await scene(engine, t, fleet(4, "kilo"), { proxy: true });

@@ -70,7 +70,7 @@ async function addFrom(
     const without = await withoutNova(args, declared, args.run ?? connections.get("run"));
     const isVerify = declared.command === "verify" && args.takeover !== true;
     if (isVerify && connections.has("nova-db") && without("nova-db"))
-      aside("The plan was made without Nova: verify does not look at it.");
+      aside("The plan was made without Nova: verify does not compare it.");
     const wants = (option: string) =>
       may(option) && !without(option) && !decidesKind(declared)(option);
     fill(args, path, named, fillable(args, declared, { connections, wants }, isSilent));

@@ -192,7 +192,7 @@ test("verify looks at no Nova that nova2ironic.yaml names where the plan is with
   const [, nova] = novaOf(made);
   writeFileSync(config, JSON.stringify({ nova_db: nova }), { mode: 0o600 });
   const ran = await runs(0, ["verify", ...made.at, "--config", config]);
-  assert.match(ran.err, /^The plan was made without Nova: verify does not look at it\.$/m);
+  assert.match(ran.err, /^The plan was made without Nova: verify does not compare it\.$/m);
   // Named by a word, it is asked for.
   await refused(["verify", ...made.at, ...made.writer, ...novaOf(made)], 4, "N2I-E114");
 });

@@ -103,7 +103,7 @@ test("whatever somebody made of the rows, finish and its undo end in words, and 
       const { out } = await unharmed(words, [0, 3]);
       assert.ok(out.length < 200_000, words.join(" "));
       assert.deepEqual(await others(), changed, words.join(" "));
-      const did = words === finish ? `Finish: ${cleared} machine` : "Finish taken back: ";
+      const did = words === finish ? `Finish: ${cleared} machine` : "Finish undone: ";
       assert.ok(out.includes(did), out);
     }
     for (const row of before) await ironic.db("nodes").where({ id: row.id }).update(row);

@@ -75,7 +75,7 @@ test("Ctrl-C stops finish and its undo, and both go on", async (t) => {
   assert.match((await runs(0, finish)).out, /^Finish: 2 machines cleared, 7 .*\n.* is done\.$/m);
   const undo = [...finish, "--undo"];
   const second = await interrupted(undo, "returned.after", 1);
-  assert.match(second.out, /^Finish taken back: 1 machine protected again, 0 left\.$/m);
+  assert.match(second.out, /^Finish undone: 1 machine protected again, 0 left\.$/m);
   await refused(["rollback", ...at, ...writer, "--all", "--yes", "-q"], 4, "N2I-E321");
   await runs(0, undo);
   assert.deepEqual(await digests(made), before);

@@ -34,7 +34,7 @@ async function planned(t: TestContext): Promise<Place> {
 test("the how-to pages carry a deployment over and back, one after the other", async (t) => {
   const at = await planned(t);
   const [rehearsed = ""] = await walk(at, "decide", "Rehearse");
-  assert.match(rehearsed, /^The rehearsal held: /m);
+  assert.match(rehearsed, /^The rehearsal succeeded: /m);
   const [applied = ""] = await walk(at, "load", "Load and verify");
   assert.match(applied, /Verify: \d+ validated, 0 mismatched/);
   await walk(at, "load", "Boot files");

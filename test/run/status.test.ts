@@ -148,7 +148,7 @@ test("a rollback that is not through goes on, and one of some machines says so",
       /^nova2ironic rollback .*--all {2}# 2 rows of 1 machine are still in Ironic$/,
     );
     assert.equal(open?.next, next);
-    assert.match(open?.why ?? "", /^its rollback is not through: 2 rows /);
+    assert.match(open?.why ?? "", /^its rollback is not complete: 2 rows /);
     assert.match(
       told(undo, { rows: 0, machines: 0, left: NOBODY }).next,
       /^nova2ironic plan .*# rolled back;/,

@@ -56,7 +56,7 @@ for (const engine of engines("sqlite", "mysql")) {
     assert.equal(await hostsOf(cloud), "H1 H1 H1");
     writeFileSync(fence, "#!/bin/sh\nexit 0\n", { mode: 0o700 });
     const fenced = await ends(0, host(...words));
-    assert.match(fenced.out, /^Host move: 3 rows changed, 0 so already\.$/m);
+    assert.match(fenced.out, /^Host move: 3 rows changed, 0 already done\.$/m);
     assert.equal(await hostsOf(cloud), "H2 H2 H2");
     await ends(0, host("rollback", "--all", "--yes"));
     assert.equal(await hostsOf(cloud), "H1 H1 H1");

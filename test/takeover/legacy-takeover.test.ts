@@ -22,7 +22,7 @@ for (const engine of engines("sqlite", "mysql"))
       return [Number(row.epoch), row.fenced_by];
     };
     const ran = await ends(0, host(...words(cloud, 1), ...DOWN));
-    assert.match(ran.out, /Host move: 1 host fenced, 2 machines moved, 0 so already\./);
+    assert.match(ran.out, /Host move: 1 host fenced, 2 machines moved, 0 already done\./);
     assert.match(ran.out, /^openstack port set --host B .* c0.*-0+1$/m);
     const { machines } = await cloud.rows();
     assert.deepEqual(machines.slice(0, 2), ["1 B 1 active - | B - 0", "2 B 1 - - |"]);
@@ -54,7 +54,7 @@ testOnce(
     await ends(0, host(...words(cloud, 1), ...DOWN));
     await bm("bm_nodes").where({ id: 2 }).update({ service_host: "C", service_epoch: 9 });
     const again = await ends(0, host(...words(cloud, 1), ...DOWN));
-    assert.match(again.out, /0 machines moved, 2 so already\.$/m, "wherever they went since");
+    assert.match(again.out, /0 machines moved, 2 already done\.$/m, "wherever they went since");
     const back = await host("rollback", "--all", "--yes");
     assert.match(back.out, /1 machine returned, 1 left\./);
     const fenced = async () => (await bm("bm_service_leases").first()).fenced_by;

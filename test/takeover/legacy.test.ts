@@ -50,7 +50,7 @@ for (const engine of engines("sqlite", "mysql"))
     assert.match((await host("status")).err, /^Next: nova2ironic host move/m);
     await ends(2, host("verify", "--queue-purged"));
     const moved = await ends(0, host(...MOVE));
-    assert.match(moved.out, /Host move: 4 machines moved, 0 so already/);
+    assert.match(moved.out, /Host move: 4 machines moved, 0 already done/);
     const ports = moved.out.match(/^openstack port set --host B .*value=MY_IP_OF_B c0.*-0+[13]$/gm);
     assert.equal(ports?.length, 2, moved.out);
     assert.deepEqual((await rows()).machines.slice(0, 4), THERE);
@@ -72,7 +72,7 @@ for (const engine of engines("sqlite", "mysql"))
     const links = readdirSync(join(own, "pxelinux.cfg")).map((name) => name.slice(-2));
     assert.deepEqual(links.toSorted(), ["01", "03", "aa"], "one of each MAC, in lower case");
     await ends(0, host("verify", "--queue-purged"));
-    assert.match((await host(...MOVE)).out, /0 machines moved, 4 so already/);
+    assert.match((await host(...MOVE)).out, /0 machines moved, 4 already done/);
     const shown = await host("rollback", "--all", "--plan");
     assert.match(shown.out, /would return 4 machines and leave 0/, shown.err);
     await ends(0, host("rollback", "--all", "--yes"));

@@ -30,7 +30,7 @@ for (const engine of engines())
     assert.match(unseen.out, /compute\.H1 .*not checked/);
     await ends(0, host("verify", "--queue-purged"));
     const again = await host(...MOVE);
-    assert.match(again.out, /0 rows changed, 6 so already/);
+    assert.match(again.out, /0 rows changed, 6 already done/);
     const shown = await host("rollback", "--all", "--plan");
     assert.match(shown.out, /would restore 6 rows and leave 0/, shown.err);
     await ends(0, host("rollback", "--all", "--yes"));

@@ -46,7 +46,7 @@ test("a takeover that came to its end is done, wherever its machines went since"
   await db("services").where({ host: "H2" }).update({ disabled: true });
   for (const words of [DOWN, [...TAKE, ...QUICK, "--yes"]]) {
     const again = await ends(0, host(...words));
-    assert.match(again.out, /^Host move: 0 rows changed, 4 so already\.$/m);
+    assert.match(again.out, /^Host move: 0 rows changed, 4 already done\.$/m);
     assert.match(
       again.err,
       /^No machine of H1 is left\. verify shows the hosts that serve its machines now\.$/m,
@@ -56,7 +56,7 @@ test("a takeover that came to its end is done, wherever its machines went since"
   // A machine of H1 is planned again.
   await db("compute_nodes").where({ id: 4 }).update({ host: "H1" });
   await db("services").where({ host: "H2" }).update({ disabled: false });
-  assert.match((await ends(0, host(...DOWN))).out, /1 row changed, 0 so already/);
+  assert.match((await ends(0, host(...DOWN))).out, /1 row changed, 0 already done/);
 });
 
 test("an instance Nova works on waits for a word, and goes with task_state cleared", async (t) => {

@@ -27,7 +27,7 @@ test("only hosts that machines leave are spoken of, and who serves a machine kee
   assert.doesNotMatch(planned.out, /purge_queue compute\.H[23]/);
   await db("services").whereNot({ host: "H1" }).increment("report_count", 1);
   const moved = await ends(3, host(...MOVE));
-  assert.match(moved.out, /2 rows changed, 0 so already; 1 machine was left out/);
+  assert.match(moved.out, /2 rows changed, 0 already done; 1 machine was left out/);
   assert.doesNotMatch(moved.err, /purge_queue compute\.H[23]/);
   assert.deepEqual((await owners()).slice(0, 4), [
     ...["1 H2 NULL H2", "2 H3 NULL -", "3 H1 NULL H1", "4 H2 NULL -"],
@@ -116,7 +116,10 @@ test("a tenant's change between plan and move keeps that machine, and the others
   const { host, owners, db } = await hostCloud(t);
   await ends(0, host(...PLAN));
   await db("instances").where({ id: 1 }).update({ deleted: 1, task_state: null });
-  for (const rows of [/4 rows changed, 0 so already; 1 machine/, /0 rows changed, 4 so already/]) {
+  for (const rows of [
+    /4 rows changed, 0 already done; 1 machine/,
+    /0 rows changed, 4 already done/,
+  ]) {
     const moved = await ends(3, host(...MOVE));
     assert.match(moved.err, /machine:a0+-\S+1 was left out: instances:1 was changed/);
     assert.match(moved.out, rows);

@@ -10,7 +10,7 @@ const findings = new Map<string, FindingKind>(Object.entries(FINDINGS));
 
 const SEVERITIES = {
   blocks: "blocks: the machine is not loaded",
-  warning: "warning: the machine is loaded, look at it",
+  warning: "warning: the machine is loaded, but check it",
   note: "note: for the record",
 } as const;
 

@@ -31,7 +31,7 @@ export function movesText({ machines, verdicts, computes, instances }: MoveCount
 }
 
 export function hostVerifiedText(counts: { readonly validated: number; readonly wrong: number }) {
-  return `Verify: ${counted(counts.validated, "row")} validated, ${counts.wrong} not as they should be.`;
+  return `Verify: ${counted(counts.validated, "row")} validated, ${counts.wrong} mismatched.`;
 }
 
 export function ownersView(rows: AsyncIterable<OwnedRow> | Iterable<OwnedRow>): View {

@@ -28,8 +28,8 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
         ];
   const drop = `Drop the copies, which hold passwords: ${copies.join(", ")}. To rehearse again, restore them first.`;
   const end = held
-    ? `The rehearsal held${butFor(nova)}: on the copies all is as planned, and nothing was refused.`
-    : "The rehearsal did not hold: see above.";
+    ? `The rehearsal succeeded${butFor(nova)}: on the copies all is as planned, and nothing was refused.`
+    : "The rehearsal failed: see above.";
   return [
     ...[...refusals.map(refusalText), ...back, ...forecast(found)],
     ...[...novaText(nova), RIGHTS, drop, end],

@@ -4,7 +4,7 @@ import { matching } from "../../lib/table/match.ts";
 import { positions, type View } from "../../lib/table/table.ts";
 import type { SkippedRow } from "../../model/change.ts";
 
-export const LEFT_COLUMNS = ["Row", "Why it is left"];
+export const LEFT_COLUMNS = ["Row", "Reason"];
 
 /** @throws MigrationError N2I-E100 for an unknown column, before anything is changed */
 export function gatherSkipped(options: FormatOptions) {
@@ -24,7 +24,7 @@ export function gatherSkipped(options: FormatOptions) {
     /** Programs always get a document. People get no empty table (null). */
     view: (): View | null =>
       any || options.format !== "table" || options.printEmpty === true
-        ? { columns: LEFT_COLUMNS, rows: rows(), causes: ["Why it is left"] }
+        ? { columns: LEFT_COLUMNS, rows: rows(), causes: ["Reason"] }
         : null,
   };
 }

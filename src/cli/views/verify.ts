@@ -46,7 +46,7 @@ export function verifiedText({ tally, hidden, nova }: Verified, all = false): re
 }
 
 export const NOVA_LEFT =
-  "Nova was not compared, though the plan was made with it: verify with --nova-db looks at its rows too.";
+  "Nova was not compared, though the plan was made with it: verify with --nova-db compares its rows as well.";
 
 function ironicText(tally: Tally, hidden: number): string {
   const { validated, mismatched, missing, extra, suspended, left_out, ironics_own, staged } = tally;
@@ -57,9 +57,7 @@ function ironicText(tally: Tally, hidden: number): string {
   const more = [
     ...(ironics_own > 0 ? [`${counted(ironics_own, "row")} in fields a conductor keeps`] : []),
     ...(staged > 0 ? [`${counted(staged, "machine")} staged`] : []),
-    ...(hidden > 0
-      ? [`${counted(hidden, "secret")} masked by the service, which nothing can compare`]
-      : []),
+    ...(hidden > 0 ? [`${counted(hidden, "secret")} masked by the service and not compared`] : []),
   ];
   const counts = `${validated} validated, ${mismatched} mismatched, ${missing} missing, ${extra} extra, ${suspended} suspended`;
   return `Verify: ${[`${counts}${used}`, `${counted(left_out, "machine")} left out`, ...more].join("; ")}.`;

@@ -49,7 +49,8 @@ export function novaPart(
     async perform(change, position, begin) {
       const { id, asked } = change;
       const { seen } = position;
-      if (seen.node === null || asked === null) throw new Error(`${id} is not there to be managed`);
+      if (seen.node === null || asked === null)
+        throw new Error(`${id} does not exist and cannot be managed`);
       const at: ServerMaking = {
         ...{ ...change, ...recording(change.acts, begin), hands, asked, seen, twice },
         before: reservationOf(change)?.node ?? {},

@@ -54,7 +54,8 @@ export function managePart(
     perform(change, position, begin) {
       const { node } = position.seen;
       const { id, asked } = change;
-      if (node === null || asked === null) throw new Error(`${id} is not there to be managed`);
+      if (node === null || asked === null)
+        throw new Error(`${id} does not exist and cannot be managed`);
       const making = { recordClient, change, asked, position, node, begin };
       return isSingleCall(change, position.seen)
         ? recordAlone(making, cards === null)

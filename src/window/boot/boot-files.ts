@@ -242,7 +242,7 @@ async function readyOf(
     }
     case "copy": {
       const file = sources[change.file];
-      if (file === null) throw new Error(`${path} is to be copied from nowhere`);
+      if (file === null) throw new Error(`${path} has no source to copy from`);
       const sha256 = await digestOf(file).catch((cause: unknown) => {
         throw new MigrationError("N2I-E410", `cannot read ${file}`, { cause });
       });

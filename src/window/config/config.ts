@@ -66,7 +66,7 @@ export async function config(words: ConfigOptions) {
   }
   const rows = read.flatMap((one) => one.rows);
   if (words.check && rows.length === 0)
-    throw new MigrationError("N2I-E326", "no setting of this release is wanted in these files");
+    throw new MigrationError("N2I-E326", "this release needs no setting in these files");
   const inspected: InspectedConfs = {
     ...{ rows, patches: read.flatMap((one) => one.patches) },
     hosts: read.find((one) => one.hosts !== null)?.hosts ?? null,

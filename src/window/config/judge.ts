@@ -104,7 +104,7 @@ export function differingHosts(
   const isPlanned = ({ host, set }: (typeof hosts)[number]): boolean =>
     planned.some(({ name, kept }) => (set ?? (kept ? host : null)) === name);
   if (planned.length > 0 && !hosts.every(isPlanned))
-    return tell(`${planned.map(({ name }) => name).join(" or ")}, which instances will name`);
+    return tell(`${planned.map(({ name }) => name).join(" or ")}, the host of the instances`);
   if (!settings.some(({ value }) => value?.endsWith("ClusteredComputeManager"))) return null;
   // The default host name is known if the plan has it.
   const names = new Set(hosts.map(({ host, set }) => set ?? (planned.length > 0 ? host : null)));

@@ -75,7 +75,7 @@ export function unfinishPart(guard: Guard): GuardPart {
     if (Object.keys(change).length === 0) return fine;
     const why = otherUse(node, seen);
     if (why === null) return { ...fine, ...busyOr(seen), change };
-    const fix = "Protect it yourself, if it is to be.";
+    const fix = "To protect it, use openstack baremetal node set --protected.";
     return { ...fine, is: "other", trouble: { state: "failed", why, fix } };
   });
 }
@@ -95,7 +95,7 @@ function partOf(
     },
     async perform({ id }, position, begin) {
       const { seen, change } = position;
-      if (seen === undefined) throw new Error(`${id} is not there to be changed`);
+      if (seen === undefined) throw new Error(`${id} does not exist and cannot be changed`);
       await begin(observed(position));
       const written = await guard.write(id, seen, change);
       if (written === "done") return { ...position, is: "after" };

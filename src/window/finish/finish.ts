@@ -110,7 +110,7 @@ export function previewFinish(words: FinishOptions, sink: Sink): Promise<void> {
 }
 
 const DIFFERS =
-  "The last verify found differences. Run verify, and look at them before tenants use these machines.";
+  "The last verify found differences. Run verify, and resolve them before tenants use these machines.";
 
 /** The reason why a run without faults is not done, and its next command. */
 function reasonOpen(
@@ -167,14 +167,14 @@ function checkLoaded({ path }: RunFolder, entries: Entries, { undo }: FinishOpti
   if (plansOf(entries, IRONIC).length === 0)
     throw new MigrationError("N2I-E320", `${path} has loaded nothing`);
   if (!undo && plansInIronic(entries).length === 0)
-    throw new MigrationError("N2I-E320", `what ${path} loaded was taken back`);
+    throw new MigrationError("N2I-E320", `the load of ${path} was rolled back`);
 }
 
 function summaryOf({ changed, fine, held, untaken, gone, left }: Finished, undo: boolean): string {
   if (undo)
-    return `Finish taken back: ${counted(changed, "machine")} protected again, ${left.length} left.`;
+    return `Finish undone: ${counted(changed, "machine")} protected again, ${left.length} left.`;
   const more = (count: number, text: string): string => (count === 0 ? "" : `, ${count} ${text}`);
-  const keeps = more(held, "held by the plan (protected, or not cleaned, until you have looked)");
+  const keeps = more(held, "kept by the plan (protected, or not cleaned, until you decide)");
   const waits = more(untaken, "not taken over by a conductor yet (verify --takeover)");
   const rest = `${keeps}${waits}${more(gone.length, "not in Ironic")}, ${left.length} left.`;
   return `Finish: ${counted(changed, "machine")} cleared, ${fine} with nothing to clear${rest}`;
@@ -263,5 +263,5 @@ function toProtect(
 
 function busy(found: Guarded | undefined): string {
   const holder = found?.reservation ?? null;
-  return holder === null ? "" : `${holder} is working on it: it is waited for`;
+  return holder === null ? "" : `${holder} is working on it, so finish waits`;
 }

@@ -97,7 +97,7 @@ export function handover(words: HandoverOptions, pace: Pace, sink: Sink): Promis
 function handedText(handed: HandedOver, undo: boolean): string {
   const { made, done, waiting, held, trouble, noted } = handed;
   if (undo)
-    return `Handover taken back: ${counted(made, "machine")} staged again, ${trouble.length} left.`;
+    return `Handover undone: ${counted(made, "machine")} staged again, ${trouble.length} left.`;
   const before = handed.before > 0 ? `, ${handed.before} of them before` : "";
   const said = noted.length > 0 ? `; of ${noted.length} a conductor reports an error` : "";
   const rate = handed.perMinute === null ? "" : `; ${Math.round(handed.perMinute)} a minute`;

@@ -61,7 +61,7 @@ const GOES_ON: {
   "N2I-E304": { words: { skipBlocked: true }, how: "without the machines that are left out" },
   "N2I-E307": {
     words: { powerMaxAge: Number.MAX_VALUE },
-    how: "with the readings as old as they are",
+    how: "with the old readings",
   },
 };
 

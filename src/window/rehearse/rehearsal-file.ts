@@ -57,7 +57,7 @@ export function rehearsedText(
         result.startsWith("refused") ? [] : [`${stage} ${result}`],
       ),
     ];
-    return `${at}, did not hold: ${why.join("; ") || "the copy was not as before after the rollback"}`;
+    return `${at}, failed: ${why.join("; ") || "the copy was not as before after the rollback"}`;
   }
   const times = ["apply", "verify", "rollback"].flatMap((name) => {
     const found = stages.find(({ stage }) => stage === name);

@@ -96,7 +96,7 @@ function found(facts: ReportFacts): readonly string[] {
     ...section("To do before the window", of("blocks")),
     ...section("Warnings", of("warning")),
     ...section("Accepted by name", table(["Finding", "Machines", "Title", "Reason"], accepted)),
-    ...section("Left out on purpose", table(["Machines", "Reason"], skipped)),
+    ...section("Excluded on purpose", table(["Machines", "Reason"], skipped)),
   ];
 }
 
@@ -132,7 +132,7 @@ function section(title: string, rows: string): readonly string[] {
 
 function foundTable(groups: readonly FoundGroup[]): string {
   return table(
-    ["Finding", "Machines", "What was found, and what to do", "For example"],
+    ["Finding", "Machines", "Finding and action", "For example"],
     groups.map(({ code, open, elsewhere, examples }) => [
       code,
       open > 0 ? open : `${counted(elsewhere, "row")} of no machine`,

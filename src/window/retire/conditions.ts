@@ -30,7 +30,7 @@ export function notLoaded({ verdicts }: PlanCounts, skipped: number): Reason {
     [skipped, "skipped by the site document"],
   ] as const;
   const out = kinds.flatMap(([count, what]) => (count === 0 ? [] : [`${count} ${what}`]));
-  return out.length === 0 ? null : `${out.join(", ")}: nova_bm alone has them`;
+  return out.length === 0 ? null : `${out.join(", ")}: only nova_bm has them`;
 }
 
 /** @param handover of a staged load. Null: it was not staged */

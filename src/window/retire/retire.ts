@@ -55,7 +55,7 @@ export function retire(words: RetireOptions, sink: Sink): Promise<void> {
       if (shut.length > 0) throw new MigrationError("N2I-E340", shut.join("; "));
       sink.result("Dump nova_bm. The dump contains passwords:");
       sink.result(dumpCommand(bm.address));
-      sink.result("Once you need no rollback any more, drop its tables:");
+      sink.result("When you no longer need a rollback, drop its tables:");
       for (const statement of dropStatements(await describeTables(bm))) sink.result(statement);
       sink.result("After that, restore the dump before you roll back.");
     }),
@@ -87,14 +87,14 @@ async function failedConditions(
   const changed = await changedSinceExtract(snapshot.lines(), bm, seal);
   const conditions: readonly (readonly [string, string | null])[] = [
     ["the run is finished", end === null ? "finish has not ended it" : null],
-    ["every machine is carried over", out],
+    ["every machine is in Ironic", out],
     ["no machine is staged", staged],
     ["verify finds every row", wrong],
     [
       "nova_bm is as at extract",
       changed.length === 0 ? null : `since extract ${listed(changed, NAMED)}`,
     ],
-    ["nova_bm has its database alone", await sharedBy(bm)],
+    ["the database has only the tables of nova_bm", await sharedBy(bm)],
     ["no nova-compute uses the baremetal driver", await runningLegacy(hasNova, novaDb)],
   ];
   return conditions.flatMap(([condition, reason]) =>

@@ -35,7 +35,7 @@ export const AFTER = {
     if (noConf)
       return `Without nova.conf the power manager of a machine is unknown.\nNext: ${extract}\nor: ${plan}`;
     const ask = nextCommand("power", { run }, { only: "failed" });
-    return `Once their cause is fixed, ask those again; --only VERDICT and --host HOST ask some of them. The plan goes without.\nNext: ${ask}\nor: ${plan}`;
+    return `Once the causes are fixed, read these BMCs again. --only VERDICT and --host HOST select some of them. A plan does not need the readings.\nNext: ${ask}\nor: ${plan}`;
   },
   stoppedPower: (given: CommandInputs) =>
     stopped(nextCommand("power", given, pick(given, ["only", "node", "host"]))),

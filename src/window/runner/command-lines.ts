@@ -143,7 +143,7 @@ function changesNova({ plan, journal }: RunFiles): boolean {
 
 function takenBackFirst(files: RunFiles): string {
   const back: NextStep = { command: "rollback", options: { all: true } };
-  return `or take them back first: ${lineOf(back, files)}`;
+  return `or roll back first: ${lineOf(back, files)}`;
 }
 
 /**
@@ -166,7 +166,7 @@ export async function checkDeleted(
   const byHand = { ...step, options: { ...step.options, afterFinish: true } } as const;
   throw gate(
     `this run loaded them before, and they were deleted from Ironic since: ${first.join(", ")}${more}; the plan would load them again`,
-    `Leave them out with "skip" in the site document and plan again. If they are to come back: ${lineOf(byHand, files)}`,
+    `Leave them out with "skip" in the site document and plan again. To load them again: ${lineOf(byHand, files)}`,
   );
 }
 

@@ -61,7 +61,7 @@ export async function adviceOf(
 
 /** The reason for a stage, and the operator's tasks before it. */
 const WHY: { readonly [stage in RunStage]: string } = {
-  extract: "Nothing is known of the deployment yet; it only reads.",
+  extract: "It reads the deployment, and writes to no database.",
   power: "It reads each BMC as a conductor will. The plan blocks machines without a power reading.",
   plan: "Only the plan is loaded, and you can read it first. It writes to no database.",
   check: "It shows whether the window can begin.",

@@ -112,7 +112,7 @@ export function stepOf(files: RunFiles): NextStep | null {
       ? doneAgain(EXTRACT, snapshot, plan)
       : {
           ...EXTRACT,
-          note: `${snapshot.missing}: the loaded machines came from it. Restore it if you can`,
+          note: `${snapshot.missing}: it is the source of the loaded machines. Restore it if possible`,
         };
   const stale = "missing" in plan || plan.madeFrom !== snapshot.sha256;
   if (stale || (nova !== undefined && "missing" in nova))
@@ -148,7 +148,7 @@ export function unfinished(files: RunFiles) {
     return { why, fix, next: lineOf(step, files) };
   };
   const back = goOnBack(files);
-  if (back !== null) return told(back, `its rollback is not through: ${back.note}`, BACK_FIRST);
+  if (back !== null) return told(back, `its rollback is not complete: ${back.note}`, BACK_FIRST);
   const { entries } = journal;
   const step = withNovaRows(afterApply(files, entries, plan), files, entries);
   if (isFirst(step))
@@ -160,12 +160,11 @@ export function unfinished(files: RunFiles) {
     : null;
 }
 
-export const APPLY_FIRST =
-  "Run apply, then finish again; rollback --node gives up a machine for good.";
+export const APPLY_FIRST = "Run apply, then finish again; rollback --node excludes a machine.";
 
 /** Finish refuses an unfinished rollback, whose machines have Nova's old flavors again. */
 const BACK_FIRST =
-  "Settle the rows that rollback --plan would leave, then run rollback again. Or load the other machines again with apply.";
+  "Resolve the rows that rollback --plan would leave, then run rollback again. Or load the other machines again with apply.";
 
 /** A stage whose file changed or is missing. The reason is shown before it is replaced. */
 function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {

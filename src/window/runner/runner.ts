@@ -76,7 +76,7 @@ export async function walk(
     }
     const place = positionKey(step, files);
     if (place === before)
-      throw gate(`${stageOf(step) ?? step.command} ended well and is still to be done`);
+      throw gate(`${stageOf(step) ?? step.command} succeeded, but must be done again`);
     before = place;
     const ended = await continueRun(of, run, step, files);
     if (ended !== null) return ended;
@@ -112,7 +112,7 @@ async function continueRun(
   const stage = stageOf(step);
   if (stage === null || isDecision(step)) {
     const next = files === null ? "" : nextOf(files);
-    throw gate(`next is for you to decide: ${next}`);
+    throw gate(`the next step is your decision: ${next}`);
   }
   if (step.again !== undefined) {
     const again = `${stage}: ${step.again}`;
@@ -122,7 +122,7 @@ async function continueRun(
   const plan = available(files?.plan)?.sha256 ?? null;
   if (stage === "apply" && plan !== null && of.applied === plan)
     throw gate(
-      "apply ended and left machines of the plan; it named them. Fix their cause, or leave them out of a new plan",
+      "apply ended without some machines of the plan, which it named. Fix the causes, or exclude the machines from a new plan",
     );
   const first = stage === "apply" && step.options === undefined;
   const stages = first ? checkedFirst(of, files) : [stage];
@@ -163,7 +163,7 @@ async function runStage(
     await inWindow(of, run);
   const stages = stagesOf(words, at.files);
   sink.stage(stages, stages.indexOf(stage), await takes(run, stage, at.files, words.watch));
-  if (run === null) sink.say(`There is no run in ${words.run} yet: it begins with ${stage}.`);
+  if (run === null) sink.say(`${words.run} has no run yet. It begins with ${stage}.`);
   if (at.step.again !== undefined) sink.say(`${stage} is done again: ${at.step.again}.`);
   const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
   if (run !== null && !(await runHook(run, "before", stage, words.hookTimeout, sink)))
@@ -191,7 +191,7 @@ function stagesOf(words: RunCommandOptions, files: RunFiles | null): readonly Ru
 async function inWindow(of: RunProgress, run: RunFolder): Promise<void> {
   if (!(await isWindowOpen(run))) {
     if (of.opened)
-      throw gate("the window was closed by another command; the same command opens another");
+      throw gate("another command closed the window. Run the same command again to open a new one");
     // Without a terminal, the run is refused before it opens the window.
     of.sink.askable();
   }

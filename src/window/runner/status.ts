@@ -66,7 +66,7 @@ function textOf<T extends object>(part: T | Missing, text: (part: T) => string):
 function finishText({ end, guards }: FinishState): string {
   if (end !== null) return `done, ended ${end.at} by ${end.by}`;
   return guards
-    ? "not yet: until then deleting or rebuilding a tenant's server ends in ERROR"
+    ? "not yet: until then, a tenant's server that is deleted or rebuilt ends in ERROR"
     : "not yet";
 }
 
@@ -95,7 +95,7 @@ function bootText(boot: ReadonlyMap<string, number>): string {
   const trees = [...boot].map(
     ([tree, machines]) => `${counted(machines, "machine")} staged in ${tree}`,
   );
-  return trees.join("; ") || "nothing is staged any more";
+  return trees.join("; ") || "no machine is staged";
 }
 
 function count(batches: number): string {

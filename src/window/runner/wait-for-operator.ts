@@ -47,7 +47,7 @@ export async function until(
     if (kind !== reported || now - at > AGAIN * 1000) {
       const again =
         reported === ""
-          ? ` It looks every ${every} s. Ctrl-C loses nothing; the same command resumes.`
+          ? ` It checks every ${every} s. To stop, press Ctrl-C. The same command resumes.`
           : "";
       const since = reported === "" ? "" : ` (${duration((now - began) / 1000)})`;
       sink.say(`Waiting${since}: ${missing}${again}`);

@@ -84,11 +84,11 @@ for (const engine of engines("sqlite", "mysql"))
       [...words, ...writer, ...novaWriter, "--yes", "-c", "Compute node"],
       64,
       "N2I-E100",
-      [/Why it is left/],
+      [/Reason/],
     );
     const shown = await ends(2, act(["rollback", "--all", "-f", "json"]));
     const rows = JSON.parse(shown.out) as readonly { readonly [column: string]: string }[];
-    const told = rows.map(({ Row, ...why }) => [Row, why["Why it is left"]]);
+    const told = rows.map(({ Row, ...why }) => [Row, why.Reason]);
     const ids = told.map(([row]) => String(row));
     for (const row of [`machine:${caseUuid("node", 1)}`, `node:${second}`, "compute_nodes:503"])
       assert.equal(ids.filter((one) => one === row).length, 1, shown.out);

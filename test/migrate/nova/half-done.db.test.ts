@@ -95,8 +95,8 @@ test("rows that a rollback had to leave are counted, and remembered until they a
     /^Next: nova2ironic rollback .*--all {2}# 2 rows of 1 machine are still in Ironic/,
   );
   assert.match(one, /^nova2ironic rollback .*--all/);
-  assert.match(preview, /^Finish would not end this run: its rollback is not through: 2 rows /m);
-  assert.match(finish, /^3 [\s\S]*This run is not done: its rollback is not through: 2 rows /);
+  assert.match(preview, /^Finish would not end this run: its rollback is not complete: 2 rows /m);
+  assert.match(finish, /^3 [\s\S]*This run is not done: its rollback is not complete: 2 rows /);
   await instance("ironic-compute");
   await made.undone();
   assert.match(await nextOf(made), /^Next: nova2ironic plan .*# rolled back/);

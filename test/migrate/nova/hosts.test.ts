@@ -106,7 +106,7 @@ for (const engine of engines("sqlite", "mysql"))
     assert.match(apart.unmatched, /^Failure: .* \(1\): .*0900 is on host compute-1 in nova alone/);
     assert.match(
       apart.loaded,
-      /^Failure: .* \(3\): .*0003 is planned, and no more .*node a0+-.*2 has b0+-.* in Ironic, which nova has no more.*0003 is ours in Ironic, and no more/,
+      /^Failure: .* \(3\): .*0003 is planned, but no longer .*node a0+-.*2 has b0+-.* in Ironic, and nova no longer has it.*0003 was loaded by this run, but is no longer/,
     );
   });
 

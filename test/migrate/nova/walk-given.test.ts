@@ -104,10 +104,16 @@ test("a stage that is done again says why, and what is loaded is not read anew w
   assert.match(rebuilt.err, /start every ironic-conductor/);
   writeFileSync(snapshot, "");
   const lost = await walk(made);
-  assert.match(lost.err, /N2I-E328 .*N2I-E111 .*the loaded machines came from it. Restore it/);
+  assert.match(
+    lost.err,
+    /N2I-E328 .*N2I-E111 .*it is the source of the loaded machines. Restore it/,
+  );
   assert.equal(readFileSync(snapshot, "utf8"), "");
   appendFileSync(join(made.run, "plan", "plan.json"), "{}\n");
-  assert.match((await walk(made)).err, /N2I-E328 .*the loaded machines came from it. Restore it/);
+  assert.match(
+    (await walk(made)).err,
+    /N2I-E328 .*it is the source of the loaded machines. Restore it/,
+  );
   assert.equal(readFileSync(snapshot, "utf8"), "");
 });
 
@@ -124,7 +130,7 @@ test("a plan whose flavors are changed is not made again, and is once they are t
   assert.match(stopped.err, /^Stopped on request\. Nothing is loaded\.$/m);
   assert.match(stopped.err, /^Stopped on request at apply\.\nNext: nova2ironic run /m);
   assert.equal(stopped.err.match(/Next: /g)?.length, 1, stopped.err);
-  const back = /or take them back first: nova2ironic rollback --run \S+ --all$/m;
+  const back = /or roll back first: nova2ironic rollback --run \S+ --all$/m;
   const isRefused = async (why: RegExp, ...more: readonly string[]): Promise<void> => {
     const late = await walk(made, ...more);
     const err = late.err.slice(late.err.indexOf("ERROR "));

@@ -66,7 +66,7 @@ test("a machine deleted since finish is not loaded again by --yes, and is named"
   const ran = await walk(made);
   assert.doesNotMatch(ran.err, /Waiting|: check/);
   isRefused(ran, new RegExp(`loaded them.*${deleted}`));
-  assert.match(ran.err, /If they are to come back: nova2ironic apply --run \S+ --after-finish$/m);
+  assert.match(ran.err, /To load them again: nova2ironic apply --run \S+ --after-finish$/m);
   assert.equal((await made.ironic.db("nodes")).length, 3);
 });
 

@@ -64,7 +64,7 @@ test("what Juno's take-over left is switched to boot, nothing else of it changes
   assert.match((await at.boot(0, "--undo", "--yes")).out, /^Undo: 2 undone\.$/m);
   assert.equal(at.digest(), before);
   assert.match((await at.boot(0, "--undo", "--yes")).out, /^Undo: nothing of this run/m);
-  assert.match(await status(), /nothing is staged any more/);
+  assert.match(await status(), /no machine is staged/);
 });
 
 for (const [release, label] of [

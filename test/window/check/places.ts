@@ -141,7 +141,7 @@ export const CASES_PLACES: CheckCases = {
         ...ironic({ nodes: [{ ...LOADED, uuid: "a-9", instance_uuid: null }] }),
         ours: new Set(["a-9"]),
       },
-      /node a-9 is ours in Ironic, and no more in nova_bm/,
+      /node a-9 was loaded by this run, but is no longer in nova_bm/,
     ),
     fails(
       {
@@ -149,11 +149,11 @@ export const CASES_PLACES: CheckCases = {
         ...nova({ instances: [{ ...TENANT, deleted: true }] }),
         ours: new Set([NODE]),
       },
-      /node a-1 has b-1 in Ironic, which nova has no more/,
+      /node a-1 has b-1 in Ironic, and nova no longer has it/,
     ),
     fails(
       plan({ machines: [...PLAN.machines, { ...LINE, uuid: "a-9" }] }),
-      /node a-9 is planned, and no more in nova_bm/,
+      /node a-9 is planned, but no longer in nova_bm/,
     ),
   ],
 };

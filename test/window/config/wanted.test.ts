@@ -127,7 +127,7 @@ test("with ClusteredComputeManager all hosts have one name, and later ones need 
   assert.equal(differingHosts(wanted("juno").settings, same), null);
   const by = (name: string, kept = false) => [{ name, kept }];
   assert.equal(differingHosts(wanted("juno").settings, same, by("ironic")), null);
-  const wrong = /must be metal, which instances will name: c-1 has ironic$/;
+  const wrong = /must be metal, the host of the instances: c-1 has ironic$/;
   for (const release of ["juno", "train", "2024.1"]) {
     const { settings } = wanted(release);
     assert.match(differingHosts(settings, same.slice(0, 1), by("metal")) ?? "", wrong, release);

@@ -25,7 +25,7 @@ test("nova_bm may not be dropped while a machine is blocked, skipped, staged or 
   await runs(0, ["plan", ...at, ...reader, ...plan, "--allow-pairing", "-q"]);
   await runs(3, ["apply", ...at, ...writer, "--yes", "--skip-blocked", "--staged", "-q"]);
   const words = ["retire", ...at, ...source.slice(0, 2), ...reader];
-  const out = /1 blocked, 1 skipped by the site document: nova_bm alone has them/;
+  const out = /1 blocked, 1 skipped by the site document: only nova_bm has them/;
   await refused([...words, "-q"], 4, "N2I-E340", [out, /finish has not ended it/, STAGED]);
   await ironic.db("nodes").update({ properties: "{}" });
   await bm.db("bm_nodes").where({ id: 1 }).update({ pm_password: "changed" });

@@ -56,7 +56,7 @@ test("a plan whose readings are too old is not made again once Nova's rows are c
   assert.throws(() => checkRenewable({ ...FILES, journal: { entries: changed } }), {
     code: "N2I-E328",
     message: /readings are too old, or not its own, and rows of Nova/,
-    fix: /--power-max-age; or take them back first: nova2ironic rollback --run m1 --all/,
+    fix: /--power-max-age; or roll back first: nova2ironic rollback --run m1 --all/,
   });
 });
 

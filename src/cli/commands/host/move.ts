@@ -27,7 +27,7 @@ export function endOfMove(args: ListArgs & { readonly run: string }, moved: Host
   for (const { id, why } of changed) note(args, `${id} was left out: ${why}`);
   printResult(
     args,
-    `Host move: ${fence}${counted(rows, unit === undefined ? "row" : "machine")} ${unit === undefined ? "changed" : "moved"}, ${found} so already${left}.`,
+    `Host move: ${fence}${counted(rows, unit === undefined ? "row" : "machine")} ${unit === undefined ? "changed" : "moved"}, ${found} already done${left}.`,
   );
   if (stopped) {
     say(args, STOPPED);

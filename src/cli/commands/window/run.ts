@@ -23,7 +23,7 @@ function textOf({ ended, at, status }: RunEnd, again: string): string {
     case "done":
       return "The run is done.";
     case "until":
-      return `Stopped before ${at}, as --until says.\nNext: ${again.replace(/ --until \S+/, "")}`;
+      return `Stopped before ${at}, as --until requests.\nNext: ${again.replace(/ --until \S+/, "")}`;
     case "stopped":
       return `Stopped on request at ${at}.\nNext: ${again}`;
     case "gate":

@@ -142,7 +142,7 @@ export async function fetchImages(
   for (const change of changes) {
     if (change.do !== "copy") continue;
     const source = sources.get(change.file);
-    if (source === undefined) throw new Error(`${change.path} is to be copied from nowhere`);
+    if (source === undefined) throw new Error(`${change.path} has no source to copy from`);
     if (source.file === null) await fetch(source.image);
     else if (source.image !== null) {
       const why = await differsFrom(source.file, source.image);
@@ -196,7 +196,7 @@ async function readyOf(
     }
     case "copy": {
       const source = sources.get(change.file);
-      if (source === undefined) throw new Error(`${path} is to be copied from nowhere`);
+      if (source === undefined) throw new Error(`${path} has no source to copy from`);
       if (source.file === null) {
         const { file, sha256 } = await fetch(source.image);
         return [step({ kind: "file", sha256 }), { file }];

@@ -60,8 +60,8 @@ export function checkAll(view: CheckView): readonly CheckRow[] {
 }
 
 const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix: string] } = {
-  absent: ["is not there", "nova2ironic extract, then plan; or is --run mistyped?"],
-  other: ["holds no run", "nova2ironic extract, then plan; or is --run mistyped?"],
+  absent: ["is not there", "nova2ironic extract, then plan. Check --run"],
+  other: ["holds no run", "nova2ironic extract, then plan. Check --run"],
   run: ["has no plan", "nova2ironic plan"],
 };
 
@@ -88,17 +88,20 @@ function applies({ plan, run }: CheckView): CheckResult {
     fresh ? FINE : failure("The plan was made from another snapshot.", "nova2ironic plan"),
     loads > 0
       ? FINE
-      : failure("The plan loads no machine, and apply refuses it.", `${show} says why; then plan`),
+      : failure(
+          "The plan loads no machine, and apply refuses it.",
+          `${show} shows the reasons. Resolve them, then plan`,
+        ),
     resultOf(
       blocked,
       `machines are blocked${left}`,
-      `${show}; fix the data or accept the finding in the site document, then plan; or leave them out with --skip-blocked`,
+      `${show}. Fix the data or accept the finding in the site document, then plan. Or exclude them with --skip-blocked`,
       result,
     ),
     resultOf(
       conflicts,
       `machines are in conflict with rows of Ironic${left}`,
-      `${show}; remove the conflicting rows, then plan, or skip the machines with --skip-blocked`,
+      `${show}. Remove the conflicting rows, then plan. Or exclude the machines with --skip-blocked`,
       result,
     ),
     readings === null ? FINE : aged(readings),
@@ -114,19 +117,16 @@ function aged({
   minutes,
 }: NonNullable<NonNullable<CheckView["plan"]>["applies"]["readings"]>): CheckResult {
   if (!same)
-    return failure(
-      "The power readings are not those the plan was made with.",
-      "nova2ironic plan, after the last power",
-    );
+    return failure("The plan was made with other power readings.", "run plan after the last power");
   if (minutes < -POWER_AHEAD)
     return failure(
       `The oldest power reading is dated ${(-minutes).toFixed(0)} min ahead of this host's clock.`,
-      "set the clock right, then nova2ironic power and plan",
+      "correct the clock, then run power and plan",
     );
   const age = `The oldest power reading is ${minutes.toFixed(0)} min old`;
   if (minutes <= POWER_MAX_AGE) return fine(`${age}.`);
   return warning(
     `${age}, and apply takes none older than ${POWER_MAX_AGE}.`,
-    "nova2ironic power, then plan, right before apply; or apply --power-max-age MINUTES",
+    "run power, then plan, right before apply. Or run apply with --power-max-age MINUTES",
   );
 }

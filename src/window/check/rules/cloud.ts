@@ -84,7 +84,7 @@ function* imageless({ bm, plan }: CheckView, { instances }: NovaFacts): Generato
 /** The images' status in Glance, if it was queried. */
 function active({ glance, plan }: CheckView): CheckResult {
   if (glance === null)
-    return fine("Each is named; Glance was not asked whether it is active (--glance).");
+    return fine("Each is named; whether it is active was not checked (--glance).");
   if (isRefused(glance)) {
     const { code, message } = glance.refused;
     return warning(`Glance could not be asked: ${code} ${message}`, `nova2ironic explain ${code}`);
@@ -96,14 +96,14 @@ function active({ glance, plan }: CheckView): CheckResult {
   if (deploys.length > 0)
     return resultOf(
       deploys.map(named),
-      "deploy images are not active",
+      "deploy images that are not active",
       "openstack image create, and the new ids in the site document; then plan again",
     );
   return bad.length === 0
     ? fine(`${counted(glance.size, "image is", "images are")} active.`)
     : resultOf(
         bad.map(named),
-        "images of tenants are not active: their next rebuild fails, on Juno and Kilo their take-over",
+        "images of tenants that are not active: the next rebuild fails, and on Juno and Kilo the take-over",
         "openstack image set --activate IMAGE, or upload it again under its id",
         "Warning",
       );
@@ -119,7 +119,7 @@ export const aggregates = needing(["nova", "ironic"], (view) => {
   for (const { service_host } of isRefused(view.bm) ? [] : view.bm.nodes)
     hosts.add(service_host ?? "");
   if (planned === null && (hosts.size < 2 || !ironic.clustered))
-    return fine("No host has to be renamed, and none is planned to be.");
+    return fine("No host has to be renamed, and the plan renames none.");
   const own = !hasApiAggregates(nova.version);
   const apart = view.api !== null && !isRefused(view.api) ? view.api : null;
   const members = own ? nova.aggregates : (apart?.aggregates ?? null);
@@ -154,7 +154,7 @@ export const aggregates = needing(["nova", "ironic"], (view) => {
   });
   return resultOf(
     left,
-    "instances would leave their aggregates because their host is renamed",
+    "instances that leave their aggregates because their host is renamed",
     own ? "nova aggregate-add-host AGGREGATE HOST, then plan again" : ADD,
     "Warning",
   );

@@ -29,7 +29,7 @@ export function schemas(view: CheckView): CheckResult {
     refusals(sides(view).filter(({ code }) => code !== PRIVILEGE)),
     view.nova !== null
       ? FINE
-      : warning("Nova was not read: nothing is known of instances.", "give --nova-db"),
+      : warning("Nova was not read, so its instances are unknown.", "give --nova-db"),
     others(view),
     inClear(view),
   ]);
@@ -39,8 +39,8 @@ export function schemas(view: CheckView): CheckResult {
 function inClear({ servers }: CheckView): CheckResult {
   return resultOf(
     servers.filter(({ clear }) => clear).map(({ option, shown }) => `${option} ${shown}`),
-    "databases are spoken to in clear, and passwords of BMCs go over these lines",
-    "turn TLS on in the server; or run this tool on the database's host",
+    "connections to databases are not encrypted, and passwords of BMCs use them",
+    "enable TLS in the server, or run this tool on the database's host",
     "Warning",
   );
 }
@@ -57,8 +57,8 @@ function others({ servers, plan }: CheckView): CheckResult {
   });
   return resultOf(
     found,
-    "databases are not those the plan was made for, so apply would refuse it",
-    "give those it was made for, or nova2ironic extract, then plan; or is --run another's?",
+    "databases are not those of the plan, so apply would refuse it",
+    "give the databases of the plan, or run extract, then plan. Check --run",
     "Warning",
   );
 }
@@ -78,7 +78,7 @@ export function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): C
     ? { result: "Warning", details: `${pair.why}.` }
     : failure(
         `${pair.why}: not of one release.`,
-        "bring the source to Juno first, or plan and check with --allow-pairing",
+        "upgrade the source to Juno first, or run plan and check with --allow-pairing",
       );
 }
 
@@ -92,7 +92,7 @@ export function privileges(view: CheckView): CheckResult {
           resultOf(
             side.forbidden.statements,
             what,
-            `check with the user that applies; or ${side.forbidden.grants.join("; ")}`,
+            `run check with the user of apply; or ${side.forbidden.grants.join("; ")}`,
           ),
           resultOf(
             side.forbidden.missing,
@@ -116,7 +116,7 @@ export function privileges(view: CheckView): CheckResult {
   const unasked =
     open.length === 0
       ? FINE
-      : warning("Not looked at for the plan's rows of Nova.", `give ${open.join(" and ")}`);
+      : warning("The plan's rows of Nova were not checked.", `give ${open.join(" and ")}`);
   return joined([...all, unasked]);
 }
 
@@ -131,7 +131,7 @@ export function clocks({ servers }: CheckView): CheckResult {
   const far = off.some(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.failure);
   return resultOf(
     off.map(({ option, ahead }) => `${option} by ${((ahead ?? 0) / 1000).toFixed(1)} s`),
-    "clocks differ from this machine's",
+    "clocks that differ from this machine's",
     "chronyc makestep, there or here",
     far ? "Failure" : "Warning",
   );
@@ -154,7 +154,7 @@ export function galera({ servers }: CheckView): CheckResult {
   );
   return resultOf(
     faults,
-    "signs of a cluster that is not whole",
+    "signs of an incomplete cluster",
     "mysql -e \"SHOW STATUS LIKE 'wsrep_%'\", and wait until the node is Synced in the Primary component",
   );
 }
@@ -166,7 +166,7 @@ export function space({ bm, run }: CheckView): CheckResult {
   return run.free >= wanted
     ? fine(`${said}.`)
     : failure(
-        `${said}: if the journal cannot be written, the load stops.`,
-        `make room, df -h ${run.path}`,
+        `${said}: the load stops if the journal cannot be written.`,
+        `free space: df -h ${run.path}`,
       );
 }

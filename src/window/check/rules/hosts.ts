@@ -37,7 +37,7 @@ export const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
     return fine(
       `${counted(count, "instance names", "instances name")} the nova-compute of their machine.`,
     );
-  const what = "instances are not under the nova-compute of their machine";
+  const what = "instances whose host is not the nova-compute of their machine";
   return open.length > 0
     ? resultOf(open, `${what}; through Kilo it destroys them when it starts`, FIX)
     : resultOf(taken, `${what}, as you accepted`, FIX, "Warning");

@@ -89,7 +89,7 @@ export function allocations(view: CheckView): CheckResult {
     if (strange.length > 0)
       return resultOf(
         strange,
-        "instances are allocated on another provider than their machine's",
+        "instances with an allocation on another provider than their machine's",
         "openstack resource provider allocation delete INSTANCE, then check again",
       );
     const there = index(providers, "name");
@@ -133,5 +133,5 @@ function bare(
         ]),
     heal(),
   ];
-  return resultOf(texts, "instances have no allocation", fixes.join("; then "));
+  return resultOf(texts, "instances without an allocation", fixes.join("; then "));
 }

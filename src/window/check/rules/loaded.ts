@@ -41,15 +41,15 @@ export const loaded = needing(["bm"], (view) => {
     resultOf(
       apart(view, bm),
       "machines whose instance is another one elsewhere",
-      "nova2ironic extract and plan again; for a node that is loaded, rollback it first",
+      "run extract and plan again. Roll back a loaded node first",
     ),
     resultOf(
       said(bm.nodes, ({ id, uuid, instance_uuid }) => {
         const code = bareBy(line({ id, uuid }));
         return code === null ? null : `bm_nodes.id=${id} ${lower(instance_uuid)} (${code})`;
       }),
-      "machines are loaded without the instance nova_bm has on them",
-      "nova2ironic explain the finding named; rows Duplicate and Deleted instances say what fixes it",
+      "machines that are loaded without their instance in nova_bm",
+      "run explain for the named finding. The rows Duplicate and Deleted instances have the fix",
       "Warning",
     ),
     isRefused(ironic) ? unseen("--ironic-db") : counted(view, bm, ironic.nodes),
@@ -98,7 +98,7 @@ function* strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): Gener
   const lines = planned(plan);
   for (const { uuid, blocked } of plan?.machines ?? [])
     if (!blocked && machines(uuid).length === 0)
-      yield `node ${uuid} is planned, and no more in nova_bm`;
+      yield `node ${uuid} is planned, but no longer in nova_bm`;
   for (const { uuid, instance_uuid } of isRefused(ironic) ? [] : ironic.nodes) {
     const instance = lower(instance_uuid);
     const claimed = claims(instance);
@@ -110,13 +110,13 @@ function* strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): Gener
     // Foreign nodes are not checked.
     if (!ours.has(uuid)) continue;
     const live = rows(instance).some(({ deleted }) => !deleted);
-    if (own === undefined) yield `node ${uuid} is ours in Ironic, and no more in nova_bm`;
+    if (own === undefined) yield `node ${uuid} was loaded by this run, but is no longer in nova_bm`;
     else if (
       instance !== "" &&
       known &&
       !live &&
       lines({ uuid })?.findings.get("N2I-D201") !== true
     )
-      yield `node ${uuid} has ${instance} in Ironic, which nova has no more`;
+      yield `node ${uuid} has ${instance} in Ironic, and nova no longer has it`;
   }
 }

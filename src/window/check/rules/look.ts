@@ -37,7 +37,7 @@ export function isRefused<T extends object>(side: T | Refused): side is Refused 
 /** An unreadable database has its own row. Other checks only report that they are incomplete. */
 export function unseen(option: string): CheckResult {
   return warning(
-    `Not looked at: ${option} was not read.`,
+    `Not checked: ${option} was not read.`,
     "give it, or see the rows Databases and Privileges",
   );
 }
@@ -45,7 +45,7 @@ export function unseen(option: string): CheckResult {
 /** A readable database may hide tables: MySQL shows only those with a grant. */
 export function unreadable(option: string, tables: string): CheckResult {
   return warning(
-    `Not looked at: ${tables} cannot be read behind ${option}.`,
+    `Not checked: ${tables} cannot be read behind ${option}.`,
     `GRANT SELECT on ${tables} to its user, or compare ${option}`,
   );
 }

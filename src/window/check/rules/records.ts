@@ -48,7 +48,7 @@ export const evacuations = needing(["bm", "nova"], (view) => {
     })),
     view.plan,
     [],
-    "evacuation records, for which nova-compute destroys the instance when it starts",
+    "evacuation records: nova-compute destroys the instance when it starts",
     "keep what SELECT * FROM migrations WHERE migration_type='evacuation' prints; then UPDATE migrations SET status='completed' WHERE migration_type='evacuation' AND status IN ('accepted','pre-migrating','done') AND deleted=0 AND instance_uuid='INSTANCE'",
   );
 });
@@ -94,7 +94,7 @@ export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
     unqueued === null
       ? FINE
       : warning(
-          `Whether requests wait was not looked at: this user may not read ${unqueued.tables.join(" and ")}.`,
+          `Waiting requests were not checked, because this user may not read ${unqueued.tables.join(" and ")}.`,
           unqueued.grants.join("; "),
         ),
   ]);
@@ -124,7 +124,7 @@ export const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
     resultOf(
       queued,
       "machines whose tenant deleted the instance, which nova-compute tears down after reclaim_instance_interval",
-      "nova restore INSTANCE for one that is to stay, nova force-delete INSTANCE for one that is not",
+      "nova restore INSTANCE to keep it, or nova force-delete INSTANCE to delete it",
       "Warning",
     ),
   ]);

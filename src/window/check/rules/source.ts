@@ -40,13 +40,16 @@ export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seco
     });
   const found = resultOf(
     running,
-    "hosts whose nova-compute still reports",
+    "hosts with a nova-compute that reports",
     "systemctl stop nova-compute, on each of these hosts",
   );
   if (found.result !== "Success") return found;
   return seconds >= STILL
     ? fine(`No heartbeat in ${seconds} s.`)
-    : warning(`No heartbeat in ${seconds} s, which proves nothing.`, `check with --watch ${STILL}`);
+    : warning(
+        `No heartbeat in ${seconds} s, which is too short for a proof.`,
+        `check with --watch ${STILL}`,
+      );
 });
 
 /** Services that reported between the two readings. */
@@ -70,7 +73,7 @@ export const deploys = needing(["bm"], ({ bm, nova, plan }) => {
       plan,
       ["N2I-D100", "N2I-D206"],
       "deployments or tasks in flight",
-      "wait until they end; nova reset-state --active INSTANCE for one that never will",
+      "wait until they end. For one that never ends: nova reset-state --active INSTANCE",
     ),
     read ? FINE : unseen("--nova-db"),
   ]);
@@ -138,7 +141,7 @@ export const unmatched = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) =>
     withoutTheirLike(bm, nova, isRefused(ironic) ? [] : ironic.nodes),
     plan,
     ["N2I-D201", "N2I-D103", "N2I-D203", "N2I-D207"],
-    "instances without their like",
+    "instances that only nova_bm or only nova has",
     MATCH,
   ),
 );

@@ -29,8 +29,8 @@ export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
     ? fine(`${counted(ironic.nodes.length, "node")}, all loaded by this run.`)
     : resultOf(
         others,
-        "nodes this run did not load, by its journal",
-        "find out who owns them. For one with our mark, roll back the run that loaded it. To load next to them, plan --allow-other-nodes",
+        "nodes that this run did not load",
+        "find the owner of each. Roll back the run that loaded a node with our mark. To load anyway, use plan --allow-other-nodes",
         plan?.allowOtherNodes === true ? "Warning" : "Failure",
       );
 });
@@ -41,7 +41,7 @@ export const goingBack = needing(["ironic"], ({ ironic, plan }) => {
   const keys = onceLoaded(ironic.keys, plan?.ports ?? 0);
   const slow = slowDelete(nodes, keys);
   if (slow !== null) return warning(slow.what, slow.fix);
-  return fine("Nothing slows it down.");
+  return fine("It has no rate limit.");
 });
 
 /** A hand-over of this many seconds justifies two settings in ironic.conf. */
@@ -89,7 +89,7 @@ export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
   return resultOf(
     open.length > 0 ? open : accepted,
     open.length > 0
-      ? "machines that boot from the network, which this Ironic cannot"
+      ? "machines that boot from the network, which this Ironic does not support"
       : "machines that this Ironic cannot boot, as you accepted",
     `nova2ironic explain ${NETBOOT}; deploy_interface: ramdisk in the site document, or a bootloader`,
     open.length > 0 ? "Failure" : "Warning",
@@ -103,7 +103,7 @@ export const conductors = needing(["ironic"], ({ ironic }) => {
   if (alive.length > 0 && isHeld) return fine(`${alive.length} run; every node is staged.`);
   return resultOf(
     alive.map(({ hostname }) => hostname),
-    "conductors run, and would take over loaded machines",
+    "running conductors, which would take over loaded machines",
     ironic.stages
       ? "systemctl stop ironic-conductor, or load with: nova2ironic apply --staged"
       : "systemctl stop ironic-conductor",
@@ -122,7 +122,7 @@ export const power = needing(["ironic"], ({ ironic }) => {
       if (!maintenance || instance_uuid === null || power_state === null) return null;
       return power_state === "power on" ? null : `${uuid} ${power_state}`;
     }),
-    "machines in use and in maintenance with a recorded power state nova would act on",
+    "machines in use and in maintenance with a recorded power state that Nova acts on",
     "UPDATE nodes SET power_state=NULL WHERE uuid='NODE' AND maintenance, before nova-compute starts",
   );
 });

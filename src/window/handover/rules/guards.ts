@@ -59,7 +59,7 @@ export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined)
   return { do: "nothing", held, why: held ? HELD : why };
 }
 
-const HELD = "in maintenance by the plan: protected, or not cleaned, until you have looked";
+const HELD = "in maintenance by the plan: protected, or not cleaned, until you decide";
 
 /** The plan's values of the cleared fields. */
 export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Partial<Guards> {

@@ -33,7 +33,7 @@ export function judge(
     return judged(
       "failed",
       `in maintenance: ${maintenance_reason ?? "without a reason"}${error}`,
-      "A conductor that cannot read the power does this: ask with power --node; else ask who did.",
+      "A conductor sets it if it cannot read the power: run power --node. Otherwise another user set it.",
     );
   const used = planned.provision_state === "active";
   const gone = used ? lost(taker) : noConductor;
@@ -73,8 +73,7 @@ function lost(taker: Taker | null): string | null {
 const LOOK =
   "It is handed over. Read the error of the conductor. Ironic keeps it until its next action on the machine.";
 
-const RETRIES =
-  "Fix the cause, and the conductor tries again. Or take it back with handover --undo --node.";
+const RETRIES = "Fix the cause, and the conductor retries. Or undo with handover --undo --node.";
 
 /**
  * A machine that was not taken over in time. If its interface is not enabled, the periodic task
@@ -91,9 +90,9 @@ export function overdue(
     "failed",
     `no conductor took it over in ${seconds} s${why === null ? "" : `: ${why}`}`,
     `Is a conductor alive with driver ${String(driver)}${group === "" ? "" : ` in group ${group}`} and the node's ` +
-      "interfaces enabled? One that is not prevents the take-over of all others: see its log " +
+      "interfaces enabled? A disabled one prevents the take-over of all machines: see its log " +
       "(--conductor-log). " +
-      "Take the machine back with handover --undo --node.",
+      "Undo with handover --undo --node.",
   );
 }
 

@@ -98,7 +98,7 @@ function findings({ totals }: ReportFacts): string {
     },
   ]);
   const titles = ["Code", "Severity", "All", "Open", "Accepted", "Share"];
-  return tableSection("Findings", [...titles, "What it means and what to do"], rows);
+  return tableSection("Findings", [...titles, "Meaning and action"], rows);
 }
 
 function findingCells({ code: of, severity }: FoundGroup | AcceptedGroup): readonly Cell[] {
@@ -179,7 +179,7 @@ function accepted({ totals }: ReportFacts): string {
   const titles = ["Finding", "Severity", "Machines", "Title", "Reason given"];
   return [
     tableSection("Accepted by name", titles, rows),
-    tableSection("Left out on purpose", ["Machines", "Reason given"], left),
+    tableSection("Excluded on purpose", ["Machines", "Reason given"], left),
   ]
     .filter((one) => one !== "")
     .join("\n");

@@ -68,7 +68,7 @@ export function nightOf(asked: NightFacts): readonly NightStep[] {
   // After the first take-over, a rollback must restore the TFTP trees.
   then(16, byHand("Start the conductors", 120), BACK.stopConductors + (staged ? 0 : BACK.trees));
   // It waits for a pass.
-  const one = byHand("Hand over one machine and look at it", 50 + asked.pace.interval);
+  const one = byHand("Hand over one machine and check it", 50 + asked.pace.interval);
   if (staged) then(17, one, BACK.undo + BACK.trees);
   const number = staged ? 17 : 16;
   then(number, staged ? takeOver : { ...takeOver, name: takeOver.name.replace("handover: ", "") });
@@ -112,7 +112,7 @@ export function nightText(steps: readonly NightStep[], window: PlannedWindow | n
   const hand = steps.reduce((sum, { by, seconds }) => sum + (by === "hand" ? seconds : 0), 0);
   const takes = `The night takes ${duration(night)}, ${duration(hand)} of it by hand; the way back from its last step takes ${duration(back)}.`;
   if (window === null)
-    return `${takes} report --window FROM-TO gives the latest times to turn back.`;
+    return `${takes} report --window FROM-TO gives the latest times to roll back.`;
   const length = (window.to - window.from) * 60;
   const shown = `${clock(window, 0)}-${clock({ ...window, from: window.to }, 0)}`;
   const over = Math.ceil((night - length) / 60);
@@ -121,9 +121,9 @@ export function nightText(steps: readonly NightStep[], window: PlannedWindow | n
     over > 0
       ? `It does not fit into the window ${shown}: it ${ends}, ${counted(over, "minute")} late.`
       : `In the window ${shown} it ${ends}.`;
-  if (back > length) return `${takes} ${fits} The window is too short for a way back.`;
-  const last = `Turn back at ${clock(window, -back)} at the latest.`;
+  if (back > length) return `${takes} ${fits} The window is too short for a rollback.`;
+  const last = `Begin the rollback at ${clock(window, -back)} at the latest.`;
   return night + back > length
-    ? `${takes} ${fits} ${last} The last steps end after that: there is no time for a way back from them.`
+    ? `${takes} ${fits} ${last} The last steps end after that: there is no time to roll them back.`
     : `${takes} ${fits} ${last}`;
 }

@@ -106,7 +106,7 @@ function changes({ counts, nova }: Judged): string {
   const { nodes, ports, verdicts } = counts;
   const rows = nova === null ? "" : ` and changes ${counted(stepsOf(nova.counts), "row")} of Nova`;
   const out =
-    verdicts.skipped > 0 ? `; ${counted(verdicts.skipped, "machine")} left out on purpose` : "";
+    verdicts.skipped > 0 ? `; ${counted(verdicts.skipped, "machine")} excluded on purpose` : "";
   return `the plan creates ${counted(nodes, "node")} and ${counted(ports, "port")} in Ironic${rows}${out}. No machine is switched, no instance is deleted`;
 }
 

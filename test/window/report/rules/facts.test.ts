@@ -213,10 +213,10 @@ test("the report says when to turn back at the latest, and when a night does not
   const { ends = 0, back = 0 } = night.at(-1) ?? {};
   const of = (text: string): string => nightText(night, plannedWindow(text));
   const minutes = (ends + back) / 60;
-  assert.match(nightText(night, null), /--window FROM-TO gives the latest times to turn back/);
+  assert.match(nightText(night, null), /--window FROM-TO gives the latest times to roll back/);
   assert.match(
     of("01:00-13:00"),
-    new RegExp(`Turn back at ${clock({ from: 0, to: 780 }, -back)} at`),
+    new RegExp(`Begin the rollback at ${clock({ from: 0, to: 780 }, -back)} at`),
   );
   assert.doesNotMatch(of("01:00-13:00"), /no time for a way back/);
   const tight = `00:00-${clock({ from: 0, to: 0 }, ends + 60)}`;

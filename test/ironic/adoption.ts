@@ -1,11 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-
 import { type Case, caseUuid } from "../cases/case.ts";
 import { writeCase } from "../cases/write-case.ts";
 import { run } from "../hostile/cli.ts";
-
 import { privateFolder } from "../hostile/deployment.ts";
 import { acceptOf, FAKE_POWER, SITE, tenant } from "../hostile/fleet.ts";
 import { apiOf } from "../lab/ironic/api.ts";

@@ -2,13 +2,6 @@ import assert from "node:assert/strict";
 import type { Scene } from "./scene.ts";
 import { loadedRows } from "./told.ts";
 
-interface Guards {
-  readonly uuid: string;
-  readonly protected: boolean;
-  readonly protected_reason: string | null;
-  readonly automated_clean: boolean | null;
-}
-
 /**
  * Ends the run with finish, over the scene's own road, and looks in the rows what became of it: each
  * machine's protection is gone, but of those the plan holds, and cleaning is Ironic's to decide, but
@@ -16,12 +9,12 @@ interface Guards {
  */
 export async function finished(at: Scene): Promise<void> {
   const planned = loadedRows(at.plan(), "node");
-  const guards = async (): Promise<readonly Guards[]> => {
+  const guards = async () => {
     const columns = ["uuid", "protected", "protected_reason", "automated_clean"];
     const uuids = planned.map(({ uuid }) => String(uuid));
     const rows = await at.db("nodes").whereIn("uuid", uuids).orderBy("uuid").select(columns);
     return rows.map((row) => ({
-      ...row,
+      ...{ uuid: String(row.uuid), protected_reason: row.protected_reason as string | null },
       protected: Boolean(row.protected),
       automated_clean: row.automated_clean === null ? null : Boolean(row.automated_clean),
     }));

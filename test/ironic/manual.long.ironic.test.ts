@@ -24,11 +24,8 @@ test("the commands of the runbook, on a real Ironic and real databases, say what
   const at = await place(t, CASE, SITE, { ironic, release: "2023.1" });
   // What the conductor said of other tests' machines is not of this night.
   const from = readFileSync(ironic.log, "utf8").split("\n").length;
-  const connections = yamlOf("runbook").replace(
-    /^(conductor_log): .*$/m,
-    `$1: ${ironic.log}:${from}`,
-  );
-  at.connections(connections);
+  const log = `$1: ${ironic.log}:${from}`;
+  at.connections(yamlOf("runbook").replace(/^(conductor_log): .*$/m, log));
   for (const step of STEPS) {
     if (step.number === 20) await powerKnown(at);
     if (step.number === 20) await at.nova(...OFFERS);

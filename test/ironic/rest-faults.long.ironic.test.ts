@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { caseMac } from "../cases/case.ts";
+import { caseMac, caseUuid } from "../cases/case.ts";
 import { faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
 import { ADOPTED, adoption, NOTHING, THREE } from "./adoption.ts";
@@ -30,11 +30,8 @@ test("a service that forbids a call, or is gone for good, ends it as halfway wit
   for (const line of (await at.there()).nodes) {
     const [uuid, state] = line.split(" ");
     if (ADOPTED.nodes.includes(line)) continue;
-    const told = new RegExp(
-      `^Failed: ${uuid} .*N2I-E210.*(its node is "|its objects in Ironic are unknown)`,
-      "m",
-    );
-    assert.match(out, told, `what is left ${state} is told`);
+    const told = `^Failed: ${uuid} .*N2I-E210.*(its node is "|its objects in Ironic are unknown)`;
+    assert.match(out, new RegExp(told, "m"), `what is left ${state} is told`);
   }
   proxy.use(() => null);
   await at.does(0, "apply", ["--yes"]);
@@ -56,16 +53,9 @@ test("a MAC that is taken meanwhile fails its machine at once, the others are ad
   const taken = [{ op: "replace", path: "/address", value: caseMac(2, 0) }];
   assert.equal((await at.api("PATCH", `/v1/ports/${uuid}`, taken)).status, 200);
   const { out } = await at.does(3, "apply", ["--yes"]);
-  assert.match(
-    out,
-    new RegExp(
-      `^Failed: ${THREE[1]} .*is on port ${uuid} already; its node is "enroll" in Ironic$`,
-      "m",
-    ),
-  );
-  const posts = proxy
-    .calls()
-    .filter(({ method, path }) => `${method} ${path}` === "POST /v1/ports");
+  const told = `^Failed: ${THREE[1]} .*on port ${uuid} already; its node is "enroll" in Ironic$`;
+  assert.match(out, new RegExp(told, "m"));
+  const posts = proxy.calls().filter(({ method, path }) => method + path === "POST/v1/ports");
   assert.equal(posts.length, 3, "a duplicate is not tried again");
   assert.equal((await at.api("DELETE", `/v1/ports/${uuid}`)).status, 204);
   await at.does(0, "apply", ["--yes"]);
@@ -77,38 +67,18 @@ test("a MAC that is taken meanwhile fails its machine at once, the others are ad
 test("an adoption that fails is tried once more, told with its reason, and rolled back", async (t) => {
   const ironic = await needsIronic(t);
   const proxy = await faultyProxy(ironic.url, t);
-  const nova = { instances: [{ uuid: "b0000000-0000-4000-8000-000000000001" }] };
-  const at = await adoption(
-    t,
-    ironic,
-    ["--ironic-url", proxy.url],
-    {},
-    {
-      nova: {
-        instances: [
-          ...nova.instances,
-          {
-            uuid: "b0000000-0000-4000-8000-000000000003",
-            kernel_id: "",
-            ramdisk_id: "",
-            image_ref: "",
-          },
-        ],
-      },
-      set: { deploy_interface: "ramdisk" },
-    },
-  );
+  const [first, third] = [1, 3].map((id) => ({ uuid: caseUuid("instance", id) }));
+  const none = { kernel_id: "", ramdisk_id: "", image_ref: "" };
+  const nova = { instances: [{ ...first }, { ...third, ...none }] };
+  const more = { nova, set: { deploy_interface: "ramdisk" } };
+  const at = await adoption(t, ironic, ["--ironic-url", proxy.url], {}, more);
   await at.does(0, "plan");
   const { out } = await at.does(3, "apply", ["--yes"]);
-  assert.match(
-    out,
-    new RegExp(`^Failed: ${THREE[2]} .*adoption failed twice: first .+; then .+`, "m"),
-  );
-  const states = `/v1/nodes/${THREE[2]}/states/provision`;
-  assert.equal(
-    proxy.calls().filter(({ method, path }) => method === "PUT" && path === states).length,
-    4,
-  );
+  const told = `^Failed: ${THREE[2]} .*adoption failed twice: first .+; then .+`;
+  assert.match(out, new RegExp(told, "m"));
+  const states = `PUT /v1/nodes/${THREE[2]}/states/provision`;
+  const asked = proxy.calls().filter(({ method, path }) => `${method} ${path}` === states);
+  assert.equal(asked.length, 4);
   assert.deepEqual((await at.there()).nodes[2], `${THREE[2]} adopt failed`);
   await at.does(0, "rollback", ["--yes", "--all"]);
   assert.deepEqual(await at.there(), NOTHING);

@@ -35,10 +35,8 @@ test("what a real Keystone's project brings, and Ironic and Glance fill in, is m
   assert.match(JSON.stringify(used.body), /"image_type": ?"partition"/);
   assert.ok(images.asked() >= 2, "adoption asked Glance for each tenant's image");
   const third = await at.api("GET", `/v1/nodes/${THREE[2]}?fields=owner,resource_class`);
-  assert.deepEqual(
-    { ...(third.body as object), links: null },
-    { owner: OWNER, resource_class: "own", links: null },
-  );
+  const own = { owner: OWNER, resource_class: "own", links: null };
+  assert.deepEqual({ ...(third.body as object), links: null }, own);
   const env = { ...real.env, ...(await another(real)) };
   for (const how of ["--plan", "--yes"]) {
     const hidden = await at.does(12, "rollback", ["--all", how, "-q"], env);

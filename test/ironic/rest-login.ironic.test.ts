@@ -36,17 +36,10 @@ test("a token of Keystone is renewed when it is refused, though Keystone falters
   const ironic = await needsIronic(t);
   const proxy = await faultyProxy(ironic.url, t);
   const keystone = await fakeKeystone(t, SECRET, proxy.url);
-  const shared = {
-    OS_AUTH_URL: `${keystone.url}/v3`,
-    OS_INTERFACE: "internal",
-    OS_REGION_NAME: "lab",
-    HOME: "/nonexistent",
-  };
   const password = {
-    ...shared,
-    OS_USERNAME: "mover",
-    OS_PASSWORD: SECRET,
-    OS_PROJECT_NAME: "admin",
+    ...{ OS_AUTH_URL: `${keystone.url}/v3`, OS_INTERFACE: "internal", OS_REGION_NAME: "lab" },
+    ...{ OS_USERNAME: "mover", OS_PASSWORD: SECRET, OS_PROJECT_NAME: "admin" },
+    HOME: "/nonexistent",
   };
   const at = await adoption(t, ironic, ["--via", "rest"], password);
   await at.does(0, "plan");
@@ -89,21 +82,13 @@ test("a plan for one service is refused at another, and at a database", async (t
   const at = await adoption(t, ironic, []);
   await at.does(0, "plan", ["--ironic-url", ironic.url]);
   const other = await at.does(4, "apply", ["--yes", "--ironic-url", `${proxy.url}/`]);
-  assertRefusal(
-    { ...other, err: other.err.replace(/^Plan: .*\n/m, "") },
-    4,
-    "N2I-E300",
-    /address was/,
-  );
+  const err = other.err.replace(/^Plan: .*\n/m, "");
+  assertRefusal({ ...other, err }, 4, "N2I-E300", /address was/);
   const both = ["--ironic-url", ironic.url, "--ironic-db", "sqlite:////x"];
   assertRefusal(await at.does(64, "plan", both), 64, "N2I-E100", /exclude each other/);
   const nowhere = await at.does(64, "plan", ["--without", "ironic-url"]);
   assertRefusal(nowhere, 64, "N2I-E100", /location of Ironic is missing/);
   proxy.use(() => ({ do: "answer", status: 200, text: "{}" }));
-  assertRefusal(
-    await at.does(4, "plan", ["--ironic-url", proxy.url]),
-    4,
-    "N2I-E202",
-    /is not a bare metal service/,
-  );
+  const none = await at.does(4, "plan", ["--ironic-url", proxy.url]);
+  assertRefusal(none, 4, "N2I-E202", /is not a bare metal service/);
 });

@@ -19,12 +19,8 @@ test("services behind TLS are adopted into with their own authority, and each fa
   const proxy = await faultyProxy(ironic.url, t, good);
   const keystone = await fakeKeystone(t, SECRET, proxy.url, good);
   const login = {
-    OS_AUTH_URL: keystone.url,
-    OS_INTERFACE: "internal",
-    OS_REGION_NAME: "lab",
-    OS_USERNAME: "mover",
-    OS_PASSWORD: SECRET,
-    HOME: "/nonexistent",
+    ...{ OS_AUTH_URL: keystone.url, OS_INTERFACE: "internal", OS_REGION_NAME: "lab" },
+    ...{ OS_USERNAME: "mover", OS_PASSWORD: SECRET, HOME: "/nonexistent" },
   };
   const at = await adoption(t, ironic, [], { HOME: "/nonexistent" });
   const cacert = { OS_CACERT: ca.file };
@@ -50,17 +46,12 @@ test("services behind TLS are adopted into with their own authority, and each fa
     assertRefusal(refused, 1, "N2I-E213", words);
     assert.doesNotMatch(refused.err + refused.out, new RegExp(SECRET));
   };
-  await refuses(
-    /not signed by a trusted authority.*\n(.*\n)*.*Fix: .*OS_CACERT/,
-    ["--via", "rest"],
-    login,
-  );
+  const unsigned = /not signed by a trusted authority.*\n(.*\n)*.*Fix: .*OS_CACERT/;
+  await refuses(unsigned, ["--via", "rest"], login);
   const direct = ["--ironic-url", proxy.url];
   await refuses(/not signed by a trusted authority/, direct, {});
-  await refuses(/is for other names/, [
-    "--ironic-url",
-    proxy.url.replace("127.0.0.1", "localhost"),
-  ]);
+  const localhost = proxy.url.replace("127.0.0.1", "localhost");
+  await refuses(/is for other names/, ["--ironic-url", localhost]);
   proxy.shows(ca.signs(HERE, -1));
   await refuses(/has expired/, direct);
   await refuses(/does not use TLS/, ["--ironic-url", ironic.url.replace("http:", "https:")]);

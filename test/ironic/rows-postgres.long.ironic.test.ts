@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
-import { loaded } from "./loaded.ts";
-import { type Scene, scene } from "./scene.ts";
+import { loaded, type Scene, scene } from "./scene.ts";
 import { tables } from "./tables.ts";
 import { takenOver } from "./taken-over.ts";
 import { assertTold, loadedRows } from "./told.ts";

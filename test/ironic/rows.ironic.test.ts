@@ -1,21 +1,15 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
-import type { IronicAt } from "../lab/ironic/start.ts";
+import { test } from "node:test";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
 import { finished } from "./finished.ts";
-import { loaded } from "./loaded.ts";
 import { native } from "./native.ts";
-import { type Scene, scene } from "./scene.ts";
+import { loaded, type Scene, scene } from "./scene.ts";
 import { tables } from "./tables.ts";
 import { takenOver, until } from "./taken-over.ts";
 import { assertTold, loadedRows } from "./told.ts";
 
 test("a conductor takes over 60 machines on MariaDB, switches none, and a rollback leaves no trace", async (t) => {
-  await handedOver(t, await needsIronic(t), 60);
-});
-
-async function handedOver(t: TestContext, ironic: IronicAt, machines: number): Promise<void> {
-  const at = await scene(t, ironic, machines);
+  const at = await scene(t, await needsIronic(t), 60);
   await native(at);
   const before = await tables(at.db);
   await loaded(at);
@@ -29,7 +23,7 @@ async function handedOver(t: TestContext, ironic: IronicAt, machines: number): P
   await staleWouldSwitch(at);
   await rolledBack(at);
   assert.deepEqual(await tables(at.db), before);
-}
+});
 
 /** A machine held in maintenance is taken over as soon as an operator clears it. */
 async function released({ api, db, plan }: Scene): Promise<void> {

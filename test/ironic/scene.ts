@@ -1,11 +1,9 @@
+import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import type { Knex } from "knex";
-
 import { writeCase } from "../cases/write-case.ts";
 import { runs } from "../hostile/cli.ts";
-
 import { privateFolder } from "../hostile/deployment.ts";
 import { startIpmiSim } from "../lab/bmc/sims.ts";
 import { needsTools } from "../lab/bmc/tools.ts";
@@ -16,23 +14,18 @@ import type { IronicAt } from "../lab/ironic/start.ts";
 import { machinesIn } from "../support/plan-files.ts";
 import { fleetOf, passwordOf } from "./fleet.ts";
 
-/** A deployment with BMCs, extracted, and a real Ironic to load it into. */
 export type Scene = Awaited<ReturnType<typeof scene>>;
 
-interface Options {
-  /** The tool reaches Ironic by its API. */
-  readonly rest?: boolean;
-  readonly fleet?: typeof fleetOf;
-}
-
 /**
- * Extracts, asks the BMCs and plans a fleet of so many machines, the BMCs of every second one on.
+ * A deployment of so many machines, the BMCs of every second one on, and a real Ironic to load it into.
+ *
+ * @param options whether the tool reaches Ironic by its API, and another fleet
  */
 export async function scene(
   t: TestContext,
   ironic: IronicAt,
   machines: number,
-  { rest = false, fleet = fleetOf }: Options = {},
+  { rest = false, fleet = fleetOf } = {},
 ) {
   const tools = needsTools("ipmi_sim", "ipmitool");
   const bmcs = Array.from({ length: machines }, (_, at) => ({
@@ -55,20 +48,29 @@ export async function scene(
     // Several tests share one Ironic.
     plan: [...target, ...written.plan, "--allow-other-nodes"],
   };
+  /** Runs a command on the run, for a user who may do no more than the tool needs. */
+  const does = (status: number, command: string, ...options: readonly string[]) =>
+    runs(status, [command, "--run", run, ...(own[command] ?? target), ...options]);
   return {
-    ...{ ironic, sim, db },
-    api: apiOf(ironic),
-    /** Runs a command on the run, for a user who may do no more than the tool needs. */
-    runs: (status: number, command: string, ...options: readonly string[]) =>
-      runs(status, [command, "--run", run, ...(own[command] ?? target), ...options]),
-    plan: () => machinesIn(run),
+    ...{ ironic, sim, db, api: apiOf(ironic), runs: does, plan: () => machinesIn(run) },
+    /** @param power exit status of `power`: 3 if there are machines that have no BMC to ask */
+    async planned(power = 3) {
+      await does(0, "extract");
+      await does(power, "power", "-q");
+      return does(0, "plan", "-q");
+    },
   };
 }
 
-async function reach(
-  t: TestContext,
-  { engine, database }: IronicAt,
-): Promise<{ readonly db: Knex; readonly url: string }> {
+/** Loads the machines of a fleet, of which one of twenty is blocked. */
+export async function loaded(at: Scene): Promise<void> {
+  await at.planned();
+  const blocked = at.plan().filter(({ verdict }) => verdict === "blocked");
+  assert.equal(blocked.length, at.plan().length / 20);
+  await at.runs(3, "apply", "--yes", "--skip-blocked");
+}
+
+async function reach(t: TestContext, { engine, database }: IronicAt) {
   const server = await needs(engine);
   const db = connect({ ...server, database });
   t.after(() => db.destroy());

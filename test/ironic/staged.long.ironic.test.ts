@@ -62,10 +62,7 @@ async function staged(t: TestContext) {
   const ironic = await needsIronic(t);
   const at = await scene(t, ironic, 20);
   const before = await tables(at.db);
-  await at.runs(0, "extract");
-  // Its status is that of machines that have no BMC to ask.
-  await at.runs(3, "power", "-q");
-  await at.runs(0, "plan", "-q");
+  await at.planned();
   const loaded = await at.runs(3, "apply", "--yes", "--skip-blocked", "--staged");
   assert.match(loaded.err, /0 mismatched.*; 12 machines staged\./);
   return { ...at, before };

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { writeCase } from "../cases/write-case.ts";
+import { ends, leavingNova } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
-import { run } from "../migrate/power/deployed.ts";
+import { runIn } from "../support/in-process.ts";
 import { bmcOf, MACHINES, messy } from "../support/messy.ts";
 
 /** Lines that a tired operator reads: a page. */
@@ -20,8 +21,8 @@ test("of three hundred machines, a third of them broken, no command says more th
   const says = async (status: number, line: string, more: readonly string[] = []) => {
     const [command = "", ...words] = line.split(" ");
     const at = ["show", "explain"].includes(command) ? [] : ["--run", "run"];
-    const { code, out, err } = await run(folder, [command, ...words, ...at, ...more]);
-    assert.equal(code, status, `${line}\n${out}${err}`);
+    const ran = runIn(folder, leavingNova([command, ...words, ...at, ...more]));
+    const { out, err } = await ends(status, ran);
     const lines = `${out}${err}`.trimEnd().split("\n");
     return { out, err, lines };
   };

@@ -82,14 +82,19 @@ for (const direction of ["forward", "back"] as const)
     assert.equal(points, 3 * 3 * 2 + 1);
   });
 
-test("what another run made is found, not ours, and stays on the way back", async () => {
-  const { lines, of } = made(3);
-  of.rows.set("node:1", { what: "node", at: 1 });
-  const { done, found } = await apply(of, lines);
-  assert.deepEqual([done, found], [8, 1]);
-  await rollback(of, lines);
-  assert.ok(of.rows.has("node:1"));
-  assert.equal(of.rows.size, 3 + 1);
+test("what another run made is found, not ours, and stays on the way back, also after a death at a commit", async () => {
+  // The journal has what was found before the commit: at its sixth step, the first batch is committed and not done.
+  for (const point of [-1, 5]) {
+    const { lines, of } = made(3);
+    of.rows.set("node:1", { what: "node", at: 1 });
+    await dies(of, point, async () => {
+      const { done, found } = await apply(of, lines);
+      assert.deepEqual([done, found], [8, 1]);
+    });
+    await rollback(of, lines);
+    assert.ok(of.rows.has("node:1"));
+    assert.equal(of.rows.size, 3 + 1);
+  }
 });
 
 test("what somebody changed since is left and listed, and its machine stays", async () => {

@@ -61,6 +61,17 @@ export async function runHere(
   }
 }
 
+/** The same from another working directory, which is the process's own until it ends. */
+export async function runIn(folder: string, words: readonly string[]): Promise<Ran> {
+  const own = process.cwd();
+  process.chdir(folder);
+  try {
+    return await runHere(words);
+  } finally {
+    process.chdir(own);
+  }
+}
+
 /**
  * Runs the tool on a terminal in this process. The answer is typed when a question has been asked.
  * Standard output and error are both in `out`.

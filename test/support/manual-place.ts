@@ -9,9 +9,9 @@ import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { connect } from "../lab/connect.ts";
 import { needs } from "../lab/index.ts";
 import type { IronicAt } from "../lab/ironic/start.ts";
-import { run as runIn } from "../migrate/power/deployed.ts";
 import { restored } from "../window/rehearse/scene.ts";
 import { novaTree } from "./boot.ts";
+import { runIn } from "./in-process.ts";
 
 /** Where a deployment's databases are: addresses, and statements of the test's own. */
 interface Databases {
@@ -193,6 +193,6 @@ async function restoredIronic(...[t, made, database]: Parameters<typeof restored
 }
 
 async function run(cwd: string, words: readonly string[]) {
-  const { code, out, err } = await runIn(cwd, words, { bare: true });
-  return { status: code, text: out + err };
+  const { status, out, err } = await runIn(cwd, words);
+  return { status, text: out + err };
 }

@@ -7,83 +7,41 @@ import type { TestContext } from "node:test";
 import type { Host } from "../../../src/cli/io.ts";
 import type { PowerReading } from "../../../src/model/power.ts";
 import type { Case } from "../../cases/case.ts";
-import { type WrittenCase, writeCase } from "../../cases/write-case.ts";
-import { leavingNova, run as runTool } from "../../hostile/cli.ts";
-import { CLOCK, quickClock } from "../../lab/bmc/quick-clock.ts";
+import { writeCase } from "../../cases/write-case.ts";
+import { leavingNova, type Ran, runs } from "../../hostile/cli.ts";
+import { quickClock } from "../../lab/bmc/quick-clock.ts";
 import { type Where, withBmcs } from "../../lab/bmc/with-farm.ts";
 import type { BmcOptions } from "../../support/bmc/index.ts";
 import { runHere } from "../../support/in-process.ts";
 
-interface Ran {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-let [under, before] = [0, ""];
-
-export function run(
-  cwd: string,
-  words: readonly string[],
-  options: { readonly bare?: boolean } = {},
-): Promise<Ran> {
-  return within(cwd, () => runTool(words, options));
-}
-
 /**
- * Starts it in this process, as `run` does; `stop` is Ctrl-C, heard when the command can be stopped.
+ * Starts it in this process, as `runs` does; `stop` is Ctrl-C, heard when the command can be stopped.
  *
  * @param until milliseconds after which its time stands still; for BMCs that answer without delay
  */
 export function startTool(
-  cwd: string,
   words: readonly string[],
-  onError?: (text: string) => void,
+  heard: (text: string) => void = () => undefined,
   until?: number,
 ): Promise<Ran> & { stop: () => void } {
-  const heard = new Map<NodeJS.Signals, (signal: NodeJS.Signals) => void>();
+  const hearing = new Map<NodeJS.Signals, (signal: NodeJS.Signals) => void>();
   let stopped = false;
   const host: Host = {
     on(signal, hear) {
       // A signal comes from outside of the command, and is heard within.
       const within = AsyncResource.bind(hear);
-      heard.set(signal, within);
+      hearing.set(signal, within);
       if (stopped && signal === "SIGINT") setImmediate(within, signal);
     },
-    off: (signal) => heard.delete(signal),
+    off: (signal) => hearing.delete(signal),
     exit: (status) => assert.fail(`the process would end with ${status}`),
   };
   const stop = (): void => {
     stopped = true;
-    heard.get("SIGINT")?.("SIGINT");
+    hearing.get("SIGINT")?.("SIGINT");
   };
-  const ended = within(cwd, () =>
-    runHere(
-      leavingNova(words),
-      {},
-      {
-        ...{
-          host,
-          ...(until === undefined ? CLOCK : { clock: quickClock(until) }),
-          ...(onError && { heard: onError }),
-        },
-      },
-    ),
-  );
-  return Object.assign(ended, { stop });
-}
-
-async function within(cwd: string, work: () => ReturnType<typeof runHere>): Promise<Ran> {
-  if (under === 0) before = process.cwd();
-  under += 1;
-  process.chdir(cwd);
-  try {
-    const { status, ...told } = await work();
-    return { code: status, ...told };
-  } finally {
-    under -= 1;
-    if (under === 0) process.chdir(before);
-  }
+  const still = until !== undefined && { clock: quickClock(until) };
+  return Object.assign(runHere(leavingNova(words), {}, { host, heard, ...still }), { stop });
 }
 
 export const user = (id: number) => [{ name: "admin", password: `bmc-secret-${id}` }];
@@ -92,33 +50,34 @@ export const user = (id: number) => [{ name: "admin", password: `bmc-secret-${id
 export async function deployed(
   t: TestContext,
   bmcs: readonly Partial<BmcOptions>[],
-  more: Partial<Case> | ((addresses: readonly string[]) => Partial<Case>) = {},
+  more: (addresses: readonly string[]) => Partial<Case> = () => ({}),
   where: Where = "here",
-): Promise<{
-  readonly folder: string;
-  readonly written: WrittenCase;
-  readonly addresses: readonly string[];
-  readonly farm: Awaited<ReturnType<typeof withBmcs>>;
-}> {
+) {
   const farm = await withBmcs(t, bmcs, where);
   const folder = mkdtempSync(join(tmpdir(), "n2i-power-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const nodes = farm.addresses.map((pm_address, at) => ({ id: at + 1, pm_address }));
-  const written = await writeCase(
-    {
-      ...{ shows: "power", nova_bm: { nodes }, power: true },
-      ...(typeof more === "function" ? more(farm.addresses) : more),
+  const given = {
+    shows: "power",
+    nova_bm: { nodes },
+    power: true,
+    ...more(farm.addresses),
+  } as const;
+  const written = await writeCase(given, folder);
+  const at = ["--run", join(folder, "run")];
+  const extract = () => runs(0, ["extract", ...at, ...written.extract]);
+  await extract();
+  return {
+    ...{ at, folder, written, addresses: farm.addresses, farm, extract },
+    power: (status: number, ...words: readonly string[]) =>
+      runs(status, ["power", ...at, ...words]),
+    plan: (status: number, ...words: readonly string[]) =>
+      runs(status, ["plan", ...at, ...written.ironic, "-q", ...words]),
+    readings() {
+      const lines = readFileSync(join(folder, "run", "power.jsonl"), "utf8")
+        .trim()
+        .split("\n");
+      return lines.slice(1, -1).map((line) => JSON.parse(line) as PowerReading);
     },
-    folder,
-  );
-  const { code, err } = await run(folder, ["extract", "--run", "run", ...written.extract]);
-  assert.equal(code, 0, err);
-  return { folder, written, addresses: farm.addresses, farm };
-}
-
-export function readings(folder: string): readonly PowerReading[] {
-  const lines = readFileSync(join(folder, "run", "power.jsonl"), "utf8")
-    .trim()
-    .split("\n");
-  return lines.slice(1, -1).map((line) => JSON.parse(line) as PowerReading);
+  };
 }

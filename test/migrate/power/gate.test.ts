@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { SITE } from "../../hostile/fleet.ts";
+import { acceptOf, SITE } from "../../hostile/fleet.ts";
 import type { BmcOptions } from "../../support/bmc/index.ts";
-import { deployed, run, user } from "./deployed.ts";
+import { deployed, user } from "./deployed.ts";
 
 const busy = { code: 0xc0, times: 1000, command: "00/01" };
 
@@ -19,14 +19,6 @@ const MACHINES: readonly (readonly [string, Partial<BmcOptions>])[] = [
   ["N2I-D606", { users: user(7), busy }],
   ["N2I-D607", { users: user(8) }],
 ];
-
-const site = (machines: readonly object[]) => ({
-  ...SITE,
-  machines: [
-    ...[...SITE.machines, { match: { uuid: "*0006" }, set: { power_manager: "fake" } }],
-    ...machines,
-  ],
-});
 
 test("each finding of the gate blocks its machine, and is accepted by its own word alone", async (t) => {
   const bmcs = MACHINES.map(([, bmc]) => bmc);
@@ -43,21 +35,21 @@ test("each finding of the gate blocks its machine, and is accepted by its own wo
       })),
     },
   }));
-  const path = join(at.folder, "decisions.json");
-  writeFileSync(path, JSON.stringify(site([])));
+  const site = join(at.folder, "decisions.json");
+  const accepts = (...codes: readonly string[]): void => {
+    const fake = { match: { uuid: "*0006" }, set: { power_manager: "fake" } };
+    const machines = [...SITE.machines, fake, { match: {}, accept: acceptOf(...codes) }];
+    writeFileSync(site, JSON.stringify({ ...SITE, machines }));
+  };
+  accepts();
   const nodes = [1, 2, 3, 4, 6, 7, 8].flatMap((id) => ["--node", String(id)]);
-  const words = ["power", "--run", "run", "--deadline", "2", "--site", path, ...nodes];
-  assert.equal((await run(at.folder, words)).code, 3);
-  const plan = ["plan", "--run", "run", ...at.written.ironic, "--site", path, "-q"];
-  const blocked = await run(at.folder, plan);
-  for (const [n, [code]] of MACHINES.entries())
-    assert.match(blocked.out, new RegExp(`00000000000${n + 1} +blocked +${code}`), blocked.out);
-
-  for (const word of MACHINES.map(([code]) => code)) {
-    const accept = [{ finding: word, reason: "looked at by hand" }];
-    writeFileSync(path, JSON.stringify(site([{ match: {}, accept }])));
-    const { out } = await run(at.folder, plan);
-    for (const [n, [code]] of MACHINES.entries())
-      assert.match(out, new RegExp(`00000000000${n + 1} +${code === word ? "create" : "blocked"}`));
+  await at.power(3, "--deadline", "2", "--site", site, ...nodes);
+  for (const accepted of [[], ...MACHINES.map(([code]) => [code])]) {
+    accepts(...accepted);
+    const { out } = await at.plan(accepted.length > 0 ? 0 : 6, "--site", site);
+    for (const [n, [code]] of MACHINES.entries()) {
+      const verdict = accepted.includes(code) ? "create" : `blocked +${code}`;
+      assert.match(out, new RegExp(`00000000000${n + 1} +${verdict}`), out);
+    }
   }
 });

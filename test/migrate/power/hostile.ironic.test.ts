@@ -4,26 +4,20 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { start } from "../../hostile/cli.ts";
+import { ends, start } from "../../hostile/cli.ts";
 import { copyFolder } from "../../support/copy-folder.ts";
 import { smallDisk } from "../../support/small-disk.ts";
-import { deployed, readings, run, user } from "./deployed.ts";
-
-async function answered(partial: string): Promise<void> {
-  while (!existsSync(partial) || readFileSync(partial, "utf8").split("\n").length < 3)
-    await sleep(20);
-}
-
-const WORDS = ["power", "--run", "run", "--rate", "10"];
+import { deployed, user } from "./deployed.ts";
 
 test("Ctrl-C twice ends at once, and the next run goes on with what was answered", async (t) => {
   const bmcs = Array.from({ length: 30 }, (_, at) =>
     at < 5 ? { users: user(at + 1), dead: true } : { users: user(at + 1) },
   );
-  const at = await deployed(t, bmcs, {}, "port 623");
-  const first = start(WORDS, { cwd: at.folder });
+  const at = await deployed(t, bmcs, undefined, "port 623");
+  const first = start(["power", ...at.at, "--rate", "10"]);
   const partial = join(at.folder, "run", "power.jsonl.partial");
-  await answered(partial);
+  while (!existsSync(partial) || readFileSync(partial, "utf8").split("\n").length < 3)
+    await sleep(20);
   first.signal("SIGINT");
   await first.said("Stopping after");
   first.signal("SIGINT");
@@ -33,30 +27,28 @@ test("Ctrl-C twice ends at once, and the next run goes on with what was answered
   const kept = readFileSync(partial, "utf8").trim().split("\n").length - 1;
   assert.ok(kept > 0, String(kept));
   for (let id = 6; id <= 30; id++) at.farm.change(at.addresses[id - 1] ?? "", { dead: true });
-  const again = await run(at.folder, [...WORDS.slice(0, 3), "--deadline", "2"]);
-  assert.equal(again.code, 3, again.err);
-  const ok = readings(at.folder).filter(({ verdict }) => verdict === "ok");
-  assert.equal(ok.length, kept);
-  assert.equal(readings(at.folder).length, 30);
+  await at.power(3, "--deadline", "2");
+  const readings = at.readings();
+  assert.equal(readings.filter(({ verdict }) => verdict === "ok").length, kept);
+  assert.equal(readings.length, 30);
   assert.ok(!existsSync(partial));
 });
 
 test("on a full disk power is refused, and goes on where it was once there is room", async (t) => {
   const disk = smallDisk(t, "size=256k");
   const bmcs = Array.from({ length: 60 }, (_, n) => ({ users: user(n + 1) }));
-  const at = await deployed(t, bmcs, {}, "port 623");
+  const at = await deployed(t, bmcs, undefined, "port 623");
   copyFolder(join(at.folder, "run"), join(disk, "run"));
   spawnSync("dd", ["if=/dev/zero", `of=${join(disk, "filler")}`, "bs=1k"]);
   spawnSync("truncate", ["-s", "-12K", join(disk, "filler")]);
   const words = ["power", "--run", join(disk, "run")];
-  const refused = await start(words, { cwd: at.folder }).ended;
+  const refused = await start(words).ended;
   assert.match(refused.err, /N2I-E120.*ENOSPC/s);
   assert.notEqual(refused.status, 0);
   rmSync(join(disk, "filler"));
   const sessions = (): number => at.farm.counts().received;
   const before = sessions();
-  const again = await start(words, { cwd: at.folder }).ended;
-  assert.equal(again.status, 0, again.err);
+  const again = await ends(0, start(words).ended);
   assert.match(again.err, /60 of 60 machines answered/);
   // Ten datagrams each, and those that were written are not asked again.
   assert.ok(sessions() - before < 60 * 10, String(sessions() - before));

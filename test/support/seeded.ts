@@ -24,8 +24,5 @@ export function holdsLater<Ts extends [unknown, ...unknown[]]>(
   usual: number,
   ...property: Parameters<typeof fc.asyncProperty<Ts>>
 ): Promise<void> {
-  return fc.assert(fc.asyncProperty(...property), {
-    ...seeded(usual),
-    includeErrorInReport: true,
-  });
+  return fc.assert(fc.asyncProperty(...property), { ...seeded(usual), includeErrorInReport: true });
 }

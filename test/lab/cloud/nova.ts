@@ -17,11 +17,7 @@ export const NOVA = {
 const PROGRAMS = ["nova-conductor", "nova-scheduler", "nova-api"] as const;
 
 /** Its databases' names; cell_mappings of what is kept has them as templates. */
-export const NOVA_DATABASES = {
-  api: "nova_api",
-  cell0: "nova_cell0",
-  cell: "nova_cell1",
-} as const;
+export const NOVA_DATABASES = { api: "nova_api", cell0: "nova_cell0", cell: "nova_cell1" } as const;
 
 export interface NovaClocks {
   /** Seconds between two looks of its scheduler for hosts that it does not know: 2 unless given. */

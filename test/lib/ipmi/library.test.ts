@@ -25,10 +25,7 @@ test("what the package exports can be counted, and none of it switches", () => {
 test("no code of the package names Chassis Control, and one place alone makes a request", () => {
   const files = readdirSync("src/lib/ipmi", { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
-    .map((name) => ({
-      name,
-      code: withoutComments(readFileSync(`src/lib/ipmi/${name}`, "utf8")),
-    }));
+    .map((name) => ({ name, code: withoutComments(readFileSync(`src/lib/ipmi/${name}`, "utf8")) }));
   const found = (pattern: RegExp): readonly string[] =>
     files.filter(({ code }) => pattern.test(code)).map(({ name }) => name);
   assert.deepEqual(found(/chassis\W?control|power\W?(on|off|up|down|cycle)|hard\W?reset/i), []);

@@ -1,10 +1,7 @@
 /** One datagram that came in. Nothing about its codes is checked yet. */
 export type SimPacket =
   | { readonly kind: "ping"; readonly tag: number }
-  | {
-      readonly kind: "1.5";
-      readonly message: Buffer;
-    }
+  | { readonly kind: "1.5"; readonly message: Buffer }
   | {
       readonly kind: "2.0";
       /** 00 IPMI, 10 Open Session, 12 RAKP1, 14 RAKP3. */

@@ -1,12 +1,11 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
 import { indexByText } from "../../../src/systems/database/by-text.ts";
 import { clusterOf } from "../../../src/systems/database/identity.ts";
 import { readTransaction } from "../../../src/systems/database/open.ts";
 import { inOrder, sql } from "../../../src/systems/database/read.ts";
 import { askNumber, integer, string } from "../../../src/systems/database/rows.ts";
 import { committed, writing } from "../../../src/systems/database/write.ts";
-import { engines, testOnce } from "../../lab/engines.ts";
+import { engines, test } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { openedAt } from "../../support/opened.ts";
 
@@ -153,7 +152,7 @@ for (const engine of engines())
     assert.equal((await made.db("kept").select()).length, 2);
   });
 
-testOnce("a Galera cluster is one server, whichever of its nodes answers", () => {
+test("a Galera cluster is one server, whichever of its nodes answers", () => {
   const uuid = "8a3114dc-e585-11f1-8072-0ee744d7db7f";
   assert.equal(clusterOf(`wsrep_cluster_state_uuid ${uuid}`), `wsrep cluster ${uuid}`);
   for (const alone of [

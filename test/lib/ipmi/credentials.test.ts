@@ -54,9 +54,8 @@ test("wiped credentials hold zeros", () => {
 type Forms = Pick<BmcOptions, "form2" | "form15">;
 
 /**
- * Whether ipmitool opens a session with a BMC that always answers so. 2.0's form is asked first, 1.5's
- * after an error or silence, and the answer has to have the bit of 2.0.
- *
+ * Whether ipmitool opens a session with a BMC that always answers so. 2.0's form is asked first, 1.5's after an error
+ * or silence, and the answer has to have the bit of 2.0.
  * @source ipmitool be11d94 src/plugins/lan/auth.c and lanplus.c, ipmi_get_auth_capabilities_cmd
  */
 function isOpened({ form2, form15 }: Forms): boolean {

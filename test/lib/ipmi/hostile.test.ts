@@ -94,10 +94,8 @@ test("BMCs that answer in each other's sessions are heard by nobody, and a third
     hostile(t, false, (answer) => [answer]),
   ]);
   const readings = await Promise.all(questions.map((question) => probe(question, LIMITS)));
-  assert.deepEqual(
-    readings.map(({ power }) => power),
-    [null, null, "off"],
-  );
+  const powers = readings.map(({ power }) => power);
+  assert.deepEqual(powers, [null, null, "off"]);
   assert.ok(shared.unexpected() > 0);
 });
 

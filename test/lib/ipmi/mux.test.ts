@@ -60,10 +60,8 @@ test("two questions to one BMC wait for each other", async (t) => {
   const { bmc, question } = await udpBmc(t, {}, { delay: 5 });
   const probe = over(muxOf(t));
   const both = await Promise.all([probe(question, LIMITS), probe(question, LIMITS)]);
-  assert.deepEqual(
-    both.map(({ verdict }) => verdict),
-    ["ok", "ok"],
-  );
+  const verdicts = both.map(({ verdict }) => verdict);
+  assert.deepEqual(verdicts, ["ok", "ok"]);
   const one = ["06/3b", "00/01", "06/01", "06/3c"];
   assert.deepEqual(bmc.seen, [...one, ...one]);
 });

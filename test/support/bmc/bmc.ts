@@ -110,9 +110,8 @@ export function hasRoom(bmc: Bmc, now: number): boolean {
 }
 
 /**
- * What is seen after this sequence number; null when it came before, is 0, or is more than 15 away
- * from the highest: then the packet is dropped.
- *
+ * What is seen after this sequence number; null when it came before, is 0, or is more than 15 away from the highest:
+ * then the packet is dropped.
  * @source ipmi_sim accepts 16 below to 15 above for 2.0 sessions (openipmi, lanserv_ipmi.c)
  */
 export function accept({ highest, bits }: SeenSequences, sequence: number): SeenSequences | null {

@@ -17,7 +17,6 @@ type Packet20 = Extract<SimPacket, { readonly kind: "2.0" }>;
 
 /**
  * What the BMC answers to one datagram, and what that changes in it. Null: silence.
- *
  * @param now milliseconds, of any clock that only goes forward
  * @param port of the sender
  */
@@ -45,6 +44,8 @@ function handle15(bmc: Bmc, { message }: Packet15): Buffer | null {
 
 function handle20(bmc: Bmc, packet: Packet20, now: number, port: number): Buffer | null {
   if (packet.session !== 0) return packet.type === 0 ? inSession(bmc, packet, now) : null;
+  // Reserved bytes of a login.
+  if (packet.type !== 0 && packet.payload.subarray(2, 4).some((byte) => byte !== 0)) return null;
   switch (packet.type) {
     case 0x00:
       return outside(bmc, packet);

@@ -41,9 +41,7 @@ export interface Process {
 }
 
 /**
- * Starts Nova's conductor, scheduler and API, with one cell, beside a cloud's Keystone. They die
- * with this process.
- *
+ * Starts Nova's conductor, scheduler and API, with one cell, beside a cloud's Keystone. They die with this process.
  * @throws Error when it is not installed
  */
 export async function startNova(place: LockedNova) {
@@ -78,9 +76,8 @@ export type Nova = Awaited<ReturnType<typeof startNova>>;
 
 /**
  * Starts a nova-compute of this nova.conf. It dies with this process.
- *
- * @param driver programs of a driver of ours, file name to text: `nova_compute.py` is run in place
- *   of the packaged nova-compute
+ * @param driver programs of a driver of ours, file name to text: `nova_compute.py` is run in place of the packaged
+ * nova-compute
  */
 export function startCompute(conf: string, driver: { readonly [file: string]: string } | null) {
   const user = owner("nova");

@@ -73,10 +73,8 @@ test("the package has its dependencies, and of libsql one binary", () => {
   };
   // CI has npm look for those that are missing.
   const found = readdirSync(join(home, "node_modules"));
-  assert.deepEqual(
-    Object.keys(dependencies).filter((name) => !found.includes(name)),
-    [],
-  );
+  const missing = Object.keys(dependencies).filter((name) => !found.includes(name));
+  assert.deepEqual(missing, []);
   assert.equal(readdirSync(join(home, "node_modules", "@libsql")).length, 1);
 });
 

@@ -21,10 +21,8 @@ test("a staged load holds every machine, and one whose maintenance somebody took
   const { err } = await at.does("apply", ["--yes", "--staged"]);
   assert.match(err, /8 validated, 0 mismatched.*; 4 machines staged\./);
   const rows = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
-  assert.deepEqual(
-    rows.map(({ maintenance }) => Number(maintenance)),
-    [1, 1, 1, 1],
-  );
+  const maintained = rows.map(({ maintenance }) => Number(maintenance));
+  assert.deepEqual(maintained, [1, 1, 1, 1]);
   const [first, second] = [fleetUuid(1), fleetUuid(2)];
   // What was begun staged goes on so, whoever forgets to say it.
   await runs(0, ["rollback", "--run", at.run, ...at.ironic, "--node", first, "--yes"]);
@@ -117,10 +115,8 @@ test("a release hands over what it is told, says what no conductor takes, and is
   assert.match(half.out, /2 of 4 staged machines released/);
   assert.match(half.err, /^Next: nova2ironic handover --run /m);
   const staged = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
-  assert.deepEqual(
-    staged.map(({ uuid }) => uuid),
-    [fleetUuid(2), fleetUuid(4)],
-  );
+  const uuids = staged.map(({ uuid }) => uuid);
+  assert.deepEqual(uuids, [fleetUuid(2), fleetUuid(4)]);
   // What a conductor read meanwhile; Nova would go by it, however old it is.
   await change(at, 1, { power_state: "power on" });
   const back = await release(0, "--yes", "--undo");

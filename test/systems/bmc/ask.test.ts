@@ -70,10 +70,8 @@ test("machines that share BMC and login are asked once, and the reading is of al
   const found = [];
   for await (const reading of askQuestions(stream(questions), native(t), LIMITS))
     found.push(reading);
-  assert.deepEqual(
-    found.map(({ bm_node_ids, power }) => [bm_node_ids, power]),
-    [[[1, 11, 2, 12, 3, 13], "on"]],
-  );
+  const readings = found.map(({ bm_node_ids, power }) => [bm_node_ids, power]);
+  assert.deepEqual(readings, [[[1, 11, 2, 12, 3, 13], "on"]]);
   assert.equal(bmc.counts.opens, 1);
 });
 

@@ -10,7 +10,13 @@ import {
 } from "../../../src/lib/ipmi/commands.ts";
 import { open, suiteOf } from "../../../src/lib/ipmi/crypto.ts";
 import { credentials, parseOpened, parseRakp2, parseRakp4 } from "../../../src/lib/ipmi/login.ts";
-import { parsePacket, parseResponse, sessionIdOf, unwrap15 } from "../../../src/lib/ipmi/wire.ts";
+import {
+  authTypeOf,
+  parsePacket,
+  parseResponse,
+  sessionIdOf,
+  unwrap15,
+} from "../../../src/lib/ipmi/wire.ts";
 import { holds } from "../../support/seeded.ts";
 import { LOGIN, simBmc } from "./sim-bmc.ts";
 import { simChance, simClock } from "./sim-clock.ts";
@@ -40,7 +46,7 @@ const datagram = fc.oneof(noise, mutant);
 test("no datagram makes the codec throw, and what is read lies within it", () => {
   fc.assert(
     fc.property(datagram, fc.nat(255), (bytes, tag) => {
-      sessionIdOf(bytes);
+      for (const read of [authTypeOf, sessionIdOf]) read(bytes);
       const message = unwrap15(bytes);
       if (message !== null) readMessage(message);
       const packet = parsePacket(bytes);

@@ -51,10 +51,7 @@ test("a mapping document that was edited is checked when it is read, and told wh
   const run = ["--run", join(work, "run")];
   await runs(0, ["extract", ...run, ...extract]);
   const tool = (...words: readonly string[]) =>
-    spawnSync(process.execPath, [MAIN, ...words], {
-      cwd: folder,
-      encoding: "utf8",
-    });
+    spawnSync(process.execPath, [MAIN, ...words], { cwd: folder, encoding: "utf8" });
   const rules = join(home, "mappings", "rules.json");
   const before = readFileSync(rules, "utf8");
   try {
@@ -76,10 +73,8 @@ test("the package has its dependencies, and of libsql one binary", () => {
   };
   // CI has npm look for those that are missing.
   const found = readdirSync(join(home, "node_modules"));
-  assert.deepEqual(
-    Object.keys(dependencies).filter((name) => !found.includes(name)),
-    [],
-  );
+  const missing = Object.keys(dependencies).filter((name) => !found.includes(name));
+  assert.deepEqual(missing, []);
   assert.equal(readdirSync(join(home, "node_modules", "@libsql")).length, 1);
 });
 

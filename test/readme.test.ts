@@ -19,10 +19,8 @@ test("README says what the tool is for, then the demo, the use and the picture, 
   ];
   const found = order.map((text) => README.indexOf(text));
   assert.ok(!found.includes(-1), String(found));
-  assert.deepEqual(
-    found,
-    found.toSorted((left, right) => left - right),
-  );
+  const sorted = found.toSorted((left, right) => left - right);
+  assert.deepEqual(found, sorted);
   assert.ok(README.split("\n").length <= 121);
 });
 
@@ -55,10 +53,8 @@ test("README's demo prints what README shows, keeps its run on request, and the 
   const said = new Set(`${out}${err}`.split("\n"));
   const blocksShown = [README, page("quickstart")].flatMap((text) => blocks(text, "text"));
   const shown = blocksShown.flatMap((block) => block.trimEnd().split("\n"));
-  assert.deepEqual(
-    shown.filter((line) => !said.has(line)),
-    [],
-  );
+  const missing = shown.filter((line) => !said.has(line));
+  assert.deepEqual(missing, []);
   const report = out.trimEnd().split("\n").at(-1) ?? "";
   assert.ok(!readdirSync(folder).includes("output.txt"));
   assert.match(readFileSync(report, "utf8"), /^<!doctype html>/);

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import type { Engine } from "../src/model/database.ts";
 import type { Column, Table } from "../src/model/tables.ts";
@@ -9,7 +8,7 @@ import { loadTables, tablesVersions } from "../src/run/files/load-tables.ts";
 import { packageRoot } from "../src/run/files/package-root.ts";
 import { createTables } from "../src/systems/database/create-tables.ts";
 import { ASKED_BY } from "../src/systems/database/rights.ts";
-import { engines, testOnce } from "./lab/engines.ts";
+import { engines, test } from "./lab/engines.ts";
 import { type TestDatabase, withDatabase } from "./lab/index.ts";
 
 const MAPPINGS = join(packageRoot(), "mappings");
@@ -28,7 +27,7 @@ function versionsOn(engine: Engine): typeof VERSIONS {
   );
 }
 
-testOnce("every document of tables is as its schema says", () => {
+test("every document of tables is as its schema says", () => {
   const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false });
   const validate = ajv.compile(read(join(MAPPINGS, "schema", "tables.schema.json")));
   for (const file of readdirSync(join(MAPPINGS, "tables"))) {
@@ -36,7 +35,7 @@ testOnce("every document of tables is as its schema says", () => {
   }
 });
 
-testOnce("what a document says of first and last versions names versions it has", () => {
+test("what a document says of first and last versions names versions it has", () => {
   for (const file of readdirSync(join(MAPPINGS, "tables"))) {
     const text = readFileSync(join(MAPPINGS, "tables", file), "utf8");
     // The test above holds the document to its schema.
@@ -49,19 +48,19 @@ testOnce("what a document says of first and last versions names versions it has"
   }
 });
 
-testOnce("a version that a document does not tell of is refused", () => {
+test("a version that a document does not tell of is refused", () => {
   assert.throws(() => loadTables("nova_bm", 11), RangeError);
   assert.throws(() => loadTables("ironic", "icehouse"), RangeError);
 });
 
-testOnce("nova_bm 1 has four tables of its own, 10 has two", () => {
+test("nova_bm 1 has four tables of its own, 10 has two", () => {
   const own = (version: number) =>
     Object.keys(loadTables("nova_bm", version).tables).filter((name) => name.startsWith("bm_"));
   assert.deepEqual(own(1), ["bm_nodes", "bm_interfaces", "bm_pxe_ips", "bm_deployments"]);
   assert.deepEqual(own(10), ["bm_nodes", "bm_interfaces"]);
 });
 
-testOnce("every table of nova, nova_api and Ironic has the column privileges are asked by", () => {
+test("every table of nova, nova_api and Ironic has the column privileges are asked by", () => {
   for (const [name, version] of VERSIONS.filter(([of]) => of !== "nova_bm"))
     for (const [table, { columns }] of Object.entries(loadTables(name, version).tables))
       if (!/^(alembic|migrate)_version$/.test(table))

@@ -41,7 +41,6 @@ const USAGE = new URL("./usage.js", import.meta.url).href;
 
 /**
  * Runs one command of the tool as an operator would, and measures it from outside.
- *
  * @throws Error with what it printed when it does not exit with 0
  */
 export async function command(

@@ -22,7 +22,6 @@ const WHAT: readonly (readonly [keyof Counts, string])[] = [
  * What each command does on SQLite, counted: the same on every machine, however busy, so that a small stage is judged
  * as well as a large one. What a built-in function does inside is not counted: of that the road's CPU a machine is all
  * there is, at 10,000 and at 100,000.
- *
  * @returns what was found, for people; MISSED stands in front of what is too much
  */
 export async function benchCounted(): Promise<string> {

@@ -46,7 +46,6 @@ if (path !== undefined) {
 
 /**
  * SQLite counts what each prepared statement did for as long as there is one: each is kept until its connection ends.
- *
  * @source sqlite.org/stmt.html; sqlite.org/c3ref/c_stmtstatus_counter.html, SQLITE_STMTSTATUS_VM_STEP
  */
 function countSteps(): () => number {

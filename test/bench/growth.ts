@@ -1,4 +1,4 @@
-import { connect } from "../lab/connect.ts";
+import { connect, rowsOf } from "../lab/connect.ts";
 import type { Server } from "../lab/server.ts";
 import { type Cost, command } from "./command.ts";
 import { judge } from "./measure.ts";
@@ -32,7 +32,6 @@ type Walked = ReadonlyMap<string, RunningLeg>;
 
 /**
  * `npm run bench -- growth`: nothing may take more for a machine of a larger fleet.
- *
  * @returns what was found, for people; MISSED stands in front of what is too much
  */
 export async function benchGrowth(server: Started): Promise<string> {
@@ -51,11 +50,7 @@ export async function benchGrowth(server: Started): Promise<string> {
   return lines.join("");
 }
 
-function judgeStage(
-  stage: string,
-  costs: readonly RunningLeg[],
-  write: (text: string) => void,
-): void {
+function judgeStage(stage: string, costs: readonly RunningLeg[], write: (text: string) => void) {
   const rows = costs.map(({ read }, at) => read / (SIZES[at] ?? 1));
   const what = "rows read a machine";
   const peak = Math.max(...costs.map(({ rss }) => rss ?? Number.POSITIVE_INFINITY));
@@ -124,14 +119,9 @@ async function rowsRead({ engine, place }: Ground): Promise<number> {
   for (const name of NAMES) {
     // MariaDB counts for the whole server.
     if (engine === "sqlite" || (engine === "mysql" && name !== "ironic")) continue;
-    const sql = READ[engine];
     const db = connect(place(name));
     try {
-      const answer: unknown = await db.raw(sql);
-      const [row] =
-        engine === "mysql"
-          ? (answer as [{ n: string }[]])[0]
-          : (answer as { rows: { n: string }[] }).rows;
+      const [row] = await rowsOf<{ readonly n: string }>(db, READ[engine]);
       rows += Number(row?.n ?? 0);
     } finally {
       await db.destroy();

@@ -19,7 +19,6 @@ const TOLD = 12_345_678;
 
 /**
  * What a night leaves behind beside the plan: readings of a whole fleet, and its journal. No command holds it.
- *
  * @returns what was found, for people; MISSED stands in front of what is too much
  */
 export function benchNight(): Promise<string> {

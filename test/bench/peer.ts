@@ -111,11 +111,7 @@ async function withCopy<T>(server: Server, name: string, work: () => Promise<T>)
   return work().finally(() => server.dropDatabase(name));
 }
 
-async function measured(
-  what: string,
-  server: Server | null,
-  work: () => Promise<void>,
-): Promise<Peer> {
+async function measured(what: string, server: Server | null, work: () => Promise<void>) {
   const servers = (): number => (server === null ? 0 : secondsOfServer(server));
   const [began, before, children] = [performance.now(), servers(), secondsOfChildren()];
   await work();
@@ -129,10 +125,7 @@ async function measured(
   };
 }
 
-async function pipe(
-  [[one, ...dump], [other, ...restore]]: Pipe,
-  more: Tools["env"],
-): Promise<void> {
+async function pipe([[one, ...dump], [other, ...restore]]: Pipe, more: Tools["env"]) {
   const env = { ...process.env, ...more };
   const source = spawn(one, dump, { env, stdio: ["ignore", "pipe", "inherit"] });
   const sink = spawn(other, restore, { env, stdio: [source.stdout, "ignore", "inherit"] });

@@ -29,9 +29,8 @@ interface Queried {
 }
 
 /**
- * Makes the fleet, carries it over with the real program, command by command, and measures the
- * engine's own dump-and-restore of the same tables.
- *
+ * Makes the fleet, carries it over with the real program, command by command, and measures the engine's own
+ * dump-and-restore of the same tables.
  * @param server null: SQLite
  * @param tell is told what each command took as soon as it has ended: all of them take an hour
  */

@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { test } from "node:test";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines, test } from "../lab/engines.ts";
 import { canary, finder, search } from "./canaries.ts";
 import { assertRefusal, refused, run } from "./cli.ts";
 import { type Deployment, deploy, deployFiles } from "./deployment.ts";
@@ -30,31 +29,28 @@ function file(made: Deployment, text: string): string {
   return `file:${path}`;
 }
 
-testOnce(
-  "a password on the command line is refused with the alternatives, and not repeated",
-  async (t) => {
-    const made = await deployFiles(t, SMALL);
-    const secret = canary("argv", "x");
-    const url = `mysql://nova:${secret.text}@127.0.0.1:1/nova_bm`;
-    await triedWith(made, url, secret, [64, "N2I-E101"]);
-    const ran = await run(["extract", ...made.at, "--nova-bm-db", url]);
-    assert.match(ran.err, /file:PATH, env:NAME or conf:PATH/);
-    for (const spec of [
-      `postgresql://127.0.0.1:1/nova_bm?user=nova&password=${secret.text}`,
-      `mysql://127.0.0.1:1/nova_bm?ssl_key_passwd=${secret.text}`,
-    ])
-      await triedWith(made, spec, secret, [64, "N2I-E101"]);
-    const token = `https://${secret.text}@ironic:6385`;
-    const asked = await run(["plan", ...made.at, "--ironic-url", token]);
-    assertRefusal(asked, 64, "N2I-E101", /--ironic-url/);
-    for (const spec of [`file:${url}`, `env:${url}`, `conf:${url}`])
-      await triedWith(made, spec, secret, [64, "N2I-E101"]);
-    for (const spec of [`env:nova:${secret.text}@h/d`, `nova:${secret.text}@h/d`])
-      await triedWith(made, spec, secret, [64, "N2I-E102"]);
-  },
-);
+test("a password on the command line is refused with the alternatives, and not repeated", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const secret = canary("argv", "x");
+  const url = `mysql://nova:${secret.text}@127.0.0.1:1/nova_bm`;
+  await triedWith(made, url, secret, [64, "N2I-E101"]);
+  const ran = await run(["extract", ...made.at, "--nova-bm-db", url]);
+  assert.match(ran.err, /file:PATH, env:NAME or conf:PATH/);
+  for (const spec of [
+    `postgresql://127.0.0.1:1/nova_bm?user=nova&password=${secret.text}`,
+    `mysql://127.0.0.1:1/nova_bm?ssl_key_passwd=${secret.text}`,
+  ])
+    await triedWith(made, spec, secret, [64, "N2I-E101"]);
+  const token = `https://${secret.text}@ironic:6385`;
+  const asked = await run(["plan", ...made.at, "--ironic-url", token]);
+  assertRefusal(asked, 64, "N2I-E101", /--ironic-url/);
+  for (const spec of [`file:${url}`, `env:${url}`, `conf:${url}`])
+    await triedWith(made, spec, secret, [64, "N2I-E101"]);
+  for (const spec of [`env:nova:${secret.text}@h/d`, `nova:${secret.text}@h/d`])
+    await triedWith(made, spec, secret, [64, "N2I-E102"]);
+});
 
-testOnce("a password in a place where no option wants it is not repeated either", async (t) => {
+test("a password in a place where no option wants it is not repeated either", async (t) => {
   const made = await deployFiles(t, SMALL);
   const secret = canary("argv", "x");
   const url = `mysql://nova:${secret.text}@127.0.0.1:1/nova_bm`;
@@ -87,29 +83,26 @@ testOnce("a password in a place where no option wants it is not repeated either"
   }
 });
 
-testOnce(
-  "an address that cannot be read is refused with its place and without its password",
-  async (t) => {
-    const made = await deployFiles(t, SMALL);
-    const secret = canary("address", "x");
-    for (const text of [
-      `mysql://nova:${secret.text}@host:99999/nova_bm`,
-      `mysql://nova:${secret.text}@ho st/nova_bm`,
-      `mysql://nova:${secret.text}%ff@host/db`,
-      `nova:${secret.text}@host/db`,
-      `{"url": "mysql://nova:${secret.text}@host/db"}`,
-      `mysql://nova:${secret.text}@host/db?ssl_ca=/none/${"x".repeat(5000)}`,
-      `postgresql://nova:${secret.text}@host/db?sslmode=${secret.text}`,
-    ]) {
-      await triedWith(made, file(made, text), secret, [64, "N2I-E102"]);
-    }
-    const text = `mysql://nova:${secret.text}@host:99999/nova_bm`;
-    const words = ["extract", ...made.at, "--nova-bm-db", file(made, text), "--debug"];
-    assert.deepEqual(search(finder([secret]), await run(words), []), [], "nor with --debug");
-    const SOME_URL = `nova:${secret.text}@host/db`;
-    await triedWith(made, "env:SOME_URL", secret, [64, "N2I-E102"], { SOME_URL });
-  },
-);
+test("an address that cannot be read is refused with its place and without its password", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const secret = canary("address", "x");
+  for (const text of [
+    `mysql://nova:${secret.text}@host:99999/nova_bm`,
+    `mysql://nova:${secret.text}@ho st/nova_bm`,
+    `mysql://nova:${secret.text}%ff@host/db`,
+    `nova:${secret.text}@host/db`,
+    `{"url": "mysql://nova:${secret.text}@host/db"}`,
+    `mysql://nova:${secret.text}@host/db?ssl_ca=/none/${"x".repeat(5000)}`,
+    `postgresql://nova:${secret.text}@host/db?sslmode=${secret.text}`,
+  ]) {
+    await triedWith(made, file(made, text), secret, [64, "N2I-E102"]);
+  }
+  const text = `mysql://nova:${secret.text}@host:99999/nova_bm`;
+  const words = ["extract", ...made.at, "--nova-bm-db", file(made, text), "--debug"];
+  assert.deepEqual(search(finder([secret]), await run(words), []), [], "nor with --debug");
+  const SOME_URL = `nova:${secret.text}@host/db`;
+  await triedWith(made, "env:SOME_URL", secret, [64, "N2I-E102"], { SOME_URL });
+});
 
 for (const engine of engines("mysql", "postgresql")) {
   test(`on ${engine}, a wrong password, user or database and a server that is not there are told apart`, async (t) => {
@@ -162,21 +155,18 @@ for (const engine of engines("mysql", "postgresql")) {
   });
 }
 
-testOnce(
-  "a server that speaks another language, or nothing, is not waited for without end",
-  async (t) => {
-    const made = await deployFiles(t, SMALL);
-    const server = createServer((socket) => {
-      socket.on("error", () => undefined);
-      socket.end("HTTP/1.1 400 Bad Request\r\n\r\n");
-    }).listen(0, "127.0.0.1");
-    t.after(() => server.close());
-    await new Promise((resolve) => server.once("listening", resolve));
-    const address = server.address();
-    const port = typeof address === "object" ? address?.port : 0;
-    for (const engine of ["mysql", "postgresql"]) {
-      const url = `${engine}://nova:x@127.0.0.1:${port}/nova_bm`;
-      await refused(["extract", ...made.at, "--nova-bm-db", file(made, url), "-q"], 1, "N2I-E200");
-    }
-  },
-);
+test("a server that speaks another language, or nothing, is not waited for without end", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const server = createServer((socket) => {
+    socket.on("error", () => undefined);
+    socket.end("HTTP/1.1 400 Bad Request\r\n\r\n");
+  }).listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await new Promise((resolve) => server.once("listening", resolve));
+  const address = server.address();
+  const port = typeof address === "object" ? address?.port : 0;
+  for (const engine of ["mysql", "postgresql"]) {
+    const url = `${engine}://nova:x@127.0.0.1:${port}/nova_bm`;
+    await refused(["extract", ...made.at, "--nova-bm-db", file(made, url), "-q"], 1, "N2I-E200");
+  }
+});

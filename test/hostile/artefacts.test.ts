@@ -73,12 +73,7 @@ const DAMAGES: readonly (readonly [
   ["an empty manifest", "plan.json", empty, "N2I-E111"],
   ["an edited manifest", "plan.json", edit('"blocked": 0', '"blocked": 9'), "N2I-E112"],
   ["a manifest that another program wrote again", "plan.json", rewritten, "N2I-E112"],
-  [
-    "a manifest of another format",
-    "plan.json",
-    edit("nova2ironic/plan@2", "nova2ironic/plan@3"),
-    "N2I-E113",
-  ],
+  ["a manifest of another format", "plan.json", edit("/plan@2", "/plan@3"), "N2I-E113"],
   ["machines of another plan", "machines.jsonl", written(ANOTHER), "N2I-E114"],
 ];
 

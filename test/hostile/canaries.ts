@@ -39,13 +39,11 @@ function formsOf(word: string): readonly (readonly [string, Buffer])[] {
   return forms.map(([form, text]) => [form, Buffer.from(text, "latin1")]);
 }
 
-export function finder(
-  canaries: readonly Canary[],
-): (place: string, bytes: Buffer | string) => string[] {
+export function finder(canaries: readonly Canary[]) {
   const wanted = canaries.flatMap(({ name, words }) =>
     words.flatMap((word) => formsOf(word).map(([form, bytes]) => ({ name, form, bytes }))),
   );
-  return (place, given) => {
+  return (place: string, given: Buffer | string): string[] => {
     const bytes = typeof given === "string" ? Buffer.from(given) : given;
     return wanted
       .filter((each) => bytes.includes(each.bytes))
@@ -70,7 +68,6 @@ export function searchFiles(find: Find, folders: readonly string[]): string[] {
 
 /**
  * Looks through arguments, environment and open files' names of a process and all below it.
- *
  * @param but the variable that may hold a secret: the operator put it there
  */
 export function searchProcess(find: Find, pid: number, but: string): string[] {

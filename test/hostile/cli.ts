@@ -164,11 +164,7 @@ export async function pausedAt(
   return started;
 }
 
-export async function runs(
-  status: number,
-  words: readonly string[],
-  options: Options = {},
-): Promise<Ran> {
+export async function runs(status: number, words: readonly string[], options: Options = {}) {
   const ran = await run(words, options);
   assert.equal(ran.status, status, `${words.join(" ")}\n${ran.out}${ran.err}`);
   return ran;

@@ -193,11 +193,8 @@ test("no command ends well on a plan that loads no machine without saying that t
   // A new command has its row here before it is believed.
   const { out } = await runs(0, ["--help"]);
   const commands = [...out.matchAll(/^ {2}\S*nova2ironic (\w+)/gm)].map(([, name]) => name ?? "");
-  assert.deepEqual(
-    commands.filter((name) => ends[name] === undefined),
-    [],
-    out,
-  );
+  const missing = commands.filter((name) => ends[name] === undefined);
+  assert.deepEqual(missing, [], out);
 
   const [specs, nodes] = [() => nova.db("instance_type_extra_specs"), () => ironic.db("nodes")];
   const before = JSON.stringify([await specs(), await nodes()]);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
+import { rowsOf } from "../lab/connect.ts";
 import type { Deployment } from "./deployment.ts";
 
 /**
@@ -23,10 +24,11 @@ export async function countersOf(made: Deployment): Promise<() => Promise<readon
 async function mysqlCounters({ bm, users }: Deployment): Promise<readonly string[]> {
   const names = Object.values(users);
   const marks = names.map(() => "?").join(",");
-  const [rows] = (await bm.db.raw(
+  const rows = await rowsOf<{ user: string; changed: unknown; commands: unknown }>(
+    bm.db,
     `SELECT user, rows_inserted + rows_updated + rows_deleted AS changed, update_commands AS commands FROM information_schema.user_statistics WHERE user IN (${marks}) ORDER BY user`,
     names,
-  )) as [{ user: string; changed: unknown; commands: unknown }[]];
+  );
   return rows
     .map(({ user, changed, commands }) => `${user} ${String(changed)} ${String(commands)}`)
     .filter((line) => !line.endsWith(" 0 0"));
@@ -35,10 +37,11 @@ async function mysqlCounters({ bm, users }: Deployment): Promise<readonly string
 async function postgresCounters({ bm, nova, ironic }: Deployment): Promise<readonly string[]> {
   const sums: string[] = [];
   for (const { db, name } of [bm, nova, ironic]) {
-    const { rows } = (await db.raw(
+    const rows = await rowsOf(
+      db,
       "SELECT sum(n_tup_ins) AS i, sum(n_tup_upd) AS u, sum(n_tup_del) AS d FROM pg_stat_user_tables",
-    )) as { rows: { i: unknown; u: unknown; d: unknown }[] };
-    sums.push(`${name} ${JSON.stringify(rows[0])}`);
+    );
+    sums.push(`${name} ${JSON.stringify(rows)}`);
   }
   return sums;
 }

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
 import { type Case, caseMac, caseUuid } from "../cases/case.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines, test } from "../lab/engines.ts";
 import { refused, runs } from "./cli.ts";
 import {
   type Deployment,
@@ -139,20 +138,12 @@ for (const engine of engines("sqlite", "mysql"))
     }
     if (engine === "sqlite")
       await bm.db.raw("UPDATE bm_nodes SET pm_user = CAST(x'61ff62' AS text) WHERE id = 1");
-    const nodes = bm.db("bm_nodes");
-    await nodes.clone().where({ id: 1 }).update({ pm_password: "a\0b" });
-    await nodes
-      .clone()
-      .where({ id: 2 })
-      .update({ pm_address: "1".repeat(65_535) });
-    await nodes
-      .clone()
-      .where({ id: 3 })
-      .update({ pm_password: "x".repeat(65_535) });
-    await bm
-      .db("bm_interfaces")
-      .where({ bm_node_id: 4 })
-      .update({ address: "5".repeat(300) });
+    const set = (id: number, row: object) => bm.db("bm_nodes").where({ id }).update(row);
+    await set(1, { pm_password: "a\0b" });
+    await set(2, { pm_address: "1".repeat(65_535) });
+    await set(3, { pm_password: "x".repeat(65_535) });
+    const address = "5".repeat(300);
+    await bm.db("bm_interfaces").where({ bm_node_id: 4 }).update({ address });
     const before = await digests(made);
     const { out } = await extractAndPlan(made);
     assert.ok(Math.max(...out.split("\n").map((line) => line.length)) < 1000, "no line runs wild");
@@ -170,29 +161,23 @@ for (const engine of engines("sqlite", "mysql"))
     assert.deepEqual(await digests(made), before);
   });
 
-for (const [engine, charset] of engines("mysql").flatMap((engine) =>
-  ["utf8mb3", "latin1"].map((charset) => [engine, charset] as const),
-))
-  test(`an Ironic of ${charset} takes four-byte characters in secrets and names as they are, or the machine is told`, async (t) => {
-    const given: Case = {
-      ...HOSTILE,
-      nova_bm: { nodes: [{ id: 1, pm_password: "k€y🔑", pm_user: "rööt🔑" }, { id: 2 }] },
-    };
-    const made = await deploy(engine, t, given, { ironic: charset });
-    const { at, reader, writer, ironic } = made;
-    const before = await digests(made);
-    await load(made);
-    await runs(0, ["verify", ...at, ...reader, "-q"]);
-    const row: { driver_info: string } | undefined = await ironic
-      .db("nodes")
-      .where({ uuid: caseUuid("node", 1) })
-      .first();
-    const info: unknown = JSON.parse(row?.driver_info ?? "null");
-    assert.ok(typeof info === "object" && info !== null && "ipmi_password" in info);
-    assert.equal(info.ipmi_password, "k€y🔑");
-    await runs(0, ["rollback", ...at, ...writer, "--all", "--yes", "-q"]);
-    assert.deepEqual(await digests(made), before);
-  });
+for (const engine of engines("mysql"))
+  for (const charset of ["utf8mb3", "latin1"])
+    test(`an Ironic of ${charset} takes four-byte characters in secrets and names as they are, or the machine is told`, async (t) => {
+      const given: Case = {
+        ...HOSTILE,
+        nova_bm: { nodes: [{ id: 1, pm_password: "k€y🔑", pm_user: "rööt🔑" }, { id: 2 }] },
+      };
+      const made = await deploy(engine, t, given, { ironic: charset });
+      const { at, reader, writer, ironic } = made;
+      const before = await digests(made);
+      await load(made);
+      await runs(0, ["verify", ...at, ...reader, "-q"]);
+      const [row] = await ironic.db("nodes").where({ uuid: caseUuid("node", 1) });
+      assert.equal(JSON.parse(row.driver_info).ipmi_password, "k€y🔑");
+      await runs(0, ["rollback", ...at, ...writer, "--all", "--yes", "-q"]);
+      assert.deepEqual(await digests(made), before);
+    });
 
 for (const engine of engines("mysql"))
   test("nova_bm in latin1 tables that hold UTF-8 bytes blocks, and loads what was meant at the site document's word", async (t) => {
@@ -264,41 +249,35 @@ for (const engine of engines("sqlite", "mysql"))
     await refused(planning, 4, "N2I-E204", [/\+/]);
   });
 
-testOnce(
-  "another Ironic than the plan was made for is refused, and says what is different",
-  async (t) => {
-    const [made, other] = [await plannedFiles(t, SMALL), await deployFiles(t, SMALL)];
-    const before = await digests(other);
-    await refused(["apply", ...made.at, ...other.writer, "--yes", "-q"], 4, "N2I-E300", [
-      /another target: address was .*, is .*; server was /,
-    ]);
-    await refused(["verify", ...made.at, ...other.reader, "-q"], 4, "N2I-E300", [/another target/]);
-    assert.deepEqual(await digests(other), before);
-  },
-);
+test("another Ironic than the plan was made for is refused, and says what is different", async (t) => {
+  const [made, other] = [await plannedFiles(t, SMALL), await deployFiles(t, SMALL)];
+  const before = await digests(other);
+  await refused(["apply", ...made.at, ...other.writer, "--yes", "-q"], 4, "N2I-E300", [
+    /another target: address was .*, is .*; server was /,
+  ]);
+  await refused(["verify", ...made.at, ...other.reader, "-q"], 4, "N2I-E300", [/another target/]);
+  assert.deepEqual(await digests(other), before);
+});
 
-testOnce(
-  "a table that extract or plan needs is missing, or the file is no database: extract refuses",
-  async (t) => {
-    const made = await deployFiles(t, SMALL);
-    const extract = ["extract", ...made.at, ...made.source, "-q"];
-    // The plan changes rows there, so that extract needs the table as well.
-    await made.nova.db.schema.renameTable("aggregate_hosts", "other");
-    await refused(extract, 4, "N2I-E202", [/--nova-db .*there is no aggregate_hosts/]);
-    await made.nova.db.schema.renameTable("other", "aggregate_hosts");
-    await made.nova.db.schema.table("services", (table) => table.dropColumn("disabled_reason"));
-    await refused(extract, 4, "N2I-E203", [/services lacks disabled_reason/]);
-    assert.ok(!existsSync(join(made.run, "snapshot.jsonl")));
-    await made.bm.db.raw("DROP TABLE bm_interfaces");
-    await refused(extract, 4, "N2I-E202", [/bm_interfaces/]);
-    const ironic = `sqlite:///${made.folder}/site.json`;
-    await refused(["extract", ...made.at, "--nova-bm-db", ironic, "-q"], 4, "N2I-E202", [/NOTADB/]);
-    await refused(
-      ["extract", ...made.at, "--nova-bm-db", `sqlite:///${made.folder}/none.sqlite`, "-q"],
-      1,
-      "N2I-E200",
-      [/no such file/],
-    );
-    await runs(1, ["extract", ...made.at, "--nova-bm-db", `sqlite:///${made.folder}`, "-q"]);
-  },
-);
+test("a table that extract or plan needs is missing, or the file is no database: extract refuses", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const extract = ["extract", ...made.at, ...made.source, "-q"];
+  // The plan changes rows there, so that extract needs the table as well.
+  await made.nova.db.schema.renameTable("aggregate_hosts", "other");
+  await refused(extract, 4, "N2I-E202", [/--nova-db .*there is no aggregate_hosts/]);
+  await made.nova.db.schema.renameTable("other", "aggregate_hosts");
+  await made.nova.db.schema.table("services", (table) => table.dropColumn("disabled_reason"));
+  await refused(extract, 4, "N2I-E203", [/services lacks disabled_reason/]);
+  assert.ok(!existsSync(join(made.run, "snapshot.jsonl")));
+  await made.bm.db.raw("DROP TABLE bm_interfaces");
+  await refused(extract, 4, "N2I-E202", [/bm_interfaces/]);
+  const ironic = `sqlite:///${made.folder}/site.json`;
+  await refused(["extract", ...made.at, "--nova-bm-db", ironic, "-q"], 4, "N2I-E202", [/NOTADB/]);
+  await refused(
+    ["extract", ...made.at, "--nova-bm-db", `sqlite:///${made.folder}/none.sqlite`, "-q"],
+    1,
+    "N2I-E200",
+    [/no such file/],
+  );
+  await runs(1, ["extract", ...made.at, "--nova-bm-db", `sqlite:///${made.folder}`, "-q"]);
+});

@@ -50,11 +50,7 @@ export function privateFolder(t: Pick<TestContext, "after">): string {
   return folder;
 }
 
-/**
- * Builds a case on one engine.
- *
- * @param settled gives nova's database another place, its rows with it
- */
+/** Builds a case on one engine. @param settled gives nova's database another place, its rows with it */
 export async function deploy(
   engine: Engine,
   t: TestContext,

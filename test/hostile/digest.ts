@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Knex } from "knex";
+import { rowsOf as rawRows } from "../lab/connect.ts";
 import type { TestDatabase } from "../lab/index.ts";
 import type { Deployment } from "./deployment.ts";
 
@@ -11,17 +12,11 @@ export async function digest({ engine, db }: TestDatabase): Promise<string> {
   const tables = await tablesOf({ engine, db });
   const sums: string[] = [];
   for (const table of tables) {
-    if (engine === "mysql") {
-      const [rows] = (await db.raw(`CHECKSUM TABLE ${table} EXTENDED`)) as [
-        { Checksum: unknown }[],
-      ];
-      sums.push(`${table} ${String(rows[0]?.Checksum)}`);
-    } else {
-      const { rows } = (await db.raw(
-        `SELECT md5(coalesce(string_agg(t::text, ',' ORDER BY t::text), '')) AS sum FROM ${table} t`,
-      )) as { rows: { sum: string }[] };
-      sums.push(`${table} ${rows[0]?.sum ?? ""}`);
-    }
+    const sum =
+      engine === "mysql"
+        ? `CHECKSUM TABLE ${table} EXTENDED`
+        : `SELECT md5(coalesce(string_agg(t::text, ',' ORDER BY t::text), '')) AS sum FROM ${table} t`;
+    sums.push(`${table} ${JSON.stringify(await rawRows(db, sum))}`);
   }
   return sums.join("\n");
 }
@@ -51,13 +46,10 @@ async function tablesOf({
 }: Pick<TestDatabase, "engine" | "db">): Promise<readonly string[]> {
   const schema = engine === "mysql" ? "DATABASE()" : "'public'";
   // A table that is a view, or of a plug-in, is none of the case's.
-  const answer: unknown = await db.raw(
+  const rows = await rawRows<{ readonly name: string }>(
+    db,
     `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ${schema} ORDER BY 1`,
   );
-  // knex gives the rows first on MySQL and as `rows` on PostgreSQL.
-  const rows = (Array.isArray(answer) ? answer[0] : (answer as { rows: unknown }).rows) as {
-    name: string;
-  }[];
   return rows.map(({ name }) => name);
 }
 

@@ -21,61 +21,44 @@ async function refusedSite(made: Deployment, text: string, ...saying: RegExp[]):
   assert.deepEqual(treeOf(join(made.folder, "runs")), before);
 }
 
-test("faults in documents of the operator are refused, and the run stays as it was", async (t) => {
-  const made = await plannedFiles(t, SMALL);
-  await t.test(
-    "a malformed site document is refused with every fault, its path and the file",
-    async () => {
-      const faults = {
-        format: "nova2ironic/site@2",
-        machine: [],
-        machines: [
-          { match: { uid: "x" }, skip: "" },
-          {
-            match: {},
-            set: { protected: "yes", driver_info: { a: [] } },
-            accept: [{ finding: "x" }],
-          },
-        ],
-        drop: { "nodes.uuid": "why" },
-      };
-      await refusedSite(
-        made,
-        JSON.stringify(faults, null, 2),
-        ...[
-          /line 2, column 13: \/format must be nova2ironic\/site@1/,
-          /\/machine is not a known field/,
-        ],
-        ...[/line 7, column 16: \/machines\/0\/match\/uid is not a known field/],
-        ...[/\/machines\/0\/match/, /\/machines\/0\/skip/],
-        ...[/\/machines\/1\/set\/protected/, /\/set\/driver_info\/a/],
-        ...[/\/accept\/0 lacks reason/, /\/drop\/nodes.uuid does not have the form/],
-      );
-    },
-  );
+const FAULTS: { readonly [what: string]: (made: Deployment) => Promise<void> } = {
+  "a malformed site document is refused with every fault, its path and the file": async (made) => {
+    const set = { protected: "yes", driver_info: { a: [] } };
+    const faults = {
+      ...{ format: "nova2ironic/site@2", machine: [] },
+      machines: [
+        { match: { uid: "x" }, skip: "" },
+        { match: {}, set, accept: [{ finding: "x" }] },
+      ],
+      drop: { "nodes.uuid": "why" },
+    };
+    await refusedSite(
+      made,
+      JSON.stringify(faults, null, 2),
+      /line 2, column 13: \/format must be nova2ironic\/site@1/,
+      /line 7, column 16: \/machines\/0\/match\/uid is not a known field/,
+      ...[/\/machine is not a known field/, /\/machines\/0\/match/, /\/machines\/0\/skip/],
+      ...[/\/machines\/1\/set\/protected/, /\/set\/driver_info\/a/],
+      ...[/\/accept\/0 lacks reason/, /\/drop\/nodes.uuid does not have the form/],
+    );
+  },
 
-  await t.test(
-    "a site document that holds a secret is refused, and the secret is not repeated",
-    async () => {
-      const set = (value: object): string =>
-        JSON.stringify({ ...SITE, machines: [{ match: {}, set: value }] });
-      const rule = (to: string): string =>
-        JSON.stringify({ ...SITE, rules: { node: [{ to, value: secret.text, why: "it is so" }] } });
-      await refusedSite(
-        made,
-        set({ driver_info: { ipmi_password: secret.text } }),
-        /ipmi_password/,
-      );
-      await refusedSite(made, set({ properties: { admin_pass: secret.text } }), /admin_pass/);
-      await refusedSite(made, set({ password: secret.text }), /\/machines\/0\/set/);
-      await refusedSite(made, rule("driver_info.ipmi_password"), /\/rules\/node\/0/);
-      await refusedSite(made, rule("extra.api_token"), /\/rules\/node\/0/);
-    },
-  );
+  "a site document that holds a secret is refused, and the secret is not repeated": async (
+    made,
+  ) => {
+    const set = (value: object): string =>
+      JSON.stringify({ ...SITE, machines: [{ match: {}, set: value }] });
+    const rule = (to: string): string =>
+      JSON.stringify({ ...SITE, rules: { node: [{ to, value: secret.text, why: "it is so" }] } });
+    await refusedSite(made, set({ driver_info: { ipmi_password: secret.text } }), /ipmi_password/);
+    await refusedSite(made, set({ properties: { admin_pass: secret.text } }), /admin_pass/);
+    await refusedSite(made, set({ password: secret.text }), /\/machines\/0\/set/);
+    await refusedSite(made, rule("driver_info.ipmi_password"), /\/rules\/node\/0/);
+    await refusedSite(made, rule("extra.api_token"), /\/rules\/node\/0/);
+  },
 
-  await t.test(
-    "a site document that is not YAML is refused with its line, and nothing of it is repeated",
-    async () => {
+  "a site document that is not YAML is refused with its line, and nothing of it is repeated":
+    async (made) => {
       for (const text of [
         `format: nova2ironic/site@1\nmachines: [${secret.text}\n`,
         `format: "nova2ironic/site@1\npassword: ${secret.text}`,
@@ -91,11 +74,9 @@ test("faults in documents of the operator are refused, and the run stays as it w
       assert.match(ran.err, /line 2, column 1: /);
       assert.deepEqual(search(finder([secret]), ran, []), [], "nor with --debug");
     },
-  );
 
-  await t.test(
-    "an empty, binary, endless or nested site document is refused within the memory of a small machine",
-    async () => {
+  "an empty, binary, endless or nested site document is refused within the memory of a small machine":
+    async (made) => {
       const bomb = `a0: &a0 [x,x,x,x,x,x,x,x,x]\n${Array.from(
         { length: 12 },
         (_, at) => `a${at + 1}: &a${at + 1} [${Array(9).fill(`*a${at}`).join(",")}]`,
@@ -114,11 +95,9 @@ test("faults in documents of the operator are refused, and the run stays as it w
         assertRefusal(ran, 64, "N2I-E103");
       }
     },
-  );
 
-  await t.test(
-    "a nova.conf that cannot be read is refused with file and line, and nothing of it is repeated",
-    async () => {
+  "a nova.conf that cannot be read is refused with file and line, and nothing of it is repeated":
+    async (made) => {
       const before = treeOf(join(made.folder, "runs"));
       const conf = join(made.folder, "bad.conf");
       const extract = ["extract", ...made.at, ...made.source, "--nova-conf", conf, "-q"];
@@ -139,9 +118,8 @@ test("faults in documents of the operator are refused, and the run stays as it w
       assert.deepEqual(search(finder([secret]), debug, []), [], debug.err);
       assert.deepEqual(treeOf(join(made.folder, "runs")), before);
     },
-  );
 
-  await t.test("an entry that matches no machine is told with its file and path", async () => {
+  "an entry that matches no machine is told with its file and path": async (made) => {
     const site = join(made.folder, "misspelt.yaml");
     const entry = '  - {match: {uuid: "deadbeef-*"}, skip: returned}';
     writeFileSync(site, `format: nova2ironic/site@1\nmachines:\n${entry}\n  - match: {}\n`);
@@ -152,5 +130,10 @@ test("faults in documents of the operator are refused, and the run stays as it w
       /N2I-D310 warning .*misspelt.yaml \/machines\/0\/match: no machine has \{"uuid":"deadbeef-\*"\}/,
     );
     assert.doesNotMatch(out, /machines\/1/);
-  });
+  },
+};
+
+test("faults in documents of the operator are refused, and the run stays as it was", async (t) => {
+  const made = await plannedFiles(t, SMALL);
+  for (const [what, check] of Object.entries(FAULTS)) await t.test(what, () => check(made));
 });

@@ -1,3 +1,4 @@
+import { rowsOf } from "../lab/connect.ts";
 import type { TestDatabase } from "../lab/index.ts";
 
 /** Takes a user's rights on these tables away; all other tables of the database keep theirs. */
@@ -11,7 +12,7 @@ export async function hideTables(
     return db.raw(`REVOKE ${rights} ON ${hidden.join(", ")} FROM "${user}"`);
   const account = `'${user}'@'127.0.0.1'`;
   await db.raw(`REVOKE ${rights} ON ${name}.* FROM ${account}`);
-  const [rows] = (await db.raw("SHOW TABLES")) as [readonly object[]]; // so mysql2 answers
+  const rows = await rowsOf<object>(db, "SHOW TABLES");
   for (const table of rows.map((row) => String(Object.values(row)[0])))
     if (!hidden.includes(table)) await db.raw(`GRANT ${rights} ON ${name}.${table} TO ${account}`);
 }

@@ -89,14 +89,10 @@ test("whatever somebody made of the rows, finish and its undo end in words, and 
       Object.entries(row).filter(([name]) => !fields.includes(name)),
     );
   for (const [first, second, cleared] of GUARDS) {
-    await ironic
-      .db("nodes")
-      .where({ uuid: fleetUuid(3) })
-      .update(first);
-    await ironic
-      .db("nodes")
-      .where({ uuid: fleetUuid(6) })
-      .update(second);
+    for (const [id, change] of [[3, first] as const, [6, second] as const]) {
+      const uuid = fleetUuid(id);
+      await ironic.db("nodes").where({ uuid }).update(change);
+    }
     const changed = await others();
     const finish = ["finish", ...at, ...writer, "--yes", "--lock-wait", "0"];
     for (const words of [finish, [...finish, "--undo"]]) {

@@ -62,47 +62,26 @@ type Damage = readonly [string, (path: string) => void, string, RegExp, readonly
 
 /** Commands that read the journal, whatever part they act on: one damage meets all of them. */
 const JOURNALS = ["boot", "release", "apply", "rollback"];
+const [JOURNAL, HOSTS, MACHINES] = [
+  ...["journal.jsonl", "plan/nova-hosts.jsonl", "plan/machines.jsonl"],
+] as const;
 
 /** A file that was damaged, how, and the code with which each command that reads it refuses. */
 const DAMAGES: readonly Damage[] = [
-  [
-    "journal.jsonl",
-    swap("plan/nova-hosts.jsonl"),
-    "N2I-E113",
-    /not a journal of nova2ironic/,
-    ["apply"],
-  ],
-  ["journal.jsonl", edit('"do":"end"', '"do":"End"'), "N2I-E112", /journal\.jsonl:\d/, JOURNALS],
-  ["journal.jsonl", edit('"from":0', '"from":1'), "N2I-E112", /:\d.*from a copy/s, ["rollback"]],
-  [
-    "journal.jsonl",
-    edit("journal@2", "journal@1"),
-    "N2I-E113",
-    /the version of nova2ironic that started it/,
-    ["release"],
-  ],
-  ["journal.jsonl", fifo, "N2I-E113", /not a regular file/, ["plan"]],
-  ["journal.jsonl", endless, "N2I-E113", /too large for a journal/, ["rollback"]],
-  ["journal.jsonl", folder, "N2I-E120", /EISDIR/, ["boot"]],
-  ["plan/nova-hosts.jsonl", swap("machines.jsonl"), "N2I-E113", /nova-hosts\.jsonl/, ["verify"]],
-  [
-    "plan/nova-hosts.jsonl",
-    edit("ironic-compute", "ironic-Compute"),
-    "N2I-E112",
-    /nova-hosts\.jsonl.*Run the stage/s,
-    ["apply"],
-  ],
-  ["plan/nova-hosts.jsonl", edit("nova@2", "nova@7"), "N2I-E113", /nova-hosts\.jsonl/, ["verify"]],
-  [
-    "plan/machines.jsonl",
-    swap("nova-hosts.jsonl"),
-    "N2I-E113",
-    /machines\.jsonl/,
-    ["boot", "verify"],
-  ],
+  [JOURNAL, swap("plan/nova-hosts.jsonl"), "N2I-E113", /not a journal of nova2ironic/, ["apply"]],
+  [JOURNAL, edit('"do":"end"', '"do":"End"'), "N2I-E112", /journal\.jsonl:\d/, JOURNALS],
+  [JOURNAL, edit('"from":0', '"from":1'), "N2I-E112", /:\d.*from a copy/s, ["rollback"]],
+  [JOURNAL, edit("@2", "@1"), "N2I-E113", /the version of nova2ironic that started/, ["release"]],
+  [JOURNAL, fifo, "N2I-E113", /not a regular file/, ["plan"]],
+  [JOURNAL, endless, "N2I-E113", /too large for a journal/, ["rollback"]],
+  [JOURNAL, folder, "N2I-E120", /EISDIR/, ["boot"]],
+  [HOSTS, swap("machines.jsonl"), "N2I-E113", /nova-hosts\.jsonl/, ["verify"]],
+  [HOSTS, edit("c-compute", "c-Compute"), "N2I-E112", /hosts\.jsonl.*Run the stage/s, ["apply"]],
+  [HOSTS, edit("nova@2", "nova@7"), "N2I-E113", /nova-hosts\.jsonl/, ["verify"]],
+  [MACHINES, swap("nova-hosts.jsonl"), "N2I-E113", /machines\.jsonl/, ["boot", "verify"]],
   ["plan/plan.json", fifo, "N2I-E113", /plan\.json/, ["apply"]],
   ["plan/nova-shared.jsonl", swap("nova-hosts.jsonl"), "N2I-E114", /nova-shared\.jsonl/, ["apply"]],
-  ["plan/machines.jsonl", fifo, "N2I-E113", /machines\.jsonl/, ["release"]],
+  [MACHINES, fifo, "N2I-E113", /machines\.jsonl/, ["release"]],
 ];
 
 /** 4 where what is there is not what it should be; 1 where the disk does not take it. */

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines, test } from "../lab/engines.ts";
+import { connectionsOf } from "../support/connections.ts";
 import { canary, finder, search, searchProcess } from "./canaries.ts";
 import { assertRefusal, pausedAt, type Ran } from "./cli.ts";
 import { digest } from "./digest.ts";
@@ -66,13 +67,13 @@ for (const engine of engines("mysql", "postgresql"))
     assert.equal((await paused.ended).status, 3);
   });
 
-testOnce("asking BMCs that do not answer tells and keeps no secret", async (t) => {
+test("asking BMCs that do not answer tells and keeps no secret", async (t) => {
   const { addresses } = await withBmcs(t, new Array(5).fill({ closed: true }));
   // The virtual machine is asked by ssh, in leak.ironic.test.ts.
   await asked(t, addresses, { deleted: [3] });
 });
 
-testOnce("a canary is found as text, in hex, and in base64 wherever it begins", () => {
+test("a canary is found as text, in hex, and in base64 wherever it begins", () => {
   const one = canary("one");
   const find = finder([one]);
   for (const before of ["", "x", "xy", "xyz"]) {
@@ -171,7 +172,7 @@ for (const engine of engines("mysql", "postgresql")) {
     const before = await digest(made.ironic);
     const words = applying(made, "-q");
     const paused = await pausedAt("commit.before:1", [...words, "--debug"], made.env);
-    await cut(made);
+    await connectionsOf(engine, made.users.writer ?? "", (work) => work(made.ironic.db)).kill();
     paused.signal("SIGUSR2");
     const ran = await paused.ended;
     assert.equal(ran.status, 5, ran.err);
@@ -180,12 +181,4 @@ for (const engine of engines("mysql", "postgresql")) {
     assert.equal(await digest(made.ironic), before);
     await made.silently(3, words);
   });
-}
-
-async function cut({ engine, ironic: { db }, users }: Secrets): Promise<void> {
-  if (engine === "mysql") await db.raw(`KILL USER '${users.writer}'@'127.0.0.1'`);
-  else
-    await db.raw("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = ?", [
-      users.writer ?? "",
-    ]);
 }

@@ -2,7 +2,6 @@ import type { TestDatabase } from "../lab/index.ts";
 
 /**
  * A trigger that refuses a change of a row and quotes it, as an auditing one may.
- *
  * @param quoted what it quotes, as SQL
  * @returns drops it
  */

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
-import { test } from "node:test";
 import { pauseShorter } from "../../src/systems/openstack/passing.ts";
-import { engines, testOnce } from "../lab/engines.ts";
+import { engines, test } from "../lab/engines.ts";
 import { cloud, IMAGES } from "../migrate/nova/cloud.ts";
 import { fakeCloud, PASSWORD, TOKEN } from "../migrate/nova/fake-cloud.ts";
 import { type Later, laterCloud } from "../migrate/nova/later.ts";
@@ -182,58 +181,52 @@ for (const engine of engines())
     assert.deepEqual(await seen(), before);
   });
 
-testOnce(
-  "neither Keystone's password nor its token is reported or saved, whatever the answer of Glance",
-  async (t) => {
-    const made = await deployFiles(t, cloud({ machines: 2, others: 1 }));
-    const { at, source, reader, plan, run: folder } = made;
-    const service = await fakeCloud(t);
-    pauseShorter(0);
-    t.after(() => pauseShorter(1));
-    await runs(0, ["extract", ...at, ...source, "-q"]);
-    const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, ...IMAGES];
-    const check = ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--glance"];
-    await runs(0, [...planning, "-q"]);
-    const wrong = { ...service.env, OS_PASSWORD: `${PASSWORD.slice(1)}-mistyped` };
-    const message = `x-auth-token ${TOKEN}, password ${PASSWORD}`;
-    for (const status of [200, 400, 401, 403, 500])
-      for (const words of [planning, check])
-        for (const env of [service.env, wrong]) {
-          service.answer = { status, body: { forbidden: { message } } };
-          const ran = await run([...words, "--debug"], { env });
-          silent(ran, folder, [PASSWORD, TOKEN, wrong.OS_PASSWORD]);
-        }
-    assert.ok(service.calls.length > 5);
-  },
-);
+test("neither Keystone's password nor its token is reported or saved, whatever the answer of Glance", async (t) => {
+  const made = await deployFiles(t, cloud({ machines: 2, others: 1 }));
+  const { at, source, reader, plan, run: folder } = made;
+  const service = await fakeCloud(t);
+  pauseShorter(0);
+  t.after(() => pauseShorter(1));
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, ...IMAGES];
+  const check = ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--glance"];
+  await runs(0, [...planning, "-q"]);
+  const wrong = { ...service.env, OS_PASSWORD: `${PASSWORD.slice(1)}-mistyped` };
+  const message = `x-auth-token ${TOKEN}, password ${PASSWORD}`;
+  for (const status of [200, 400, 401, 403, 500])
+    for (const words of [planning, check])
+      for (const env of [service.env, wrong]) {
+        service.answer = { status, body: { forbidden: { message } } };
+        const ran = await run([...words, "--debug"], { env });
+        silent(ran, folder, [PASSWORD, TOKEN, wrong.OS_PASSWORD]);
+      }
+  assert.ok(service.calls.length > 5);
+});
 
-testOnce(
-  "words that do not fit nova_api or nova.conf are one paragraph with its code, and nothing is written",
-  async (t) => {
-    const made = await laterCloud("sqlite", t, DELETE);
-    const { at, source, reader, writer, novaWriter, plan, apiWriter, folder, api } = made;
-    const [novaDb = "", apiDb = ""] = [source[3], apiWriter[1]];
-    const planning = ["plan", ...at, ...reader, ...plan, "--ironic-release", "train"];
-    const apply = ["apply", ...at, ...writer, ...novaWriter, "--yes"];
-    const config = ["config", ...at, "--ironic-release", "newton"];
-    const check = ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0"];
-    const seen = async () => [...(await digests(made)), await digest(api), treeOf(made.run)];
-    const before = await seen();
-    for (const [status, code, saying, words] of [
-      [64, "N2I-E100", /--nova-api-db needs --nova-db/, [...planning, ...apiWriter]],
-      [64, "N2I-E102", /nova-api-db/, [...planning, "--nova-db", novaDb, "--nova-api-db", ""]],
-      [4, "N2I-E202", /nova_api/, [...planning, "--nova-db", novaDb, "--nova-api-db", novaDb]],
-      [4, "N2I-E202", /not a nova database/, [...planning, "--nova-db", apiDb, ...apiWriter]],
-      [4, "N2I-E202", /nova_api/, [...apply, "--nova-api-db", source[1] ?? ""]],
-      [4, "N2I-E311", /flavors in nova_api/, apply],
-      [64, "N2I-E104", /not a regular file|EISDIR/, [...config, "--nova-conf", folder]],
-      [64, "N2I-E104", /./, [...config, "--nova-conf", "h=/dev/zero"]],
-      [64, "N2I-E100", /part/, [...config, "--part", "api"]],
-      [64, "N2I-E100", /ironic-release/, ["config", "--ironic-release", "austin"]],
-      [255, "N2I-E102", /nova-api-db/, [...check, "--nova-api-db", "env:NOTHING_HERE"]],
-      [255, "N2I-E101", /placement-db/, [...check, "--placement-db", "mysql://u:secret@h/p"]],
-    ] as const)
-      assertRefusal(await run([...words, "-q"]), status, code, saying);
-    assert.deepEqual(await seen(), before);
-  },
-);
+test("words that do not fit nova_api or nova.conf are one paragraph with its code, and nothing is written", async (t) => {
+  const made = await laterCloud("sqlite", t, DELETE);
+  const { at, source, reader, writer, novaWriter, plan, apiWriter, folder, api } = made;
+  const [novaDb = "", apiDb = ""] = [source[3], apiWriter[1]];
+  const planning = ["plan", ...at, ...reader, ...plan, "--ironic-release", "train"];
+  const apply = ["apply", ...at, ...writer, ...novaWriter, "--yes"];
+  const config = ["config", ...at, "--ironic-release", "newton"];
+  const check = ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0"];
+  const seen = async () => [...(await digests(made)), await digest(api), treeOf(made.run)];
+  const before = await seen();
+  for (const [status, code, saying, words] of [
+    [64, "N2I-E100", /--nova-api-db needs --nova-db/, [...planning, ...apiWriter]],
+    [64, "N2I-E102", /nova-api-db/, [...planning, "--nova-db", novaDb, "--nova-api-db", ""]],
+    [4, "N2I-E202", /nova_api/, [...planning, "--nova-db", novaDb, "--nova-api-db", novaDb]],
+    [4, "N2I-E202", /not a nova database/, [...planning, "--nova-db", apiDb, ...apiWriter]],
+    [4, "N2I-E202", /nova_api/, [...apply, "--nova-api-db", source[1] ?? ""]],
+    [4, "N2I-E311", /flavors in nova_api/, apply],
+    [64, "N2I-E104", /not a regular file|EISDIR/, [...config, "--nova-conf", folder]],
+    [64, "N2I-E104", /./, [...config, "--nova-conf", "h=/dev/zero"]],
+    [64, "N2I-E100", /part/, [...config, "--part", "api"]],
+    [64, "N2I-E100", /ironic-release/, ["config", "--ironic-release", "austin"]],
+    [255, "N2I-E102", /nova-api-db/, [...check, "--nova-api-db", "env:NOTHING_HERE"]],
+    [255, "N2I-E101", /placement-db/, [...check, "--placement-db", "mysql://u:secret@h/p"]],
+  ] as const)
+    assertRefusal(await run([...words, "-q"]), status, code, saying);
+  assert.deepEqual(await seen(), before);
+});

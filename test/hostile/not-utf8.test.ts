@@ -12,9 +12,7 @@ const BYTES = "CAST(x'61ff62' AS text)";
 const GIVEN: Case = {
   shows: "text that is not UTF-8",
   nova_bm: { nodes: [tenant(1), { id: 2 }, { id: 3 }] },
-  nova: {
-    instances: [{ uuid: caseUuid("instance", 1) }],
-  },
+  nova: { instances: [{ uuid: caseUuid("instance", 1) }] },
   site: SITE,
 };
 

@@ -3,6 +3,7 @@ import { Socket } from "node:net";
 import { test } from "node:test";
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises";
 import type { Timers } from "../../src/lib/ipmi/index.ts";
+import { connectionsOf } from "../support/connections.ts";
 import { runHere } from "../support/in-process.ts";
 import { run, runs, start } from "./cli.ts";
 import { plannedWhole, type Whole, whole, wholeCase } from "./whole.ts";
@@ -121,22 +122,12 @@ function sockets(): readonly Socket[] {
 }
 
 /** Ends the connections of the user who reads nova, on both sides, and returns how many they were. */
-async function cut({ engine, nova: { db }, users }: Whole): Promise<number> {
-  const answer: unknown = await db.raw(
-    engine === "mysql"
-      ? "SELECT id FROM information_schema.processlist WHERE user = ?"
-      : "SELECT pid AS id FROM pg_stat_activity WHERE usename = ?",
-    [users.nova ?? ""],
-  );
-  // knex gives the rows first on MySQL and as `rows` on PostgreSQL.
-  const rows = (Array.isArray(answer) ? answer[0] : (answer as { rows: unknown }).rows) as {
-    id: number;
-  }[];
+async function cut({ nova: { db, server }, users }: Whole): Promise<number> {
+  assert.ok(server);
   const open = sockets();
-  for (const { id } of rows)
-    await db.raw(engine === "mysql" ? `KILL ${id}` : `SELECT pg_terminate_backend(${id})`);
-  while (open.filter(({ destroyed }) => destroyed).length < rows.length) await turn();
-  return rows.length;
+  const count = await connectionsOf(server.engine, users.nova ?? "", (work) => work(db)).kill();
+  while (open.filter(({ destroyed }) => destroyed).length < count) await turn();
+  return count;
 }
 
 const WATCHED = 6000;

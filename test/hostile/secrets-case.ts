@@ -64,11 +64,8 @@ export async function deploySecrets(
     canaries.push(one);
     return one;
   };
-  const made = await deploy(
-    engine,
-    t,
-    caseOf((name) => watch(canary(name)).text),
-  );
+  const given = caseOf((name) => watch(canary(name)).text);
+  const made = await deploy(engine, t, given);
   const secret = (name: string, between?: string): string => watch(canary(name, between)).text;
   if (await made.bm.db.schema.hasColumn("bm_interfaces", "switch_secret"))
     await made.bm.db("bm_interfaces").update({ switch_secret: secret("fork interface column") });

@@ -8,7 +8,7 @@ import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { cloud } from "../migrate/nova/cloud.ts";
 import { rowsOf } from "../migrate/nova/rows.ts";
 import { computeStarts } from "../migrate/nova/walking.ts";
-import { type Ran, start } from "./cli.ts";
+import { start } from "./cli.ts";
 import { type Deployment, deployFiles } from "./deployment.ts";
 import { SITE } from "./fleet.ts";
 
@@ -87,11 +87,7 @@ function walking(made: Deployment, ...more: readonly string[]) {
 }
 
 /** Sends it in a stage. One that ended before is behind the run, which says so and ends well. */
-async function signalled(
-  made: Deployment,
-  stage: RunStage,
-  signal: keyof typeof STATUS,
-): Promise<Ran> {
+async function signalled(made: Deployment, stage: RunStage, signal: keyof typeof STATUS) {
   const started = walking(made, "--until", stage);
   await started.said(` of 10: ${stage}`).catch(() => undefined);
   started.signal(signal);

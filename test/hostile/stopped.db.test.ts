@@ -9,11 +9,7 @@ import { plannedWhole, type Whole } from "./whole.ts";
 const FIRST = "a0000000-0000-4000-8000-000000000001";
 
 /** Ctrl-C at the point; once it goes on to a good place to stop, twice it ends there. */
-async function interrupted(
-  words: readonly string[],
-  point: string,
-  times: 1 | 2,
-): Promise<{ readonly out: string; readonly err: string }> {
+async function interrupted(words: readonly string[], point: string, times: 1 | 2) {
   const started = await pausedAt(`${point}:1`, words);
   started.signal("SIGINT");
   await started.said("once more stops at once");

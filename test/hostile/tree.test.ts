@@ -33,6 +33,10 @@ function sparse(path: string, bytes: number): void {
   truncateSync(path, bytes);
 }
 
+function written(text: string, encoding: BufferEncoding = "utf8") {
+  return (path: string): void => writeFileSync(path, text, encoding);
+}
+
 /** What a machine's boot file may have become, and what staging says of it. */
 const CONFIGS: readonly (readonly [string, (path: string) => void, RegExp])[] = [
   ["a pipe", fifo, /no file, link or folder/],
@@ -41,22 +45,10 @@ const CONFIGS: readonly (readonly [string, (path: string) => void, RegExp])[] = 
   ["a link out of the tree", (path) => symlinkSync("/etc/shadow", path), /a link to \/etc\/shadow/],
   ["a link with an escape", (path) => symlinkSync(`/x${ESCAPE}`, path), /a link to \/x/],
   ["1 GB of nothing", (path) => sparse(path, 2 ** 30), /not plain text/],
-  ["UTF-16", (path) => writeFileSync(path, ironicConfig(1, "boot"), "utf16le"), /not plain text/],
-  [
-    "Latin-1",
-    (path) => writeFileSync(path, `# caf\u00e9\n${ironicConfig(1, "boot")}`, "latin1"),
-    /not plain text/,
-  ],
-  [
-    "escapes",
-    (path) => writeFileSync(path, ironicConfig(1, "boot").replace("text", ESCAPE)),
-    /not plain text/,
-  ],
-  [
-    "a million labels",
-    (path) => writeFileSync(path, "label x\n".repeat(1_000_000)),
-    /not plain text/,
-  ],
+  ["UTF-16", written(ironicConfig(1, "boot"), "utf16le"), /not plain text/],
+  ["Latin-1", written(`# caf\u00e9\n${ironicConfig(1, "boot")}`, "latin1"), /not plain text/],
+  ["escapes", written(ironicConfig(1, "boot").replace("text", ESCAPE)), /not plain text/],
+  ["a million labels", written("label x\n".repeat(1_000_000)), /not plain text/],
 ];
 
 /** Told on lines of their own, and nothing of it is for the terminal. */

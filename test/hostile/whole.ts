@@ -33,11 +33,7 @@ export function wholeCase(machines = 2): Case {
 }
 
 /** Builds it. */
-export async function whole(
-  engine: Engine,
-  t: TestContext,
-  given: Case = wholeCase(),
-): Promise<Whole> {
+export async function whole(engine: Engine, t: TestContext, given: Case = wholeCase()) {
   return withTrees(await deploy(engine, t, given), given);
 }
 

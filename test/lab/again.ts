@@ -11,7 +11,6 @@ export interface Restartable extends Server {
 
 /**
  * The command of a daemon that is started again when it is told to.
- *
  * @param later one more argument of every start but the first, or nothing
  */
 export function again(command: readonly string[], later = ""): readonly string[] {

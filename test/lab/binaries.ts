@@ -26,10 +26,7 @@ export interface Binaries {
   readonly init: string;
 }
 
-/**
- * The binaries of an engine.
- * @throws Error with the packages to install
- */
+/** The binaries of an engine. @throws Error with the packages to install */
 export function binaries(engine: ServerEngine): Binaries {
   const found = SERVERS[engine].binaries.map(locate);
   const [server, init] = found;
@@ -49,10 +46,7 @@ export function notInstalled({ title, packages }: Software): Error {
   );
 }
 
-/**
- * Absolute path of a program.
- * @throws Error with the packages to install
- */
+/** Absolute path of a program. @throws Error with the packages to install */
 export function needsProgram(name: string, of: Software): string {
   const path = locate(name);
   if (path === null) throw notInstalled(of);

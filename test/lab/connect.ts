@@ -42,6 +42,16 @@ export function connect(place: Place): Knex {
   }
 }
 
+/** The rows of a statement: knex gives them first on MySQL and as `rows` on PostgreSQL. */
+export async function rowsOf<Row>(
+  db: Knex,
+  sql: string,
+  values: readonly string[] = [],
+): Promise<readonly Row[]> {
+  const answer = await db.raw(sql, values);
+  return Array.isArray(answer) ? answer[0] : answer.rows;
+}
+
 function server({ host, port, user, password, database }: Place) {
   return { host, port, user, password, database };
 }

@@ -8,10 +8,9 @@ import { join } from "node:path";
 import { entrust, type Owner } from "./folder.ts";
 
 /**
- * Makes a data folder and runs a server on it that dies with this process, however this process
- * ends: a shell waits beside it on a pipe from here, and when the pipe breaks it ends the server
- * and removes the folder. It does not keep the event loop alive.
- *
+ * Makes a data folder and runs a server on it that dies with this process, however this process ends: a shell waits
+ * beside it on a pipe from here, and when the pipe breaks it ends the server and removes the folder. It does not keep
+ * the event loop alive.
  * @param init the command that makes the data folder
  * @param options.folder it lives in, removed at the end
  * @param options.signal that makes the server end quickly

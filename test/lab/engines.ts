@@ -1,8 +1,8 @@
-import { test } from "node:test";
+import { test as nodeTest } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
 
-/** Whether this process repeats the tests of a file on database servers. */
-let onServers = false;
+/** Whether this process repeats the tests of a file on database servers, and a loop over engines makes its tests now. */
+let [onServers, inLoop] = [false, false];
 
 /**
  * Makes `engines` name the servers. A file `x.db.test.ts` imports `on-servers.ts` first and then `x.test.ts`,
@@ -13,14 +13,23 @@ export function repeatOnServers(): void {
 }
 
 /** The engines of this lane: SQLite, which needs no server, by default; the servers in the databases lane. */
-export function engines<E extends Engine = Engine>(...all: readonly E[]): readonly E[] {
+export function* engines<E extends Engine = Engine>(...all: readonly E[]): Generator<E> {
   const named: readonly Engine[] = all.length > 0 ? all : ["sqlite", "mysql", "postgresql"];
   // Without a list E is every engine.
-  return named.filter((engine): engine is E => (engine !== "sqlite") === onServers);
+  for (const engine of named as readonly E[])
+    if ((engine !== "sqlite") === onServers) {
+      inLoop = true;
+      yield engine;
+      inLoop = false;
+    }
 }
 
-/** A test that does not depend on the engine: the databases lane does not repeat it. */
-export const testOnce: typeof test = Object.assign(
-  (...args: Parameters<typeof test>) => (onServers ? Promise.resolve() : test(...args)),
-  test,
+/** Outside of a loop over engines a test does not depend on the engine: the databases lane does not repeat it. */
+export const test: typeof nodeTest = Object.assign(
+  (...args: Parameters<typeof nodeTest>) =>
+    onServers && !inLoop ? Promise.resolve() : nodeTest(...args),
+  nodeTest,
 );
+
+/** The same under the name that files had before it. */
+export const testOnce = test;

@@ -46,10 +46,7 @@ export function lab(): Promise<Lab> {
   return running;
 }
 
-/**
- * The server of an engine, for a test of a lane that has one.
- * @throws Error with the packages to install
- */
+/** The server of an engine, for a test of a lane that has one. @throws Error with the packages to install */
 export async function needs(engine: ServerEngine): Promise<Server> {
   const { mariadb, postgres } = await lab();
   const server = engine === "mysql" ? mariadb : postgres;
@@ -78,10 +75,7 @@ export function addressFile(folder: string, name: string, url: string): string {
   return `file:${path}`;
 }
 
-/**
- * Starts both servers.
- * @throws Error with the packages of one that is not installed
- */
+/** Starts both servers. @throws Error with the packages of one that is not installed */
 async function startLab(): Promise<Lab> {
   const [mariadb, postgres] = await Promise.all([
     startMariadb("in memory"),

@@ -9,9 +9,8 @@ import { newPassword } from "./server.ts";
 import { ready } from "./start.ts";
 
 /**
- * Starts a MariaDB of our own: a new data folder, loopback only, an unprivileged user, nothing of
- * the system's configuration.
- *
+ * Starts a MariaDB of our own: a new data folder, loopback only, an unprivileged user, nothing of the system's
+ * configuration.
  * @param kept in memory for tests, none of which ends the server's machine
  * @param seed data to begin with, in place of none
  * @throws Error when it is not installed, or does not start

@@ -9,9 +9,8 @@ import { newPassword } from "./server.ts";
 import { ready } from "./start.ts";
 
 /**
- * Starts a PostgreSQL of our own: a new cluster, loopback only, an unprivileged user, passwords
- * asked for on every way in.
- *
+ * Starts a PostgreSQL of our own: a new cluster, loopback only, an unprivileged user, passwords asked for on every way
+ * in.
  * @param kept in memory for tests, none of which ends the server's machine
  * @param seed a cluster to begin with, in place of none
  * @throws Error when it is not installed, or does not start

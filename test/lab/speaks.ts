@@ -2,7 +2,6 @@ import { connect } from "node:net";
 
 /**
  * Whether a server on this port of 127.0.0.1 answers in its own protocol.
- *
  * @param begins how its first answer begins
  * @param hello what a client sends first, if it does
  */

@@ -10,10 +10,7 @@ export interface Counted {
 }
 
 /** Prints a line for each file, each failure with its reason, and at the end the longest files. */
-export async function report(
-  results: ReturnType<typeof run>,
-  print: (text: string) => void,
-): Promise<Counted> {
+export async function report(results: ReturnType<typeof run>, print: (text: string) => void) {
   const counted: Counted = { passed: 0, failed: 0, skipped: 0 };
   const took: { readonly name: string; readonly seconds: number }[] = [];
   const ended = (name: string, ms: number): void => {

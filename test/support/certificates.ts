@@ -11,9 +11,8 @@ export interface Pair {
 }
 
 /**
- * Makes an authority for a test. Node reads certificates but cannot write them, and openssl is not
- * on every machine, so this writes the few DER structures itself.
- *
+ * Makes an authority for a test. Node reads certificates but cannot write them, and openssl is not on every machine,
+ * so this writes the few DER structures itself.
  * @source RFC 5280 4.1
  */
 export function authority(t: Pick<TestContext, "after">) {
@@ -33,7 +32,6 @@ export function authority(t: Pick<TestContext, "after">) {
     file,
     /**
      * A certificate and its private key.
-     *
      * @param names `IP:127.0.0.1` or `DNS:name`
      * @param days how long it is valid; a negative number: it has expired
      */

@@ -42,7 +42,6 @@ const WIDE: readonly CaseRow[] = [
 
 /**
  * The demo's twenty machines, and more of every kind that engines could read differently.
- *
  * @param latin1 leave out what a Latin-1 database cannot hold
  */
 export function everything(release: Release, latin1 = false): Case {

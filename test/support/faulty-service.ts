@@ -61,11 +61,7 @@ export function numbered(calls: readonly string[]) {
   });
 }
 
-/**
- * From the nth of it on, such a call is answered with 200, and nothing is done.
- *
- * @returns how many of these came
- */
+/** From the nth of it on, such a call is answered with 200, and nothing is done. @returns how many of these came */
 export function idle({ use }: Pick<FaultyService, "use">, call: string, nth: number): () => number {
   let came = 0;
   use((made) => {

@@ -27,12 +27,11 @@ interface Surrounded extends Partial<Pick<Io, "stdin" | "stdout" | "stderr" | "c
 }
 
 /**
- * Runs the tool in this process, as main does: without a terminal, and with nothing of our
- * environment but PATH besides these variables. What a library says past the tool is heard as well.
- * For what only a process has (a death, another user), start one.
- *
- * @param options.heard is told all of stderr whenever something is written to it; streams replace the
- * command's own, for example by those of a terminal
+ * Runs the tool in this process, as main does: without a terminal, and with nothing of our environment but PATH
+ * besides these variables. What a library says past the tool is heard as well. For what only a process has (a death,
+ * another user), start one.
+ * @param options.heard is told all of stderr whenever something is written to it; streams replace the command's own,
+ * for example by those of a terminal
  */
 export async function runHere(
   words: readonly string[],
@@ -76,11 +75,7 @@ export async function runIn(folder: string, words: readonly string[]): Promise<R
  * Runs the tool on a terminal in this process. The answer is typed when a question has been asked.
  * Standard output and error are both in `out`.
  */
-export async function runOnTerminal(
-  words: readonly string[],
-  answer: string,
-  question: RegExp,
-): Promise<Ran> {
+export async function runOnTerminal(words: readonly string[], answer: string, question: RegExp) {
   const shown = collector();
   const stdin = Object.assign(new Readable({ read() {} }), { isTTY: true });
   let answered = false;

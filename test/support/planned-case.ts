@@ -83,11 +83,7 @@ export async function extracted(
   return takeSnapshot(run, { bm, nova, hosts, trees }, seal, "2014-12-01T00:00:00.000Z", () => {});
 }
 
-/**
- * The row road of an open Ironic database.
- *
- * @param said release, where several share the schema
- */
+/** The row road of an open Ironic database. @param said release, where several share the schema */
 export async function targetOf(ironic: Database, said?: string, key: Seal = seal) {
   const { identity, release } = await identifyTarget(ironic, mappings, said);
   const load = { staged: false, lockWait: 0 };
@@ -99,7 +95,6 @@ export async function targetOf(ironic: Database, said?: string, key: Seal = seal
 
 /**
  * Plans what was extracted; the plan is in the run's folder.
- *
  * @param rest plan as if the service of this database were reached by its API
  */
 export async function planned({ run, written, ironic }: Workplace, { rest = false } = {}) {

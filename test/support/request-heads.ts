@@ -4,17 +4,8 @@ import fc from "fast-check";
 /** Pieces of requests: right, wrong, and right in the wrong place. */
 const PIECES = [
   ...["GET ", "POST ", "HEAD ", "DELETE ", "OPTIONS ", "CONNECT ", "NONSENSE ", " ", "\t", "\0"],
-  ...[
-    " HTTP/1.1",
-    " HTTP/1.0",
-    " HTTP/9.9",
-    "\r\n",
-    "\r\n\r\n",
-    "\n",
-    "\r",
-    "\u00ff",
-    "Host: a\r\n",
-  ],
+  ...[" HTTP/1.1", " HTTP/1.0", " HTTP/9.9", "\r\n", "\r\n\r\n", "\n", "\r", "\u00ff"],
+  "Host: a\r\n",
   ...["X-Auth-Token: admin\r\n", "X-Auth-Token:", "X-Openstack-Request-Id: req-x\r\n"],
   ...["OpenStack-API-Version: compute 2.36\r\n", "X-OpenStack-Nova-API-Version: latest\r\n"],
   ...["Transfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked, identity\r\n"],
@@ -31,11 +22,7 @@ const PARTS = [
   ...["http://other", "//", "?", "#", "a=b&".repeat(50), "\u00e9"],
 ] as const;
 
-/**
- * Heads of requests, or what is nearly so: most have the form of one.
- *
- * @param paths that are served
- */
+/** Heads of requests, or what is nearly so: most have the form of one. @param paths that are served */
 export function requestHeads(paths: readonly string[]): fc.Arbitrary<Buffer> {
   const served = fc.constantFrom(...paths);
   const parts = fc.array(fc.oneof(fc.constantFrom(...PARTS), fc.string()), { maxLength: 3 });
@@ -62,9 +49,8 @@ export function requestHeads(paths: readonly string[]): fc.Arbitrary<Buffer> {
 
 /**
  * Sends it on a connection of its own.
- *
- * @param patience turns of the event loop, where the other side runs too, that nothing comes until it gives
- *   up, as the other side does who waits for more; absent: it waits until the other side ends
+ * @param patience turns of the event loop, where the other side runs too, that nothing comes until it gives up, as the
+ * other side does who waits for more; absent: it waits until the other side ends
  * @returns all that came back
  */
 export function answerTo(url: string, head: Buffer, patience = Infinity): Promise<string> {

@@ -1,9 +1,8 @@
 import fc from "fast-check";
 
 /**
- * How a property runs: the same cases each time, so that a failure is repeated. `N2I_RUNS` and
- * `N2I_SEED` look at more and at others; fast-check prints the seed of a failure.
- *
+ * How a property runs: the same cases each time, so that a failure is repeated. `N2I_RUNS` and `N2I_SEED` look at more
+ * and at others; fast-check prints the seed of a failure.
  * @param usual cases without `N2I_RUNS`
  */
 export function seeded(usual: number): { readonly seed: number; readonly numRuns: number } {
@@ -24,8 +23,5 @@ export function holdsLater<Ts extends [unknown, ...unknown[]]>(
   usual: number,
   ...property: Parameters<typeof fc.asyncProperty<Ts>>
 ): Promise<void> {
-  return fc.assert(fc.asyncProperty(...property), {
-    ...seeded(usual),
-    includeErrorInReport: true,
-  });
+  return fc.assert(fc.asyncProperty(...property), { ...seeded(usual), includeErrorInReport: true });
 }

@@ -6,7 +6,6 @@ import type { TestContext } from "node:test";
 
 /**
  * A private file system of its own, gone when the test is. Only root may mount one.
- *
  * @param options of tmpfs: `size=64k`, `nr_inodes=8`
  */
 export function smallDisk(t: TestContext, options: string): string {

@@ -120,7 +120,7 @@ const TRIED = [
   ["postgresql", "ab450ba04102"],
 ] as const;
 
-const HERE = engines();
+const HERE = [...engines()];
 
 for (const [engine, version] of TRIED.filter(([one]) => HERE.includes(one)))
   test(`on ${engine}, a server of Nova ${version} is held before its machine goes off, and is the spare's at the end`, async (t) => {

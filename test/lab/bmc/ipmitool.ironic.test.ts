@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { type TestContext, test } from "node:test";
 import type { BmcOptions } from "../../support/bmc/index.ts";
-import { needsTools } from "./tools.ts";
-import { type Lone, withBmc } from "./with-farm.ts";
+import { tool } from "./tools.ts";
+import { withBmc } from "./with-farm.ts";
 
 const NO_SESSION = "Error: Unable to establish IPMI v2 / RMCP+ session\n";
+const busy = (code: number) => ({ busy: { code, times: 1, command: "00/01" } });
 const OFF = { status: 0, stdout: "Chassis Power is off\n", stderr: "" };
 
 for (const suite of [0, 1, 2, 3, 15, 16, 17])
@@ -66,10 +67,8 @@ test("a user of 16 bytes with a password of 20 is let in, and the null user too"
   const at = await start(t, { users });
   const long = { user, password: "twenty-bytes-of-pass", suite: 17 };
   assert.deepEqual(await at.ask(long, "power", "status"), OFF);
-  assert.deepEqual(
-    await at.ask({ user: "", password: "null's", suite: 3 }, "power", "status"),
-    OFF,
-  );
+  const nobody = { user: "", password: "null's", suite: 3 };
+  assert.deepEqual(await at.ask(nobody, "power", "status"), OFF);
 });
 
 test("ipmitool switches the machine, and every such command is in the log", async (t) => {
@@ -98,19 +97,11 @@ test("an operator is refused ADMINISTRATOR, gets OPERATOR, and as USER may not s
 
 test("ipmitool says each fault in its own words", async (t) => {
   const users = [{ name: "admin", password: "s3cret-Passw0rd", limit: 3 }] as const;
+  const refused = /open session response message : invalid authentication algorithm/;
   const faults: readonly [Partial<BmcOptions>, RegExp][] = [
-    [
-      { busy: { code: 0xc0, times: 1, command: "00/01" } },
-      /Get Chassis Power Status failed: Node busy/,
-    ],
-    [
-      { busy: { code: 0xc3, times: 1, command: "00/01" } },
-      /Get Chassis Power Status failed: Timeout/,
-    ],
-    [
-      { openStatus: { 3: 0x04 } },
-      /open session response message : invalid authentication algorithm/,
-    ],
+    [busy(0xc0), /Get Chassis Power Status failed: Node busy/],
+    [busy(0xc3), /Get Chassis Power Status failed: Timeout/],
+    [{ openStatus: { 3: 0x04 } }, refused],
     [{ openStatus: { "*": 0x12 }, errorLength: 2 }, /open session response message/],
     [{ suites: [17] }, /open session response message : no matching cipher suite/],
     [{ sessionLimit: 0 }, /insufficient resources for session/],
@@ -137,35 +128,23 @@ test("a BMC whose keys follow Open Session lets ipmitool in as OPERATOR only: wh
 });
 
 test("ipmitool lives with wrong checksums, doubled and late answers, and a busy BMC that recovers", async (t) => {
-  const busy = { code: 0xc0, times: 1, command: "00/01" };
-  for (const fault of [
-    { wrongChecksums: true },
-    { duplicate: 1 },
-    { delayMs: 30 },
-    { reorder: 1 },
-  ]) {
+  const odd = [{ wrongChecksums: true }, { duplicate: 1 }, { delayMs: 30 }, { reorder: 1 }];
+  for (const fault of odd) {
     const at = await start(t, fault);
     const { stdout } = await at.ask({ suite: 3 }, "power", "status");
     assert.equal(stdout, OFF.stdout, JSON.stringify(fault));
   }
-  const at = await start(t, { busy });
+  const at = await start(t, busy(0xc0));
   assert.equal((await at.ask({ suite: 3 }, "power", "status")).status, 1);
   assert.deepEqual(await at.ask({ suite: 3 }, "power", "status"), OFF);
 });
 
-async function start(
-  t: TestContext,
-  options: Partial<BmcOptions>,
-): Promise<{
-  readonly bmc: Lone;
-  readonly ask: (login: Login, ...command: readonly string[]) => Promise<Ran>;
-}> {
-  const found = needsTools("ipmitool");
+async function start(t: TestContext, options: Partial<BmcOptions>) {
+  const program = tool("ipmitool");
   const bmc = await withBmc(t, options, "port 623");
-  return {
-    bmc,
-    ask: (login, ...command) => ipmitool(found.ipmitool, bmc.address, login, ...command),
-  };
+  const ask = (login: Login, ...command: readonly string[]) =>
+    ipmitool(program, bmc.address, login, ...command);
+  return { bmc, ask };
 }
 
 /** The login for a BMC. The secrets travel in the environment. */
@@ -178,18 +157,11 @@ interface Login {
   readonly level?: "USER" | "OPERATOR" | "ADMINISTRATOR";
 }
 
-interface Ran {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-const USER = "admin";
 const PASSWORD = "s3cret-Passw0rd";
 
 /** @param program path of ipmitool; each question is sent twice, a second apart */
 function ipmitool(program: string, address: string, login: Login, ...command: readonly string[]) {
-  const { user = USER, password = PASSWORD, kg, suite, level = "ADMINISTRATOR" } = login;
+  const { user = "admin", password = PASSWORD, kg, suite, level = "ADMINISTRATOR" } = login;
   const args = [
     ...["-I", "lanplus", "-H", address, "-U", user, "-L", level, "-R", "1", "-N", "1", "-E"],
     ...(suite === undefined ? [] : ["-C", String(suite)]),
@@ -198,7 +170,7 @@ function ipmitool(program: string, address: string, login: Login, ...command: re
   ];
   const secrets = { IPMI_PASSWORD: password, IPMI_KGKEY: kg ?? "" };
   const env = { PATH: process.env.PATH, HOME: "/nonexistent", LC_ALL: "C", ...secrets };
-  return new Promise<Ran>((resolve) => {
+  return new Promise<{ status: number; stdout: string; stderr: string }>((resolve) => {
     execFile(program, args, { env }, (error, stdout, stderr) =>
       resolve({ status: error === null ? 0 : Number(error.code), stdout, stderr }),
     );

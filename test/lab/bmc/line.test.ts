@@ -36,10 +36,8 @@ test("a line delays, doubles and swaps answers", async (t) => {
   assert.ok(late !== undefined && late.after >= 118, `${late?.after} ms`);
   assert.equal((await answered(doubled, [CAPABILITIES], 2)).length, 2);
   const order = await answered(swapped, [CAPABILITIES, CIPHER_SUITES]);
-  assert.deepEqual(
-    order.map(({ bytes }) => bytes[4]),
-    [6, 0],
-  );
+  const formats = order.map(({ bytes }) => bytes[4]);
+  assert.deepEqual(formats, [6, 0]);
   const [alone] = await answered(swapped, [CAPABILITIES]);
   // Moments of the virtual clock are sums of fractions.
   assert.ok(alone !== undefined && Math.round(alone.after) >= 100, `${alone?.after} ms`);

@@ -18,9 +18,8 @@ export async function whileItWaits<T>(happens: () => Promise<unknown>, command: 
 const TURNS = 4;
 
 /**
- * A clock for commands and BMCs of this process, over real sockets: when nothing happens any more,
- * it goes on to the next moment that is waited for, at once.
- *
+ * A clock for commands and BMCs of this process, over real sockets: when nothing happens any more, it goes on to the
+ * next moment that is waited for, at once.
  * @param end milliseconds at which it stands still: whatever waits for later waits for ever
  * @param turns of the event loop without use of the clock until it goes on
  */

@@ -37,7 +37,6 @@ export function rakp1(session: Buffer, name: string): Buffer {
 
 /**
  * Sends these datagrams from one new socket, and gives the first answers.
- *
  * @param to an address: of a BMC that is simulated here, or with port 623
  * @param count of answers: as many as datagrams, unless given
  */

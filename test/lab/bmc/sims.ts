@@ -84,9 +84,8 @@ export interface PyghmiBmc {
 }
 
 /**
- * pyghmi's server: one BMC, user `admin`, suite 3 alone, silent to unknown users and wrong RAKP3.
- * It dies with this process.
- *
+ * pyghmi's server: one BMC, user `admin`, suite 3 alone, silent to unknown users and wrong RAKP3. It dies with this
+ * process.
  * @param python path of the Python that has pyghmi
  */
 export async function startPyghmi(python: string, bmc: PyghmiBmc) {

@@ -16,10 +16,7 @@ export const TOOLS = {
 
 export type Tool = keyof typeof TOOLS;
 
-/**
- * Path of the program, of Python for pyghmi.
- * @throws Error with the packages to install
- */
+/** Path of the program, of Python for pyghmi. @throws Error with the packages to install */
 export function tool(name: Tool): string {
   if (name !== "pyghmi") return needsProgram(name, TOOLS[name]);
   const { status } = spawnSync(PYTHON, ["-c", "import pyghmi.ipmi.bmc"], { stdio: "ignore" });

@@ -11,10 +11,6 @@ export interface Switched extends Omit<Farm, "commands"> {
   readonly others: Farm["commands"];
 }
 
-export interface Lone extends Switched {
-  readonly address: string;
-}
-
 type Test = Pick<TestContext, "after">;
 
 /**

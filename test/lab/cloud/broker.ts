@@ -16,9 +16,8 @@ const HTTP = ["HTTP/1.1 ", "GET / HTTP/1.0\r\n\r\n"] as const;
 const PROGRAM = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
 /**
- * Starts a RabbitMQ of our own, on loopback, an unprivileged user, with a port mapper of its own.
- * It dies with this process.
- *
+ * Starts a RabbitMQ of our own, on loopback, an unprivileged user, with a port mapper of its own. It dies with this
+ * process.
  * @throws Error when it is not installed
  */
 export async function startBroker({ managed = false }: { readonly managed?: boolean } = {}) {

@@ -34,9 +34,8 @@ export interface NeutronPlace {
 }
 
 /**
- * Starts the real neutron-server beside a cloud's Keystone, with no agent: ports are bound by the
- * mechanism driver given. It dies with this process.
- *
+ * Starts the real neutron-server beside a cloud's Keystone, with no agent: ports are bound by the mechanism driver
+ * given. It dies with this process.
  * @throws Error when it is not installed
  */
 export async function startNeutron(place: NeutronPlace) {

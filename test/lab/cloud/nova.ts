@@ -17,11 +17,7 @@ export const NOVA = {
 const PROGRAMS = ["nova-conductor", "nova-scheduler", "nova-api"] as const;
 
 /** Its databases' names; cell_mappings of what is kept has them as templates. */
-export const NOVA_DATABASES = {
-  api: "nova_api",
-  cell0: "nova_cell0",
-  cell: "nova_cell1",
-} as const;
+export const NOVA_DATABASES = { api: "nova_api", cell0: "nova_cell0", cell: "nova_cell1" } as const;
 
 export interface NovaClocks {
   /** Seconds between two looks of its scheduler for hosts that it does not know: 2 unless given. */
@@ -45,9 +41,7 @@ export interface Process {
 }
 
 /**
- * Starts Nova's conductor, scheduler and API, with one cell, beside a cloud's Keystone. They die
- * with this process.
- *
+ * Starts Nova's conductor, scheduler and API, with one cell, beside a cloud's Keystone. They die with this process.
  * @throws Error when it is not installed
  */
 export async function startNova(place: LockedNova) {
@@ -82,9 +76,8 @@ export type Nova = Awaited<ReturnType<typeof startNova>>;
 
 /**
  * Starts a nova-compute of this nova.conf. It dies with this process.
- *
- * @param driver programs of a driver of ours, file name to text: `nova_compute.py` is run in place
- *   of the packaged nova-compute
+ * @param driver programs of a driver of ours, file name to text: `nova_compute.py` is run in place of the packaged
+ * nova-compute
  */
 export function startCompute(conf: string, driver: { readonly [file: string]: string } | null) {
   const user = owner("nova");

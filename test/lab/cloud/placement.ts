@@ -15,7 +15,6 @@ export const PLACEMENT_DATABASE = "placement";
 
 /**
  * Starts the real Placement beside a cloud's Keystone. It dies with this process.
- *
  * @param kept folder for its schema, once made
  * @throws Error when it is not installed
  */

@@ -18,9 +18,8 @@ interface Schema {
 }
 
 /**
- * Makes databases by a service's own program, where the server's data has them not yet, and keeps
- * what it made for a server to come (`makeSeed`).
- *
+ * Makes databases by a service's own program, where the server's data has them not yet, and keeps what it made for a
+ * server to come (`makeSeed`).
  * @param kept a folder of the caller's for what is kept; without one nothing is
  */
 export async function withSchema(

@@ -35,7 +35,6 @@ const MAKES = { mysql: makeMariadb, postgresql: makePostgres };
 
 /**
  * Makes a server's data folder of the schemas that `withSchema` kept, for every start to come.
- *
  * @returns false when it is there already
  */
 export async function makeSeed(kept: string, engine: ServerEngine): Promise<boolean> {
@@ -46,11 +45,8 @@ export async function makeSeed(kept: string, engine: ServerEngine): Promise<bool
   const made = versions();
   const dumps = Object.keys(PACKAGES).map((service, at) => `${service}-${made[at]}.sql`);
   try {
-    await MAKES[engine](
-      folder,
-      user,
-      dumps.map((name) => join(kept, name)),
-    );
+    const paths = dumps.map((name) => join(kept, name));
+    await MAKES[engine](folder, user, paths);
     // As it is, owner included.
     const { status } = spawnSync("cp", ["-a", join(folder, "data"), `${seed}.${process.pid}`]);
     if (status !== 0) throw new Error(`cp ended with ${status}`);

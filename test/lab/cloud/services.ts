@@ -19,9 +19,8 @@ export interface Served {
 const PASTE = "glance-api-paste.ini";
 
 /**
- * What `keystone-manage bootstrap` does, in the process that serves: to load all of Keystone for it costs more
- * than it does.
- *
+ * What `keystone-manage bootstrap` does, in the process that serves: to load all of Keystone for it costs more than it
+ * does.
  * @source keystone: cmd/cli.py, BootStrap.do_bootstrap
  */
 const BOOTSTRAP = `
@@ -71,7 +70,6 @@ export const SERVED: { readonly [service in Service]: Served } = {
 
 /**
  * Serves a WSGI application with keep-alive that holds: PORT MODULE FUNCTION.
- *
  * @param first Python's statements between the application and the first request
  */
 export const serving = (first = ""): string => `

@@ -34,10 +34,8 @@ export interface CloudOptions {
 }
 
 /**
- * Starts the real Keystone, Nova's API and Glance of Zed on new databases of this MariaDB, with the
- * schemas their own programs make: loopback, an unprivileged user, nothing of the system's
- * configuration. They die with this process.
- *
+ * Starts the real Keystone, Nova's API and Glance of Zed on new databases of this MariaDB, with the schemas their own
+ * programs make: loopback, an unprivileged user, nothing of the system's configuration. They die with this process.
  * @throws Error when they are not installed, or with the end of a log when one does not come up
  */
 export async function startCloud(

@@ -28,9 +28,8 @@ export interface LockedIronic extends IronicOptions {
 export type Section = { readonly [option: string]: string | number | boolean };
 
 /**
- * ironic.conf of the lab. What endangers machines is left as Ironic ships it, above all
- * force_power_state_during_sync and automated_clean; only intervals are short, so that a test sees the periodic tasks.
- *
+ * ironic.conf of the lab. What endangers machines is left as Ironic ships it, above all force_power_state_during_sync
+ * and automated_clean; only intervals are short, so that a test sees the periodic tasks.
  * @source facts/lab.md 3; facts/ironic.md 2.2
  */
 export function ironicConfig(place: LockedIronic): string {

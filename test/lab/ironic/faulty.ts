@@ -27,7 +27,6 @@ type Choice = (call: Call) => Fault | null | Promise<Fault | null>;
 
 /**
  * A proxy in front of a real service that can be told to misbehave.
- *
  * @param pair its certificate; without one it speaks plain HTTP
  * @param wants the authority whose certificate a client must show; without one it needs none
  */

@@ -6,7 +6,6 @@ import { listening } from "../../support/listening.ts";
 
 /**
  * Gives a token for every login whose secret is right, with a catalog of one baremetal service.
- *
  * @source Keystone's API reference, v3: POST /v3/auth/tokens
  */
 export async function fakeKeystone(

@@ -24,10 +24,9 @@ export interface IronicAt extends Api {
 }
 
 /**
- * Starts the real Ironic 2023.1, API and conductor in one process, on a new database of this
- * server with the schema its own ironic-dbsync makes: loopback, an unprivileged user, nothing of
- * the system's configuration or services. It dies with this process.
- *
+ * Starts the real Ironic 2023.1, API and conductor in one process, on a new database of this server with the schema
+ * its own ironic-dbsync makes: loopback, an unprivileged user, nothing of the system's configuration or services. It
+ * dies with this process.
  * @throws Error when it is not installed, or with the end of its log when API or conductor do not come up
  */
 export async function startIronic(server: Server, options: IronicOptions = {}) {

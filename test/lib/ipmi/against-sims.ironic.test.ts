@@ -12,10 +12,8 @@ test("100 BMCs of ipmi_sim are read as their files say, over suite 3", async (t)
   const bmcs = Array.from({ length: 100 }, (_, at) => ({ power: at % 3 === 0, password }));
   const sim = await startIpmiSim(found.ipmi_sim, bmcs);
   t.after(sim.stop);
-  const readings = await askAllOf(
-    t,
-    sim.addresses.map((address) => ({ address })),
-  );
+  const asked = sim.addresses.map((address) => ({ address }));
+  const readings = await askAllOf(t, asked);
   assert.deepEqual(
     readings.map(({ verdict, power, suite, privilege }) => [verdict, power, suite, privilege]),
     bmcs.map(({ power }) => ["ok", power ? "on" : "off", 3, "ADMINISTRATOR"]),

@@ -19,7 +19,6 @@ export interface Queried {
 
 /**
  * Asks all of these BMCs at once, as the tool does; readings are in their order.
- *
  * @param suites that are tried; the tool's own unless given
  */
 export async function askAllOf(

@@ -7,8 +7,7 @@ import type { BmcTarget } from "../../../src/lib/ipmi/index.ts";
 import { SESSION_DEFAULTS } from "../../../src/lib/ipmi/session.ts";
 import { HEADER, PAYLOAD, parsePacket } from "../../../src/lib/ipmi/wire.ts";
 import { QUICK } from "../../lab/bmc/quick-clock.ts";
-import { simBmc } from "./sim-bmc.ts";
-import { HEALTHY, type Nature } from "./sim-nature.ts";
+import { LOGIN, simBmc } from "./sim-bmc.ts";
 import { muxOf } from "./udp-bmc.ts";
 
 const LIMITS = { deadline: 6000, signal: new AbortController().signal };
@@ -16,10 +15,10 @@ const LIMITS = { deadline: 6000, signal: new AbortController().signal };
 /** A BMC that answers as one should, but for what `spoil` makes of it. */
 async function hostile(
   t: TestContext,
-  nature: Partial<Nature>,
+  power: boolean,
   spoil: (answer: Buffer, say: (datagram: Buffer, delay?: number) => void) => readonly Buffer[],
 ): Promise<BmcTarget> {
-  const bmc = simBmc({ ...HEALTHY, ...nature });
+  const bmc = simBmc({ power });
   const socket = createSocket("udp4").bind(0, "127.0.0.1");
   await once(socket, "listening");
   const timers = new Set<() => void>();
@@ -34,7 +33,7 @@ async function hostile(
     socket.close();
   });
   const { port } = socket.address();
-  const { user, password } = HEALTHY;
+  const { user, password } = LOGIN;
   return { address: "127.0.0.1", port, user, password: () => password };
 }
 
@@ -42,7 +41,7 @@ const typeOf = (datagram: Buffer): number => parsePacket(datagram)?.type ?? -1;
 
 test("datagrams of 64 KB between the answers change nothing", async (t) => {
   const huge = Buffer.alloc(65_507, 0xa5);
-  const question = await hostile(t, {}, (answer) => {
+  const question = await hostile(t, true, (answer) => {
     const padded = Buffer.alloc(65_507, 0x5a);
     answer.copy(padded);
     // The length of the payload says that all of it is.
@@ -56,7 +55,7 @@ test("datagrams of 64 KB between the answers change nothing", async (t) => {
 test("a RAKP 2 of an earlier login is not taken for this one's, and nothing is sent after it", async (t) => {
   let first: Buffer | null = null;
   let third = 0;
-  const question = await hostile(t, {}, (answer) => {
+  const question = await hostile(t, true, (answer) => {
     if (typeOf(answer) === PAYLOAD.rakp4) third += 1;
     if (typeOf(answer) !== PAYLOAD.rakp2) return [answer];
     first ??= Buffer.from(answer);
@@ -90,20 +89,18 @@ test("BMCs that answer in each other's sessions are heard by nobody, and a third
   const shared = muxOf(t);
   const probe = askOver(shared, SESSION_DEFAULTS, QUICK);
   const questions = await Promise.all([
-    hostile(t, { power: "on" }, swapping("one", "two")),
-    hostile(t, { power: "off" }, swapping("two", "one")),
-    hostile(t, { power: "off" }, (answer) => [answer]),
+    hostile(t, true, swapping("one", "two")),
+    hostile(t, false, swapping("two", "one")),
+    hostile(t, false, (answer) => [answer]),
   ]);
   const readings = await Promise.all(questions.map((question) => probe(question, LIMITS)));
-  assert.deepEqual(
-    readings.map(({ power }) => power),
-    [null, null, "off"],
-  );
+  const powers = readings.map(({ power }) => power);
+  assert.deepEqual(powers, [null, null, "off"]);
   assert.ok(shared.unexpected() > 0);
 });
 
 test("answers that come again after the session was closed change no later answer", async (t) => {
-  const question = await hostile(t, { power: "on" }, (answer, say) => {
+  const question = await hostile(t, true, (answer, say) => {
     for (const delay of [40, 80, 120, 200, 400]) say(Buffer.from(answer), delay);
     return [answer];
   });

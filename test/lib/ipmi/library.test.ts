@@ -6,7 +6,7 @@ import { COMMANDS, type Command } from "../../../src/lib/ipmi/commands.ts";
 import * as library from "../../../src/lib/ipmi/index.ts";
 import { askAll, connect, IpmiError } from "../../../src/lib/ipmi/index.ts";
 import { QUICK } from "../../lab/bmc/quick-clock.ts";
-import { type BmcOptions, type Farm, startFarm } from "../../support/bmc/index.ts";
+import { type BmcOptions, startFarm } from "../../support/bmc/index.ts";
 
 test("the library has no more commands than those that read, or open and close a session", () => {
   const all = Object.values(COMMANDS).map(({ netFn, cmd }) => `${netFn}/${cmd.toString(16)}`);
@@ -25,10 +25,7 @@ test("what the package exports can be counted, and none of it switches", () => {
 test("no code of the package names Chassis Control, and one place alone makes a request", () => {
   const files = readdirSync("src/lib/ipmi", { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
-    .map((name) => ({
-      name,
-      code: withoutComments(readFileSync(`src/lib/ipmi/${name}`, "utf8")),
-    }));
+    .map((name) => ({ name, code: withoutComments(readFileSync(`src/lib/ipmi/${name}`, "utf8")) }));
   const found = (pattern: RegExp): readonly string[] =>
     files.filter(({ code }) => pattern.test(code)).map(({ name }) => name);
   assert.deepEqual(found(/chassis\W?control|power\W?(on|off|up|down|cycle)|hard\W?reset/i), []);
@@ -100,10 +97,7 @@ async function useAll(
   }
 }
 
-async function startBmcs(
-  t: TestContext,
-  bmcs: readonly Partial<BmcOptions>[],
-): Promise<Farm & { readonly addresses: readonly string[] }> {
+async function startBmcs(t: TestContext, bmcs: readonly Partial<BmcOptions>[]) {
   const all = bmcs.map((bmc, at) => ({ address: `192.0.2.${at + 1}`, ...bmc }));
   const farm = await startFarm({ local: true, bmcs: all }, undefined, QUICK);
   t.after(farm.close);

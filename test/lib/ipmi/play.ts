@@ -6,14 +6,7 @@ import {
   type PowerReading,
   unasked,
 } from "../../../src/model/power.ts";
-import { type SimClock, simClock } from "./sim-clock.ts";
-
-interface ObservedState {
-  readonly starts: { readonly id: number; readonly at: number; readonly bmc: string }[];
-  most: number;
-  now: number;
-  readonly ends: Map<string, number>;
-}
+import { simClock } from "./sim-clock.ts";
 
 interface Play {
   readonly schedule?: Partial<Schedule>;
@@ -28,13 +21,10 @@ export async function play(
   what: number | readonly PowerQuestion[],
   { schedule, took = 20, answer, signal, each }: Play = {},
   leaveAfter = Infinity,
-): Promise<{
-  readonly readings: PowerReading[];
-  readonly seen: ObservedState;
-  readonly clock: SimClock;
-}> {
+) {
   const clock = simClock();
-  const seen: ObservedState = { starts: [], most: 0, now: 0, ends: new Map() };
+  const starts: { readonly id: number; readonly at: number; readonly bmc: string }[] = [];
+  const seen = { starts, most: 0, now: 0 };
   const probe: PowerProbe = (asked, { signal: stopped, deadline }) => {
     const id = asked.bm_node_ids[0] ?? -1;
     seen.starts.push({ id, at: clock.now(), bmc: bmcOf(asked) });

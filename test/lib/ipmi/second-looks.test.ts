@@ -6,10 +6,9 @@ import type { Limits } from "../../../src/lib/ipmi/index.ts";
 import { credentials } from "../../../src/lib/ipmi/login.ts";
 import type { PowerQuestion } from "../../../src/model/power.ts";
 import { byNumber, play, question, range } from "./play.ts";
-import { simBmc } from "./sim-bmc.ts";
+import { busy, LOGIN, simBmc } from "./sim-bmc.ts";
 import { simChance, simClock } from "./sim-clock.ts";
 import { GOOD_NETWORK, simLine } from "./sim-line.ts";
-import { HEALTHY } from "./sim-nature.ts";
 
 test("failures are asked again when no other waits for its first turn, and refusals never", async () => {
   const verdicts = ["unreachable", "busy", "no-slots", "protocol-error"] as const;
@@ -68,14 +67,14 @@ test("10,000 with 2 % silent and one that is always full are done within a minut
 });
 
 test("a BMC that is always full, or busy, holds a small fleet for 25 seconds at most", async () => {
-  for (const nature of [{ openStatus: 1 }, { busy: { code: 0xc0, times: Infinity } }]) {
+  for (const fault of [{ openStatus: { "*": 1 } }, busy(0xc0, Infinity)]) {
     const clock = simClock();
-    const known = credentials(HEALTHY.user, HEALTHY.password, null);
+    const known = credentials(LOGIN.user, LOGIN.password, null);
     assert.ok(known !== null);
     const probe = async (asked: PowerQuestion, limits: Limits) => {
       const id = asked.bm_node_ids[0] ?? -1;
-      const odd = id === 0 ? nature : id < 4 ? { dead: true } : {};
-      const line = simLine(simBmc({ ...HEALTHY, ...odd }), clock, id, GOOD_NETWORK);
+      const odd = id === 0 ? fault : id < 4 ? { dead: true } : {};
+      const line = simLine(simBmc(odd, clock.now), clock, id, GOOD_NETWORK);
       const answer = await askPower(line, known, { clock, chance: simChance(id) }, limits);
       return { address: asked.address, pass: 1 as const, ...answer };
     };
@@ -86,7 +85,7 @@ test("a BMC that is always full, or busy, holds a small fleet for 25 seconds at 
       for await (const { reading } of asked) verdicts.add(reading.verdict);
     };
     await clock.run(work());
-    const wanted = "busy" in nature ? "busy" : "no-slots";
+    const wanted = "busy" in fault ? "busy" : "no-slots";
     assert.deepEqual([...verdicts].toSorted(), [wanted, "ok", "unreachable"].toSorted());
     assert.ok(clock.now() <= 25_000, `${clock.now()} ms`);
   }

@@ -6,11 +6,11 @@ import type { BmcVerdict } from "../../../src/lib/ipmi/index.ts";
 import { credentials } from "../../../src/lib/ipmi/login.ts";
 import type { Line } from "../../../src/lib/ipmi/talk.ts";
 import { PAYLOAD, parsePacket } from "../../../src/lib/ipmi/wire.ts";
+import type { BmcOptions } from "../../support/bmc/options.ts";
 import { ask } from "./sim-ask.ts";
-import { simBmc } from "./sim-bmc.ts";
+import { busy, hex, LOGIN, limited, simBmc } from "./sim-bmc.ts";
 import { type SimClock, simChance, simClock } from "./sim-clock.ts";
 import { GOOD_NETWORK, simLine } from "./sim-line.ts";
-import { HEALTHY, type Nature } from "./sim-nature.ts";
 
 /** What says that the BMC, or what is known of it, is at fault: no loss of datagrams may bring it. */
 const HARD: readonly BmcVerdict[] = [
@@ -42,9 +42,9 @@ test("at 2 % loss a wrong password, user, Kg or level is still called by its nam
   const network = { loss: 0.02, delay: 10 };
   for (let seed = 0; seed < 150; seed++) {
     const password = await ask({}, { seed, network, password: "nope" });
-    const user = await ask({ silentUser: true }, { seed, network, user: "nobody" });
-    const kg = await ask({ kg: "a" }, { seed, network });
-    const level = await ask({ level: 2 }, { seed, network });
+    const user = await ask({ unknownUser: "silent" }, { seed, network, user: "nobody" });
+    const kg = await ask({ kg: hex("a") }, { seed, network });
+    const level = await ask(limited(2), { seed, network });
     assert.deepEqual(
       [password, user, kg, level].map(({ answer }) => answer.verdict),
       ["wrong-password", "silent", "wrong-kg", "privilege-refused"],
@@ -64,44 +64,46 @@ test("the answer to 1.5's form, come twice, does not say that the BMC lacks 2.0"
 test("at 2 % loss duplicates, overtaking and long delays change no verdict of 500", async () => {
   const network = { loss: 0.02, delay: 100, jitter: 1500, duplicates: 0.3 };
   for (let seed = 0; seed < 500; seed++) {
-    const power = seed % 2 === 0 ? "on" : "off";
+    const power = seed % 2 === 0;
     const { answer, bmc } = await ask({ power }, { seed, network });
-    assert.deepEqual([answer.verdict, answer.power], ["ok", power], `seed ${seed}`);
-    assert.equal(bmc.logins.seen(0x12) >= 1, true);
+    const wanted = ["ok", power ? "on" : "off"];
+    assert.deepEqual([answer.verdict, answer.power], wanted, `seed ${seed}`);
+    assert.ok(bmc.counts.rakp1 >= 1);
   }
 });
 
 test("whatever a BMC is like, it is sent commands that read alone, there is a verdict within a minute and the session is shut", async () => {
-  const statuses = fc.option(fc.integer({ min: 1, max: 255 }), { nil: null });
-  const nature = fc.record<Partial<Nature>>(
+  // Rare, so that some of the BMCs are read.
+  const statuses = fc.integer({ min: -500, max: 255 }).map((code) => (code > 0 ? code : null));
+  const nature = fc.record<Partial<BmcOptions>>(
     {
-      openStatus: statuses,
+      openStatus: statuses.map((status) => (status === null ? {} : { "*": status })),
       openTimes: fc.constantFrom(0, 1, 3, Infinity),
-      openLevel: fc.boolean(),
+      openPrivilege: fc.boolean(),
       rakp2Status: statuses,
       macLength: fc.constantFrom(-1, 0, 4),
       suites: fc.subarray([1, 2, 3, 15, 16, 17]),
-      listed: fc.option(fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 40 }), {
-        nil: null,
-      }),
-      level: fc.integer({ min: 1, max: 4 }),
-      levelAt: fc.constantFrom("RAKP 2", "command"),
-      ipmi2: fc.boolean(),
-      form2: fc.constantFrom<Nature["form2"]>("answers", "silent", "cut", 0xc0, 0xff),
-      form15: fc.constantFrom<Nature["form15"]>("answers", "has 2.0 bits", "silent", 0xff),
+      silent54: fc.boolean(),
+      listed: fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 40 }),
+      users: fc.constantFrom(...([1, 2, 3, 4] as const).map((limit) => limited(limit).users)),
+      roleStatus: fc.constantFrom(9, null),
+      version2: fc.constantFrom(true, true, true, false),
+      form2: fc.constantFrom<BmcOptions["form2"]>("answers", "silent", "cut", 0xc0, 0xff),
+      formTimes: fc.constantFrom(0, 0, 1, Infinity),
+      form15: fc.constantFrom<BmcOptions["form15"]>("answers", "has 2.0 bits", "silent", 0xff),
       portOnce: fc.boolean(),
-      stale: fc.boolean(),
-      short: fc.boolean(),
-      silentUser: fc.boolean(),
-      busy: fc.record({ code: fc.integer({ min: 1, max: 255 }), times: fc.nat(20) }),
+      repeats: fc.constantFrom("answered", "refused"),
+      errorLength: fc.constantFrom(2, 8),
+      unknownUser: fc.constantFrom("silent" as const, 0x0d),
+      busy: fc.tuple(fc.integer({ min: 1, max: 255 }), fc.nat(20)).map((odd) => busy(...odd).busy),
       deviceSilent: fc.boolean(),
-      checksumsWrong: fc.boolean(),
+      wrongChecksums: fc.boolean(),
     },
     { requiredKeys: [] },
   );
   const asking = fc.record({
     seed: fc.nat(),
-    password: fc.constantFrom(HEALTHY.password, "another"),
+    password: fc.constantFrom(LOGIN.password, LOGIN.password, "another"),
     network: fc.record({
       loss: fc.double({ min: 0, max: 0.4, noNaN: true }),
       duplicates: fc.constantFrom(0, 0.3),
@@ -111,14 +113,14 @@ test("whatever a BMC is like, it is sent commands that read alone, there is a ve
   await fc.assert(
     fc.asyncProperty(nature, asking, async (odd, how) => {
       const { answer, bmc, took } = await ask(odd, how);
-      for (const command of bmc.commands.seen()) seen.add(command);
+      for (const command of bmc.seen) seen.add(command);
       assert.ok(took <= 60_000 + 1, `${took} ms`);
       assert.equal(answer.power !== null, answer.verdict === "ok");
       assert.ok(answer.detail.length > 0);
     }),
     { numRuns: 400, seed: 1 },
   );
-  assert.deepEqual([...seen].toSorted(), ["0/1", "6/1", "6/3b", "6/3c"]);
+  assert.deepEqual([...seen].toSorted(), ["00/01", "06/01", "06/3b", "06/3c"]);
 });
 
 /** Asks a healthy BMC over a changed line: its open sessions and the time, once nothing moves. */
@@ -127,15 +129,15 @@ async function over(
   assertEnd: (asking: Promise<PowerAnswer>) => Promise<unknown>,
 ) {
   const clock = simClock();
-  const bmc = simBmc(HEALTHY);
+  const bmc = simBmc({}, clock.now);
   const stop = new AbortController();
   const line = change(simLine(bmc, clock, 1, GOOD_NETWORK), clock, stop);
-  const known = credentials(HEALTHY.user, HEALTHY.password, null);
+  const known = credentials(LOGIN.user, LOGIN.password, null);
   assert.ok(known !== null);
   const limits = { deadline: 60_000, signal: stop.signal };
   await assertEnd(clock.run(askPower(line, known, { clock, chance: simChance(5) }, limits)));
   await clock.run(new Promise<void>((resolve) => void clock.after(50, resolve)));
-  return { open: bmc.logins.open(), now: clock.now() };
+  return { open: bmc.open(), now: clock.now() };
 }
 
 const assertAborted = (asking: Promise<PowerAnswer>) =>

@@ -1,17 +1,10 @@
-import { askPower, type PowerAnswer } from "../../../src/lib/ipmi/ask.ts";
+import { askPower } from "../../../src/lib/ipmi/ask.ts";
 import { credentials } from "../../../src/lib/ipmi/login.ts";
 import { SESSION_DEFAULTS, type SessionOptions } from "../../../src/lib/ipmi/session.ts";
-import { type SimBmc, simBmc } from "./sim-bmc.ts";
+import type { BmcOptions } from "../../support/bmc/options.ts";
+import { LOGIN, simBmc } from "./sim-bmc.ts";
 import { simChance, simClock } from "./sim-clock.ts";
 import { GOOD_NETWORK, type Network, simLine } from "./sim-line.ts";
-import { HEALTHY, type Nature } from "./sim-nature.ts";
-
-export interface Queried {
-  readonly answer: PowerAnswer;
-  readonly bmc: SimBmc;
-  readonly sent: number;
-  readonly took: number;
-}
 
 export interface Asking {
   readonly user?: string;
@@ -24,15 +17,15 @@ export interface Asking {
   readonly options?: Partial<SessionOptions>;
 }
 
-/** Asks a BMC that is healthy but for `nature`, with the right credentials but for `asking`. */
-export async function ask(nature: Partial<Nature> = {}, asking: Asking = {}): Promise<Queried> {
+/** Asks a BMC that is healthy but for `fault`, with the right credentials but for `asking`. */
+export async function ask(fault: Partial<BmcOptions> = {}, asking: Asking = {}) {
   const clock = simClock();
-  const bmc = simBmc({ ...HEALTHY, ...nature });
+  const bmc = simBmc(fault, clock.now);
   const seed = asking.seed ?? 1;
   const line = simLine(bmc, clock, seed, { ...GOOD_NETWORK, ...asking.network });
   const known = credentials(
-    asking.user ?? HEALTHY.user,
-    asking.password ?? HEALTHY.password,
+    asking.user ?? LOGIN.user,
+    asking.password ?? LOGIN.password,
     asking.kg === undefined ? null : Buffer.from(asking.kg),
   );
   if (known === null) throw new Error("this user name cannot be used");

@@ -1,34 +1,43 @@
-import { PAYLOAD, parsePacket, plain, unwrap15, wrap15 } from "../../../src/lib/ipmi/wire.ts";
-import { simCommands } from "./sim-commands.ts";
-import { simLogins } from "./sim-logins.ts";
-import type { Nature } from "./sim-nature.ts";
+import { newBmc } from "../../support/bmc/bmc.ts";
+import { handle } from "../../support/bmc/handle.ts";
+import {
+  type BmcOptions,
+  HEALTHY,
+  type Privilege,
+  withOptions,
+} from "../../support/bmc/options.ts";
+
+export const LOGIN = { user: "admin", password: "s3cret-Passw0rd" };
+
+const SIM = withOptions(HEALTHY, {
+  ...{ power: true, suites: [3, 17], listed: [0, 3, 17], repeats: "answered" },
+});
+
+/** A BMC of the farm without its socket, healthy but for these options. @param now milliseconds */
+export function simBmc(options: Partial<BmcOptions> = {}, now = () => 0) {
+  const bmc = newBmc("192.0.2.1", withOptions(SIM, options), () => undefined);
+  return Object.assign(bmc, {
+    /** Sessions that are logged in to. */
+    open: () => [...bmc.sessions.values()].filter(({ stage }) => stage === "active").length,
+    /** @param port of the sender */
+    receive(datagram: Buffer, port = 0): readonly Buffer[] {
+      const answer = handle(bmc, datagram, now(), port);
+      return answer === null ? [] : [answer];
+    },
+  });
+}
 
 export type SimBmc = ReturnType<typeof simBmc>;
 
-export function simBmc(nature: Nature) {
-  const logins = simLogins(nature);
-  const commands = simCommands(nature);
-  const logged = new Set<number>();
-  /** @param port of the sender */
-  const receive = (datagram: Buffer, port = 0): readonly Buffer[] => {
-    if (nature.dead) return [];
-    if (nature.garbage !== null) return [nature.garbage];
-    const packet = parsePacket(datagram);
-    if (packet === null) {
-      const message = unwrap15(datagram);
-      return message === null ? [] : commands.capabilities(message).map(wrap15);
-    }
-    if (!nature.rmcpplus) return [];
-    if (packet.type === PAYLOAD.openRequest) {
-      if (nature.portOnce && logged.has(port)) return [];
-      logged.add(port);
-    }
-    if (packet.type !== 0) return logins.answer(packet);
-    if (packet.session === 0)
-      return commands.suites(packet.payload).map((reply) => plain(0, reply));
-    const session = logins.session(packet.session);
-    if (session === null) return [];
-    return commands.answer(session, packet, () => logins.close(packet.session));
-  };
-  return { logins, commands, receive };
+export const busy = (code: number, times: number) => ({ busy: { code, times, command: "00/01" } });
+
+/** A highest level, and what RAKP 2 says of one above; null: nothing, it refuses the level by command. */
+export const limited = (limit: Privilege, roleStatus: number | null = 9) => ({
+  ...{ users: [{ name: LOGIN.user, password: LOGIN.password, limit }], roleStatus },
+});
+
+export const known = (name: string, password = "") => ({ users: [{ name, password }] });
+
+export function hex(text: string): string {
+  return Buffer.from(text).toString("hex");
 }

@@ -14,7 +14,7 @@ export const GOOD_NETWORK: Network = { loss: 0, delay: 1, jitter: 0, duplicates:
 
 /** A line to a BMC that is played, over a network that is played. */
 export function simLine(
-  bmc: SimBmc,
+  bmc: Pick<SimBmc, "receive">,
   clock: SimClock,
   seed: number,
   network: Network,

@@ -6,13 +6,8 @@ import { type Mux, openMux } from "../../../src/lib/ipmi/transport.ts";
 import { sessionIdOf } from "../../../src/lib/ipmi/wire.ts";
 import type { PowerQuestion } from "../../../src/model/power.ts";
 import { QUICK } from "../../lab/bmc/quick-clock.ts";
-import { type SimBmc, simBmc } from "./sim-bmc.ts";
-import { HEALTHY, type Nature } from "./sim-nature.ts";
-
-interface UdpBmc {
-  readonly bmc: SimBmc;
-  readonly question: PowerQuestion;
-}
+import type { BmcOptions } from "../../support/bmc/options.ts";
+import { LOGIN, simBmc } from "./sim-bmc.ts";
 
 export function muxOf(t: Pick<TestContext, "after">): Mux {
   const mux = openMux(SYSTEM_CHANCE);
@@ -23,7 +18,7 @@ export function muxOf(t: Pick<TestContext, "after">): Mux {
 /** A BMC that is played, on a real socket until the test ends. */
 export async function udpBmc(
   t: TestContext,
-  nature: Partial<Nature> = {},
+  fault: Partial<BmcOptions> = {},
   options: {
     readonly address?: string;
     /** Answers from another socket than it was asked on, as somebody else would. */
@@ -32,9 +27,9 @@ export async function udpBmc(
     readonly onlyNamed?: boolean;
     readonly delay?: number;
   } = {},
-): Promise<UdpBmc> {
+) {
   const { address = "127.0.0.1", answerFrom, onlyNamed = false, delay = 0 } = options;
-  const bmc = simBmc({ ...HEALTHY, ...nature });
+  const bmc = simBmc(fault);
   const type = address.includes(":") ? "udp6" : "udp4";
   const socket = createSocket(type).bind(0, address);
   await once(socket, "listening");
@@ -54,15 +49,14 @@ export async function udpBmc(
     closed = true;
     for (const one of new Set([socket, other])) one.close();
   });
-  const { user, password } = { ...HEALTHY, ...nature };
-  return {
-    bmc,
-    question: {
-      bm_node_ids: [1],
-      address,
-      port: socket.address().port,
-      user,
-      password: () => password,
-    },
+  const { port } = socket.address();
+  const { user, password } = LOGIN;
+  const question: PowerQuestion = {
+    bm_node_ids: [1],
+    address,
+    port,
+    user,
+    password: () => password,
   };
+  return { bmc, question };
 }

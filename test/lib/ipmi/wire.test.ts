@@ -34,23 +34,10 @@ for (const fixed of fixedLogins()) {
   test(`every hash and key of the login is right: ${title}`, () => {
     const login = loginOf(fixed);
     const keys = sessionKeys(login);
+    const codes = [rakp2Mac(login), rakp3Mac(login), rakp4Icv(login, keys)];
     assert.deepEqual(
-      {
-        rakp2_mac: rakp2Mac(login).toString("hex"),
-        rakp3_mac: rakp3Mac(login).toString("hex"),
-        rakp4_icv: rakp4Icv(login, keys).toString("hex"),
-        sik: keys.sik.toString("hex"),
-        k1: keys.k1.toString("hex"),
-        k2: keys.k2.toString("hex"),
-      },
-      {
-        rakp2_mac: fixed.rakp2_mac,
-        rakp3_mac: fixed.rakp3_mac,
-        rakp4_icv: fixed.rakp4_icv,
-        sik: fixed.sik,
-        k1: fixed.k1,
-        k2: fixed.k2,
-      },
+      [...codes, keys.sik, keys.k1, keys.k2].map((one) => one.toString("hex")),
+      [fixed.rakp2_mac, fixed.rakp3_mac, fixed.rakp4_icv, fixed.sik, fixed.k1, fixed.k2],
     );
   });
 
@@ -76,16 +63,12 @@ test("a signed packet with any bit changed does not open", () => {
     const login = loginOf(fixed);
     const keys = sessionKeys(login);
     const sealed = bytes(fixed.sealed);
-    for (let at = 4; at < sealed.length; at++) {
-      for (let bit = 0; bit < 8; bit++) {
-        const changed = Buffer.from(sealed);
-        changed[at] = (changed[at] ?? 0) ^ (1 << bit);
-        const packet = parsePacket(changed);
-        assert.ok(
-          packet === null || open(login.suite, keys, packet) === null,
-          `suite ${fixed.suite}, byte ${at}, bit ${bit}`,
-        );
-      }
+    for (let bit = 4 * 8; bit < sealed.length * 8; bit++) {
+      const changed = Buffer.from(sealed);
+      changed.writeUInt8(changed.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
+      const packet = parsePacket(changed);
+      const opened = packet && open(login.suite, keys, packet);
+      assert.equal(opened, null, `suite ${fixed.suite}, bit ${bit}`);
     }
   }
 });
@@ -174,31 +157,17 @@ test("a list of suites is read with vendors' records in it, whatever their numbe
 
 test("a device is read as far as it tells", () => {
   const whole = Buffer.from("2001890802bf9112000f02", "hex");
-  assert.deepEqual(parseDevice(whole), {
-    device: 0x020f,
-    manufacturer: 4753,
-    firmware: "9.08",
-    updating: true,
-  });
-  assert.deepEqual(parseDevice(whole.subarray(0, 6)), {
-    device: null,
-    manufacturer: null,
-    firmware: "9.08",
-    updating: true,
-  });
+  const told = { firmware: "9.08", updating: true };
+  assert.deepEqual(parseDevice(whole), { device: 0x020f, manufacturer: 4753, ...told });
+  const cut = parseDevice(whole.subarray(0, 6));
+  assert.deepEqual(cut, { device: null, manufacturer: null, ...told });
   assert.equal(parseDevice(whole.subarray(0, 5)), null);
 });
-
-function suite3(): Suite {
-  const suite = suiteOf(3);
-  assert.ok(suite !== null);
-  return suite;
-}
 
 function opened(datagram: Buffer): Buffer | null {
   const packet = parsePacket(datagram);
   assert.ok(packet !== null);
-  return open(suite3(), KEYS, packet);
+  return open(spoken(3), KEYS, packet);
 }
 
 /** Made here again, so that the padding is ours to choose. */

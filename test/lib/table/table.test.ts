@@ -39,9 +39,7 @@ test("--noindent puts json on one line, as Python does", async () => {
       ["x", [1, { y: true }]],
       ["z", null],
     ],
-    {
-      noindent: true,
-    },
+    { noindent: true },
   );
   assert.equal(text, '[{"A": "x", "B": [1, {"y": true}]}, {"A": "z", "B": null}]\n');
 });

@@ -5,9 +5,8 @@ import { existsSync, readFileSync } from "node:fs";
 const NETS = 64 * 250;
 
 /**
- * So many loopback addresses for port 623, of one /24. Until this process ends no other process gets
- * an address of it: the last address is bound, and a process that cannot bind it takes another /24.
- *
+ * So many loopback addresses for port 623, of one /24. Until this process ends no other process gets an address of it:
+ * the last address is bound, and a process that cannot bind it takes another /24.
  * @param count at most 250
  * @throws Error when this process may not bind port 623
  */

@@ -53,26 +53,25 @@ interface SeenSequences {
   readonly bits: number;
 }
 
-export interface Bmc {
-  readonly address: string;
-  readonly guid: Buffer;
-  options: BmcOptions;
-  power: boolean;
-  busyLeft: number;
-  readonly sessions: Map<number, SimSession>;
-  readonly counts: Counts;
-  readonly onOther: OnOther;
-}
+export type Bmc = ReturnType<typeof newBmc>;
 
-export function newBmc(address: string, options: BmcOptions, onOther: OnOther): Bmc {
+export function newBmc(address: string, options: BmcOptions, onOther: OnOther) {
   return {
     address,
     guid: createHash("md5").update(address).digest(),
     options,
     power: options.power,
     busyLeft: options.busy?.times ?? 0,
-    sessions: new Map(),
+    /** Whether it was asked for its list, after which some say nothing in a session. */
+    isSilent: false,
+    sessions: new Map<number, SimSession>(),
+    lastId: 0x200,
     counts: newCounts(),
+    /** Commands in sessions, and roles of RAKP1, in their order. */
+    seen: [] as string[],
+    roles: [] as number[],
+    /** Of those that opened a session. */
+    ports: new Set<number>(),
     onOther,
   };
 }
@@ -80,8 +79,8 @@ export function newBmc(address: string, options: BmcOptions, onOther: OnOther): 
 export function newCounts() {
   return {
     ...{ received: 0, sent: 0, dropped: 0 },
-    ...{ opens: 0, rakp1: 0, rakp3: 0, logins: 0, badLogins: 0 },
-    ...{ statusReads: 0, closes: 0 },
+    ...{ capabilities: 0, lists: 0, opens: 0, refusedOpens: 0, rakp1: 0, rakp3: 0 },
+    ...{ logins: 0, badLogins: 0, statusReads: 0, closes: 0 },
   };
 }
 
@@ -111,9 +110,8 @@ export function hasRoom(bmc: Bmc, now: number): boolean {
 }
 
 /**
- * What is seen after this sequence number; null when it came before, is 0, or is more than 15 away
- * from the highest: then the packet is dropped.
- *
+ * What is seen after this sequence number; null when it came before, is 0, or is more than 15 away from the highest:
+ * then the packet is dropped.
  * @source ipmi_sim accepts 16 below to 15 above for 2.0 sessions (openipmi, lanserv_ipmi.c)
  */
 export function accept({ highest, bits }: SeenSequences, sequence: number): SeenSequences | null {

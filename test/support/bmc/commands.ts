@@ -27,14 +27,15 @@ export function openCommand(bmc: Bmc, request: SimRequest): SimAnswer {
 /** A command in a session. Close Session also ends it. Nothing here changes the machine. */
 export function sessionCommand(bmc: Bmc, session: SimSession, request: SimRequest): SimAnswer {
   const name = nameOf(request);
-  const { busy } = bmc.options;
+  bmc.seen.push(name);
+  const { busy, deviceSilent } = bmc.options;
   if (busy !== null && busy.command === name && bmc.busyLeft > 0) {
     bmc.busyLeft--;
     return [busy.code];
   }
   switch (name) {
     case "06/01":
-      return [OK, ...DEVICE];
+      return deviceSilent ? null : [OK, ...DEVICE];
     case "06/37":
       return [OK, ...bmc.guid];
     case "06/38":
@@ -57,12 +58,18 @@ export function nameOf({ netFn, command }: SimRequest): string {
   return [netFn, command].map((byte) => byte.toString(16).padStart(2, "0")).join("/");
 }
 
-function authCapabilities({ options }: Bmc, data: Buffer): SimAnswer {
+function authCapabilities(bmc: Bmc, data: Buffer): SimAnswer {
+  const { options, counts } = bmc;
   const [channel, privilege] = data;
   if (channel === undefined || privilege === undefined) return [BAD_LENGTH];
+  bmc.isSilent = false;
   const extended = (channel & 0x80) !== 0;
-  if (extended && options.refuse38 !== null) return [options.refuse38];
-  const version2 = extended && options.version2;
+  const odd = counts.capabilities++ < options.formTimes;
+  const form = odd ? options[extended ? "form2" : "form15"] : "answers";
+  if (form === "silent") return null;
+  if (form === "cut") return [OK, 0x01];
+  if (typeof form === "number") return [form];
+  const version2 = options.version2 && (extended || form === "has 2.0 bits");
   // Of sessions of 1.5 it says that it has those with MD5.
   const types = version2 ? 0x84 : 0x04;
   const nullUser = options.users.find(({ name }) => name === "");
@@ -74,12 +81,15 @@ function authCapabilities({ options }: Bmc, data: Buffer): SimAnswer {
   return [OK, 0x01, types, status, versions, 0, 0, 0, 0];
 }
 
-function cipherSuites({ options }: Bmc, data: Buffer): SimAnswer {
+function cipherSuites(bmc: Bmc, data: Buffer): SimAnswer {
+  const { suites, listed, listRepeats, silent54, silentAfterList } = bmc.options;
   const index = data[2];
   if (index === undefined) return [BAD_LENGTH];
-  if (options.silent54) return null;
-  const at = (index & 0x3f) * 16;
-  return [OK, 0x01, ...suiteRecords(options.suites).subarray(at, at + 16)];
+  bmc.counts.lists++;
+  bmc.isSilent = silentAfterList;
+  if (silent54) return null;
+  const at = listRepeats ? 0 : (index & 0x3f) * 16;
+  return [OK, 0x01, ...suiteRecords(listed ?? suites).subarray(at, at + 16)];
 }
 
 function setPrivilege(session: SimSession, data: Buffer): SimAnswer {

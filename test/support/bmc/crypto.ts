@@ -1,10 +1,4 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  randomBytes,
-  timingSafeEqual,
-} from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from "node:crypto";
 import { header20 } from "./packet.ts";
 
 /** Tags of the three algorithms of a cipher suite as they go over the wire, and what they mean. */
@@ -39,11 +33,12 @@ export const SUITES: readonly SimSuite[] = [
 
 /** Bytes of the records that Get Channel Cipher Suites tells for these suites. */
 export function suiteRecords(ids: readonly number[]): Buffer {
-  const records = SUITES.filter(({ id }) => ids.includes(id)).flatMap((suite) => [
-    ...[0xc0, suite.id, suite.authentication],
-    ...[0x40 | suite.integrity, 0x80 | suite.confidentiality],
-  ]);
-  return Buffer.from(records);
+  const records = ids.map((id) => {
+    const suite = SUITES.find((one) => one.id === id);
+    const { authentication = 0, integrity = 0, confidentiality = 0 } = suite ?? {};
+    return [0xc0, id, authentication, 0x40 | integrity, 0x80 | confidentiality];
+  });
+  return Buffer.from(records.flat());
 }
 
 export function suiteOf(authentication: number, integrity: number, confidentiality: number) {
@@ -92,7 +87,7 @@ export function seal(
   session: number,
   sequence: number,
 ): Buffer {
-  const payload = suite.confidentiality === 0 ? message : encrypt(keys.cipher, message);
+  const payload = suite.confidentiality === 0 ? message : encrypt(keys.cipher, message, sequence);
   const bits = (suite.confidentiality === 0 ? 0 : 0x80) | (suite.integrity === 0 ? 0 : 0x40);
   const packet = Buffer.concat([header20(bits, payload.length, session, sequence), payload]);
   if (suite.integrity === 0) return packet;
@@ -128,10 +123,10 @@ export function same(one: Buffer, other: Buffer): boolean {
   return one.length === other.length && timingSafeEqual(one, other);
 }
 
-function encrypt(key: Buffer, message: Buffer): Buffer {
+function encrypt(key: Buffer, message: Buffer, sequence: number): Buffer {
   const padding = (16 - ((message.length + 1) % 16)) % 16;
   const tail = Buffer.from([...Array.from({ length: padding }, (_, at) => at + 1), padding]);
-  const vector = randomBytes(16);
+  const vector = Buffer.alloc(16, sequence);
   const cipher = createCipheriv("aes-128-cbc", key, vector).setAutoPadding(false);
   return Buffer.concat([vector, cipher.update(message), cipher.update(tail), cipher.final()]);
 }

@@ -33,7 +33,6 @@ export interface BmcPlace {
 
 /**
  * Starts all BMCs; resolves when each is bound. They can be read and not switched.
- *
  * @param onOther answers commands the BMCs do not know; every one is noted, whatever it answers
  * @param clock of delays and of sessions that time out
  * @throws Error for an unknown option, an address in use, or too few open files allowed

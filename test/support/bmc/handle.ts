@@ -17,10 +17,12 @@ type Packet20 = Extract<SimPacket, { readonly kind: "2.0" }>;
 
 /**
  * What the BMC answers to one datagram, and what that changes in it. Null: silence.
- *
  * @param now milliseconds, of any clock that only goes forward
+ * @param port of the sender
  */
-export function handle(bmc: Bmc, datagram: Buffer, now: number): Buffer | null {
+export function handle(bmc: Bmc, datagram: Buffer, now: number, port = 0): Buffer | null {
+  const { dead, noise, rmcpplus } = bmc.options;
+  if (dead || noise !== null) return noise;
   const packet = readPacket(datagram);
   if (packet === null) return null;
   switch (packet.kind) {
@@ -29,7 +31,7 @@ export function handle(bmc: Bmc, datagram: Buffer, now: number): Buffer | null {
     case "1.5":
       return handle15(bmc, packet);
     case "2.0":
-      return bmc.options.version2 ? handle20(bmc, packet, now) : null;
+      return rmcpplus ? handle20(bmc, packet, now, port) : null;
   }
 }
 
@@ -40,12 +42,16 @@ function handle15(bmc: Bmc, { message }: Packet15): Buffer | null {
   return request && answer && packet15(writeAnswer(request, answer));
 }
 
-function handle20(bmc: Bmc, packet: Packet20, now: number): Buffer | null {
+function handle20(bmc: Bmc, packet: Packet20, now: number, port: number): Buffer | null {
   if (packet.session !== 0) return packet.type === 0 ? inSession(bmc, packet, now) : null;
+  // Reserved bytes of a login.
+  if (packet.type !== 0 && packet.payload.subarray(2, 4).some((byte) => byte !== 0)) return null;
   switch (packet.type) {
     case 0x00:
       return outside(bmc, packet);
     case 0x10:
+      if (bmc.options.portOnce && bmc.ports.has(port)) return null;
+      bmc.ports.add(port);
       return openSession(bmc, packet.payload, now);
     case 0x12:
       return rakp1(bmc, packet.payload, now);
@@ -78,7 +84,7 @@ function inSession(bmc: Bmc, packet: Packet20, now: number): Buffer | null {
   session.seen = seen;
   session.usedAt = now;
   const answer = sessionCommand(bmc, session, request);
-  if (answer === null) return null;
+  if (answer === null || bmc.isSilent) return null;
   session.sent = next(session.sent);
   const wrong = bmc.options.wrongChecksums && suite.integrity !== 0;
   const written = writeAnswer(request, answer, wrong);

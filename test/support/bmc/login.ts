@@ -1,4 +1,3 @@
-import { randomBytes, randomInt } from "node:crypto";
 import { type Bmc, hasRoom, limitOf, passwordOf, type SimSession, userOf } from "./bmc.ts";
 import { code, NO_KEYS, same, sessionKeys, suiteOf } from "./crypto.ts";
 import { plain20 } from "./packet.ts";
@@ -20,11 +19,15 @@ export function openSession(bmc: Bmc, request: Buffer, now: number): Buffer | nu
     request.readUInt8(28) & 0x3f,
   );
   const status = options.openStatus[String(suite?.id)] ?? options.openStatus["*"];
-  if (status !== undefined) return refuse(status);
-  if (suite === undefined || !options.suites.includes(suite.id)) return refuse(0x11);
+  if (status !== undefined && bmc.counts.refusedOpens < options.openTimes) {
+    bmc.counts.refusedOpens++;
+    return refuse(status);
+  }
+  if (suite === undefined || !options.suites.includes(suite.id)) return refuse(options.suiteStatus);
   if (!hasRoom(bmc, now)) return refuse(0x01);
-  const ourId = newId(bmc);
-  const id = ourId.readUInt32LE(0);
+  const id = ++bmc.lastId;
+  const ourId = Buffer.alloc(4);
+  ourId.writeUInt32LE(id);
   const session: SimSession = {
     id,
     ...{ stage: "opened", user: null, privilege: 2, usedAt: now },
@@ -55,23 +58,26 @@ export function rakp1(bmc: Bmc, request: Buffer, now: number): Buffer | null {
     refusal(bmc, { type: 0x13, full: 40 + suite.fullCode }, request, status, session.theirId);
   if (session.stage !== "opened") return again(bmc, session, () => refuse(BAD_SESSION));
   session.usedAt = now;
+  const role = request.readUInt8(24);
+  bmc.roles.push(role);
+  const { rakp2Status, unknownUser, roleStatus, openPrivilege, wrongMacs, macLength } = bmc.options;
+  if (rakp2Status !== null) return refuse(rakp2Status);
   const name = request.subarray(28, 28 + nameLength);
   session.user = userOf(bmc, name.toString());
-  if (session.user === null && suite.id !== 0) {
-    const { unknownUser } = bmc.options;
+  if (session.user === null && suite.id !== 0)
     return unknownUser === "silent" ? null : refuse(unknownUser);
-  }
-  const role = request.readUInt8(24);
-  const { roleStatus, openPrivilege } = bmc.options;
   if (roleStatus !== null && (role & 0x0f) > limitOf(session.user)) return refuse(roleStatus);
   const hashed = openPrivilege ? (role & 0x10) | session.openPrivilege : role;
   session.identity = Buffer.concat([Buffer.from([hashed, nameLength]), name]);
   session.consoleRandom = Buffer.from(request.subarray(8, 24));
-  session.random = randomBytes(16);
+  session.random = Buffer.alloc(16, session.id);
   session.stage = "challenged";
   const { theirId: theirs, ourId, consoleRandom, random, identity } = session;
   const over = [theirs, ourId, consoleRandom, random, bmc.guid, identity];
-  const mac = code(suite, passwordOf(session.user), ...over);
+  const right = code(suite, passwordOf(session.user), ...over);
+  if (wrongMacs.includes(bmc.counts.rakp1)) right.fill(0xa5);
+  const longer = Buffer.concat([right, Buffer.alloc(8, 1)]);
+  const mac = longer.subarray(0, suite.fullCode + macLength);
   session.last = plain20(0x13, Buffer.concat([start(request, 0), theirs, random, bmc.guid, mac]));
   return session.last;
 }
@@ -96,12 +102,15 @@ export function rakp3(bmc: Bmc, request: Buffer, now: number): Buffer | null {
     bmc.counts.badLogins++;
     return request[1] === 0 ? refuse(BAD_CODE) : null;
   }
+  const { rakp4Status, wrongIcvs } = bmc.options;
+  if (rakp4Status !== null) return refuse(rakp4Status);
   const kg = Buffer.from(bmc.options.kg, "hex");
   const secret = kg.length === 0 ? password : kg;
   session.keys = sessionKeys(suite, secret, consoleRandom, random, identity);
   session.stage = "active";
   bmc.counts.logins++;
   const check = code(suite, session.keys.session, consoleRandom, session.ourId, bmc.guid);
+  if (wrongIcvs.includes(bmc.counts.rakp3)) check.fill(0xa5);
   const icv = check.subarray(0, suite.shortCode);
   session.last = plain20(0x15, Buffer.concat([start(request, 0), session.theirId, icv]));
   return session.last;
@@ -130,14 +139,4 @@ function refusal(
   const payload = Buffer.alloc(Math.max(full, length));
   Buffer.concat([start(request, status), theirId]).copy(payload);
   return plain20(type, payload.subarray(0, length));
-}
-
-function newId(bmc: Bmc): Buffer {
-  for (;;) {
-    const id = randomInt(1, 2 ** 32);
-    if (bmc.sessions.has(id)) continue;
-    const bytes = Buffer.alloc(4);
-    bytes.writeUInt32LE(id);
-    return bytes;
-  }
 }

@@ -25,18 +25,44 @@ export const HEALTHY = {
   users: [{ name: "admin", password: "s3cret-Passw0rd" }] as readonly User[],
   /** The BMC's Kg in hex; empty when it has none. */
   kg: "",
-  /** Cipher suites it opens sessions with, of 0-3 and 15-17. */
+  /** Cipher suites it opens sessions with, of 0-3 and 15-17, and those it lists; null: the same. */
   suites: [1, 2, 3, 15, 16, 17] as readonly number[],
+  listed: null as readonly number[] | null,
 
-  /** False: it knows IPMI 1.5 alone, and is silent to any RMCP+ packet. */
+  /** False: it says that it knows IPMI 1.5 alone. */
   version2: true,
-  /** Completion code when Get Channel Authentication Capabilities asks for 2.0 data; null: answers. */
-  refuse38: null as number | null,
+  /** False: it is silent to any RMCP+ packet. */
+  rmcpplus: true,
+  /** Says this to everything. */
+  noise: null as Buffer | null,
+  /** What the 2.0 form of Get Channel Authentication Capabilities brings, or this completion code. */
+  form2: "answers" as "answers" | "silent" | "cut" | number,
+  /** What 1.5's form brings; the 2.0 bits are not in its answer, but for some. */
+  form15: "answers" as "answers" | "has 2.0 bits" | "silent" | "cut" | number,
+  /** How many of these questions it answers so, before it does as it should. */
+  formTimes: Infinity,
   silent54: false,
-  /** Open Session status by suite, as `{"17": 4}`; `"*"` is every suite. Others not in `suites`: 0x11. */
+  /** Says nothing in a session once it was asked for its list, until it is asked what it speaks. */
+  silentAfterList: false,
+  /** Says the first piece of its list whichever is asked for. */
+  listRepeats: false,
+  /** Says nothing to a second login from one port, as pyghmi's. */
+  portOnce: false,
+  /** Open Session status by suite, as `{"17": 4}`; `"*"` is every suite. So many times. */
   openStatus: {} as { readonly [suite: string]: number },
+  openTimes: Infinity,
+  /** Open Session status of a suite that is not in `suites`. */
+  suiteStatus: 0x11,
   /** Sessions at one time, half open ones too; the next is refused with status 01. */
   sessionLimit: 63,
+  /** Statuses of RAKP2 and RAKP4 whatever was asked; null: what is right. */
+  rakp2Status: null as number | null,
+  rakp4Status: null as number | null,
+  /** Which of its RAKP2 and RAKP4, counted from 1, have a wrong code. */
+  wrongMacs: [] as readonly number[],
+  wrongIcvs: [] as readonly number[],
+  /** Bytes more, or fewer, than the code of RAKP2 has. */
+  macLength: 0,
   /** RAKP2 status for a name it does not know. */
   unknownUser: 0x0d as number | "silent",
   /** RAKP2 status for a role above the user's limit, 9 or 10; null: opens, and 3B answers 81. */
@@ -51,6 +77,7 @@ export const HEALTHY = {
   openPrivilege: false,
   /** Answers this code to commands in a session so many times; a command is "netFn/cmd" in hex. */
   busy: null as { readonly code: number; readonly times: number; readonly command: string } | null,
+  deviceSilent: false,
   /** Both checksums are wrong in packets whose hash is good. */
   wrongChecksums: false,
 

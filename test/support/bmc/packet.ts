@@ -1,10 +1,7 @@
 /** One datagram that came in. Nothing about its codes is checked yet. */
 export type SimPacket =
   | { readonly kind: "ping"; readonly tag: number }
-  | {
-      readonly kind: "1.5";
-      readonly message: Buffer;
-    }
+  | { readonly kind: "1.5"; readonly message: Buffer }
   | {
       readonly kind: "2.0";
       /** 00 IPMI, 10 Open Session, 12 RAKP1, 14 RAKP3. */
@@ -97,9 +94,9 @@ export interface SimRequest {
 /** What a command answers: completion code and data. Null: not a word. */
 export type SimAnswer = readonly [code: number, ...data: readonly number[]] | null;
 
-/** Null when it is too short or a checksum is wrong: a BMC drops it. */
+/** Null when it is too short, not from a console to a BMC, or a checksum is wrong: a BMC drops it. */
 export function readRequest(message: Buffer): SimRequest | null {
-  if (message.length < 7) return null;
+  if (message.length < 7 || message[0] !== 0x20 || message[3] !== 0x81) return null;
   if (sum(message.subarray(0, 3)) !== 0 || sum(message.subarray(3)) !== 0) return null;
   const head = message.subarray(0, 6);
   return {

@@ -10,7 +10,6 @@ const THRIFTY = ["--max-semi-space-size=1", "--optimize-for-size"];
 
 /**
  * Starts a farm beside this process, so that its work is not counted as ours; it ends with us.
- *
  * @throws Error with its last words when it does not start
  */
 export async function startFarmProcess(config: FarmConfig) {

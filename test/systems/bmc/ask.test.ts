@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import type { PowerProbe } from "../../../src/model/power.ts";
 import { askQuestions, openNative } from "../../../src/systems/bmc/power-ask.ts";
 import { stream } from "../../lib/ipmi/play.ts";
+import { LOGIN } from "../../lib/ipmi/sim-bmc.ts";
 import { udpBmc } from "../../lib/ipmi/udp-bmc.ts";
 
 const LIMITS = { deadline: 5000, signal: new AbortController().signal };
@@ -14,7 +15,8 @@ function native(t: TestContext, conductor: "1.8.18" | "1.8.19" = "1.8.19"): Powe
 }
 
 test("the library's answer is our reading, its observations our findings", async (t) => {
-  const { question } = await udpBmc(t, { nullUsers: true, listed: [0, 3] });
+  const users = [LOGIN.user, ""].map((name) => ({ name, password: LOGIN.password }));
+  const { question } = await udpBmc(t, { users, listed: [0, 3] });
   const before = new Date().toISOString();
   const reading = await native(t)(question, LIMITS);
   const { bm_node_ids, client, verdict, detail, power, suite, pass, advice } = reading;
@@ -43,18 +45,18 @@ test("who will not ask a BMC for its suites has a reading that did not ask befor
     const { power, attempts, warnings } = await native(t, conductor)(asked, LIMITS);
     assert.deepEqual([power, attempts, warnings], ["on", 1, ["N2I-D621"]]);
   }
-  assert.equal(bmc.commands.listAsked(), 2);
+  assert.equal(bmc.counts.lists, 2);
 });
 
 test("of a BMC that is too old we say that nova-baremetal did not use it so", async (t) => {
-  const { question } = await udpBmc(t, { ipmi2: false });
+  const { question } = await udpBmc(t, { version2: false });
   const { verdict, detail } = await native(t)(question, LIMITS);
   assert.equal(verdict, "no-ipmi2");
   assert.equal(detail, "supports IPMI 1.5 only, which nova-baremetal did not use");
 });
 
 test("where a BMC does not say it in so many words, pm_user is named", async (t) => {
-  const { question } = await udpBmc(t, { unknownStatus: 0x12 });
+  const { question } = await udpBmc(t, { unknownUser: 0x12 });
   const { detail } = await native(t)({ ...question, user: "nobody" }, LIMITS);
   assert.equal(
     detail,
@@ -68,11 +70,9 @@ test("machines that share BMC and login are asked once, and the reading is of al
   const found = [];
   for await (const reading of askQuestions(stream(questions), native(t), LIMITS))
     found.push(reading);
-  assert.deepEqual(
-    found.map(({ bm_node_ids, power }) => [bm_node_ids, power]),
-    [[[1, 11, 2, 12, 3, 13], "on"]],
-  );
-  assert.equal(bmc.logins.seen(0x10), 1);
+  const readings = found.map(({ bm_node_ids, power }) => [bm_node_ids, power]);
+  assert.deepEqual(readings, [[[1, 11, 2, 12, 3, 13], "on"]]);
+  assert.equal(bmc.counts.opens, 1);
 });
 
 async function other(t: TestContext): Promise<number> {

@@ -22,9 +22,8 @@ interface RealDomain {
 const USER = "stack";
 
 /**
- * Starts sshd with a user `stack` that only it sees: /etc/passwd and /etc/shadow are other files in
- * a mount namespace of its own, without which it does not start. The user has no rights and no
- * password.
+ * Starts sshd with a user `stack` that only it sees: /etc/passwd and /etc/shadow are other files in a mount namespace
+ * of its own, without which it does not start. The user has no rights and no password.
  */
 async function startRealHost(t: TestContext) {
   const { sshd, virsh } = realPrograms();

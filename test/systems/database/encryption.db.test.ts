@@ -208,10 +208,8 @@ test("on mysql, what a server sets for its sessions changes nothing read or writ
     await db.raw(`SET GLOBAL ${setting}`);
   const database = await openedAt(account.url, t);
   const words = await select(database, "SELECT word FROM words");
-  assert.deepEqual(
-    words.map(({ word }) => word),
-    ["€", "€"],
-  );
+  const texts = words.map(({ word }) => word);
+  assert.deepEqual(texts, ["€", "€"]);
   const said = `q'uo"te\\ back% ?? :b`;
   const row = await one(
     database,

@@ -47,11 +47,10 @@ for (const engine of engines("sqlite", "postgresql"))
           .raw(index)
           .catch((error: unknown) => assert.match(name, /not finished/, String(error)));
       const keys: readonly ScannedKey[] = await scannedKeys(at.database);
-      assert.deepEqual(
-        keys.flatMap(({ table, column, rows }) => (table === "notes" ? [`${column} ${rows}`] : [])),
-        leads ? [] : ["node_id 2"],
-        name,
+      const told = keys.flatMap(({ table, column, rows }) =>
+        table === "notes" ? [`${column} ${rows}`] : [],
       );
+      assert.deepEqual(told, leads ? [] : ["node_id 2"], name);
       await at.sql.raw("DROP TABLE notes");
     }
   });
@@ -65,10 +64,8 @@ for (const engine of engines("postgresql"))
     await at.sql.raw(`REVOKE SELECT ON notes FROM ${at.user}`);
     const rows = 100 * Number((await at.sql("nodes").count({ n: "*" }).first())?.n);
     const keys = await scannedKeys(at.database);
-    assert.deepEqual(
-      keys.filter(({ table }) => table === "notes"),
-      [{ table: "notes", column: "node_id", rows }],
-    );
+    const told = keys.filter(({ table }) => table === "notes");
+    assert.deepEqual(told, [{ table: "notes", column: "node_id", rows }]);
   });
 
 for (const engine of engines("postgresql"))

@@ -5,6 +5,7 @@ import type { Knex } from "knex";
 import type { Row } from "../../../src/model/machine.ts";
 import type { Step } from "../../../src/model/plan.ts";
 import { loadIronic } from "../../cases/load-case.ts";
+import { rowsOf } from "../../lab/connect.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { fleet } from "../../support/fleet.ts";
 import { HOOKS } from "../../support/hooks.ts";
@@ -37,9 +38,7 @@ const WAITING = {
 
 async function untilWaiting(engine: keyof typeof WAITING, sql: Knex): Promise<void> {
   for (;;) {
-    const answer = await sql.raw(WAITING[engine]);
-    const rows: readonly unknown[] = engine === "mysql" ? answer[0] : answer.rows;
-    if (rows.length > 0) return;
+    if ((await rowsOf(sql, WAITING[engine])).length > 0) return;
     // MariaDB renews that table only when nobody has read it for 0.1 s.
     await sleep(150);
   }
@@ -78,10 +77,8 @@ for (const engine of ["mysql", "postgresql"] as const)
       const of = (machine: number) =>
         STEPS.slice(machine * 2, machine * 2 + 2).map((step) => step.id);
       assert.deepEqual(done, of(1));
-      assert.deepEqual(
-        left.map((one) => one.id),
-        of(0),
-      );
+      const ids = left.map((one) => one.id);
+      assert.deepEqual(ids, of(0));
       assert.equal((await sql(table).where(added)).length, 1);
       assert.equal((await sql("node_traits").where({ trait: "CUSTOM_OURS" })).length, 1);
     });

@@ -98,10 +98,8 @@ test("a log that opens and cannot be looked at is refused, and not left open", a
   await assert.rejects(follow(path), refused(`cannot follow ${path}: ESTALE`));
   await assert.rejects(checkLog(path), refused(`cannot read ${path}: ESTALE`));
   // A closed handle has no descriptor.
-  assert.deepEqual(
-    opened.map(({ fd }) => fd),
-    [-1, -1],
-  );
+  const descriptors = opened.map(({ fd }) => fd);
+  assert.deepEqual(descriptors, [-1, -1]);
 });
 
 async function begun(t: TestContext, content: string) {

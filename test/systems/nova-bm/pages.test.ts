@@ -43,10 +43,8 @@ test("a batch ends at a machine once it has many interfaces or bytes, and nothin
     Array.from({ length: MACHINES }, (_, at) => [at + 1, INTERFACES.get(at + 1) ?? 0]),
   );
   const orphans = batches.flatMap((batch) => batch.orphans);
-  assert.deepEqual(
-    orphans.map(({ bm_node_id }) => bm_node_id),
-    [999, 999, 999],
-  );
+  const owners = orphans.map(({ bm_node_id }) => bm_node_id);
+  assert.deepEqual(owners, [999, 999, 999]);
   const all = [...machines.flatMap(({ interfaces }) => interfaces), ...orphans];
   assert.equal(new Set(all.map(({ id }) => id)).size, all.length);
   for (const batch of batches) {

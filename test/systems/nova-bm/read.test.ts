@@ -74,11 +74,10 @@ const OWNER = 900;
 async function fill(db: Knex, type: string, literals: Literals): Promise<void> {
   await db.schema.dropTableIfExists("bm_nodes");
   await db.schema.dropTableIfExists("bm_interfaces");
-  const texts = ["instance_name", "instance_uuid", "pm_address", "pm_password", "pm_user"].concat([
-    "service_host",
-    "task_state",
-    "uuid",
-  ]);
+  const texts = [
+    ...["instance_name", "instance_uuid", "pm_address", "pm_password", "pm_user"],
+    ...["service_host", "task_state", "uuid"],
+  ];
   const columns = ["id", "cpus", "local_gb", "memory_mb", "terminal_port"]
     .map((name) => `${name} INTEGER`)
     .concat(["created_at", "updated_at"].map((name) => `${name} VARCHAR(30)`))
@@ -132,10 +131,8 @@ for (const engine of engines())
       const told = (says: readonly Says[]) =>
         literals.map(([literal], at) => `${type} ${literal}: ${says[at]}`);
       assert.deepEqual(told(nodes.map((of) => said(of.node, "bm_nodes", of))), wanted);
-      assert.deepEqual(
-        told(owner.interfaces.map((row) => said(row, "bm_interfaces", owner))),
-        wanted,
-      );
+      const ports = told(owner.interfaces.map((row) => said(row, "bm_interfaces", owner)));
+      assert.deepEqual(ports, wanted);
       for (const { node, duplicates } of nodes) {
         const others = node.deleted === true ? [] : kept.filter((id) => id !== node.id);
         // Five of them are named at most.
@@ -143,11 +140,8 @@ for (const engine of engines())
         assert.deepEqual(duplicates.instance_uuid, first, type);
       }
       const { nodes: checked } = await checkNovaBm(database);
-      assert.deepEqual(
-        Array.from(checked, ({ id }) => id).filter((id) => id !== OWNER),
-        kept,
-        type,
-      );
+      const ids = Array.from(checked, ({ id }) => id).filter((id) => id !== OWNER);
+      assert.deepEqual(ids, kept, type);
     }
   });
 
@@ -182,11 +176,9 @@ for (const engine of engines())
     await createTables(place.db, loadTables("nova_bm"), { engine });
     await place.db("bm_nodes").insert(NODES.map((row) => ({ deleted: false, ...row })));
     const rows = ADDRESSES.map(([address, bm_node_id], at) => ({
-      id: at + 1,
-      address,
-      bm_node_id,
+      ...{ id: at + 1, address, bm_node_id, deleted: false },
     }));
-    await place.db("bm_interfaces").insert(rows.map((row) => ({ deleted: false, ...row })));
+    await place.db("bm_interfaces").insert(rows);
     const database = await openedAt(place.url, t, { readOnly: true });
     const machines: Machine[] = [];
     for await (const batch of readMachines(database, await readSchema(database), seal))

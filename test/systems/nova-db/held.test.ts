@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
+import type { TestContext } from "node:test";
 import type { Engine } from "../../../src/model/database.ts";
 import type { NovaStep } from "../../../src/model/nova/nova-plan.ts";
 import { identifyNova } from "../../../src/systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../../src/systems/nova-db/target.ts";
-import { engines, testOnce } from "../../lab/engines.ts";
+import { engines, test } from "../../lab/engines.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { HOOKS } from "../../support/hooks.ts";
 import { openedAt } from "../../support/opened.ts";
@@ -100,7 +100,7 @@ for (const engine of engines())
     assert.deepEqual(await hosts(), now);
   });
 
-testOnce("what stands against keeping a held batch takes it back", async (t) => {
+test("what stands against keeping a held batch takes it back", async (t) => {
   const at = await hostsTarget("sqlite", 3, t);
   assert.ok(at);
   const { db } = at;
@@ -114,7 +114,7 @@ testOnce("what stands against keeping a held batch takes it back", async (t) => 
   assert.equal((await db("instances").where({ host: "H1" })).length, 3);
 });
 
-testOnce("steps that insert, or that differ in what they change, are not held", async (t) => {
+test("steps that insert, or that differ in what they change, are not held", async (t) => {
   const place = await hostsTarget("sqlite", 40, t);
   const { hold } = place.target;
   const insert = { ...instanceStep(4), before: null };

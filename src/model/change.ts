@@ -50,7 +50,7 @@ export function invert<C extends Change>(change: C): C {
 }
 
 /** Journal records of changes in progress, which show ownership after a crash. */
-export interface Observed {
+interface Observed {
   /** Made now, or about to be made. */
   readonly done?: readonly string[];
   /** Existed before. */

@@ -1,10 +1,12 @@
-import { askPower, type PowerAnswer } from "../../../src/lib/ipmi/ask.ts";
+import { askPower } from "../../../src/lib/ipmi/ask.ts";
 import { credentials } from "../../../src/lib/ipmi/login.ts";
 import { SESSION_DEFAULTS, type SessionOptions } from "../../../src/lib/ipmi/session.ts";
 import { type SimBmc, simBmc } from "./sim-bmc.ts";
 import { simChance, simClock } from "./sim-clock.ts";
 import { GOOD_NETWORK, type Network, simLine } from "./sim-line.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";
+
+type PowerAnswer = Awaited<ReturnType<typeof askPower>>;
 
 export interface Queried {
   readonly answer: PowerAnswer;

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Observed } from "../../../src/model/change.ts";
+import type { Hooks } from "../../../src/model/change.ts";
 import { adopt } from "../../../src/systems/ironic-api/adopt.ts";
 import { HOOKS } from "../../support/hooks.ts";
 import { livingIronic, machineOf, NODE, PORT } from "./living.ts";
+
+type Observed = Parameters<Hooks["observed"]>[0];
 
 for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": "another"}'])
   test(`a 201 that says ${JSON.stringify(text)} is looked into, and what was made stays ours`, async (t) => {

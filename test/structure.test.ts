@@ -18,24 +18,24 @@ const LAYERS: readonly (readonly string[])[] = [
 
 /** Lines of TypeScript at most, by folder of src. They may only fall; the target is 65,000 in all. */
 const CEILINGS: Readonly<Record<string, number>> = {
-  cli: 6353,
+  cli: 6319,
   demo: 214,
-  engine: 1514,
-  lib: 5676,
-  manage: 4406,
-  migrate: 12232,
-  model: 5339,
-  proxy: 664,
-  run: 4000,
-  serving: 1267,
-  switchover: 4265,
-  systems: 14927,
-  takeover: 7210,
-  window: 9733,
+  engine: 1512,
+  lib: 5664,
+  manage: 4399,
+  migrate: 12218,
+  model: 5325,
+  proxy: 660,
+  run: 3997,
+  serving: 1250,
+  switchover: 4256,
+  systems: 14899,
+  takeover: 7206,
+  window: 9730,
 };
 
 /** Names that src exports at most. The number may only fall; the target is 2,000. */
-const EXPORTED = 2828;
+const EXPORTED = 2692;
 
 /**
  * Refusals of a command line (N2I-E100) in src at most, outside the declarations of options. The number may only fall:

@@ -4,11 +4,6 @@ import type { Direction, Session } from "./part.ts";
 import type { StartedChange } from "./started.ts";
 import type { Position, WindowPart } from "./window-part.ts";
 
-/** Changes machines, with journal entries. */
-export type Acts<C extends { readonly id: string }, P extends Position> = ReturnType<
-  typeof actsOf<C, P>
->;
-
 export function actsOf<C extends { readonly id: string }, P extends Position>(
   part: WindowPart<C, P>,
   { journal, now, by }: Pick<Session, "journal" | "now" | "by">,

@@ -4,8 +4,11 @@ import { counted } from "../lib/text.ts";
 import { isDenied, stoppedAfter } from "./midway.ts";
 import type { Clock, Direction, Session } from "./part.ts";
 import { type StartedChange, startedChangesIn } from "./started.ts";
-import { type Acts, actsOf } from "./window-acts.ts";
+import { actsOf } from "./window-acts.ts";
 import type { Position, WindowLeg } from "./window-part.ts";
+
+/** Changes machines, with journal entries. */
+type Acts<C extends { readonly id: string }, P extends Position> = ReturnType<typeof actsOf<C, P>>;
 
 /** A machine that completed, or that is no longer waited for. */
 export interface Ending<C, P> {

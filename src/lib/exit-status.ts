@@ -32,8 +32,6 @@ export const EXIT_STATUS = {
 
 export type ExitName = keyof typeof EXIT_STATUS;
 
-export type Refusal = ReturnType<typeof bug>;
-
 function ending(name: ExitName) {
   const exit: number = EXIT_STATUS[name].status;
   return (title: string, why: string, fix: string) => ({ exit, title, why, fix });

@@ -80,16 +80,6 @@ export async function takeBack(
   }
 }
 
-export interface Managed {
-  readonly rows: readonly ManagedOne[];
-  readonly stopped: boolean;
-  /** Machines that are not managed but have leftovers, with the reasons. */
-  readonly stays: ReadonlyMap<string, string>;
-  /** Those of them whose server may be in use. The same command continues with them. */
-  readonly inUse: ReadonlySet<string>;
-  readonly broke: MigrationError | null;
-}
-
 interface Acting {
   readonly session: RunSession;
   readonly sink: Pick<Sink, "during">;

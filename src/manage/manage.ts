@@ -19,18 +19,21 @@ import { withSession } from "../run/session.ts";
 import type { Sink } from "../run/sink.ts";
 import { readNics, readUuids } from "../systems/ironic-api/running.ts";
 import { type Adapter, openAdapter } from "./manage-adapter.ts";
-import {
-  type InspectedRows,
-  type Managed,
-  type Notify,
-  perform,
-  recordIn,
-  rowOf,
-} from "./manage-perform.ts";
+import { type InspectedRows, type Notify, perform, recordIn, rowOf } from "./manage-perform.ts";
 import { managedIn } from "./manage-run.ts";
 import { nameOfZone, noZone, zoneFault } from "./rules/nova.ts";
 import { repeatedFaults, requestFaults } from "./rules/request.ts";
 import type { ManageChange } from "./steps/manage-acts.ts";
+
+interface Managed {
+  readonly rows: readonly ManagedOne[];
+  readonly stopped: boolean;
+  /** Machines that are not managed but have leftovers, with the reasons. */
+  readonly stays: ReadonlyMap<string, string>;
+  /** Those of them whose server may be in use. The same command continues with them. */
+  readonly inUse: ReadonlySet<string>;
+  readonly broke: MigrationError | null;
+}
 
 /**
  * Creates server records of running machines, without scheduling and without contacting a BMC. The

@@ -21,9 +21,9 @@ import { readConductors } from "../systems/ironic-api/conductors.ts";
 import { createFakeHardware, type FakeHardware } from "../systems/ironic-api/fake-hardware.ts";
 import { readRunning } from "../systems/ironic-api/running.ts";
 import { checkMinor } from "../systems/ironic-api/service.ts";
-import { type Offers, openOffers } from "../systems/nova-api/offers.ts";
+import { openOffers } from "../systems/nova-api/offers.ts";
 import type { NovaServer } from "../systems/nova-api/server-state.ts";
-import { type NovaServers, openServers, type ServerRequest } from "../systems/nova-api/servers.ts";
+import { openServers, type ServerRequest } from "../systems/nova-api/servers.ts";
 import { firstAlone } from "../systems/openstack/first-alone.ts";
 import type { NetworkService } from "../systems/openstack/neutron-ports.ts";
 import { networkOf, portsOf } from "./record-client.ts";
@@ -37,6 +37,12 @@ import {
   serverRecord,
 } from "./steps/manage-acts.ts";
 import { NO_NODE, portContext } from "./steps/manage-positions.ts";
+
+/** Its calls throw MigrationError N2I-E210 to N2I-E212. */
+type Offers = Awaited<ReturnType<typeof openOffers>>;
+
+/** Each changing call resolves to null or the reason of the refusal. */
+type NovaServers = Awaited<ReturnType<typeof openServers>>;
 
 export type NovaClients = Awaited<ReturnType<typeof openNovaClients>>;
 

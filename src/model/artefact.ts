@@ -147,15 +147,13 @@ export interface Footer<Counts> {
   readonly sha256: string;
 }
 
-type RowState = "validated" | "mismatched" | "missing" | "extra" | "suspended" | "used";
-
 export interface RowVerdict {
   /** `node`, `port`, or the Nova row. */
   readonly resource: string;
   /** For a Nova row, the uuid of its machine. */
   readonly uuid: string | null;
   readonly bm_node_id: number | null;
-  readonly state: RowState;
+  readonly state: "validated" | "mismatched" | "missing" | "extra" | "suspended" | "used";
   readonly differs: readonly FieldChange[];
   /** For Nova: differing fields whose values are not shown. */
   readonly fields?: readonly string[];

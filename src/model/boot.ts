@@ -87,9 +87,3 @@ export type Found =
     }
   /** Such as a device, or an unreadable entry. */
   | { readonly kind: "other"; readonly why: string };
-
-export function sameThing(left: Thing, right: Thing): boolean {
-  if (left.kind === "link") return right.kind === "link" && left.target === right.target;
-  if (left.kind === "file") return right.kind === "file" && left.sha256 === right.sha256;
-  return right.kind === "folder";
-}

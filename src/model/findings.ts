@@ -1,8 +1,7 @@
 import { BOOT } from "./findings/boot.ts";
 import { CONFIG } from "./findings/config.ts";
 import { IRONIC } from "./findings/ironic.ts";
-import { LEGACY_MOVES } from "./findings/legacy.ts";
-import { MOVES } from "./findings/moves.ts";
+import { LEGACY_MOVES, MOVES } from "./findings/moves.ts";
 import { NOVA } from "./findings/nova.ts";
 import { POWER } from "./findings/power.ts";
 import { RECORD } from "./findings/record.ts";

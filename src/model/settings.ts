@@ -41,12 +41,6 @@ export interface SettingsDoc {
 /** Value in the patch if only the site knows it. The checker treats it as not set. */
 export const PLACEHOLDER = "CHANGE_ME";
 
-/** Files of one host, as oslo.config reads them. `where` is `file:line`. */
-export interface Configured {
-  readonly get: (section: string, key: string) => string | null;
-  readonly where: (section: string, key: string) => string | null;
-}
-
 /** `bound`: kind of limit of `wanted`. `default`: effective value if not set. */
 export interface SettingRow extends Pick<Setting, "section" | "key" | "bound" | "default" | "why"> {
   readonly host: string;
@@ -89,4 +83,10 @@ export interface NodeSize {
   readonly memory_mb: number | null;
   /** GiB. */
   readonly local_gb: number | null;
+}
+
+/** Files of one host, as oslo.config reads them. `where` is `file:line`. */
+export interface Configured {
+  readonly get: (section: string, key: string) => string | null;
+  readonly where: (section: string, key: string) => string | null;
 }

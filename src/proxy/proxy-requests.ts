@@ -1,14 +1,34 @@
 import { MigrationError } from "../lib/error.ts";
-import type { Reply, ServedRequest } from "../model/served.ts";
+import { objectOf } from "../lib/json.ts";
+import {
+  faultReply,
+  jsonReply,
+  type Reply,
+  type ServedRequest,
+  unauthorized,
+} from "../model/served.ts";
 import { whose } from "../serving/caller.ts";
 import { ironicFor } from "../serving/for-caller.ts";
+import type { Ident } from "../serving/rules/ident.ts";
+import {
+  listQuestion,
+  pageOf,
+  portsQuestion,
+  type Question,
+  type Range,
+  rangeOf,
+  showQuestion,
+} from "../serving/rules/upstream.ts";
 import type { Tokens } from "../serving/tokens.ts";
-import type { ranges } from "../serving/versions.ts";
+import { type ranges, unanswered } from "../serving/versions.ts";
+import { MAXIMUM, MINIMUM } from "../systems/ironic-api/service.ts";
 import type { Http } from "../systems/openstack/http.ts";
 import { BAREMETAL } from "../systems/openstack/kinds.ts";
-import { serviceUrl } from "../systems/openstack/session.ts";
-import { type IronicRequest, listReply, showReply } from "./proxy-ironic.ts";
-import { decide, type ProxyRules } from "./rules/decide.ts";
+import { type Answer, serviceUrl } from "../systems/openstack/session.ts";
+import { listedNode, nodeView } from "./rules/body.ts";
+import { decide, type ProxyRules, unknownNode } from "./rules/decide.ts";
+
+type Page = NonNullable<ReturnType<typeof pageOf>>;
 
 export interface ProxyParts {
   readonly http: Http;
@@ -50,4 +70,130 @@ export function proxyAnswer(proxy: ProxyParts): (asked: ServedRequest) => Promis
     };
     return decision.do === "list" ? listReply(at) : showReply(at, decision.ident, decision.id);
   };
+}
+
+/** The clients and facts of one request to Ironic. */
+interface IronicRequest {
+  readonly ironic: ReturnType<typeof ironicFor>;
+  readonly range: Range;
+  /** Drops a cached token or microversion range that Ironic no longer accepts. */
+  readonly refused: (what: "token" | "version") => void;
+  /** Keystone's URL, which a 401 names. */
+  readonly keystone: string;
+  readonly fields: Reply["fields"];
+}
+
+/** Markers tried for the next page, because a listed node may have been deleted. */
+const TRIED = 20;
+
+/** Streams all nodes. The next page is requested after the previous one was sent. */
+async function listReply(at: IronicRequest): Promise<Reply> {
+  const first = await put(at, listQuestion(at.range, null));
+  const page = first.status === 200 ? pageOf(first.body, "nodes") : null;
+  if (page === null) return refusedBy(first, at);
+  const fields = { "Content-Type": "application/json", ...at.fields };
+  return { status: 200, fields, body: nodes(at, page) };
+}
+
+async function* nodes(at: IronicRequest, first: Page): AsyncGenerator<string> {
+  let before = '{"nodes": [';
+  const seen = new Set<unknown>();
+  for (let page: Page | null = first; page !== null; page = await pageAfter(at, page)) {
+    const { uuid } = objectOf(page.items[0]);
+    if (page.items.length > 0 && seen.has(uuid)) throw brokeOff("Ironic lists the same page again");
+    seen.add(uuid);
+    const told = page.items.map((item) => JSON.stringify(nodeOf(item)));
+    if (told.length > 0) {
+      yield before + told.join(", ");
+      before = ", ";
+    }
+  }
+  yield before === ", " ? "]}" : `${before}]}`;
+}
+
+function nodeOf(item: unknown): object {
+  const node = listedNode(item);
+  if (node === null)
+    throw new MigrationError("N2I-E212", "Ironic lists an object that is not a node");
+  return node;
+}
+
+/**
+ * If the marker node was deleted, an earlier node of the page leads to the same next page.
+ *
+ * @returns null after the last page
+ * @throws MigrationError N2I-E210 if no node of the page is left
+ */
+async function pageAfter(at: IronicRequest, { items, more }: Page): Promise<Page | null> {
+  if (!more || items.length === 0) return null;
+  let why = "all nodes of a page were deleted";
+  for (const item of items.slice(-TRIED).toReversed()) {
+    const marker = String(objectOf(item).uuid);
+    const answer = await put(at, listQuestion(at.range, marker));
+    const page = answer.status === 200 ? pageOf(answer.body, "nodes") : null;
+    if (page !== null) return page;
+    why = answer.fault || `it answers ${answer.status}`;
+    if (answer.status !== 404) break;
+  }
+  throw brokeOff(why);
+}
+
+function brokeOff(why: string): MigrationError {
+  return new MigrationError("N2I-E210", `the list of nodes is incomplete: ${why}`);
+}
+
+/** @param id as in the caller's path */
+async function showReply(at: IronicRequest, ident: Ident, id: string): Promise<Reply> {
+  const question = showQuestion(at.range, ident);
+  if (question === null) return unknownNode(id, at.fields);
+  const answer = await put(at, question);
+  // 400: this Ironic does not accept the text as a node name.
+  const unnameable =
+    answer.status === 400 && ident.is === "name" && "error_message" in objectOf(answer.body);
+  if (answer.status === 404 || unnameable) return unknownNode(id, at.fields);
+  const { uuid } = objectOf(answer.body);
+  if (answer.status !== 200 || typeof uuid !== "string") return refusedBy(answer, at);
+  const ports: unknown[] = [];
+  const markers = new Set<string>();
+  for (let marker: string | null = null; ; ) {
+    const asked = await put(at, portsQuestion(at.range, uuid, marker));
+    if (asked.status === 404 && marker === null) return unknownNode(id, at.fields);
+    const page = asked.status === 200 ? pageOf(asked.body, "ports") : null;
+    if (page === null) return refusedBy(asked, at);
+    for (const port of page.items) ports.push(port);
+    if (!page.more || page.items.length === 0) break;
+    marker = page.marker;
+    if (marker === null || markers.has(marker))
+      return unavailable("it lists the same ports again", at);
+    markers.add(marker);
+  }
+  return jsonReply(200, { node: nodeView(answer.body, ports) }, at.fields);
+}
+
+async function put(at: IronicRequest, { path, minor }: Question): Promise<Answer> {
+  const answer = await at.ironic.ask(path, minor);
+  if (answer.status === 401) at.refused("token");
+  // Several Ironic services may share one URL, so the range is read from this response.
+  const range = rangeOf(answer.headers[MINIMUM], answer.headers[MAXIMUM], null) ?? at.range;
+  const other = range?.least !== at.range?.least || range?.most !== at.range?.most;
+  // 406, or a microversion fault: the service's range has changed.
+  if (other || answer.status === 406 || /microversion/.test(answer.fault)) at.refused("version");
+  // The request had no microversion, so this response does not have the expected format.
+  return other && at.range === null
+    ? { ...answer, status: 0, body: null, fault: "its responses have microversion headers now" }
+    : answer;
+}
+
+/** Passes on a refusal (401, 403) of Ironic. Every other failure is a 503. */
+function refusedBy(answer: Answer, at: IronicRequest): Reply {
+  const { status, fault } = answer;
+  const said = fault.replace(/^\d{3} ?/, "");
+  if (status === 401) return unauthorized(at.keystone, said || undefined, at.fields);
+  if (status === 403) return faultReply(403, said || "Ironic refuses it.", at.fields);
+  return unavailable(status >= 300 ? `it answered ${fault}` : fault, at);
+}
+
+function unavailable(why: string, { fields }: IronicRequest): Reply {
+  const said = why === "" ? "Ironic sent an unexpected answer" : unanswered("Ironic", why);
+  return faultReply(503, said, fields);
 }

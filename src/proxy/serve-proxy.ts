@@ -11,8 +11,8 @@ import { openHttp } from "../systems/openstack/http.ts";
 import { BAREMETAL, KEYSTONE } from "../systems/openstack/kinds.ts";
 import { serviceUrl } from "../systems/openstack/session.ts";
 import { type ProxyParts, proxyAnswer } from "./proxy-requests.ts";
+import { MOUNT } from "./rules/decide.ts";
 import { ASKED } from "./rules/policy.ts";
-import { MOUNT } from "./rules/route.ts";
 
 interface ProxyReport {
   readonly say: (text: string) => void;

@@ -19,9 +19,6 @@ export interface Interrupt {
   readonly end: () => void;
 }
 
-/** Databases of a rehearsal by option, with those that they replace. No other is opened. */
-export type Copies = ReadonlyMap<string, DatabaseLocation>;
-
 export interface ProcessContext {
   readonly env: Environment;
   readonly cwd: () => string;
@@ -35,8 +32,8 @@ export interface ProcessContext {
   readonly saved: Map<string, ReadonlyMap<string, Connection>>;
   /** Reason to write outside the window. Absent: not allowed. */
   readonly window: { outside?: string };
-  /** Only in a rehearsal. */
-  readonly copies?: Copies;
+  /** Databases of a rehearsal by option, with those that they replace. No other is opened. */
+  readonly copies?: ReadonlyMap<string, DatabaseLocation>;
   /** Reports a line that is not part of a result. */
   readonly tell: (text: string) => void;
   readonly wait: (text: string) => void;

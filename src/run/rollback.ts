@@ -1,3 +1,4 @@
+import { MigrationError } from "../lib/error.ts";
 import type { SkippedRow } from "../model/change.ts";
 import type { Entries } from "../model/journal.ts";
 import type { UndoPreview } from "../model/preview.ts";
@@ -8,7 +9,6 @@ import { refuseCopy } from "./files/run-identity.ts";
 import { checkKind, type RunAbout } from "./files/run-kind.ts";
 import { checkWindow } from "./files/window-file.ts";
 import { inRun } from "./run.ts";
-import { checkScope } from "./scope.ts";
 import type { Sink } from "./sink.ts";
 
 export interface RollbackOptions {
@@ -124,4 +124,13 @@ async function* counted(
     if (row.action === "remove" && row.resource === "node") counts.nodes += 1;
     yield row;
   }
+}
+
+/** @throws MigrationError N2I-E305 unless the scope is either all machines or named ones */
+function checkScope(all: boolean, names: readonly string[]): void {
+  if (all === names.length > 0)
+    throw new MigrationError(
+      "N2I-E305",
+      all ? "--all and --node exclude each other" : "there is no scope for the rollback",
+    );
 }

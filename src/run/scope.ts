@@ -3,15 +3,6 @@ import type { PlannedMachine } from "../model/plan.ts";
 
 type Lines = () => AsyncIterable<readonly PlannedMachine[]>;
 
-/** @throws MigrationError N2I-E305 unless the scope is either all machines or named ones */
-export function checkScope(all: boolean, names: readonly string[]): void {
-  if (all === names.length > 0)
-    throw new MigrationError(
-      "N2I-E305",
-      all ? "--all and --node exclude each other" : "there is no scope for the rollback",
-    );
-}
-
 /** By uuid or id. All without names. @throws MigrationError N2I-E306 for an unknown name */
 export async function selectionOf(names: readonly string[], lines: Lines) {
   return (await machinesByName(names, lines, "is not in the plan")).wants;

@@ -2,11 +2,6 @@ import { faultReply, type Reply, type ServedRequest, unauthorized } from "../mod
 import type { CachedToken, Tokens } from "./tokens.ts";
 import { unanswered } from "./versions.ts";
 
-interface CachedCaller {
-  readonly token: string | null;
-  readonly known: CachedToken;
-}
-
 /** The owner of every request if the service checks no tokens. */
 const NOBODY: CachedToken = {
   owner: { user_id: "", project_id: null, roles: ["admin"], system_scope: "all" },
@@ -19,7 +14,7 @@ export async function whose(
   proxy: { readonly tokens: Tokens | null; readonly keystone: string },
   asked: ServedRequest,
   fault = faultReply,
-): Promise<CachedCaller | Reply> {
+): Promise<{ readonly token: string | null; readonly known: CachedToken } | Reply> {
   if (proxy.tokens === null) return { token: null, known: NOBODY };
   const token = asked.fields["x-auth-token"];
   if (typeof token !== "string" || token === "") return unauthorized(proxy.keystone);

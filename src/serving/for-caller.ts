@@ -5,8 +5,6 @@ import { BAREMETAL } from "../systems/openstack/kinds.ts";
 import { type Answer, callerSession } from "../systems/openstack/session.ts";
 import { requestAgain } from "./tokens.ts";
 
-export type CallersIronic = ReturnType<typeof ironicFor>;
-
 interface InName {
   readonly token: string | null;
   /** `req-UUID`. */

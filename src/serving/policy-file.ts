@@ -2,8 +2,6 @@ import { readFileSync } from "node:fs";
 import { MigrationError, systemText } from "../lib/error.ts";
 import { defaultPolicy, type Policy, type RequestedRule, readPolicy } from "./rules/policy-read.ts";
 
-export type PolicyInForce = ReturnType<typeof openPolicy>;
-
 /**
  * @param file undefined for the rules in the service's code
  * @param own the service that owns the default rules

@@ -5,7 +5,7 @@ import { closing } from "../run/databases.ts";
 import { lockRun, openRun } from "../run/files/run-folder.ts";
 import { processContext } from "../run/process-context.ts";
 import { bound, checkLoopback, type ProxyOptions } from "../serving/bind.ts";
-import { openPolicy, type PolicyInForce } from "../serving/policy-file.ts";
+import { openPolicy } from "../serving/policy-file.ts";
 import { allows } from "../serving/rules/policy-allows.ts";
 import type { Served } from "../serving/serving.ts";
 import { openTokens } from "../serving/tokens.ts";
@@ -81,7 +81,7 @@ export function serveSwitchover(asked: ServeSwitchOptions, told: ServeSwitchRepo
 
 interface Opened {
   readonly place: SwitchClients;
-  readonly policy: PolicyInForce;
+  readonly policy: ReturnType<typeof openPolicy>;
   readonly interrupt: ReturnType<ReturnType<typeof processContext>["onInterrupt"]>;
 }
 

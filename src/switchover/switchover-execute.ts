@@ -57,7 +57,7 @@ export function millisecondsOf({ soft, interval, proof }: SwitchTimes): SwitchTi
 }
 
 /** The step that stopped; null if the last step ended. */
-export type Halted = {
+type Halted = {
   readonly step: SwitchStep;
   /** Null after a signal. */
   readonly position: SwitchPosition | null;

@@ -1,6 +1,8 @@
 import { MigrationError } from "../lib/error.ts";
+import { rowsPart } from "../migrate/apply/nova.ts";
 import { kept, type ManageClients } from "../migrate/open/services.ts";
 import type { Verb } from "../model/database.ts";
+import type { RowState } from "../model/nova/nova-plan.ts";
 import { type Keep, openRole } from "../run/databases.ts";
 import { failpoint } from "../run/failpoint.ts";
 import { waitingFor } from "../run/wait-message.ts";
@@ -13,7 +15,6 @@ import { REQUEST_TABLES } from "../systems/nova-db/requests.ts";
 import { createNovaTarget } from "../systems/nova-db/target.ts";
 import { serverIn } from "./rules/server.ts";
 import type { SwitchedServer, Switchover } from "./rules/switching.ts";
-import { novaRows } from "./steps/switch-nova.ts";
 import type { SwitchNova } from "./steps/switch-part.ts";
 
 export interface NovaOptions {
@@ -87,4 +88,30 @@ export async function reopenSwitchNova(
     throw new MigrationError("N2I-E100", "this run changes Nova's rows and needs --nova-db");
   const asked = { novaDb, placement: placement && server.placement };
   return openSwitchNova(asked, place, keep, { readOnly });
+}
+
+type Target = Parameters<typeof rowsPart>[0];
+
+/** Server rows, changed by the part for moves between compute hosts, one transaction per row. */
+function novaRows(target: Target): Pick<SwitchNova, "inspect" | "change"> {
+  const part = rowsPart(target);
+  return {
+    async inspect(change) {
+      const [state] = await part.inspect([change]);
+      // The part returns a state for each change.
+      return state as RowState;
+    },
+    async change(change) {
+      try {
+        await part.perform([change], {
+          ...{ owned: () => false, ended: () => false },
+          ...{ precondition: () => Promise.resolve(), observed: () => Promise.resolve() },
+        });
+        return null;
+      } catch (cause) {
+        if (!(cause instanceof MigrationError) || cause.code !== "N2I-E300") throw cause;
+        return cause.message;
+      }
+    },
+  };
 }

@@ -32,12 +32,6 @@ export interface SwitchRequest {
   readonly everywhere?: RestService;
 }
 
-interface Decided {
-  readonly plan: Switchover;
-  readonly source: NodeDetail;
-  readonly destination: NodeDetail;
-}
-
 /**
  * @param show receives the hardware differences before a destination is refused
  * @throws MigrationError N2I-E306, N2I-E380 to N2I-E388
@@ -47,7 +41,7 @@ export async function decide(
   doc: IdenticalDoc,
   asked: SwitchRequest,
   show: (differences: readonly HardwareDifference[]) => Promise<void> = () => Promise.resolve(),
-): Promise<Decided> {
+) {
   const { taken = new Set(), everywhere = service } = asked;
   const destined =
     asked.destination === undefined ? null : nodeOf(service, asked.destination, "N2I-E384");

@@ -37,8 +37,6 @@ export interface SwitchingsAt {
   readonly tries: number;
 }
 
-export type Switchings = Awaited<ReturnType<typeof openSwitchings>>;
-
 /** Resumes those of an earlier process. @throws MigrationError N2I-E110, N2I-E112, N2I-E113 */
 export async function openSwitchings(at: SwitchingsAt) {
   const all = [...(await acceptedIn(at.state))];

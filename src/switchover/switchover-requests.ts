@@ -27,7 +27,7 @@ import {
 import type { Switchover } from "./rules/switching.ts";
 import type { SwitchClients } from "./switchover-perform.ts";
 import { decide, type SwitchRequest } from "./switchover-plan.ts";
-import type { Switchings } from "./switchover-queue.ts";
+import type { openSwitchings } from "./switchover-queue.ts";
 import { writeAccepted } from "./switchover-state.ts";
 
 export interface SwitchParts {
@@ -39,7 +39,7 @@ export interface SwitchParts {
   readonly doc: IdenticalDoc;
   readonly common: Omit<SwitchRequest, "source" | "destination" | "nova" | "taken" | "everywhere">;
   readonly state: string;
-  readonly switchings: Switchings;
+  readonly switchings: Awaited<ReturnType<typeof openSwitchings>>;
   readonly allows: (who: TokenOwner) => boolean;
   readonly stopping: () => boolean;
   readonly say: (text: string) => void;

@@ -30,7 +30,7 @@ type Beat =
   | "waiting"
   | "fenced";
 
-export interface OpenedAgent {
+interface OpenedAgent {
   readonly pass: () => Promise<Beat>;
   /** Waits for background work of the last interval. */
   readonly settle: () => Promise<void>;

@@ -4,7 +4,7 @@ import { listed, NAMED } from "../lib/text.ts";
 import { openBackend, type TargetOptions } from "../migrate/open/backend.ts";
 import { loadMappings } from "../migrate/open/documents.ts";
 import type { NovaIdentity } from "../model/nova/nova-plan.ts";
-import { hasApiAggregates } from "../model/nova/nova-release.ts";
+import { hasMovedToApi } from "../model/nova/nova-release.ts";
 import { saysCloud } from "../run/cloud.ts";
 import { type Keep, keepYoungSmall, openRole } from "../run/databases.ts";
 import type { Database } from "../systems/database/open.ts";
@@ -51,7 +51,7 @@ export async function openHostClients(
     await mayRead(api, Object.keys(PLACES));
     await identifyNovaApi(api, PLACES);
   }
-  if (!hasApiAggregates(identity.schema_version)) await mayRead(database, AGGREGATES);
+  if (!hasMovedToApi(identity.schema_version)) await mayRead(database, AGGREGATES);
   const tenants = asksIronic ? await openTenantsOf(words, keep, say) : null;
   return {
     ...{ variant: "ironic", database, identity, tenants },
@@ -127,7 +127,7 @@ async function readMembers(
   { schema_version }: NovaIdentity,
   api: Database | null,
 ): Promise<MoveFacts["aggregates"]> {
-  const inApi = hasApiAggregates(schema_version);
+  const inApi = hasMovedToApi(schema_version);
   const members = inApi
     ? api && (await readAggregates(api, "nova_api"))
     : await readAggregates(database);

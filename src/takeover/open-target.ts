@@ -1,14 +1,36 @@
 import { counted } from "../lib/text.ts";
-import type { RowVerdict } from "../model/artefact.ts";
+import { same } from "../migrate/hosts/rules/keeps-instance.ts";
+import { type RowVerdict, verdictsOf } from "../model/artefact.ts";
+import type {
+  ComputeHost,
+  NodeTenant,
+  OwnedCompute,
+  OwnedMachine,
+  PlannedMove,
+} from "../model/nova/host-move.ts";
+import { type LegacyMove, MIGRATING } from "../model/nova/legacy-move.ts";
 import type { Keep } from "../run/databases.ts";
 import type { RunFolder } from "../run/files/run-folder.ts";
 import type { MovePlan } from "../run/host-files.ts";
 import type { Sink } from "../run/sink.ts";
-import { type LegacyPlaces, openLegacyClients } from "./baremetal/legacy-clients.ts";
+import {
+  type LegacyClients,
+  type LegacyPlaces,
+  openLegacyClients,
+} from "./baremetal/legacy-clients.ts";
 import { moveLegacy } from "./baremetal/legacy-move.ts";
-import { compareMoves, judgeLegacy } from "./compare.ts";
+import { machinesOf } from "./baremetal/legacy-moves.ts";
+import type { ObservedPort } from "./baremetal/legacy-ports.ts";
+import { movedMachines } from "./baremetal/steps/legacy-started.ts";
 import { openHostClients } from "./host-clients.ts";
 import { type HostMoved, performMoves } from "./host-moves.ts";
+import { holderText, type LockState, takenLocks } from "./leases/locks.ts";
+import {
+  forwardTransition,
+  isForeignMachine,
+  type LegacyNow,
+  standing,
+} from "./rules/legacy-states.ts";
 import type { Compared, MoveTarget } from "./target.ts";
 
 export interface OpenTarget extends MoveTarget {
@@ -51,4 +73,173 @@ export async function openTarget(
 
 function names(hosts: MovePlan["manifest"]["from"]): string {
   return hosts.map(({ host }) => host).join(", ");
+}
+
+async function* compareMoves(
+  place: MoveTarget,
+  { plans, hosts }: Compared,
+): AsyncGenerator<RowVerdict> {
+  const machines = await place.machines();
+  const seen = new Set<string>();
+  for (const { lines } of plans)
+    for await (const batch of lines()) {
+      // The latest plan of a machine counts.
+      const own = batch.filter(({ uuid, verdict }) => verdict !== "blocked" && !seen.has(uuid));
+      for (const { uuid } of own) seen.add(uuid);
+      const nodes = own.map(({ uuid }) => uuid);
+      const tenants = await place.tenants?.(nodes);
+      const now = await machines.of(nodes);
+      for (const [at, line] of own.entries()) {
+        const machine = now[at];
+        if (machine !== undefined)
+          yield* judgeMachine(line, machine, hosts, tenants?.get(line.uuid));
+      }
+    }
+}
+
+function* judgeMachine(
+  { uuid, from, to, instance }: PlannedMove,
+  { computes, instances }: OwnedMachine,
+  hosts: readonly ComputeHost[],
+  tenant: NodeTenant,
+): Generator<RowVerdict> {
+  const row = verdictsOf(uuid);
+  for (const { id, host } of instances)
+    yield row(`instances:${id}`, host === to ? null : `host is ${host}, expected ${to}`);
+  const alive = instance === null || instances.some((one) => same(one.uuid, instance));
+  if (!alive && instances.length === 0)
+    yield row(`instance ${instance}`, orphaned(instance, tenant));
+  const owner = hosts.find(({ host }) => host === to);
+  yield* judgeComputes(row, computes, to, ({ owner: served, service_id }) => {
+    if (served === to)
+      return service_id !== null && owner !== undefined && service_id !== owner.id
+        ? `it names ${to}, but service_id ${service_id} belongs to another host`
+        : null;
+    if (served === from)
+      return `it still names ${from}. nova-compute of ${to} changes it at its next pass`;
+    // Nova's hash ring may assign an idle machine to any host.
+    return instances.length === 0 ? null : `it names ${served}, expected ${to}`;
+  });
+}
+
+/** A node with an instance that Nova does not have: its nova-compute may tear it down. */
+function orphaned(instance: string | null, tenant: NodeTenant): string | null {
+  if (tenant === undefined)
+    return "orphaned: it was deleted, but Ironic's node may still name it. Pass --ironic-db or a login";
+  return same(tenant?.instance_uuid, instance)
+    ? "orphaned: Nova has no such instance, but Ironic's node names it"
+    : null;
+}
+
+/** Expects one compute node per machine. @param faultOf returns its fault */
+function* judgeComputes(
+  row: ReturnType<typeof verdictsOf>,
+  computes: readonly OwnedCompute[],
+  to: string,
+  faultOf: (compute: OwnedCompute) => string | null,
+): Generator<RowVerdict> {
+  const [first, ...more] = computes;
+  if (more.length > 0) {
+    const owners = computes.map(({ owner }) => owner).join(", ");
+    yield row("compute_nodes", `${computes.length} live rows: ${owners}`);
+  } else if (first === undefined)
+    yield row("compute_nodes", `no live row. nova-compute of ${to} creates one at its next pass`);
+  else yield row(`compute_nodes:${first.id}`, faultOf(first));
+}
+
+const PAGE = 100;
+
+async function* judgeLegacy(
+  { look, leases, ports }: LegacyClients,
+  { plans: [plan], entries }: Compared,
+): AsyncGenerator<RowVerdict> {
+  const begun = movedMachines(entries);
+  const held = new Set(begun.map(({ move }) => move.uuid));
+  /** Other agents may take over a dead host's machine. For a planned move, only the plan counts. */
+  const isAbandoned = (move: LegacyMove, { node }: LegacyNow): boolean =>
+    plan.manifest.mode === "takeover" && !held.has(move.uuid) && isForeignMachine(move, node);
+  const moves = new Map<string, LegacyMove>();
+  for await (const some of machinesOf(plan)) for (const { id, move } of some) moves.set(id, move);
+  // The first start in the journal has the state before the move.
+  for (const { id, move } of begun) moves.set(id, move);
+  const all = [...moves.values()];
+  for (let at = 0; at < all.length; at += PAGE) {
+    const some = all.slice(at, at + PAGE);
+    const now = await look(some);
+    const own = await ports.of(some);
+    const locks = new Map((await takenLocks(leases)).map((lock) => [lock.resource, lock]));
+    for (const [index, move] of some.entries()) {
+      const seen = now[index];
+      const lock = locks.get(`node:${move.uuid.toLowerCase()}`);
+      if (seen === undefined) continue;
+      if (isAbandoned(move, seen)) yield* judgeForeign(move, seen);
+      else yield* judgeLegacyMachine(move, seen, lock, own);
+    }
+  }
+}
+
+function portFault({ move: { to, tenant }, now, wanted }: ObservedPort): string | null {
+  const host = wanted?.host ?? to;
+  if (!now) return "it is not in Neutron, or this login cannot read its host";
+  if (!same(now.device_id, tenant?.uuid ?? null))
+    return `it belongs to ${now.device_id || "no device"}`;
+  if (now.host !== host) return `binding:host_id is ${now.host}, expected ${host}`;
+  const [name, value] =
+    Object.entries(wanted?.options ?? {}).find(([name, value]) => now.options[name] !== value) ??
+    [];
+  return name === undefined
+    ? null
+    : `DHCP option ${name} is ${now.options[name] ?? "missing"}, expected ${value}`;
+}
+
+function rowOf({ id, uuid }: LegacyMove) {
+  return verdictsOf(uuid, id);
+}
+
+function* judgeLegacyMachine(
+  move: LegacyMove,
+  now: LegacyNow,
+  lock: LockState | undefined,
+  ports: readonly ObservedPort[],
+): Generator<RowVerdict> {
+  const { id, to } = move;
+  const row = rowOf(move);
+  const stands = standing(forwardTransition(move), now);
+  const owner = now.node?.service_host ?? null;
+  const why =
+    stands.why ?? `service_host is ${owner}, expected ${to}; task_state is ${now.node?.task_state}`;
+  const held = lock === undefined ? "" : `; its lock is ${holderText(lock)}`;
+  yield row(`bm_nodes:${id}`, stands.is === "after" ? null : `${why}${held}`);
+  yield* judgeNova(move, now, to);
+  // Without a login, ports are not judged.
+  for (const port of ports)
+    if (port.move === move && port.now !== null) yield row(`port:${port.id}`, portFault(port));
+}
+
+/** For a machine that others have, or that is deleted: Nova must match nova_bm. */
+function* judgeForeign(move: LegacyMove, now: LegacyNow): Generator<RowVerdict> {
+  yield rowOf(move)(`bm_nodes:${move.id}`, null);
+  const owner = now.node?.service_host ?? null;
+  if (owner !== null && now.node?.task_state !== MIGRATING) yield* judgeNova(move, now, owner);
+}
+
+function* judgeNova(
+  move: LegacyMove,
+  { node, tenant, computes }: LegacyNow,
+  to: string,
+): Generator<RowVerdict> {
+  const { tenant: was } = move;
+  const row = rowOf(move);
+  const names = node?.instance_uuid ?? null;
+  if (was !== null && names !== null && same(names, was.uuid)) {
+    const gone = tenant === null ? "not in Nova" : tenant.deleted ? "deleted in Nova" : null;
+    if (gone !== null)
+      yield row(`instances:${was.id}`, `orphaned: bm_nodes names ${names}, which is ${gone}`);
+    else yield row(`instances:${was.id}`, hostFault(tenant?.host ?? null, to));
+  }
+  yield* judgeComputes(row, computes, to, ({ owner }) => hostFault(owner, to));
+}
+
+function hostFault(host: string | null, to: string): string | null {
+  return host === to ? null : `host is ${host ?? "none"}, expected ${to}`;
 }

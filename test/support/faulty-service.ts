@@ -2,7 +2,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { TestContext } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { type Json, parsedJson } from "../../src/lib/json.ts";
-import { type AnswersHere, answerHere } from "../../src/systems/openstack/http.ts";
+import { answerHere } from "../../src/systems/openstack/http.ts";
 import { listening } from "./listening.ts";
 
 /** What becomes of a call: done and answered, unless this says otherwise. */
@@ -149,7 +149,7 @@ function isOf(which: Which, call: string): boolean {
 /** The answers of a service as the program's client gives them. */
 function answering(
   heard: (call: string, text: string, headers: IncomingHttpHeaders) => Promise<Says | null>,
-): AnswersHere {
+): NonNullable<Parameters<typeof answerHere>[1]> {
   return async ({ method, url, headers, body, into }) => {
     const { pathname, search } = new URL(url);
     // No call is answered before its caller goes on.

@@ -13,12 +13,7 @@ import {
   type SwitchStepName,
 } from "../../src/switchover/rules/switching.ts";
 import type { SwitchNova } from "../../src/switchover/steps/switch-part.ts";
-import {
-  type Halted,
-  runBack,
-  runForward,
-  switchAt,
-} from "../../src/switchover/switchover-execute.ts";
+import { runBack, runForward, switchAt } from "../../src/switchover/switchover-execute.ts";
 import { switchedIn } from "../../src/switchover/switchover-run.ts";
 import { faultsOf } from "../../src/switchover/switchover-verify.ts";
 import { openService } from "../../src/systems/ironic-api/service.ts";
@@ -28,6 +23,8 @@ import { during } from "../engine/on-journal.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { uuidOf } from "../manage/in-memory.ts";
 import { addPair, SOURCE, SPARE, switchable } from "./switch-memory.ts";
+
+type Halted = Awaited<ReturnType<typeof runForward>>;
 
 const LIMIT = 5000;
 

@@ -2,16 +2,14 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine } from "../../src/model/database.ts";
-import {
-  type AgentCommandOptions,
-  type OpenedAgent,
-  withAgent,
-} from "../../src/takeover/host-agent.ts";
+import { type AgentCommandOptions, withAgent } from "../../src/takeover/host-agent.ts";
 import { extendSchema } from "../../src/takeover/leases/schema.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { addressFile, withDatabase } from "../lab/index.ts";
 import { bootFiles, loadAgents, report } from "./agents.ts";
 import { opened } from "./leases/place.ts";
+
+type OpenedAgent = Parameters<Parameters<typeof withAgent>[2]>[0];
 
 export const HOSTS = ["A", "B", "C", "D"];
 export const MACHINES = 24;

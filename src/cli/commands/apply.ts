@@ -1,14 +1,13 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { counted } from "../../lib/text.ts";
-import { apply } from "../../migrate/apply/apply.ts";
+import { type ApplyOptions, apply } from "../../migrate/apply/apply.ts";
 import { AFTER } from "../../window/runner/after.ts";
-import type { ApplyArgs } from "../options/apply.ts";
 import { EVERY } from "../views/every-row.ts";
 import { verifiedText } from "../views/verify.ts";
-import { watchingOf } from "./node/nova-options.ts";
-import { exitWith, note, say, sinkOf } from "./shared.ts";
+import { type WatchArgs, watchingOf } from "./node/nova-options.ts";
+import { exitWith, type ListArgs, note, say, sinkOf } from "./shared.ts";
 
-export async function applyCommand(args: ApplyArgs): Promise<void> {
+export async function applyCommand(args: ListArgs & WatchArgs & ApplyOptions): Promise<void> {
   const sink = sinkOf({ ...args, every: EVERY.verify(args) });
   const applied = await apply(args, watchingOf(args, sink.say), sink);
   if (applied === null) return;

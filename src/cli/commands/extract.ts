@@ -1,11 +1,14 @@
 import { counted, listed, NAMED } from "../../lib/text.ts";
-import { extract } from "../../migrate/extract/extract.ts";
+import { type ExtractRequest, extract } from "../../migrate/extract/extract.ts";
 import { renderFindingCounts, renderUnknown } from "../../migrate/plan/rules/summary.ts";
 import { openSnapshot, SNAPSHOT } from "../../run/run.ts";
 import { AFTER } from "../../window/runner/after.ts";
-import type { ExtractArgs } from "../options/extract.ts";
 import { snapshotView } from "../views/show.ts";
-import { printLines, printMachines, say, sinkOf } from "./shared.ts";
+import { printLines, printMachines, say, sinkOf, type Voice } from "./shared.ts";
+
+interface ExtractArgs extends Voice, ExtractRequest {
+  readonly match?: readonly string[];
+}
 
 export async function extractCommand(args: ExtractArgs): Promise<void> {
   const made = await extract(args, sinkOf({ ...args, format: "table" }));

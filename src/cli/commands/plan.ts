@@ -1,7 +1,7 @@
 import { EXIT_STATUS } from "../../lib/exit-status.ts";
 import { drawer, EXAMPLES, SCREENFUL } from "../../lib/table/groups.ts";
 import { isBlockedPlan, loadable, requiresPower } from "../../migrate/plan/empty-plan.ts";
-import { plan } from "../../migrate/plan/plan.ts";
+import { type PlanCommandOptions, plan } from "../../migrate/plan/plan.ts";
 import { writeProposal } from "../../migrate/plan/propose.ts";
 import {
   renderCounts,
@@ -19,14 +19,21 @@ import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import { ipmitoolOf, type MachineOf } from "../../model/power.ts";
 import { openPlan } from "../../run/run.ts";
 import { AFTER } from "../../window/runner/after.ts";
-import type { PlanArgs } from "../options/plan.ts";
 import { widthOf } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { exampleOf } from "../views/several.ts";
 import { machinesView } from "../views/show.ts";
-import { novaRequest } from "./node/nova-options.ts";
-import { exitWith, printLines, printMachines, say, sinkOf } from "./shared.ts";
+import { type NovaArgs, novaRequest } from "./node/nova-options.ts";
+import { exitWith, printLines, printMachines, say, sinkOf, type Voice } from "./shared.ts";
 import { printDiff } from "./show.ts";
+
+interface PlanArgs extends Voice, NovaArgs, PlanCommandOptions {
+  readonly diff?: string;
+  readonly allRows: boolean;
+  readonly match?: readonly string[];
+  readonly conductorIpmitool?: string;
+  readonly detailedExitcode: boolean;
+}
 
 export async function planCommand(args: PlanArgs): Promise<void> {
   const asked = { nova: novaRequest(args), ipmitool: ipmitoolOf(args.conductorIpmitool) };

@@ -1,11 +1,13 @@
 import { serveManageable } from "../../manage/serve-manageable.ts";
 import { serveProxy } from "../../proxy/serve-proxy.ts";
+import type { ProxyOptions } from "../../serving/bind.ts";
 import type { Served } from "../../serving/serving.ts";
 import { type ServeSwitchOptions, serveSwitchover } from "../../switchover/serve-switchover.ts";
 import { io } from "../io.ts";
-import type { ServeArgs } from "../options/serve.ts";
 import { createEvents } from "../print/events.ts";
-import { note } from "./shared.ts";
+import { note, type Voice } from "./shared.ts";
+
+interface ServeArgs extends Voice, ProxyOptions {}
 
 /** A service that writes uses its own login for Ironic, not the caller's. */
 const OWN = { fromCatalog: false, interface: "public", novaCompat: false } as const;

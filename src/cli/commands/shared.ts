@@ -224,8 +224,6 @@ async function knowing<T>(run: string | undefined, work: (find: Find) => Promise
 
 type Find = ReturnType<typeof machineFinder>["find"];
 
-type Telling = FormatOptions & Pick<Voice, "json">;
-
 /** A total next to the result, printed even with --quiet; an event for programs. */
 export function note(voice: Pick<Voice, "json">, text: string): void {
   log("said", { text });
@@ -234,7 +232,7 @@ export function note(voice: Pick<Voice, "json">, text: string): void {
 }
 
 /** A summary: part of the result in a table, otherwise on stderr. */
-export function printResult(how: Telling, text: string): void {
+export function printResult(how: FormatOptions & Pick<Voice, "json">, text: string): void {
   if (how.format === "table") {
     log("said", { text });
     printLines(text);

@@ -1,14 +1,21 @@
 import { MigrationError } from "../../lib/error.ts";
 import { renderMachine } from "../../migrate/plan/rules/diff.ts";
 import { openArtifact, type ShowableArtifact } from "../../migrate/plan/show-artifact.ts";
-import type { ShowArgs } from "../options/show.ts";
 import { printView } from "../print/out.ts";
 import { EVERY } from "../views/every-row.ts";
 import { movesView } from "../views/hosts.ts";
 import { powerView } from "../views/power.ts";
 import { journalView, logView, windowView } from "../views/records.ts";
 import { each, machinesView, novaStepsView, snapshotView } from "../views/show.ts";
-import { print, printMachines } from "./shared.ts";
+import { type ListArgs, print, printMachines } from "./shared.ts";
+
+interface ShowArgs extends ListArgs {
+  readonly file: string;
+  readonly diff?: string;
+  readonly allRows: boolean;
+  readonly nova: boolean;
+  readonly skipped: boolean;
+}
 
 export async function showCommand(args: ShowArgs): Promise<void> {
   const { file, diff, allRows } = args;

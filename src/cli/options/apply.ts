@@ -1,14 +1,13 @@
-import type { ApplyOptions } from "../../migrate/apply/apply.ts";
 import type { RollbackCommandOptions } from "../../migrate/rollback/rollback.ts";
 import { POWER_MAX_AGE } from "../../model/power.ts";
-import type { RehearseOptions } from "../../window/rehearse/rehearse.ts";
 import type { WatchArgs } from "../commands/node/nova-options.ts";
 import type { ListArgs } from "../commands/shared.ts";
 import { type Declared, flag, number, word } from "./declared.ts";
 import { listOptions, listOptionsWithoutAll } from "./format.ts";
-import { common, meaning, NOVA_DATABASES, nodeOption, TARGET, WATCH } from "./shared.ts";
+import { common, meaning, NOVA_DATABASES, nodeOption, TARGET } from "./shared.ts";
 
-export type ApplyArgs = ListArgs & WatchArgs & ApplyOptions;
+/** For commands that change Nova's rows. */
+const WATCH = ["watch", "allow-running-compute", "allow-queued-requests"] as const;
 
 export const applyOptions: Declared = {
   command: "apply",
@@ -57,8 +56,6 @@ export const rollbackOptions: Declared = {
   exclude: ["nova-db leave-nova"],
   examples: ["$0 rollback --run m1 --ironic-db conf:/etc/ironic/ironic.conf --all --plan"],
 };
-
-export type RehearseArgs = ListArgs & RehearseOptions;
 
 export const rehearseOptions: Declared = {
   command: "rehearse",

@@ -1,14 +1,8 @@
-import type { ExtractRequest } from "../../migrate/extract/extract.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
-import type { Voice } from "../commands/shared.ts";
 import { FAILED } from "../views/power-groups.ts";
 import { type Declared, flag, number, perHost, word, words } from "./declared.ts";
 import { listOptions, matchOption } from "./format.ts";
 import { common, meaning, nodeOption } from "./shared.ts";
-
-export interface ExtractArgs extends Voice, ExtractRequest {
-  readonly match?: readonly string[];
-}
 
 export const extractOptions: Declared = {
   command: "extract",

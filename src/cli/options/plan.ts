@@ -1,17 +1,11 @@
-import type { PlanCommandOptions } from "../../migrate/plan/plan.ts";
-import type { NovaArgs } from "../commands/node/nova-options.ts";
-import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word } from "./declared.ts";
 import { matchOption } from "./format.ts";
-import { common, meaning, NOVA_DATABASES, NOVA_ROWS, TARGET } from "./shared.ts";
+import { common, meaning, NOVA_DATABASES, type SHARED, TARGET } from "./shared.ts";
 
-export interface PlanArgs extends Voice, NovaArgs, PlanCommandOptions {
-  readonly diff?: string;
-  readonly allRows: boolean;
-  readonly match?: readonly string[];
-  readonly conductorIpmitool?: string;
-  readonly detailedExitcode: boolean;
-}
+/** Options for changes of Nova's rows. */
+const NOVA_ROWS = [
+  ...["compute-host", "flavor-images", "deploy-kernel", "deploy-ramdisk", "flavor"],
+] as const satisfies readonly (keyof typeof SHARED)[];
 
 export const planOptions: Declared = {
   command: "plan",

@@ -1,9 +1,5 @@
-import type { ProxyOptions } from "../../serving/bind.ts";
-import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, type OptionTable, word } from "./declared.ts";
 import { SWITCHING } from "./node/actions.ts";
-
-export interface ServeArgs extends Voice, ProxyOptions {}
 
 const LISTEN = [
   /^(?:\[[\da-f:.]+\]|[^:[\]\s]+):(?:[0-5]?\d{1,4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])$/i,

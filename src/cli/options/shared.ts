@@ -90,14 +90,6 @@ export const TARGET = [
 
 export const NOVA_DATABASES = ["nova-db", "nova-api-db"] as const;
 
-/** Options for changes of Nova's rows. */
-export const NOVA_ROWS = [
-  ...["compute-host", "flavor-images", "deploy-kernel", "deploy-ramdisk", "flavor"],
-] as const satisfies readonly (keyof typeof SHARED)[];
-
-/** For commands that change Nova's rows. */
-export const WATCH = ["watch", "allow-running-compute", "allow-queued-requests"] as const;
-
 /** Common options, in the given order. */
 export function common(...names: readonly (keyof typeof SHARED)[]): OptionTable {
   return Object.fromEntries(names.map((name) => [name, SHARED[name]]));

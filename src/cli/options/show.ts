@@ -1,15 +1,6 @@
-import type { ListArgs } from "../commands/shared.ts";
 import { argument, type Declared, flag } from "./declared.ts";
 import { listOptions } from "./format.ts";
 import { ALL_ROWS, common } from "./shared.ts";
-
-export interface ShowArgs extends ListArgs {
-  readonly file: string;
-  readonly diff?: string;
-  readonly allRows: boolean;
-  readonly nova: boolean;
-  readonly skipped: boolean;
-}
 
 export const showOptions: Declared = {
   command: "show <file>",

@@ -15,10 +15,8 @@ type EventType =
 
 export type Emit = (type: EventType, fields: JsonObject) => void;
 
-export type Now = () => number;
-
 /** Event lines for `--json`: one JSON object per line; `v` is the version of the format. */
-export function createEvents(stream: Writable, now: Now): Emit {
+export function createEvents(stream: Writable, now: () => number): Emit {
   return (type, fields) => {
     stream.write(`${JSON.stringify({ v: 1, ts: timestamp(now()), type, ...fields })}\n`);
   };

@@ -3,7 +3,7 @@ import { takeWidth, visible } from "../../lib/table/text.ts";
 import type { Environment } from "../../run/process-context.ts";
 import type { Expect, Progress } from "../../run/sink.ts";
 import { io, type Output } from "../io.ts";
-import { createEvents, type Now, timestamp } from "./events.ts";
+import { createEvents, timestamp } from "./events.ts";
 
 interface ProgressLine {
   /** Sets the total and the count that an earlier run had done. */
@@ -23,7 +23,7 @@ interface ProgressOptions {
   readonly interval: number;
   readonly json: boolean;
   readonly quiet: boolean;
-  readonly clock: Now;
+  readonly clock: () => number;
   readonly env?: Environment;
 }
 

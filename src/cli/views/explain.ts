@@ -1,11 +1,11 @@
 import { MigrationError } from "../../lib/error.ts";
-import { EXIT_STATUS, type ExitName, type Refusal } from "../../lib/exit-status.ts";
+import { EXIT_STATUS, type ExitName } from "../../lib/exit-status.ts";
 import { REFUSALS } from "../../lib/refusals.ts";
 import { didYouMean, nearest } from "../../lib/table/nearest.ts";
 import type { View } from "../../lib/table/table.ts";
 import { FINDINGS, type FindingCode, type FindingKind } from "../../model/findings.ts";
 
-const refusals = new Map<string, Refusal>(Object.entries(REFUSALS));
+const refusals = new Map(Object.entries(REFUSALS));
 const findings = new Map<string, FindingKind>(Object.entries(FINDINGS));
 
 const SEVERITIES = {

@@ -192,8 +192,6 @@ export async function reach(
   }
 }
 
-export type PowerAnswer = Omit<BmcReading, "address" | "pass">;
-
 /** Reads the power state of one BMC within the deadline. */
 export async function askPower(
   line: Line,
@@ -201,7 +199,7 @@ export async function askPower(
   { clock, chance }: { readonly clock: Timers; readonly chance: Chance },
   limits: Limits,
   options: SessionOptions = SESSION_DEFAULTS,
-): Promise<PowerAnswer> {
+): Promise<Omit<BmcReading, "address" | "pass">> {
   const askedAt = clock.date().toISOString();
   const talk = startTalk(line, clock, chance, limits);
   const asking = establish(talk, line, credentials, options, readPower).then(async (reached) => {

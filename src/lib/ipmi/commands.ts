@@ -28,9 +28,6 @@ export function parseCapabilities(data: Buffer) {
   };
 }
 
-/** Bytes of the suite list in one answer. A shorter answer is the last. */
-export const SUITES_CHUNK = 16;
-
 /**
  * Suite numbers of a list, as far as it is readable. A record is C0 and the number, or C1, the
  * number and a vendor's three bytes. The algorithms that follow are below C0.

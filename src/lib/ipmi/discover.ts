@@ -1,11 +1,4 @@
-import {
-  type Capabilities,
-  COMMANDS,
-  isBusy,
-  parseCapabilities,
-  parseSuites,
-  SUITES_CHUNK,
-} from "./commands.ts";
+import { type Capabilities, COMMANDS, isBusy, parseCapabilities, parseSuites } from "./commands.ts";
 import type { Talk } from "./talk.ts";
 import {
   answers,
@@ -18,6 +11,9 @@ import {
   unwrap15,
   wrap15,
 } from "./wire.ts";
+
+/** Bytes of the suite list in one answer. A shorter answer is the last. */
+const SUITES_CHUNK = 16;
 
 /** Milliseconds after each send, before jitter. A dead BMC is known after 8.1 s. */
 const WAITS = [1000, 1500, 2250, 3375];

@@ -145,7 +145,7 @@ export function busyWith(code: number): Diagnosis {
 const NO_SUITES: ReadonlyMap<number, number> = new Map();
 
 /** History of the logins to this BMC. */
-export type Tried = Readonly<typeof NOTHING_YET>;
+type Tried = Readonly<typeof NOTHING_YET>;
 
 export const NOTHING_YET = {
   /** Logins with an invalid answer. */

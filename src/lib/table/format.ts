@@ -1,11 +1,10 @@
 export const FORMATS = ["table", "json", "yaml", "csv", "value"] as const;
 export const QUOTES = ["all", "minimal", "none", "nonnumeric"] as const;
-type Format = (typeof FORMATS)[number];
 export type Quote = (typeof QUOTES)[number];
 
 /** Output options of a command, as the argument parser returns them. */
 export interface FormatOptions {
-  readonly format: Format;
+  readonly format: (typeof FORMATS)[number];
   readonly column?: readonly string[] | undefined;
   readonly sortColumn?: readonly string[] | undefined;
   readonly noindent?: boolean | undefined;

@@ -11,11 +11,6 @@ const MOST = 40;
 /** Maximum number of different causes. Further causes are counted as "other". */
 const CAUSES = 1000;
 
-/** Columns that identify a machine. A list shows those that it has. */
-export const IDENTITY: readonly string[] = [
-  ...["UUID", "Name", "BMC", "Address", "Service Host", "Host", "Instance"],
-];
-
 interface Group {
   readonly cause: string;
   readonly examples: (readonly string[])[];

@@ -15,7 +15,7 @@ import {
 } from "./data.ts";
 import { type FormatOptions, type Screen, tableLimit } from "./format.ts";
 import { asGrid } from "./grid.ts";
-import { gatherGroups, groupLines, IDENTITY, SCREENFUL } from "./groups.ts";
+import { gatherGroups, groupLines, SCREENFUL } from "./groups.ts";
 import { matching } from "./match.ts";
 
 export interface View {
@@ -149,6 +149,11 @@ async function* shortly(
   yield `${counted(count, "row")} by ${causes.join(", ")}. --match COLUMN=VALUE shows some.\n`;
   if (options.every !== undefined) yield `All: ${options.every}\n`;
 }
+
+/** Columns that identify a machine. A list shows those that it has. */
+const IDENTITY: readonly string[] = [
+  ...["UUID", "Name", "BMC", "Address", "Service Host", "Host", "Instance"],
+];
 
 /** Columns of an example: those that identify a machine, or the first three. */
 function exampleOf(columns: readonly string[]): readonly number[] {

@@ -1,13 +1,11 @@
 import type { StartedChange } from "../../engine/started.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
-import type { RunningNode } from "../../model/ironic/adoptable.ts";
 import {
   MANAGE,
   type ManageRequest,
   type PortDevice,
   type ServerRecord,
-  type ServerView,
 } from "../../model/ironic/manage.ts";
 import { formed, type LineForm } from "../../run/files/journal-entries.ts";
 
@@ -182,16 +180,6 @@ export function unseen(port: string): string {
 
 export function traitsIn({ instance_info: info }: JsonObject): Json | undefined {
   return isObject(info) ? info.traits : undefined;
-}
-
-/** The last observed state of a machine, with its Nova server. */
-export function withServer(
-  { seen, ...change }: ManageChange & { readonly seen: ServerView },
-  node: RunningNode,
-): ServerView {
-  const uuid = recordOf(change);
-  const record = serverRecord(change, { uuid, node_uuid: change.id, state: "active" });
-  return { ...seen, node: { ...node, instance_uuid: uuid }, record };
 }
 
 /** A server of Nova in the form of a record. */

@@ -3,7 +3,7 @@ import { FAKE, notAsBefore } from "../../model/ironic/fake-hardware.ts";
 import { MANAGE, type ServerView } from "../../model/ironic/manage.ts";
 import { type FakeHardware, infoChanges } from "../../systems/ironic-api/fake-hardware.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
-import { unsure } from "../../systems/nova-api/server-state.ts";
+import { type NovaServer, unsure } from "../../systems/nova-api/server-state.ts";
 import type { NovaClients } from "../nova-clients.ts";
 import type { ManagePart } from "./manage.ts";
 import {
@@ -36,11 +36,8 @@ import {
 } from "./manage-nova-ports.ts";
 import {
   type Back,
-  LEAVE,
   rejectionsBack,
-  retainedWith,
   serverByMark,
-  serverOfRun,
   serversDeleted,
   withheld,
 } from "./manage-nova-servers.ts";
@@ -266,4 +263,23 @@ async function active(
     (state === "manageable" || state === "adopting" ? null : await hardware.bring(id, "manage")) ??
     (await hardware.bring(id, "adopt"))
   );
+}
+
+/** nova-compute may execute a request of Nova days later. */
+const LEAVE =
+  "it stays on fake hardware, in maintenance: leave its driver alone until rollback has ended, or Nova may wipe it";
+
+function retainedWith(own: NovaServer | null): string {
+  return `it keeps its own hardware${own === null ? "" : " and its server"}, in maintenance`;
+}
+
+/** Its server, or a server of a delayed POST with the same mark. */
+async function serverOfRun(
+  hands: NovaClients,
+  change: ManageChange,
+  { instance_uuid: instance = null }: JsonObject,
+): Promise<NovaServer | null> {
+  const uuid = recordOf(change);
+  const made = uuid === change.server ? null : await hands.servers.read(uuid);
+  return made ?? serverByMark(hands, change, instance === null ? null : String(instance));
 }

@@ -93,14 +93,6 @@ function unsureOf(change: ManageChange, own: NovaServer): string | null {
   return own.id === recordOf(change) ? null : unsure(own);
 }
 
-/** nova-compute may execute a request of Nova days later. */
-export const LEAVE =
-  "it stays on fake hardware, in maintenance: leave its driver alone until rollback has ended, or Nova may wipe it";
-
-export function retainedWith(own: NovaServer | null): string {
-  return `it keeps its own hardware${own === null ? "" : " and its server"}, in maintenance`;
-}
-
 export async function serversDeleted(
   hands: NovaClients,
   change: ManageChange,
@@ -145,17 +137,6 @@ export async function withheld(
 
 /** More than the repeated and delayed calls of one POST. */
 const MOST_SERVERS = 20;
-
-/** Its server, or a server of a delayed POST with the same mark. */
-export async function serverOfRun(
-  hands: NovaClients,
-  change: ManageChange,
-  { instance_uuid: instance = null }: JsonObject,
-): Promise<NovaServer | null> {
-  const uuid = recordOf(change);
-  const made = uuid === change.server ? null : await hands.servers.read(uuid);
-  return made ?? serverByMark(hands, change, instance === null ? null : String(instance));
-}
 
 /** A server on this node with the mark, even if its uuid is unknown. */
 export async function serverByMark(

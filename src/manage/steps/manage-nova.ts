@@ -1,4 +1,5 @@
 import { MigrationError, orMessage, orNull } from "../../lib/error.ts";
+import type { RunningNode } from "../../model/ironic/adoptable.ts";
 import { FAKE } from "../../model/ironic/fake-hardware.ts";
 import { MANAGE, type ServerView } from "../../model/ironic/manage.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
@@ -13,8 +14,8 @@ import {
   recording,
   recordOf,
   reservationOf,
+  serverRecord,
   traitsIn,
-  withServer,
 } from "./manage-acts.ts";
 import { differsFromStart } from "./manage-nova-create.ts";
 import {
@@ -190,4 +191,14 @@ async function unmarked(at: ServerMaking): Promise<string | null> {
   const { hands, id, server, before } = at;
   await at.begin({ step: "unmark" });
   return orMessage(hands.recordClient.release(id, server, traitsIn(before)));
+}
+
+/** The last observed state of a machine, with its Nova server. */
+function withServer(
+  { seen, ...change }: ManageChange & { readonly seen: ServerView },
+  node: RunningNode,
+): ServerView {
+  const uuid = recordOf(change);
+  const record = serverRecord(change, { uuid, node_uuid: change.id, state: "active" });
+  return { ...seen, node: { ...node, instance_uuid: uuid }, record };
 }

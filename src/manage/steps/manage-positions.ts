@@ -112,16 +112,6 @@ export async function backOf(
   return { is: why.length === 0 ? "after" : "other", seen, why, hindrances: [] };
 }
 
-/** Ports that another device has since. */
-export function strangeOf(change: ManageChange, seen: ServerView): readonly string[] {
-  return bindsOf(change).flatMap(({ port, device_id }) => {
-    const now = seen.ports?.get(port);
-    if (now === undefined) return [unseen(port)];
-    if ([device_id, change.server].includes(now.device_id)) return [];
-    return [`port ${port} belongs to ${now.device_owner || "device"} ${now.device_id} now`];
-  });
-}
-
 export function isBound({ ports }: ServerView, port: string, server: string): boolean {
   return ports?.get(port)?.device_id === server;
 }
@@ -135,11 +125,6 @@ export function portContext(
   const twice = vifs.filter((vif, at) => vifs.indexOf(vif) !== at || known.has(vif));
   const named = asked && { named: new Set(asked) };
   return { ports, twice: new Set(twice), ...named };
-}
-
-/** Neutron ports of its VIFs. */
-export function tenantPorts({ node, ports }: ServerView) {
-  return (node?.nics ?? []).flatMap(({ vif }) => ports?.get(vif ?? "") ?? []);
 }
 
 export function stays(seen: ServerView, why: string, is: Hindrance = "state"): ManagePosition {

@@ -12,7 +12,7 @@ import {
 import { reasonOf } from "../../systems/ironic-api/allocation.ts";
 import { inFlight } from "../../systems/ironic-api/pool.ts";
 import { changedSince, objections } from "../rules/criteria.ts";
-import { type Act, bindsOf, type ManageChange, reservationOf } from "./manage-acts.ts";
+import { type Act, bindsOf, type ManageChange, reservationOf, unseen } from "./manage-acts.ts";
 import {
   backOf,
   forwardOf,
@@ -21,8 +21,6 @@ import {
   type ManagePosition,
   portContext,
   stays,
-  strangeOf,
-  tenantPorts,
   unlike,
 } from "./manage-positions.ts";
 
@@ -224,4 +222,19 @@ function extraOf({ description, availability_zone, metadata, owner }: ManageRequ
       ...(Object.keys(metadata).length > 0 && { metadata }),
     },
   };
+}
+
+/** Ports that another device has since. */
+function strangeOf(change: ManageChange, seen: ServerView): readonly string[] {
+  return bindsOf(change).flatMap(({ port, device_id }) => {
+    const now = seen.ports?.get(port);
+    if (now === undefined) return [unseen(port)];
+    if ([device_id, change.server].includes(now.device_id)) return [];
+    return [`port ${port} belongs to ${now.device_owner || "device"} ${now.device_id} now`];
+  });
+}
+
+/** Neutron ports of its VIFs. */
+function tenantPorts({ node, ports }: ServerView) {
+  return (node?.nics ?? []).flatMap(({ vif }) => ports?.get(vif ?? "") ?? []);
 }

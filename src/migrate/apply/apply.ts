@@ -1,6 +1,8 @@
 import { execute } from "../../engine/execute.ts";
 import type { Walked } from "../../engine/runner.ts";
+import { MigrationError } from "../../lib/error.ts";
 import { counted, shellArgument } from "../../lib/text.ts";
+import type { PlanCounts } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import type { Entries } from "../../model/journal.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -24,7 +26,7 @@ import type { Watching } from "../hosts/nova-watch.ts";
 import { type Backend, openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
 import { stopped } from "../order.ts";
-import { checkBlocked } from "../plan/empty-plan.ts";
+import { blockedText, loadable, nothingLoads } from "../plan/empty-plan.ts";
 import { isInIronic } from "../plan/loaded-plans.ts";
 import { causeOf, renderCounts } from "../plan/rules/summary.ts";
 import { checkReadings } from "../power/power-file.ts";
@@ -275,4 +277,14 @@ async function reportApplied(
         ...{ text: `${uuid} (bm_nodes.id=${bm_node_id}) ${why}`, cause: why, bm_node_id },
       })),
     );
+}
+
+/** @throws MigrationError N2I-E304 if machines are blocked and not skipped, N2I-E325 if all are */
+function checkBlocked(counts: PlanCounts, skip: boolean): number {
+  const { verdicts } = counts;
+  const blocked = verdicts.blocked + verdicts.conflict;
+  // `--skip-blocked` would skip everything, so it is not suggested.
+  if (loadable(counts) === 0) throw nothingLoads(counts, "N2I-E325");
+  if (blocked > 0 && !skip) throw new MigrationError("N2I-E304", blockedText(counts));
+  return blocked;
 }

@@ -25,7 +25,7 @@ import { readSchema } from "../../systems/nova-bm/open.ts";
 import { type MachineBatch, readMachines } from "../../systems/nova-bm/read.ts";
 import { novaVersion } from "../../systems/nova-db/open.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
-import { type NovaReader, openNova } from "../../systems/nova-db/read.ts";
+import { openNova } from "../../systems/nova-db/read.ts";
 import { inFolder, linkOf, linkTarget } from "../../systems/tftp/rules/paths.ts";
 import { factsOf, parsePxe } from "../../systems/tftp/rules/pxe-config.ts";
 import {
@@ -170,7 +170,7 @@ export async function takeSnapshot(
 /** Batches with Nova's view of their machines, and the findings of both. */
 async function* seen(
   batches: AsyncIterable<MachineBatch>,
-  reader: NovaReader | null,
+  reader: Awaited<ReturnType<typeof openNova>> | null,
   trees: readonly Tree[],
   hosts: readonly HostConfig[],
 ): AsyncGenerator<MachineBatch> {

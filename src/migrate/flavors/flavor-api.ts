@@ -69,9 +69,3 @@ export async function openFlavorApi(spec: string, readOnly: boolean) {
     throw error;
   }
 }
-
-/** Flavors of nova that nova_api does not have. Nova reads nova_api first. */
-export function withoutThose(nova: FlavorRows, api: FlavorRows): FlavorRows {
-  const there = new Set(api.flavors.map(({ id }) => id));
-  return { ...nova, flavors: nova.flavors.filter(({ id }) => !there.has(id)) };
-}

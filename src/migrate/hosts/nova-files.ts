@@ -83,8 +83,6 @@ export async function novaPlans(run: RunFolder): Promise<readonly NovaFiles[]> {
   return plans;
 }
 
-export type NovaWriter = Awaited<ReturnType<typeof createNovaFiles>>;
-
 export async function createNovaFiles(plan: PlanWriter) {
   const format = "nova2ironic/nova@2";
   const begin = (leg: NovaLegName) => plan.begin(novaName(leg), { format });

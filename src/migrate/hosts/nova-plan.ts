@@ -5,7 +5,7 @@ import type { Finding } from "../../model/finding.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Site } from "../../model/mapping.ts";
 import type { NovaPlanCounts, NovaPlanHeader, NovaStep } from "../../model/nova/nova-plan.ts";
-import type { MachineRows } from "../../model/nova/nova-rows.ts";
+import type { FlavorRows, MachineRows } from "../../model/nova/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { releaseNames } from "../../run/files/load-tables.ts";
 import type { PlanWriter } from "../../run/files/plan-folder.ts";
@@ -13,7 +13,7 @@ import type { Database } from "../../systems/database/open.ts";
 import { readFlavorRows } from "../../systems/nova-db/plan-flavors.ts";
 import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { openHosts } from "../../systems/nova-db/plan-read.ts";
-import { type FlavorApi, withoutThose } from "../flavors/flavor-api.ts";
+import type { FlavorApi } from "../flavors/flavor-api.ts";
 import { gather } from "../flavors/rules/facts.ts";
 import {
   type FlavorsRequest,
@@ -24,10 +24,12 @@ import {
 } from "../flavors/rules/flavors.ts";
 import { compileSite } from "../transform/site.ts";
 import type { Transformed } from "../transform/transform.ts";
-import { createNovaFiles, type NovaWriter } from "./nova-files.ts";
+import { createNovaFiles } from "./nova-files.ts";
 import { type Choice, choiceOf, createSelection } from "./rules/choice.ts";
 import { createGate, unchangedHosts } from "./rules/gate.ts";
 import { createHosts } from "./rules/hosts.ts";
+
+type NovaWriter = Awaited<ReturnType<typeof createNovaFiles>>;
 
 export interface NovaRequest {
   /** The values of `--compute-host`. */
@@ -39,9 +41,6 @@ export interface NovaRequest {
 type NovaTraits = Pick<FlavorsRequest, "classes" | "copies"> & {
   readonly clustered: boolean;
 };
-
-/** Plans Nova's rows while the plan processes its machines. */
-export type NovaPlanner = Awaited<ReturnType<typeof planNova>>;
 
 export interface NovaPlaces {
   readonly database: Database;
@@ -207,4 +206,10 @@ function checkSource(
       "N2I-E202",
       `--nova-db ${shown} is not the nova database of the snapshot: ${other} was ${nova[other]}, is ${found[other]}`,
     );
+}
+
+/** Flavors of nova that nova_api does not have. Nova reads nova_api first. */
+function withoutThose(nova: FlavorRows, api: FlavorRows): FlavorRows {
+  const there = new Set(api.flavors.map(({ id }) => id));
+  return { ...nova, flavors: nova.flavors.filter(({ id }) => !there.has(id)) };
 }

@@ -1,5 +1,6 @@
+import { batches } from "../../engine/batches.ts";
 import { execute } from "../../engine/execute.ts";
-import { ownershipOf, startedAt } from "../../engine/ownership.ts";
+import { ownershipOf, startedAt, wasStarted } from "../../engine/ownership.ts";
 import type { Excluded } from "../../engine/part.ts";
 import type { Walked } from "../../engine/runner.ts";
 import { MigrationError } from "../../lib/error.ts";
@@ -7,7 +8,13 @@ import { TOGETHER } from "../../lib/streams.ts";
 import { counted, createSeveral, listed, NAMED } from "../../lib/text.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import { type Entries, IRONIC } from "../../model/journal.ts";
-import { type NovaLegName, type NovaStep, stepsOf } from "../../model/nova/nova-plan.ts";
+import {
+  NOVA_LEGS,
+  type NovaLegName,
+  type NovaStep,
+  novaName,
+  stepsOf,
+} from "../../model/nova/nova-plan.ts";
 import { closing, openRole } from "../../run/databases.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { RunSession } from "../../run/session.ts";
@@ -16,11 +23,11 @@ import { inPortions } from "../../systems/database/rows.ts";
 import { openOnNodes } from "../../systems/nova-db/by-node.ts";
 import { openInstances } from "../../systems/nova-db/instances.ts";
 import type { MachinePlan } from "../apply/ironic.ts";
-import { novaParts } from "../apply/nova.ts";
+import { type NovaPlan, novaLeg, novaParts } from "../apply/nova.ts";
 import { type ConnectionOptions, reopenFlavorApi } from "../flavors/flavor-api.ts";
 import { FORWARD } from "../order.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
-import { inspectNova, novaLegOf, withNova } from "./nova-target.ts";
+import { novaLegOf, withNova } from "./nova-target.ts";
 import type { Watching } from "./nova-watch.ts";
 import { checkQueued } from "./queued.ts";
 import { type Choice, choiceOf } from "./rules/choice.ts";
@@ -207,4 +214,27 @@ async function checkTenants(
     `Nova's instances changed since extract: ${listed(stale, NAMED, "; ")}`,
     { fix: "Stop every nova-compute and extract again. Then plan, and check the difference." },
   );
+}
+
+/** Compares a plan's rows before the first write. @throws MigrationError N2I-E300 with the rows */
+async function inspectNova(
+  plan: NovaPlan,
+  parts: ReturnType<typeof novaParts>,
+  entries: Entries,
+): Promise<void> {
+  const stale: string[] = [];
+  for (const name of NOVA_LEGS) {
+    const ownership = ownershipOf(entries, novaName(name), plan.sha256);
+    const { part, lines } = novaLeg(parts[name], name, plan);
+    for await (const { span, lines: steps } of batches(lines(), part.size)) {
+      if (wasStarted(ownership, span)) continue;
+      for (const { id, is, why } of await part.inspect(steps))
+        if (is === "other") stale.push(`${id} ${why}`);
+    }
+  }
+  if (stale.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `${counted(stale.length, "row of nova is", "rows of nova are")} not as planned: ${stale.slice(0, NAMED).join("; ")}`,
+    );
 }

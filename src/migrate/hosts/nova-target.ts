@@ -1,17 +1,11 @@
-import { batches } from "../../engine/batches.ts";
-import { ownershipOf, wasStarted } from "../../engine/ownership.ts";
 import type { Leg } from "../../engine/part.ts";
 import { MigrationError } from "../../lib/error.ts";
-import { counted, NAMED } from "../../lib/text.ts";
 import { differences } from "../../model/database.ts";
-import type { Entries } from "../../model/journal.ts";
-import {
-  NOVA_LEGS,
-  type NovaIdentity,
-  type NovaLegName,
-  type NovaStep,
-  type NovaTarget,
-  novaName,
+import type {
+  NovaIdentity,
+  NovaLegName,
+  NovaStep,
+  NovaTarget,
 } from "../../model/nova/nova-plan.ts";
 import { failpoint } from "../../run/failpoint.ts";
 import type { RunSession } from "../../run/session.ts";
@@ -20,7 +14,10 @@ import { identifyNova } from "../../systems/nova-db/plan-open.ts";
 import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { type NovaPlan, novaLeg, type novaParts } from "../apply/nova.ts";
 import type { NovaFiles } from "./nova-files.ts";
-import { type ComputeWatch, type Watching, watchComputes } from "./nova-watch.ts";
+import { type Watching, watchComputes } from "./nova-watch.ts";
+
+/** A watch over the nova-computes of hosts, which starts when it is opened. */
+type ComputeWatch = Awaited<ReturnType<typeof watchComputes>>;
 
 /** @throws MigrationError N2I-E300 with the differences */
 export function checkNova(
@@ -72,29 +69,6 @@ export function novaLegOf(
   plan: NovaPlan,
 ): Leg<NovaStep> {
   return { ...novaLeg(parts[name], name, plan), check, precondition: watch.inspect };
-}
-
-/** Compares a plan's rows before the first write. @throws MigrationError N2I-E300 with the rows */
-export async function inspectNova(
-  plan: NovaPlan,
-  parts: ReturnType<typeof novaParts>,
-  entries: Entries,
-): Promise<void> {
-  const stale: string[] = [];
-  for (const name of NOVA_LEGS) {
-    const ownership = ownershipOf(entries, novaName(name), plan.sha256);
-    const { part, lines } = novaLeg(parts[name], name, plan);
-    for await (const { span, lines: steps } of batches(lines(), part.size)) {
-      if (wasStarted(ownership, span)) continue;
-      for (const { id, is, why } of await part.inspect(steps))
-        if (is === "other") stale.push(`${id} ${why}`);
-    }
-  }
-  if (stale.length > 0)
-    throw new MigrationError(
-      "N2I-E300",
-      `${counted(stale.length, "row of nova is", "rows of nova are")} not as planned: ${stale.slice(0, NAMED).join("; ")}`,
-    );
 }
 
 /** Marks a failure in one database that happened after the other was changed. */

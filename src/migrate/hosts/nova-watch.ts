@@ -13,9 +13,6 @@ export interface Watching {
   readonly tell: (text: string) => void;
 }
 
-/** A watch over the nova-computes of hosts, which starts when it is opened. */
-export type ComputeWatch = Awaited<ReturnType<typeof watchComputes>>;
-
 /** Milliseconds between two checks. */
 const PACE = 500;
 

@@ -1,10 +1,12 @@
 import { FINDINGS } from "../../model/findings.ts";
 import { type Driver, type Hardware, hardwareOf, releasesIn } from "../../model/ironic/hardware.ts";
+import type { RestDoc } from "../../model/ironic/rest.ts";
 import {
   type Drivers,
   extraFields,
   type Heads,
   type Rule,
+  type Rules,
   type States,
   type TargetDoc,
 } from "../../model/mapping.ts";
@@ -17,6 +19,18 @@ function unknownFinding(code: string | undefined): boolean {
   return code !== undefined && !Object.hasOwn(FINDINGS, code);
 }
 
+/** The validated mapping documents of this package. A release and a site make a Mapping of them. */
+export interface Checked {
+  readonly rules: Rules;
+  readonly drivers: Drivers;
+  readonly states: States;
+  readonly heads: Heads;
+  readonly hardware: Hardware;
+  readonly rest: RestDoc;
+  /** Oldest first. */
+  readonly targets: readonly TargetDoc[];
+}
+
 /** Rules that name an unknown finding. */
 export function findingFaults(rules: readonly Rule[], path: string): Faults {
   return rules.flatMap(({ missing }, at) =>
@@ -25,7 +39,7 @@ export function findingFaults(rules: readonly Rule[], path: string): Faults {
 }
 
 /** The table needs a row for every machine, and valid findings. */
-export function stateFaults({ rows }: States): Faults {
+function stateFaults({ rows }: States): Faults {
   const last = rows.at(-1);
   return [
     ...(last === undefined || Object.keys(last.when).length > 0
@@ -37,25 +51,39 @@ export function stateFaults({ rows }: States): Faults {
   ];
 }
 
+/** Faults of single documents that need another document or the findings, by the document. */
+export function crossFaults({ rules, drivers, states, heads, hardware, targets }: Checked): {
+  readonly [document: string]: Faults;
+} {
+  return {
+    rules: [...findingFaults(rules.node, "/node"), ...findingFaults(rules.port, "/port")],
+    drivers: drivers.drivers.flatMap(({ rules: own }, at) =>
+      findingFaults(own, `/drivers/${at}/rules`),
+    ),
+    states: stateFaults(states),
+    heads: headFaults(heads, targets),
+    hardware: hardwareFaults(hardware, targets),
+  };
+}
+
 /** Each outcome that loads a machine needs a state in the release, and each driver needs a row. */
 export function targetFaults(
-  { states, drivers: named }: TargetDoc,
-  { outcomes }: States,
-  { drivers }: Drivers,
+  { states: named, drivers: planned }: TargetDoc,
+  { states, drivers }: Checked,
 ): Faults {
-  const rows = new Set(drivers.map(({ name }) => name));
+  const rows = new Set(drivers.drivers.map(({ name }) => name));
   return [
-    ...Object.keys(outcomes)
-      .filter((outcome) => outcome !== "block" && states[outcome] === undefined)
+    ...Object.keys(states.outcomes)
+      .filter((outcome) => outcome !== "block" && named[outcome] === undefined)
       .map((outcome) => `/states ${outcome} is missing`),
-    ...Object.keys(named)
+    ...Object.keys(planned)
       .filter((name) => !rows.has(name))
       .map((name) => `/drivers ${name} is no row of mappings/drivers.json`),
   ];
 }
 
 /** The last step of a release must be its supported head, and each revision must be unique. */
-export function headFaults({ older, steps, newer }: Heads, targets: readonly TargetDoc[]): Faults {
+function headFaults({ older, steps, newer }: Heads, targets: readonly TargetDoc[]): Faults {
   const all = [...older.heads, ...Object.values(steps).flat(), ...newer];
   const ends = new Set(Object.values(steps).map((heads) => heads.at(-1)));
   const releases = new Set(targets.map(({ release }) => release));
@@ -73,7 +101,7 @@ export function headFaults({ older, steps, newer }: Heads, targets: readonly Tar
 }
 
 /** Each release must exist, with its planned drivers and their interfaces. */
-export function hardwareFaults(hardware: Hardware, targets: readonly TargetDoc[]): Faults {
+function hardwareFaults(hardware: Hardware, targets: readonly TargetDoc[]): Faults {
   const releases = targets.map(({ release }) => release);
   return [
     ...releasesIn(hardware)

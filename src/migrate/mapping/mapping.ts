@@ -1,24 +1,13 @@
 import type { Ajv2020, AnySchemaObject } from "ajv/dist/2020.js";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
-import { type Hardware, hardwareOf } from "../../model/ironic/hardware.ts";
-import type { RestDoc } from "../../model/ironic/rest.ts";
+import { hardwareOf } from "../../model/ironic/hardware.ts";
 import { listedFaults, refuse, schemaFaults } from "../../model/json-schema/faults.ts";
-import type {
-  Drivers,
-  Heads,
-  Mapping,
-  Rules,
-  Site,
-  States,
-  TargetDoc,
-} from "../../model/mapping.ts";
+import type { Mapping, Site, TargetDoc } from "../../model/mapping.ts";
 import {
+  type Checked,
   columnFaults,
-  findingFaults,
-  hardwareFaults,
-  headFaults,
+  crossFaults,
   neededFaults,
-  stateFaults,
   targetFaults,
 } from "./cross-check.ts";
 
@@ -34,18 +23,6 @@ function fileOf(name: Single): string {
 export interface Documents extends Readonly<Record<Single, unknown>> {
   readonly targets: readonly DocumentFile[];
   readonly schemas: { readonly [name: string]: AnySchemaObject };
-}
-
-/** The validated mapping documents of this package. A release and a site make a Mapping of them. */
-export interface Checked {
-  readonly rules: Rules;
-  readonly drivers: Drivers;
-  readonly states: States;
-  readonly heads: Heads;
-  readonly hardware: Hardware;
-  readonly rest: RestDoc;
-  /** Oldest first. */
-  readonly targets: readonly TargetDoc[];
 }
 
 /** The same without validation, which the build did. @throws MigrationError N2I-E103 */
@@ -71,22 +48,10 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
   const whole = extended(documents.targets);
   refuse(whole.map(({ name, document }) => listedFaults(name, schemaFaults(target, document))));
   const checked = typed(documents, whole);
-  const { rules, drivers, states, heads, hardware, targets } = checked;
+  const faults = crossFaults(checked);
   refuse([
-    listedFaults(
-      fileOf("rules"),
-      TABLES.flatMap((name) => findingFaults(rules[name], `/${name}`)),
-    ),
-    listedFaults(
-      fileOf("drivers"),
-      drivers.drivers.flatMap(({ rules }, at) => findingFaults(rules, `/drivers/${at}/rules`)),
-    ),
-    listedFaults(fileOf("states"), stateFaults(states)),
-    listedFaults(fileOf("heads"), headFaults(heads, targets)),
-    listedFaults(fileOf("hardware"), hardwareFaults(hardware, targets)),
-    ...whole.map(({ name, document }) =>
-      listedFaults(name, targetFaults(document, states, drivers)),
-    ),
+    ...SINGLE.map((name) => listedFaults(fileOf(name), faults[name] ?? [])),
+    ...whole.map(({ name, document }) => listedFaults(name, targetFaults(document, checked))),
   ]);
   return checked;
 }

@@ -1,7 +1,7 @@
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import { MigrationError } from "../../lib/error.ts";
 import { FINDINGS } from "../../model/findings.ts";
-import { checkDocument, placed, type Where } from "../../model/json-schema/faults.ts";
+import { checkDocument, placed } from "../../model/json-schema/faults.ts";
 import type { Rule, Site, SiteEntry } from "../../model/mapping.ts";
 import { isSecretName } from "../../model/secret.ts";
 import { findingFaults } from "./cross-check.ts";
@@ -63,7 +63,7 @@ export function parseSite(
   validate: ValidateFunction,
   document: unknown,
   name: string,
-  where: Where = () => "",
+  where: (path: string) => string = () => "",
 ): Site {
   checkDocument(validate, document, name, where);
   // The schema was checked above.

@@ -33,13 +33,3 @@ export function requiresPower({ power_outdated = 0 }: PlanCounts): boolean {
 export function blockedText({ verdicts }: PlanCounts): string {
   return `${counted(verdicts.blocked, "machine is", "machines are")} blocked and ${verdicts.conflict} in conflict`;
 }
-
-/** @throws MigrationError N2I-E304 if machines are blocked and not skipped, N2I-E325 if all are */
-export function checkBlocked(counts: PlanCounts, skip: boolean): number {
-  const { verdicts } = counts;
-  const blocked = verdicts.blocked + verdicts.conflict;
-  // `--skip-blocked` would skip everything, so it is not suggested.
-  if (loadable(counts) === 0) throw nothingLoads(counts, "N2I-E325");
-  if (blocked > 0 && !skip) throw new MigrationError("N2I-E304", blockedText(counts));
-  return blocked;
-}

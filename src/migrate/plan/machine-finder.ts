@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { MachineOf } from "../../model/power.ts";
 import { openSnapshot, SNAPSHOT } from "../../run/run.ts";
-import { machineOf } from "./selection.ts";
+import { machineOf } from "./machine-names.ts";
 
 type Lines = AsyncIterator<readonly (readonly [number, MachineOf])[]>;
 

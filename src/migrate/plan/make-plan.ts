@@ -13,7 +13,7 @@ import { createPlan, type PlanWriter } from "../../run/files/plan-folder.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
 import type { openSnapshot } from "../../run/run.ts";
 import { VERSION } from "../../run/version.ts";
-import { judgeUnchanged, type NovaPlanner } from "../hosts/nova-plan.ts";
+import { judgeUnchanged, type planNova } from "../hosts/nova-plan.ts";
 import type { Mappings } from "../open/documents.ts";
 import type { powerOf } from "../power/power-file.ts";
 import { createTransform, type Transformed } from "../transform/transform.ts";
@@ -22,7 +22,10 @@ import { pair } from "./rules/pairing.ts";
 import { claimsOf, type Index, indexCurrent, planMachine } from "./rules/plan-machine.ts";
 import { inspectCharset, preflight } from "./rules/preflight.ts";
 
-export interface Planned {
+/** Plans Nova's rows while the plan processes its machines. */
+type NovaPlanner = Awaited<ReturnType<typeof planNova>>;
+
+interface Planned {
   readonly header: PlanHeader;
   readonly counts: PlanCounts;
   readonly sha256: string;

@@ -19,10 +19,10 @@ import { NO_SITE } from "../mapping/site.ts";
 import { openBackend, type TargetOptions } from "../open/backend.ts";
 import { loadMappings } from "../open/documents.ts";
 import { POWER, powerOf } from "../power/power-file.ts";
-import { type Destination, makePlan, type Planned, type Sources } from "./make-plan.ts";
+import { machineOf } from "./machine-names.ts";
+import { type Destination, makePlan, type Sources } from "./make-plan.ts";
 import { openProposal } from "./propose.ts";
 import { onceLoaded, slowDelete } from "./rules/delete-cost.ts";
-import { machineOf } from "./selection.ts";
 
 export interface PlanCommandOptions extends TargetOptions, ConnectionOptions {
   readonly run: string;
@@ -77,7 +77,7 @@ export function plan(
       const { nodes, ports } = made.counts;
       // A plan is the time to create an index. During a rollback it is too late.
       const slow = slowDelete(nodes, onceLoaded(keys, ports));
-      if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
+      if (slow !== null) sink.note(slow.note);
       // An applied plan is kept under its digest, because rollback needs its lines.
       await removePlans(run, plansIn(entries));
       await savePlanned(run, words);
@@ -99,7 +99,7 @@ async function make(
   ironic: Destination,
   places: Planning | null,
   { words, sink, each }: PlanInputs,
-): Promise<Planned & { readonly proposal: string | null }> {
+) {
   const { doc } = ironic.release;
   const proposal = await openProposal(words, doc, from.power?.view.readings ?? new Map());
   const source = { snapshot: from.snapshot.header, site: from.site.site };

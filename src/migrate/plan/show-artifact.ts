@@ -19,7 +19,7 @@ import { checkHome, openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../run/run
 import { linesOf } from "../../systems/logs/scan.ts";
 import { openNovaFiles } from "../hosts/nova-files.ts";
 import { openPower } from "../power/power-file.ts";
-import { machinesOf } from "./selection.ts";
+import { machinesOf } from "./machine-names.ts";
 
 /** An artifact of a run that can be printed row by row. */
 export type ShowableArtifact = Artefact & { readonly run: string };

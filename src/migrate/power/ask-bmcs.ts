@@ -11,7 +11,6 @@ import type { openSnapshot } from "../../run/run.ts";
 import type { Expect, Progress } from "../../run/sink.ts";
 import { VERSION } from "../../run/version.ts";
 import { askQuestions } from "../../systems/bmc/power-ask.ts";
-import { idsOf, isAgain, isPart, type Selection } from "../plan/selection.ts";
 import {
   asked,
   askGuests,
@@ -24,6 +23,54 @@ import {
 import { inOrder, POWER, put, type Readings, readingsOf } from "./power-file.ts";
 import type { PowerFor } from "./power-for.ts";
 import { live } from "./rules/next-step.ts";
+
+/** Machines to query: all without a reading, failed ones or named ones. */
+interface Selection {
+  /** Verdicts of their last readings, or `failed` for all except ok. */
+  readonly only: readonly string[] | null;
+  readonly nodes: readonly string[];
+  /** service_host of their nova-computes. */
+  readonly hosts: readonly string[];
+}
+
+/** Whether only some machines are queried. Readings of the others are kept. */
+function isPart({ only, nodes, hosts }: Selection): boolean {
+  return only !== null || nodes.length > 0 || hosts.length > 0;
+}
+
+/** Whether the last reading of a machine selects it. */
+function isAgain({ only }: Selection, reading: PowerReading | undefined): boolean {
+  if (only === null) return true;
+  const { verdict } = reading ?? { verdict: "failed" };
+  return only.includes(verdict) || (verdict !== "ok" && only.includes("failed"));
+}
+
+/** Selected bm_nodes.ids. Null: all. @throws MigrationError N2I-E306 for an unknown name */
+async function idsOf(
+  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  { nodes, hosts }: Selection,
+): Promise<ReadonlySet<number> | null> {
+  if (nodes.length === 0 && hosts.length === 0) return null;
+  const named = new Set(nodes.map((text) => text.toLowerCase()));
+  const unfound = new Set([...named, ...hosts]);
+  const found = new Set<number>();
+  for await (const batch of snapshot.lines())
+    for (const line of batch) {
+      if ("orphan" in line) continue;
+      const { id, uuid, service_host } = line.node;
+      const names = [String(id), uuid?.toLowerCase() ?? ""].filter((name) => named.has(name));
+      const host = hosts.includes(service_host ?? "") ? [service_host ?? ""] : [];
+      for (const found of [...names, ...host]) unfound.delete(found);
+      if ((nodes.length === 0 || names.length > 0) && (hosts.length === 0 || host.length > 0))
+        found.add(id);
+    }
+  if (unfound.size > 0)
+    throw new MigrationError(
+      "N2I-E306",
+      `${[...unfound].map((name) => JSON.stringify(name)).join(", ")} is not in the snapshot`,
+    );
+  return found;
+}
 
 interface Asking {
   readonly probe: PowerProbe;

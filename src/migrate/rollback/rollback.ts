@@ -79,7 +79,7 @@ export function migrationBack(words: RollbackCommandOptions, watching: Watching)
       );
       const keys = (nodes === 0 ? null : await backend?.scannedKeys?.()) ?? [];
       const slow = slowDelete(nodes, keys);
-      if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
+      if (slow !== null) sink.note(slow.note);
       const end = words.afterFinish ? null : await endOfRun(run);
       // A rollback after finish needs --after-finish.
       if (end !== null)

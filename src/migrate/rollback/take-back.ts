@@ -166,5 +166,5 @@ async function inspected(
 async function noteSlow({ scannedKeys }: Backend, nodes: number, sink: Sink): Promise<void> {
   const keys = (scannedKeys && (await orNull(scannedKeys()))) ?? [];
   const slow = slowDelete(nodes, keys);
-  if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
+  if (slow !== null) sink.note(slow.note);
 }

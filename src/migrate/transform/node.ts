@@ -32,8 +32,6 @@ export interface MadeNode extends Made {
   readonly port: SettledRules;
 }
 
-export type Nodes = ReturnType<typeof createNodes>;
-
 /** Adds driver_info.key and properties.key as separate fields, because rules read flat sources. */
 function flat(set: JsonObject): JsonObject {
   const nested = ["driver_info", "properties"].flatMap((column) =>

@@ -12,7 +12,7 @@ import { bootPlan, bootsAsRamdisk, inspectRoots } from "./boot.ts";
 import { createOrigins } from "./compile.ts";
 import { inspectHost, inspectLogin, inspectPower, inspectShared } from "./driver.ts";
 import { inspectDeploy, inspectHardware } from "./hardware.ts";
-import { type Chosen, createNodes, type MadeNode, type Nodes } from "./node.ts";
+import { type Chosen, createNodes, type MadeNode } from "./node.ts";
 import { inspectAddress, methodOfMachine } from "./power-query.ts";
 import type { Program } from "./program.ts";
 import { type Made, makeRecord } from "./record.ts";
@@ -74,7 +74,7 @@ export function createTransform(
 
 interface Making {
   readonly mapping: Mapping;
-  readonly nodes: Nodes;
+  readonly nodes: ReturnType<typeof createNodes>;
   readonly validate: Validate;
   readonly power: PowerView | null;
   readonly conductor: ConductorTraits;

@@ -27,8 +27,6 @@ import { compareNova, type Inspected, type NovaNow } from "./rules/nova.ts";
 import { emptyNovaTally } from "./rules/tally.ts";
 import type { Used } from "./rules/used.ts";
 
-export type NovaVerifier = Awaited<ReturnType<typeof openNovaVerifier>>;
-
 /** Location of Nova and expectations. */
 interface NovaRequest extends ConnectionOptions {
   readonly novaDb: string;

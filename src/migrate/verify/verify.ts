@@ -20,7 +20,9 @@ import { comparedOf, emptyTally, isEqual, type Verified } from "./rules/tally.ts
 import type { Used } from "./rules/used.ts";
 import { verify } from "./rules/verify.ts";
 import { rememberVerified, type Since, sinceNow } from "./verified-file.ts";
-import { type NovaVerifier, openNovaVerifier } from "./verify-nova.ts";
+import { openNovaVerifier } from "./verify-nova.ts";
+
+type NovaVerifier = Awaited<ReturnType<typeof openNovaVerifier>>;
 
 export interface VerifyRequest extends TargetOptions {
   readonly run: string;

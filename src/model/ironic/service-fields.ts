@@ -97,14 +97,12 @@ const ISCSI = "ironic/drivers/modules/iscsi_deploy.py: build_deploy_ramdisk_opti
 const PXE = "ironic/drivers/modules/pxe.py: _get_image_info; ironic/common/pxe_utils.py";
 const RAMDISK = "ironic/drivers/modules/ramdisk.py: _resolve_image_info_from_glance";
 
-type More = Partial<Pick<ServiceField, "only" | "until">>;
-
 function always(
   field: string,
   by: ServiceField["by"],
   since: string,
   source: string,
-  more: More = {},
+  more: Partial<Pick<ServiceField, "only" | "until">> = {},
 ): ServiceField {
   return { field, when: "always", by, since, source, ...more };
 }
@@ -169,13 +167,6 @@ for (const own of OWN_FIELDS) {
   if (those === undefined) BY_NAME.set(own.field, [own]);
   else those.push(own);
 }
-
-/** JSON columns with such keys. */
-export const KEYED: ReadonlySet<string> = new Set(
-  OWN_FIELDS.flatMap(({ field }) =>
-    field.includes(".") ? [field.slice(0, field.indexOf("."))] : [],
-  ),
-);
 
 /**
  * Whether the service itself wrote the difference, so that the row still matches the plan, in the

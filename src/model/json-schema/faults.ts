@@ -33,7 +33,7 @@ export function listedFaults(name: string, faults: readonly string[]): string {
 }
 
 /** Position of a path in its file, `line 4, column 9: `, else empty. */
-export type Where = (path: string) => string;
+type Where = (path: string) => string;
 
 /** Adds the position to each fault, which starts with a path. */
 export function placed(faults: readonly string[], where: Where): readonly string[] {

@@ -6,7 +6,6 @@ import type { Lock } from "../ironic/target.ts";
 import type { Row } from "../machine.ts";
 
 const NOVA_PARTS = ["hosts", "flavors", "api"] as const;
-type NovaPart = (typeof NOVA_PARTS)[number];
 
 export type NovaTable =
   | "instances"
@@ -21,7 +20,7 @@ export type NovaTable =
  * unchanged. A row without an id is named by its unique columns.
  */
 export interface NovaStep extends Change {
-  readonly part: NovaPart;
+  readonly part: (typeof NOVA_PARTS)[number];
   readonly table: NovaTable;
   /** Id or unique columns of the row. */
   readonly key: Row;
@@ -117,15 +116,6 @@ export interface PlanFile {
   readonly lines: number;
 }
 
-/** plan.json: the whole plan and its files. */
-export interface PlanManifest extends PlanHeader {
-  readonly counts: PlanCounts;
-  /** Nova section. Null for a plan without Nova. */
-  readonly nova: { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts } | null;
-  /** By name, without `.jsonl`. */
-  readonly files: { readonly [name: string]: PlanFile };
-}
-
 /** File of machines. Nova's files have the names of its legs. */
 export const MACHINES = "machines";
 
@@ -158,3 +148,12 @@ export type Images =
   | { readonly do: "keep" }
   | { readonly do: "delete" }
   | { readonly do: "point"; readonly kernel: string; readonly ramdisk: string };
+
+/** plan.json: the whole plan and its files. */
+export interface PlanManifest extends PlanHeader {
+  readonly counts: PlanCounts;
+  /** Nova section. Null for a plan without Nova. */
+  readonly nova: { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts } | null;
+  /** By name, without `.jsonl`. */
+  readonly files: { readonly [name: string]: PlanFile };
+}

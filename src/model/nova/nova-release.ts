@@ -53,13 +53,12 @@ export function novaReleaseOf(version: number): string {
   return RELEASES.find(([last]) => version <= last)?.[1] ?? "a later release";
 }
 
-/** Newton's data migration moves flavors to nova_api. @source facts/nova-bm.md 4.3 */
-export function hasApiFlavors(version: number): boolean {
-  return version > 319;
-}
-
-/** Since Newton, nothing reads nova's own tables. */
-export function hasApiAggregates(version: number): boolean {
+/**
+ * Newton's data migrations move flavors and aggregates to nova_api. Since then, nothing reads
+ * nova's own tables.
+ * @source facts/nova-bm.md 4.3
+ */
+export function hasMovedToApi(version: number): boolean {
   return version > 319;
 }
 

@@ -8,7 +8,6 @@ import {
   type TokenOwner,
 } from "../../model/served.ts";
 import { type Ident, identOf } from "../../serving/rules/ident.ts";
-import { locationOf, type NodeCommand, type NodeRoute } from "./route.ts";
 
 export interface ProxyRules {
   readonly allows: (rule: "list" | "show", who: TokenOwner) => boolean;
@@ -40,9 +39,16 @@ export function decide(asked: ServedRequest, who: TokenOwner, rules: ProxyRules)
   if (place === null || place.wanted.do === "nowhere") return answer(nowhere());
   if (place.wanted.do === "options") return answer({ status: 200, fields: {}, body: "" });
   const spoken = place.version === "v2" ? null : negotiatedOf(asked.fields);
-  const fields = spoken === null ? {} : versionFields(spoken.version);
+  const { version } = spoken ?? {};
+  const fields: Reply["fields"] =
+    version === undefined
+      ? {}
+      : { [MODERN]: `compute ${version}`, [LEGACY]: version, Vary: [MODERN, LEGACY] };
   if (spoken?.is === "malformed") return answer(faultReply(400, malformed(spoken.version)));
-  if (spoken?.is === "unknown") return answer(faultReply(406, unknownVersion(spoken.version)));
+  if (spoken?.is === "unknown") {
+    const why = `Version ${spoken.version} is not supported by the API. Minimum is ${FIRST} and maximum is 2.${LAST}.`;
+    return answer(faultReply(406, why));
+  }
   const write = refusedWrite(place.wanted, asked, rules, fields);
   if (write?.first === true) return write;
   return (
@@ -118,11 +124,6 @@ function allowed(
 }
 
 /** The state of a request's Nova microversion. `gone`: Nova removed this API at 2.36. */
-interface NegotiatedVersion {
-  readonly is: "served" | "gone" | "unknown" | "malformed";
-  readonly version: string;
-}
-
 const LAST = 35;
 const FIRST = "2.1";
 /** `latest` of every Nova is newer than the last version with this API. */
@@ -136,7 +137,10 @@ const LEGACY = "X-OpenStack-Nova-API-Version";
  *
  * @source microversion_parse, get_version; nova@26.2.2 api/openstack/wsgi.py set_api_version_request
  */
-function negotiatedOf(fields: HeaderFields): NegotiatedVersion {
+function negotiatedOf(fields: HeaderFields): {
+  readonly is: "served" | "gone" | "unknown" | "malformed";
+  readonly version: string;
+} {
   const version =
     modern(text(fields, MODERN)) ?? text(fields, LEGACY)?.split(",").at(-1)?.trim() ?? FIRST;
   if (version === "latest") return { is: "gone", version: AFTER };
@@ -156,15 +160,6 @@ function modern(header: string | undefined): string | undefined {
   const said = (header ?? "").split(",").map((one) => one.trim().split(/\s+/));
   const own = said.filter(([service]) => service?.toLowerCase() === "compute");
   return own.findLast(([, version]) => version !== undefined)?.[1];
-}
-
-function versionFields(version: string): Reply["fields"] {
-  return { [MODERN]: `compute ${version}`, [LEGACY]: version, Vary: [MODERN, LEGACY] };
-}
-
-/** Nova's message for an unsupported version. */
-function unknownVersion(version: string): string {
-  return `Version ${version} is not supported by the API. Minimum is ${FIRST} and maximum is 2.${LAST}.`;
 }
 
 /** The Ironic commands that Nova's refusals recommend. */
@@ -206,5 +201,58 @@ function actionOf(body: string): string | null {
     return others.length > 0 ? null : (name ?? null);
   } catch {
     return null;
+  }
+}
+
+interface NodeRoute {
+  readonly version: "v2" | "v2.1";
+  /** Null: the path has no project. */
+  readonly project: string | null;
+  readonly wanted: NodeCommand;
+}
+
+/** `nowhere`: Nova has no such route. */
+type NodeCommand =
+  | { readonly do: "list" | "create" | "options" | "nowhere" }
+  | { readonly do: "show" | "delete" | "action"; readonly id: string };
+
+/** Paths that a load balancer may send to the proxy. The proxy parses the rest of the path. */
+export const MOUNT = /^\/v2(?:\.1)?(?:\/[^/]+)?\/os-baremetal-nodes(?:\/|$)/;
+
+const PATH =
+  /^\/(?<version>v2|v2\.1)(?:\/(?<project>[^/]+))?\/os-baremetal-nodes(?:\/(?<id>[^/]+)(?<action>\/action)?)?$/;
+
+/**
+ * @param path as sent, without the query
+ * @returns null if the path is not of this API
+ * @source nova@2014.2 api/openstack/compute/contrib/baremetal_nodes.py; nova@26.2.2 routes.py
+ */
+function locationOf(method: string, path: string): NodeRoute | null {
+  if (!MOUNT.test(path)) return null;
+  const { version, project, id, action } = PATH.exec(path)?.groups ?? {};
+  const own = path.startsWith("/v2.1/") ? "v2.1" : "v2";
+  if (version === undefined) return { version: own, project: null, wanted: { do: "nowhere" } };
+  const wanted = nodeCommandOf(method, id, action !== undefined);
+  const named = project === undefined ? null : (decoded(project) ?? project);
+  return { version: own, project: named, wanted };
+}
+
+function nodeCommandOf(method: string, id: string | undefined, isAction: boolean): NodeCommand {
+  const nowhere = { do: "nowhere" } as const;
+  if (method === "OPTIONS") return { do: "options" };
+  if (id === undefined)
+    return { do: method === "GET" ? "list" : method === "POST" ? "create" : "nowhere" };
+  const plain = decoded(id) ?? id;
+  if (isAction) return method === "POST" ? { do: "action", id: plain } : nowhere;
+  if (method === "GET") return { do: "show", id: plain };
+  return method === "DELETE" ? { do: "delete", id: plain } : nowhere;
+}
+
+/** Undefined if the encoding is malformed. */
+function decoded(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
   }
 }

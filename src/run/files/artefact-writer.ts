@@ -6,8 +6,6 @@ import { createTemp } from "../../lib/files/temp-file.ts";
 import { footerLine, LONGEST_LINE } from "./artefact-form.ts";
 import type { RunFolder } from "./run-folder.ts";
 
-export type ArtefactWriter = Awaited<ReturnType<typeof createArtefact>>;
-
 /** Characters per write. */
 const BLOCK = 512 * 1024;
 /** Bytes between two syncs, so that the last one is short. */

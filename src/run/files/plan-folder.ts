@@ -12,8 +12,10 @@ import { MOVES, type MoveManifest } from "../../model/nova/host-move.ts";
 import { MACHINES, type PlanFile, type PlanManifest } from "../../model/nova/nova-plan.ts";
 import { LONGEST_LINE, parseObject } from "./artefact-form.ts";
 import { isOf, openArtefact, openFile, refusal } from "./artefact-reader.ts";
-import { type ArtefactWriter, createArtefact } from "./artefact-writer.ts";
+import { createArtefact } from "./artefact-writer.ts";
 import type { RunFolder } from "./run-folder.ts";
+
+type ArtefactWriter = Awaited<ReturnType<typeof createArtefact>>;
 
 /** Link in the run to the folder of the current plan, `plan-<12 of sha256>`. */
 export const PLAN = "plan";

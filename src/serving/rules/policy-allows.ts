@@ -1,7 +1,6 @@
 import type { TokenOwner } from "../../model/served.ts";
 import type { Expression } from "./policy-expression.ts";
-import { ADMIN } from "./policy-nova.ts";
-import type { Policy, RequestedRule } from "./policy-read.ts";
+import { ADMIN, type Policy, type RequestedRule } from "./policy-read.ts";
 
 type Value = string | boolean | null;
 type Target = ReadonlyMap<string, Value>;

@@ -49,8 +49,6 @@ function at(range: Range, minor: number): number | null {
   return range === null ? null : Math.max(range.least, Math.min(range.most, minor));
 }
 
-export type Page = NonNullable<ReturnType<typeof pageOf>>;
-
 export function pageOf(body: unknown, of: "nodes" | "ports") {
   if (!isObject(body)) return null;
   const { [of]: items, next } = body;

@@ -28,12 +28,6 @@ export async function forward(
   return todo.length === 0 ? REACHED : next(todo, image);
 }
 
-export async function back(at: SwitchAt, changes: readonly NodeField[]): Promise<SwitchPosition> {
-  const { todo, others } = await compared(at, changes.toReversed(), "before");
-  if (todo.length > 0) return { ...next(todo), why: others };
-  return others.length === 0 ? REACHED : stays(...others);
-}
-
 /** One PATCH per node. @param to the value that each field should have */
 export async function compared(
   at: SwitchAt,

@@ -6,7 +6,7 @@ import {
   type Switchover,
   type SwitchSide,
 } from "../rules/switching.ts";
-import { back, compared, field, forward, isSame, patchOf } from "./field-changes.ts";
+import { compared, field, forward, isSame, patchOf } from "./field-changes.ts";
 import { areVolumesOf, bothNodes, markOf, otherMark } from "./switch-guard.ts";
 import {
   next,
@@ -244,4 +244,10 @@ export function releaseStep(at: SwitchAt): SwitchStep {
     },
     lookBack: null,
   };
+}
+
+async function back(at: SwitchAt, changes: readonly NodeField[]): Promise<SwitchPosition> {
+  const { todo, others } = await compared(at, changes.toReversed(), "before");
+  if (todo.length > 0) return { ...next(todo), why: others };
+  return others.length === 0 ? REACHED : stays(...others);
 }

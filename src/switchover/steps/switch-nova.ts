@@ -1,6 +1,4 @@
-import { MigrationError } from "../../lib/error.ts";
-import { rowsPart } from "../../migrate/apply/nova.ts";
-import type { NovaStep, RowState } from "../../model/nova/nova-plan.ts";
+import type { NovaStep } from "../../model/nova/nova-plan.ts";
 import { type SwitchedRow, serverSteps } from "../rules/server.ts";
 import {
   next,
@@ -11,32 +9,6 @@ import {
   type SwitchStep,
   stays,
 } from "./switch-part.ts";
-
-type Target = Parameters<typeof rowsPart>[0];
-
-/** Server rows, changed by the part for moves between compute hosts, one transaction per row. */
-export function novaRows(target: Target): Pick<SwitchNova, "inspect" | "change"> {
-  const part = rowsPart(target);
-  return {
-    async inspect(change) {
-      const [state] = await part.inspect([change]);
-      // The part returns a state for each change.
-      return state as RowState;
-    },
-    async change(change) {
-      try {
-        await part.perform([change], {
-          ...{ owned: () => false, ended: () => false },
-          ...{ precondition: () => Promise.resolve(), observed: () => Promise.resolve() },
-        });
-        return null;
-      } catch (cause) {
-        if (!(cause instanceof MigrationError) || cause.code !== "N2I-E300") throw cause;
-        return cause.message;
-      }
-    },
-  };
-}
 
 /** `hold` stops Nova and tenants from acting on the server. */
 export function serverStep(at: SwitchAt, step: "hold" | "rows" | "free"): SwitchStep {

@@ -7,7 +7,7 @@ import { bareMacs, type Domain, takeApart, vboxDomains, virshDomains } from "./d
 import { failureOf, runSsh } from "./ssh.ts";
 import { type Route, routeOf } from "./virsh-settings.ts";
 
-export interface AskOptions {
+interface AskOptions {
   /** Milliseconds from now. */
   readonly deadline: number;
   readonly signal: AbortSignal;

@@ -6,8 +6,6 @@ import type { Database } from "./open.ts";
 
 const require = createRequire(import.meta.url);
 
-type ColumnValue = string | number | boolean | null;
-
 interface Sent {
   readonly table: string;
   readonly columns: readonly string[];
@@ -17,8 +15,6 @@ interface Sent {
  * `doubtful`: MariaDB skipped or truncated rows, and reports only how many. `refused`: the server
  * accepts no bulk load. In both cases the caller must roll back.
  */
-type LoadOutcome = "written" | "doubtful" | "refused";
-
 const SPECIAL = /[\\\t\n\r]/;
 const ESCAPES: { readonly [character: string]: string } = {
   "\\": "\\\\",
@@ -32,7 +28,7 @@ const ESCAPES: { readonly [character: string]: string } = {
  *
  * @source PostgreSQL, COPY, "Text Format"; MariaDB, LOAD DATA INFILE, "FIELDS ESCAPED BY"
  */
-export function fieldOf(value: ColumnValue): string {
+export function fieldOf(value: string | number | boolean | null): string {
   switch (typeof value) {
     case "string":
       return SPECIAL.test(value)
@@ -72,7 +68,7 @@ export async function sendRows(
   to: Sent,
   lines: Iterable<string>,
   count: number,
-): Promise<LoadOutcome> {
+): Promise<"written" | "doubtful" | "refused"> {
   const chunks = chunksOf(lines);
   try {
     const kept = await (engine === "postgresql" ? copy : load)(knex, to, chunks);

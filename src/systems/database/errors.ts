@@ -1,6 +1,6 @@
 import { MigrationError } from "../../lib/error.ts";
 import type { RefusalCode } from "../../lib/refusals.ts";
-import { isOfPooler, shared } from "./session.ts";
+import { shared } from "./session.ts";
 
 /** Codes of MySQL, PostgreSQL (SQLSTATE), SQLite and sockets, with their refusals. */
 const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
@@ -121,4 +121,11 @@ function isBug(error: unknown): boolean {
   return (
     error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError
   );
+}
+
+/** Errors of poolers without support for login options. They have no code. */
+const REFUSED = /unsupported startup parameter|command.line options/i;
+
+function isOfPooler(error: unknown): boolean {
+  return error instanceof Error && REFUSED.test(error.message);
 }

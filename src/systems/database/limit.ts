@@ -75,11 +75,9 @@ interface Dialect {
 /**
  * A protocol exchange on the driver's connection instead of a statement: an option of knex's `raw`.
  */
-type Through = (connection: unknown) => Promise<unknown>;
-
 /** A statement compiled by knex, which reads its result from `response`. */
 interface Statement {
-  readonly options?: { readonly through?: Through };
+  readonly options?: { readonly through?: (connection: unknown) => Promise<unknown> };
 }
 
 /** The parts of pg's client that send a password. */

@@ -56,13 +56,6 @@ export async function onConnection(
   return [];
 }
 
-/** Errors of poolers without support for login options. They have no code. */
-const REFUSED = /unsupported startup parameter|command.line options/i;
-
-export function isOfPooler(error: unknown): boolean {
-  return error instanceof Error && REFUSED.test(error.message);
-}
-
 export function shared(shown: string): MigrationError {
   return new MigrationError(
     "N2I-E224",

@@ -56,13 +56,11 @@ export function stated(
   return contending(database, doing, () => changedBy(database, sql, values));
 }
 
-type Changing = (sql: string, values?: readonly unknown[]) => Promise<number>;
-
 /** If the work returns false, it is rolled back. @param database opened with `autocommit` */
 export function together(
   database: Database,
   doing: string,
-  work: (change: Changing) => Promise<boolean>,
+  work: (change: (sql: string, values?: readonly unknown[]) => Promise<number>) => Promise<boolean>,
 ): Promise<boolean> {
   const { engine, knex } = database;
   return contending(database, doing, async () => {

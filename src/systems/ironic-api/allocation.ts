@@ -14,17 +14,12 @@ import { createNodeClient, type Failpoint, type NodeClient, nodeCalls } from "./
 import { readRunning } from "./running.ts";
 import type { RestService } from "./service.ts";
 
-type Allocations = Pick<
-  RecordClient,
-  "hold" | "record" | "unrecord" | "endMaintenance" | "release"
->;
-
 /** @param mark the key of `extra` that marks a node */
 export function createAllocations(
   service: RestService,
   mark: string,
   failpoint: Failpoint,
-): Allocations {
+): Pick<RecordClient, "hold" | "record" | "unrecord" | "endMaintenance" | "release"> {
   const client = createNodeClient(service, failpoint, (node) => readRunning(service, node, []));
   return { ...marks(client, mark), ...records(service, client) };
 }

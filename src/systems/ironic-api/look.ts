@@ -1,6 +1,5 @@
 import { MigrationError } from "../../lib/error.ts";
 import { isObject, type Json, type JsonObject } from "../../lib/json.ts";
-import type { Current } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import { withoutSecrets } from "../openstack/fault.ts";
@@ -72,17 +71,6 @@ export function lowerCaseText(value: unknown): string | null {
 export function listed(body: unknown, name: string): readonly Json[] {
   const list = isObject(body) ? body[name] : [];
   return Array.isArray(list) ? list : [];
-}
-
-/** @throws MigrationError as `pages` */
-export async function listAll({ service, rows }: Link): Promise<Current> {
-  const all = async (resource: Resource): Promise<readonly Row[]> => {
-    const found: Row[] = [];
-    for await (const page of pages(service, `${resource}s/detail`))
-      found.push(...page.map((body) => rows.reported(resource, body)));
-    return found;
-  };
-  return { nodes: await all("node"), ports: await all("port") };
 }
 
 /** Objects per page. @source ironic: [api]max_limit */

@@ -90,15 +90,10 @@ export async function judgeRemoval(
 
 const DELETE = "its DELETE";
 
-interface Against {
-  readonly strange: string | null;
-  readonly patience: RetryPolicy;
-}
-
 async function takeBack(
   link: Link,
   machine: AdoptedMachine,
-  { strange, patience }: Against,
+  { strange, patience }: { readonly strange: string | null; readonly patience: RetryPolicy },
   outcome: AdoptionOutcome,
   leave: (why: string) => void,
 ): Promise<void> {

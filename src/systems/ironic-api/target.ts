@@ -4,12 +4,12 @@ import type { Outcome } from "../../model/change.ts";
 import type { RestDoc } from "../../model/ironic/rest.ts";
 import type { Claims, Current, Target, Verifier } from "../../model/ironic/target.ts";
 import type { Row } from "../../model/machine.ts";
-import type { Step } from "../../model/plan.ts";
+import type { Resource, Step } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Answer } from "../openstack/session.ts";
 import { adopt } from "./adopt.ts";
 import { CONDUCTORS, readConductors } from "./conductors.ts";
-import { type Link, listAll, pages } from "./look.ts";
+import { type Link, pages } from "./look.ts";
 import type { Failpoint } from "./node.ts";
 import type { AdoptedMachine, AdoptionOutcome } from "./outcome.ts";
 import { gate, inFlight } from "./pool.ts";
@@ -242,4 +242,15 @@ function createVerifier(link: Link): Verifier {
       yield await marked();
     },
   };
+}
+
+/** @throws MigrationError as `pages` */
+async function listAll({ service, rows }: Link): Promise<Current> {
+  const all = async (resource: Resource): Promise<readonly Row[]> => {
+    const found: Row[] = [];
+    for await (const page of pages(service, `${resource}s/detail`))
+      found.push(...page.map((body) => rows.reported(resource, body)));
+    return found;
+  };
+  return { nodes: await all("node"), ports: await all("port") };
 }

@@ -1,8 +1,6 @@
 import type { FileHandle } from "node:fs/promises";
 import { logFault, openLog } from "./scan.ts";
 
-export type Followed = Awaited<ReturnType<typeof follow>>;
-
 /** Bytes per read at most. Of a larger gain only the end is read. */
 const MOST = 4 * 1024 * 1024;
 /** Bytes at the beginning that identify a log. */

@@ -4,12 +4,6 @@ import { PLACEMENT } from "../openstack/kinds.ts";
 import { type Answer, ask, openSession } from "../openstack/session.ts";
 import { type CallState, shown } from "../openstack/settled.ts";
 
-/** Its calls throw MigrationError N2I-E210 to N2I-E212. */
-export type ServerAllocations = Pick<
-  Awaited<ReturnType<typeof openServerAllocations>>,
-  "stand" | "move"
->;
-
 /** First with consumer_generation (Rocky). @source placement: rest_api_version_history.rst */
 const VERSION = "1.28";
 
@@ -61,3 +55,9 @@ export async function openServerAllocations(cloud: Cloud, limit: number) {
       ),
   };
 }
+
+/** Its calls throw MigrationError N2I-E210 to N2I-E212. */
+export type ServerAllocations = Pick<
+  Awaited<ReturnType<typeof openServerAllocations>>,
+  "stand" | "move"
+>;

@@ -3,9 +3,6 @@ import type { Cloud } from "../openstack/cloud.ts";
 import { PLACEMENT } from "../openstack/kinds.ts";
 import { ask, openSession } from "../openstack/session.ts";
 
-/** Its calls throw MigrationError N2I-E210 to N2I-E212. */
-export type Offers = Awaited<ReturnType<typeof openOffers>>;
-
 /** @param limit milliseconds per call @throws MigrationError N2I-E106, N2I-E210 to N2I-E212 */
 export async function openOffers(cloud: Cloud, limit: number) {
   const session = await openSession(cloud, limit, PLACEMENT);

@@ -36,9 +36,6 @@ export interface ServerRequest {
 /** First microversion with a target host. @source nova: 2.74 of Train */
 const PINNED = "2.74";
 
-/** Each changing call resolves to null or the reason of the refusal. */
-export type NovaServers = Awaited<ReturnType<typeof openServers>>;
-
 /** @throws MigrationError N2I-E106, N2I-E209 if Nova is too old, N2I-E210 to N2I-E212 */
 export async function openServers(
   cloud: Cloud,

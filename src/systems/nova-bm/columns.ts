@@ -7,8 +7,6 @@ import { isSecretName, type Seal } from "../../model/secret.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { boolean, integer, near, plain, type RawRow, text, time } from "../database/rows.ts";
 
-type Reader = (raw: unknown) => Value;
-
 /**
  * A number if possible, also of DECIMAL columns. Other values of SQLite and forks stay unchanged.
  */
@@ -65,7 +63,7 @@ const NUMBERS = [
   ...["port_no", "prov_vlan_id"],
 ];
 
-const KNOWN: { readonly [column: string]: Reader } = {
+const KNOWN: { readonly [column: string]: (raw: unknown) => Value } = {
   id: near,
   bm_node_id: reference,
   instance_uuid: named,

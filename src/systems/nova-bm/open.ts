@@ -5,9 +5,6 @@ import type { Database } from "../database/open.ts";
 import { askNumber, countRows } from "../database/rows.ts";
 import { ALWAYS, unknownColumns } from "./columns.ts";
 
-/** `ignored`: rows of tables that are not migrated. */
-export type NovaBmSchema = Awaited<ReturnType<typeof readSchema>>;
-
 function whatItIs(tables: ReadonlySet<string>): string {
   if (tables.size === 0) return "empty";
   if (tables.has("conductors")) return "an Ironic database";

@@ -11,7 +11,10 @@ import { inOrder, quoted } from "../database/read.ts";
 import { ask, digits, type RawRow, text, whole } from "../database/rows.ts";
 import { type ReadRow, rowReader } from "./columns.ts";
 import { readShared } from "./duplicates.ts";
-import type { NovaBmSchema } from "./open.ts";
+import type { readSchema } from "./open.ts";
+
+/** `ignored`: rows of tables that are not migrated. */
+type NovaBmSchema = Awaited<ReturnType<typeof readSchema>>;
 
 /** Machines in order of bm_nodes.id, and interfaces without a machine. */
 export interface MachineBatch {

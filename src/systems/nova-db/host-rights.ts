@@ -7,9 +7,6 @@ import { REQUEST_TABLES } from "./requests.ts";
 const CHANGED: readonly string[] = ["compute_nodes", "instances", "services"];
 const READ = [...CHANGED, "migrations", ...REQUEST_TABLES];
 
-/** Aggregates: in nova through Mitaka, in nova_api since. */
-export const AGGREGATES: readonly string[] = ["aggregates", "aggregate_hosts"];
-
 /**
  * MySQL hides unreadable tables, and missing rows would permit a move.
  *
@@ -39,3 +36,6 @@ export async function needRights(database: Database, wanted: Privileges): Promis
     { fix: `Have an administrator run: ${grants.join("; ")}` },
   );
 }
+
+/** Aggregates: in nova through Mitaka, in nova_api since. */
+export const AGGREGATES: readonly string[] = ["aggregates", "aggregate_hosts"];

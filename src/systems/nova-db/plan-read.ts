@@ -1,6 +1,6 @@
 import { grouped } from "../../lib/grouped.ts";
 import type { NovaIdentity } from "../../model/nova/nova-plan.ts";
-import { hasApiAggregates } from "../../model/nova/nova-release.ts";
+import { hasMovedToApi } from "../../model/nova/nova-release.ts";
 import type { ComputeRow, MachineRows, NovaTables } from "../../model/nova/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import { deletedNumber } from "../database/deleted.ts";
@@ -91,7 +91,7 @@ async function readNovaTables(database: Database, identity: NovaIdentity): Promi
     `${computeServices(database)} AND host IS NOT NULL ORDER BY id`,
   );
   // Later releases have aggregates in nova_api, and nova's rows are unused (N2I-D241).
-  const members = hasApiAggregates(identity.schema_version)
+  const members = hasMovedToApi(identity.schema_version)
     ? []
     : await read(
         database,

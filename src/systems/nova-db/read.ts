@@ -34,8 +34,6 @@ import {
 } from "./metadata.ts";
 import { computeServices } from "./services.ts";
 
-export type NovaReader = Awaited<ReturnType<typeof openNova>>;
-
 /** Reads one snapshot, in batches. @source facts/nova-bm.md 4.1, 4.3, 5.1 */
 export async function openNova(opened: Database, claimed: Claimed) {
   const database = await readTransaction(opened);
@@ -208,6 +206,7 @@ const INSTANCE = {
   ...{ ephemeral_gb: integer, memory_mb: integer, vcpus: integer, display_name: text },
   project_id: text,
 };
+
 const readInstance = rowReader(INSTANCE);
 
 /**

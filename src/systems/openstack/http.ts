@@ -38,7 +38,7 @@ export interface Http {
   readonly close: () => void;
 }
 
-export type AnswersHere = (asked: HttpCall) => Promise<Answered | Unanswered>;
+type AnswersHere = (asked: HttpCall) => Promise<Answered | Unanswered>;
 
 const here = new Map<string, AnswersHere>();
 

@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import { MigrationError, systemCode } from "../../lib/error.ts";
 import { atExit } from "../../lib/files/at-exit.ts";
-import { type BootStep, sameThing, type Thing } from "../../model/boot.ts";
+import type { BootStep, Thing } from "../../model/boot.ts";
 import { inFolderOf, type OpenFolder, portions, tempOf, thingAt } from "./safe-fs.ts";
 
 export type Source = { readonly text: string } | { readonly file: string };
@@ -225,4 +225,10 @@ function changed(root: string, path: string): MigrationError {
   return new MigrationError("N2I-E300", `${join(root, path)} has changed since it was inspected`, {
     fix: "Run the same command again. It inspects the tree again and resumes.",
   });
+}
+
+function sameThing(left: Thing, right: Thing): boolean {
+  if (left.kind === "link") return right.kind === "link" && left.target === right.target;
+  if (left.kind === "file") return right.kind === "file" && left.sha256 === right.sha256;
+  return right.kind === "folder";
 }

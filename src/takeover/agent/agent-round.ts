@@ -40,7 +40,7 @@ export interface Taken {
 
 interface Around {
   readonly parts: Taking;
-  readonly watch: Watch;
+  readonly watch: ReturnType<typeof createWatch>;
   readonly told: ReturnType<typeof createReporter>;
   readonly ended: () => boolean;
   readonly signal: AbortSignal;
@@ -73,10 +73,8 @@ async function scanNow(around: Around) {
   return scanLeases(around);
 }
 
-type Round = "all" | "left" | "others";
-
 /** @throws MigrationError if a database does not answer, or the site's fence fails */
-export async function takeFrom(around: Around, lease: Lease): Promise<Round> {
+export async function takeFrom(around: Around, lease: Lease): Promise<"all" | "left" | "others"> {
   const { parts, watch, told, ended, signal, leaves } = around;
   const { leases, host } = parts;
   const from = lease.host;
@@ -213,8 +211,6 @@ export function createReporter(say: (text: string) => void) {
     },
   };
 }
-
-type Watch = ReturnType<typeof createWatch>;
 
 /**
  * An age depends on the host's clock, so this process also watches each host.

@@ -55,11 +55,9 @@ export function revertNovaBm(
   });
 }
 
-type Opened = Awaited<ReturnType<typeof openRole>>;
-
 function changing(
   { novaBmDb }: SchemaOptions,
-  work: (database: Opened) => Promise<void>,
+  work: (database: Awaited<ReturnType<typeof openRole>>) => Promise<void>,
 ): Promise<void> {
   return closing(async (keep) => {
     const database = keep(await openRole("nova-bm-db", novaBmDb, { readOnly: false }));

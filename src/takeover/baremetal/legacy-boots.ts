@@ -47,8 +47,6 @@ interface BootMachine {
   readonly hosts: readonly string[];
 }
 
-export type Boots = Awaited<ReturnType<typeof openBoots>>;
-
 /** @throws MigrationError N2I-E100, N2I-E106, N2I-E206, N2I-E410 */
 export async function openBoots(words: BootPlaces, opening: Opening) {
   const { tftpRoot, tftpFrom = [], novaConf } = words;

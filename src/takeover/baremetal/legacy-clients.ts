@@ -1,7 +1,7 @@
 import { MigrationError } from "../../lib/error.ts";
 import { listed, NAMED } from "../../lib/text.ts";
 import type { ServerIdentity } from "../../model/artefact.ts";
-import { differences, type Privileges, type Verb } from "../../model/database.ts";
+import type { Privileges, Verb } from "../../model/database.ts";
 import type { LegacyMove, LegacyNode } from "../../model/nova/legacy-move.ts";
 import { type Keep, openRole } from "../../run/databases.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
@@ -26,7 +26,7 @@ import { needLeases } from "../leases/schema.ts";
 import { createLegacyMoves, type LegacyFound } from "../rules/legacy.ts";
 import type { LegacyNow } from "../rules/legacy-states.ts";
 import type { MoveScope, MoveTarget } from "../target.ts";
-import { type BootPlaces, type Boots, openBoots } from "./legacy-boots.ts";
+import { type BootPlaces, openBoots } from "./legacy-boots.ts";
 import { openPorts, type Ports } from "./legacy-ports.ts";
 
 export interface LegacyPlaces extends HostPlaces, BootPlaces {
@@ -40,7 +40,7 @@ export interface LegacyClients extends MoveTarget {
   readonly look: (moves: readonly LegacyMove[]) => Promise<readonly LegacyNow[]>;
   /** The same for these machines (bm_nodes.uuid), with newly read compute nodes. */
   readonly lookAt: (nodes: readonly string[]) => Promise<LegacyClients["look"]>;
-  readonly boots: Boots;
+  readonly boots: Awaited<ReturnType<typeof openBoots>>;
   readonly ports: Ports;
 }
 
@@ -82,6 +82,7 @@ const WHERE: readonly string[] = [
   ...["nova-bm-db", "nova-db", "nova-api-db", "os-cloud", "os-cacert", "insecure", "api-timeout"],
   "my-ip",
 ];
+
 const SAVED: readonly string[] = [...WHERE, "nova-conf", "tftp-root", "tftp-from", "root-uuid"];
 
 /** The same for read-only commands and rollback: the journal has the tree. */
@@ -125,14 +126,6 @@ async function looking(
       computes: computes.get(uuid.toLowerCase()) ?? [],
     }));
   };
-}
-
-/** @throws MigrationError N2I-E300 for another nova_bm than the plan's */
-export function checkSource(planned: ServerIdentity | undefined, { source }: LegacyClients): void {
-  const changed = planned === undefined ? ["it has none"] : differences(planned, source, []);
-  if (changed.length === 0) return;
-  const why = `the plan was made for another nova_bm: ${changed.join("; ")}`;
-  throw new MigrationError("N2I-E300", why);
 }
 
 type Sources = Pick<LegacyClients, "database" | "machines" | "leases" | "boots">;

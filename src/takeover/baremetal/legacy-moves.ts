@@ -9,7 +9,9 @@ import { isObject } from "../../lib/json.ts";
 import { listed, NAMED } from "../../lib/text.ts";
 import { isUuid } from "../../lib/uuid.ts";
 import { checkNova } from "../../migrate/hosts/nova-target.ts";
+import type { ServerIdentity } from "../../model/artefact.ts";
 import type { SkippedRow } from "../../model/change.ts";
+import { differences } from "../../model/database.ts";
 import type { LegacyMove } from "../../model/nova/legacy-move.ts";
 import type { NovaTarget } from "../../model/nova/nova-plan.ts";
 import { failpoint } from "../../run/failpoint.ts";
@@ -21,7 +23,7 @@ import { createNovaTarget } from "../../systems/nova-db/target.ts";
 import { keepLocks } from "../leases/locks.ts";
 import { claimNode, releaseNode } from "../leases/nodes.ts";
 import { backTransition, forwardTransition } from "../rules/legacy-states.ts";
-import { checkSource, type LegacyClients } from "./legacy-clients.ts";
+import type { LegacyClients } from "./legacy-clients.ts";
 import { legacyPart } from "./steps/legacy-move.ts";
 import type { LegacyDeps } from "./steps/legacy-rows.ts";
 import type { LegacyMachine } from "./steps/legacy-started.ts";
@@ -238,4 +240,12 @@ export async function* machinesOf({ lines }: MovePlan): AsyncGenerator<readonly 
         ? [{ id: uuid, move: legacy, computes: [], files: null, ports: [] }]
         : [],
     );
+}
+
+/** @throws MigrationError N2I-E300 for another nova_bm than the plan's */
+function checkSource(planned: ServerIdentity | undefined, { source }: LegacyClients): void {
+  const changed = planned === undefined ? ["it has none"] : differences(planned, source, []);
+  if (changed.length === 0) return;
+  const why = `the plan was made for another nova_bm: ${changed.join("; ")}`;
+  throw new MigrationError("N2I-E300", why);
 }

@@ -150,13 +150,6 @@ export async function publishBoot(
   }
 }
 
-/** Machines with an unfinished move, by bm_nodes.id. */
-export async function migratingNodes(database: Database): Promise<readonly number[]> {
-  const from = "bm_nodes WHERE task_state = 'migrating' OR prev_task_state IS NOT NULL ORDER BY id";
-  const rows = await read(database, { id: integer }, from);
-  return rows.flatMap(({ id }) => id ?? []);
-}
-
 /** With what the agent of its host has published. */
 interface BootFacts extends Omit<BootRecord, "instance_uuid"> {
   readonly macs: readonly string[];

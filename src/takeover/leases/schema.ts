@@ -14,13 +14,13 @@ import {
 } from "../../systems/database/create-tables.ts";
 import { columnNames, tableNames } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
-import { quoted } from "../../systems/database/read.ts";
+import { quoted, read } from "../../systems/database/read.ts";
 import { accountOf, may } from "../../systems/database/rights.ts";
-import { ask, isTrue, text } from "../../systems/database/rows.ts";
+import { ask, integer, isTrue, text } from "../../systems/database/rows.ts";
 import { defining } from "../../systems/database/write.ts";
 import { describeTables } from "../../systems/nova-bm/describe.ts";
 import { readSchema } from "../../systems/nova-bm/open.ts";
-import { migratingNodes, readLeases } from "./leases.ts";
+import { readLeases } from "./leases.ts";
 import { acquiredLocks } from "./locks.ts";
 
 const NODES = "bm_nodes";
@@ -225,4 +225,11 @@ async function isAllowed(database: Database, sql: string): Promise<boolean> {
     if (error.code !== "N2I-E207" && error.code !== "N2I-E202") throw error;
   }
   return true;
+}
+
+/** Machines with an unfinished move, by bm_nodes.id. */
+async function migratingNodes(database: Database): Promise<readonly number[]> {
+  const from = "bm_nodes WHERE task_state = 'migrating' OR prev_task_state IS NOT NULL ORDER BY id";
+  const rows = await read(database, { id: integer }, from);
+  return rows.flatMap(({ id }) => id ?? []);
 }

@@ -18,7 +18,7 @@ import type {
   Tenant,
 } from "../../model/nova/host-move.ts";
 import type { NovaStep } from "../../model/nova/nova-plan.ts";
-import { hasApiAggregates } from "../../model/nova/nova-release.ts";
+import { hasMovedToApi } from "../../model/nova/nova-release.ts";
 import { busyText, requestText } from "../../model/nova/requests.ts";
 import { destination } from "./destination.ts";
 import {
@@ -190,7 +190,7 @@ function leaving(
     const { id = null, report_count = null, last_seen_up = null } = service ?? {};
     return { host: name, id, report_count, last_seen_up };
   });
-  const unseen = mappings === undefined && hasApiAggregates(identity.schema_version);
+  const unseen = mappings === undefined && hasMovedToApi(identity.schema_version);
   return {
     left,
     fence: mode === "takeover" ? services.flatMap((service) => fenceStep(service, reason)) : [],

@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { type StartedChange, startedChangesIn } from "../../engine/started.ts";
+import type { StartedChange } from "../../engine/started.ts";
 import type { Position, WindowPart } from "../../engine/window-part.ts";
 import { MigrationError } from "../../lib/error.ts";
 import { isObject } from "../../lib/json.ts";
 import { bootPart, observedOf, stepsOf } from "../../migrate/boot/boot-steps.ts";
 import type { BootStep } from "../../model/boot.ts";
-import type { Entries } from "../../model/journal.ts";
 import type { Row } from "../../model/machine.ts";
 import { nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
@@ -20,7 +19,7 @@ import {
   stage,
   type TreeChange,
 } from "../../systems/tftp/rules/stage.ts";
-import { digestOf, inspect, sweep } from "../../systems/tftp/safe-fs.ts";
+import { digestOf, inspect } from "../../systems/tftp/safe-fs.ts";
 import { readText, sizeOf, type Tree, treeOf } from "../../systems/tftp/tree.ts";
 
 /** The target tree of boot files, and their sources. */
@@ -137,12 +136,6 @@ function positionOf(
 /** Staged machines, last one first. @throws MigrationError N2I-E112 */
 export function stagedMachines(ours: ReadonlyMap<string, StartedChange>): readonly StagedMachine[] {
   return [...ours].map(([id, begun]) => ({ id, steps: stepsOf(id, begun) })).toReversed();
-}
-
-/** Removes partial files of a crash. */
-export async function sweepOpen({ root }: Tree, entries: Entries): Promise<void> {
-  for (const [id, begun] of startedChangesIn(entries, bootPart(root)))
-    if (begun.open) for (const { path } of stepsOf(id, begun)) await sweep(root, path);
 }
 
 /** A step with digests. */

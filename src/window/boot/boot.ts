@@ -1,22 +1,32 @@
+import { windowBack, windowForward } from "../../engine/window.ts";
+import { ONE_BY_ONE } from "../../engine/window-part.ts";
 import { MigrationError } from "../../lib/error.ts";
+import { regroup } from "../../lib/streams.ts";
 import { counted } from "../../lib/text.ts";
+import { bootPart, stagedTrees, sweepOpen } from "../../migrate/boot/boot-steps.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
+import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
+import type { BootRow } from "../../model/preview.ts";
+import type { Seal } from "../../model/secret.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
 import { checkWindow } from "../../run/files/window-file.ts";
 import { nextCommand, pick, TREE } from "../../run/next.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../../run/run.ts";
 import { saveOptions } from "../../run/saved-options.ts";
 import { machinesByName } from "../../run/scope.ts";
+import { type RunSession, withSession } from "../../run/session.ts";
 import type { Sink } from "../../run/sink.ts";
-import { openTrees } from "../../systems/tftp/tree.ts";
+import { stumbles } from "../../systems/tftp/rules/stage.ts";
+import { openTrees, readLink, readText, sizeOf, type Tree } from "../../systems/tftp/tree.ts";
 import {
-  type Lines,
-  previewStaging,
-  type StageResult,
-  stageAll,
-  unstageAll,
-  verifyStaged,
-} from "./staging.ts";
+  type BootLocation,
+  type BootMachine,
+  bootRequestOf,
+  inspectBoot,
+  stagedMachines,
+  stagingPart,
+  unstagingPart,
+} from "./boot-files.ts";
 
 export interface BootOptions {
   readonly run: string;
@@ -106,4 +116,150 @@ async function oldServers(plan: Lines): Promise<string | null> {
   return servers.size === 0
     ? null
     : [...servers].map(([host, server]) => `${host}: ${server}`).join(", ");
+}
+
+interface StageResult {
+  readonly rows: readonly BootRow[];
+  readonly stopped: boolean;
+  /** Other trees with staged files of this run, for a rollback. */
+  readonly elsewhere: readonly string[];
+}
+
+type Lines = AsyncIterable<readonly PlannedMachine[]>;
+
+/** Machines to inspect at once if none is staged. */
+const TOGETHER = 32;
+
+/** Machines with an instance to boot. */
+async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> {
+  for await (const batch of plan)
+    yield batch.filter(isLoaded).flatMap((machine) => {
+      const asked = bootRequestOf(machine);
+      const { uuid, bm_node_id } = machine;
+      return asked === null ? [] : [{ id: uuid ?? "", bm_node_id, asked }];
+    });
+}
+
+/** The changes of a staging, read-only. */
+async function previewStaging(plan: Lines, place: BootLocation): Promise<readonly BootRow[]> {
+  const rows: BootRow[] = [];
+  for await (const batch of regroup(machinesOf(plan), TOGETHER))
+    for (const [at, position] of (await inspectBoot(batch, place)).entries()) {
+      const { is } = position;
+      const state = is === "other" ? "left" : is === "after" ? "ready" : "to stage";
+      rows.push(rowOf(position, state, batch[at]));
+    }
+  return rows;
+}
+
+function rowOf(
+  { paths, why }: Pick<BootRow, "why"> & { readonly paths: readonly string[] },
+  state: BootRow["state"],
+  { id = "", bm_node_id = 0 }: { readonly id?: string; readonly bm_node_id?: number } = {},
+): BootRow {
+  return { uuid: id, bm_node_id, state, changes: paths, why };
+}
+
+/**
+ * Stages missing files, machine by machine. The journal has each change and the replaced files
+ * first. Safe to repeat.
+ * @throws MigrationError N2I-E301 if it fails partway
+ */
+async function stageAll(
+  run: RunFolder,
+  plan: Lines,
+  place: BootLocation,
+  seal: Seal,
+  progress: (machines: number) => void,
+): Promise<StageResult> {
+  const rows: BootRow[] = [];
+  const part = stagingPart(place, seal);
+  const leg = { part, command: "boot", changes: () => machinesOf(plan), pace: ONE_BY_ONE };
+  return withTree(run, place.tree, async (session) => {
+    const { stopped, broke } = await windowForward(leg, session, (ending) => {
+      const { change, position, made, behind } = ending;
+      const state = made ? "staged" : position.is === "after" ? "ready" : "left";
+      rows.push(rowOf(position, state, change));
+      progress(behind);
+    });
+    if (broke !== null) throw broke;
+    return { rows, stopped, elsewhere: [] };
+  });
+}
+
+/**
+ * Rolls back this run's staged files, last machine and step first. Files that changed since are
+ * reported.
+ * @throws MigrationError N2I-E301 if it fails partway
+ */
+async function unstageAll(
+  run: RunFolder,
+  { tree }: BootLocation,
+  seal: Seal,
+  wants: (node: string) => boolean,
+  progress: (machines: number) => void,
+): Promise<StageResult> {
+  const rows: BootRow[] = [];
+  const part = unstagingPart(tree, seal);
+  return withTree(run, tree, async (session) => {
+    const trees = [...stagedTrees(session.journal.entries())];
+    const elsewhere = trees.flatMap(([other, machines]) =>
+      other !== tree.root && machines > 0 ? [other] : [],
+    );
+    const leg = {
+      ...{ part, command: "boot", pace: ONE_BY_ONE },
+      async *changes(ours: Parameters<typeof stagedMachines>[0]) {
+        yield stagedMachines(ours).filter(({ id }) => wants(id));
+      },
+    };
+    const { stopped, broke } = await windowBack(leg, session, ({ change, position, behind }) => {
+      rows.push(rowOf(position, position.is === "after" ? "undone" : "left", change));
+      progress(behind);
+    });
+    if (broke !== null) throw broke;
+    return { rows, stopped, elsewhere };
+  });
+}
+
+/** Opens the run's journal and removes partial files of a crash. */
+function withTree<T>(
+  run: RunFolder,
+  tree: Tree,
+  work: (session: RunSession) => Promise<T>,
+): Promise<T> {
+  return withSession(run, async (session) => {
+    await session.begin(bootPart(tree.root), { tree: tree.root });
+    await sweepOpen(tree, session.journal.entries());
+    return work(session);
+  });
+}
+
+/** Reads the tree as a machine would. @throws MigrationError N2I-E326 if it is empty */
+async function verifyStaged(
+  plan: Lines,
+  { tree, served }: BootLocation,
+): Promise<readonly BootRow[]> {
+  const server = {
+    link: (path: string) => readLink(tree, path),
+    size: (path: string) => sizeOf(tree, path),
+    text: async (path: string) => {
+      const content = await readText(tree, path);
+      return content.kind === "text" ? content.text : null;
+    },
+  };
+  const rows: BootRow[] = [];
+  for await (const batch of machinesOf(plan))
+    for (const { id, bm_node_id, asked } of batch) {
+      const wrong =
+        "why" in asked ? [asked.why] : await stumbles(asked.wanted, server, [served, tree.root]);
+      const broken = "why" in asked ? "left" : "stumbles";
+      const state = wrong.length > 0 ? broken : "ready";
+      rows.push({ uuid: id, bm_node_id, state, changes: [], why: wrong.join("; ") || null });
+    }
+  if (rows.length === 0)
+    throw new MigrationError(
+      "N2I-E326",
+      "no machine of the plan, or of those named, has a tenant that boots from this tree",
+    );
+  return rows;
 }

@@ -1,4 +1,3 @@
-import { readdir } from "node:fs/promises";
 import { ownedLines } from "../../engine/back.ts";
 import { orNull } from "../../lib/error.ts";
 import { textOrNull } from "../../lib/json.ts";
@@ -10,7 +9,7 @@ import { loadable } from "../../migrate/plan/empty-plan.ts";
 import { openPower, POWER } from "../../migrate/power/power-file.ts";
 import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
 import { invert } from "../../model/change.ts";
-import type { LineFacts, PlanApplies, PlanFacts, RunFolderState } from "../../model/check.ts";
+import type { LineFacts, PlanApplies, PlanFacts } from "../../model/check.ts";
 import type { Verb } from "../../model/database.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import type { Row } from "../../model/machine.ts";
@@ -19,30 +18,12 @@ import { isLoaded, nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import { createTextSet, type TextSet } from "../../model/rows.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import { findPlan } from "../../run/files/plan-folder.ts";
-import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
-import { openPlan, openSnapshot, PLAN, planOrNull, SNAPSHOT } from "../../run/run.ts";
+import type { RunFolder } from "../../run/files/run-folder.ts";
+import { openPlan, openSnapshot, planOrNull, SNAPSHOT } from "../../run/run.ts";
 import { NOVA_API_TABLES, NOVA_TABLES } from "../../systems/nova-db/plan-open.ts";
 import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
 import { takeOversOf } from "../handover/hand-over.ts";
 import { lower } from "./rules/look.ts";
-
-/** A folder with any of them is a run's. */
-const FILES = [SNAPSHOT, PLAN, "journal.jsonl"];
-
-/**
- * The run's folder. Null if it does not exist or has no run. The latter's owner and mode are not
- * checked.
- * @throws MigrationError N2I-E110 for a run that other users can access
- */
-export async function runAt(
-  path: string,
-): Promise<{ readonly place: RunFolderState; readonly run: RunFolder | null }> {
-  const found = await readdir(path).catch((cause: NodeJS.ErrnoException) => cause.code);
-  if (found === "ENOENT") return { place: { path, is: "absent" }, run: null };
-  if (Array.isArray(found) && !FILES.some((name) => found.includes(name)))
-    return { place: { path, is: "other" }, run: null };
-  return { place: { path, is: "run" }, run: await openRun(path, { create: false }) };
-}
 
 /** The plan's facts about machines and Nova. Null without a plan. */
 export async function planFacts(run: RunFolder, leaves: boolean): Promise<PlanFacts | null> {

@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { readQueued, unreadQueues } from "../../migrate/hosts/queued.ts";
 import { loadMappings } from "../../migrate/open/documents.ts";
@@ -15,8 +16,9 @@ import type {
 import type { Lacking, Privileges } from "../../model/database.ts";
 import type { RestOptions } from "../../run/cloud.ts";
 import { closing, type Keep, openRole, ROLES } from "../../run/databases.ts";
-import { freeSpace, type RunFolder } from "../../run/files/run-folder.ts";
+import { freeSpace, openRun, type RunFolder } from "../../run/files/run-folder.ts";
 import { rest } from "../../run/process-context.ts";
+import { PLAN, SNAPSHOT } from "../../run/run.ts";
 import type { Sink } from "../../run/sink.ts";
 import { readServer } from "../../systems/database/identity.ts";
 import type { Database } from "../../systems/database/open.ts";
@@ -35,7 +37,7 @@ import { REQUEST_TABLES } from "../../systems/nova-db/requests.ts";
 import { readBeats } from "../../systems/nova-db/services.ts";
 import { paceOf } from "../handover/conductor-pace.ts";
 import { askGlance, orMissingReason } from "./check-cloud.ts";
-import { createdByRun, planFacts, runAt } from "./check-run.ts";
+import { createdByRun, planFacts } from "./check-run.ts";
 import { type CheckRow, checkAll } from "./rules/checks.ts";
 
 /** Systems to check, by option name. REST is for Glance. */
@@ -248,4 +250,22 @@ async function ofCloud(
     for (const instance of await readClassless(cloud, tenants)) classless.add(instance);
   }
   return { computes, classless };
+}
+
+/** A folder with any of them is a run's. */
+const FILES = [SNAPSHOT, PLAN, "journal.jsonl"];
+
+/**
+ * The run's folder. Null if it does not exist or has no run. The latter's owner and mode are not
+ * checked.
+ * @throws MigrationError N2I-E110 for a run that other users can access
+ */
+async function runAt(
+  path: string,
+): Promise<{ readonly place: RunFolderState; readonly run: RunFolder | null }> {
+  const found = await readdir(path).catch((cause: NodeJS.ErrnoException) => cause.code);
+  if (found === "ENOENT") return { place: { path, is: "absent" }, run: null };
+  if (Array.isArray(found) && !FILES.some((name) => found.includes(name)))
+    return { place: { path, is: "other" }, run: null };
+  return { place: { path, is: "run" }, run: await openRun(path, { create: false }) };
 }

@@ -9,6 +9,7 @@ import { FINISH, type Guard, type Guarded } from "../../model/handover.ts";
 import { type Entries, IRONIC, plansOf } from "../../model/journal.ts";
 import type { GuardPreview } from "../../model/preview.ts";
 import { closing } from "../../run/databases.ts";
+import { failpoint } from "../../run/failpoint.ts";
 import { readJournal } from "../../run/files/journal.ts";
 import type { RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
@@ -22,8 +23,7 @@ import { dutyOf, type GuardedNode, guardsOf } from "../handover/rules/guards.ts"
 import { APPLY_FIRST, unfinished } from "../runner/pipeline.ts";
 import { createHandover, filesOf } from "../runner/run-state.ts";
 import { verifiedOf } from "../runner/status.ts";
-import { clearedFields, runNodes } from "./finish-part.ts";
-import { committing, type Finished, finish, openGuard } from "./finishing.ts";
+import { clearedFields, type Finished, finish, openGuard, runNodes } from "./finish-part.ts";
 
 export interface FinishOptions extends TargetOptions {
   readonly run: string;
@@ -183,15 +183,13 @@ function summaryOf({ changed, fine, held, untaken, gone, left }: Finished, undo:
 /** Printed if nothing remains to do. A guided run prints its own end. */
 export const RUN_DONE = "This run is done.";
 
-type Settled = Pick<Ended, "notes" | "partial">;
-
 /** Ends a run, or reopens it. @param whole every machine of the run is as planned */
 async function settle(
   job: Job,
   { now, by, journal }: Pick<RunSession, "by" | "journal" | "now">,
   { stopped, broke, gone }: Finished,
   whole: boolean,
-): Promise<Settled> {
+): Promise<Pick<Ended, "notes" | "partial">> {
   const { run, words, plan } = job;
   const notes: string[] = [];
   if (stopped || broke !== null) return { notes, partial: false };
@@ -264,4 +262,17 @@ function toProtect(
 function busy(found: Guarded | undefined): string {
   const holder = found?.reservation ?? null;
   return holder === null ? "" : `${holder} is working on it, so finish waits`;
+}
+
+/** Failpoints before and after each change. */
+function committing(guard: Guard): Guard {
+  return {
+    ...guard,
+    async write(uuid, seen, change) {
+      await failpoint("write.before");
+      const written = await guard.write(uuid, seen, change);
+      await failpoint("write.after");
+      return written;
+    },
+  };
 }

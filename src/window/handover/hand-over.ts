@@ -21,7 +21,10 @@ import {
   without,
 } from "./rules/judge.ts";
 import { createPacing } from "./rules/pacing.ts";
-import type { ConductorHealth } from "./rules/successors.ts";
+import type { createConductorHealth } from "./rules/successors.ts";
+
+/** Facts about conductors that are not in the machines' rows. */
+type ConductorHealth = Awaited<ReturnType<typeof createConductorHealth>>;
 
 /** A staged machine to hand over, or to stage again. */
 export interface HandOverChange {

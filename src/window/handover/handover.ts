@@ -25,7 +25,7 @@ import type { Progress, Sink } from "../../run/sink.ts";
 import { lockTarget } from "../../systems/database/target-lock.ts";
 import { createHandover } from "../../systems/ironic-db/handover.ts";
 import { identifyTarget } from "../../systems/ironic-db/open.ts";
-import { type Followed, follow } from "../../systems/logs/follow.ts";
+import { follow } from "../../systems/logs/follow.ts";
 import {
   type HandOverChange,
   type HandOverPosition,
@@ -65,7 +65,7 @@ export function handover(words: HandoverOptions, pace: Pace, sink: Sink): Promis
       const { identity, release: found } = await identifyTarget(database, mappings, target.release);
       checkIdentity(target, identity);
       checkReasons(found);
-      const logs: Followed[] = [];
+      const logs: Awaited<ReturnType<typeof follow>>[] = [];
       // An unreadable log is reported before the run is written. Logs are read from their end, even
       // if verify starts at a line.
       for (const { path } of await logsAt(conductorLog)) logs.push(keep(await follow(path)));
@@ -107,7 +107,7 @@ function handedText(handed: HandedOver, undo: boolean): string {
   );
 }
 
-export interface Releasing extends WindowSession {
+interface Releasing extends WindowSession {
   readonly handover: Handover;
   readonly logs: readonly Log[];
   /** Receives the number of finished machines, and messages about all machines. */

@@ -1,14 +1,13 @@
 import { MigrationError } from "../../lib/error.ts";
 import { NAMED } from "../../lib/text.ts";
-import { loadMappings } from "../../migrate/open/documents.ts";
 import { createdAgain, isInIronic } from "../../migrate/plan/loaded-plans.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import type { RunFiles } from "../../run/files/run-files.ts";
 import type { RunFolder } from "../../run/files/run-folder.ts";
-import { camel, FOR_STAGES, type NextStep, nextCommand, pick } from "../../run/next.ts";
+import { FOR_STAGES, type NextStep, nextCommand, pick } from "../../run/next.ts";
 import { inRun } from "../../run/run.ts";
-import { changedOptions, saveOptions } from "../../run/saved-options.ts";
+import { saveOptions } from "../../run/saved-options.ts";
 import type { RunStage } from "../../run/stages.ts";
 import { lineOf, PLAN } from "./pipeline.ts";
 
@@ -60,36 +59,8 @@ export function runAgain(words: RunCommandOptions): string {
 const RUN_OPTIONS: readonly string[] = [
   ...["until", "staged", "skip-blocked", "pause-file", "watch", "wait"],
 ];
-const HOOK_TIMEOUT = 300;
 
-/** The next step, or plan if the options of the plan changed. @throws MigrationError N2I-E328 */
-export async function plannedStep(
-  run: RunFolder,
-  files: RunFiles | null,
-  step: NextStep | null,
-  words: RunCommandOptions,
-  hands: CommandFunctions,
-): Promise<NextStep | null> {
-  if (files === null || "missing" in files.plan) return step;
-  const given = pick(words, FOR_STAGES.plan);
-  const options: { readonly site?: string } = await hands.options("plan", {
-    run: words.run,
-    ...given,
-  });
-  const leftOut = [words.without ?? []].flat();
-  // A missing file is no decision. Only the command line can remove an option.
-  const changed = await changedOptions(
-    run,
-    options,
-    (name) => leftOut.includes(name) || camel(name) in given,
-  );
-  const { site = null } = files.plan;
-  const isOther =
-    options.site === undefined
-      ? site !== null && leftOut.includes("site")
-      : (await (await loadMappings()).site(options.site)).sha256 !== site;
-  return planAnew(step, files, words, isOther ? [...changed, "site"] : changed);
-}
+const HOOK_TIMEOUT = 300;
 
 /**
  * Plans again if the options changed and the plan was not applied.

@@ -1,5 +1,4 @@
 import { ownershipOf } from "../../engine/ownership.ts";
-import { duration } from "../../lib/text.ts";
 import { USUAL_PACE } from "../../model/handover.ts";
 import { WATCH_SECONDS } from "../../model/ironic/service.ts";
 import { IRONIC } from "../../model/journal.ts";
@@ -45,18 +44,6 @@ export async function expectedIn(
   const { entries = [] } = available(files.journal) ?? {};
   const [measured, pace] = [await measuredOf(path, entries), await paceOfRun(path)];
   return expected(files, stage, measured, watch, pace);
-}
-
-/** The measured duration of a stage. Null if it is unknown or depends on the operator. */
-export async function takes(
-  run: RunFolder | null,
-  stage: RunStage,
-  files: RunFiles | null,
-  watch?: number,
-): Promise<string | null> {
-  if (run === null || files === null || "missing" in files.journal) return null;
-  const { seconds } = await expectedIn(run, files, stage, watch);
-  return seconds === null ? null : duration(seconds);
 }
 
 /** Rows of the plan that neither this run created nor Ironic had before. */

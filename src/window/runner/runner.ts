@@ -1,4 +1,6 @@
 import { existsSync } from "node:fs";
+import { duration } from "../../lib/text.ts";
+import { loadMappings } from "../../migrate/open/documents.ts";
 import { available, type RunFiles } from "../../run/files/run-files.ts";
 import { openRun, type RunFolder } from "../../run/files/run-folder.ts";
 import { checkKind, isRun } from "../../run/files/run-kind.ts";
@@ -10,19 +12,20 @@ import {
   resultOf,
 } from "../../run/files/window-file.ts";
 import { runHook } from "../../run/hooks.ts";
-import type { NextStep } from "../../run/next.ts";
+import { camel, FOR_STAGES, type NextStep, pick } from "../../run/next.ts";
 import { paused } from "../../run/pause.ts";
+import { changedOptions } from "../../run/saved-options.ts";
 import type { Sink } from "../../run/sink.ts";
 import { type RunStage, STAGES, stageOf } from "../../run/stages.ts";
 import {
   type CommandFunctions,
   checkDeleted,
   gate,
-  plannedStep,
+  planAnew,
   type RunCommandOptions,
   saveDecisions,
 } from "./command-lines.ts";
-import { takes } from "./expected.ts";
+import { expectedIn } from "./expected.ts";
 import { performed, type RunProgress, wasEverStaged } from "./perform-stage.ts";
 import { EXTRACT, isDecision, machinesNotInIronic, nextOf, stepOf } from "./pipeline.ts";
 import { filesOf } from "./run-state.ts";
@@ -216,4 +219,45 @@ async function recorded(
     recordWindow(run, { do: "end", stage, result: resultOf(cause) });
     throw cause;
   }
+}
+
+/** The measured duration of a stage. Null if it is unknown or depends on the operator. */
+async function takes(
+  run: RunFolder | null,
+  stage: RunStage,
+  files: RunFiles | null,
+  watch?: number,
+): Promise<string | null> {
+  if (run === null || files === null || "missing" in files.journal) return null;
+  const { seconds } = await expectedIn(run, files, stage, watch);
+  return seconds === null ? null : duration(seconds);
+}
+
+/** The next step, or plan if the options of the plan changed. @throws MigrationError N2I-E328 */
+async function plannedStep(
+  run: RunFolder,
+  files: RunFiles | null,
+  step: NextStep | null,
+  words: RunCommandOptions,
+  hands: CommandFunctions,
+): Promise<NextStep | null> {
+  if (files === null || "missing" in files.plan) return step;
+  const given = pick(words, FOR_STAGES.plan);
+  const options: { readonly site?: string } = await hands.options("plan", {
+    run: words.run,
+    ...given,
+  });
+  const leftOut = [words.without ?? []].flat();
+  // A missing file is no decision. Only the command line can remove an option.
+  const changed = await changedOptions(
+    run,
+    options,
+    (name) => leftOut.includes(name) || camel(name) in given,
+  );
+  const { site = null } = files.plan;
+  const isOther =
+    options.site === undefined
+      ? site !== null && leftOut.includes("site")
+      : (await (await loadMappings()).site(options.site)).sha256 !== site;
+  return planAnew(step, files, words, isOther ? [...changed, "site"] : changed);
 }

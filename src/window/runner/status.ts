@@ -8,7 +8,6 @@ import { NOVA_NAMES } from "../../model/nova/nova-plan.ts";
 import {
   available,
   awayOf,
-  type HandedCounts,
   type Missing,
   type NovaState,
   type RemainingRows,
@@ -48,7 +47,12 @@ export function statusOf(files: RunFiles): RunState {
       }),
       ...(rehearsal !== undefined && { rehearse: rehearsedText(rehearsal, planned) }),
       apply: textOf(journal, ({ entries }) => appliedText(entries, held)),
-      ...(handover !== null && { handover: textOf(handover, handoverText) }),
+      ...(handover !== null && {
+        handover: textOf(
+          handover,
+          ({ released, staged }) => `${released} of ${counted(staged, "staged machine")} released`,
+        ),
+      }),
       ...(nova !== undefined && { nova: textOf(nova, novaText) }),
       ...(boot !== undefined && { boot: textOf(boot, bootText) }),
       ...(finish !== undefined &&
@@ -68,10 +72,6 @@ function finishText({ end, guards }: FinishState): string {
   return guards
     ? "not yet: until then, a tenant's server that is deleted or rebuilt ends in ERROR"
     : "not yet";
-}
-
-function handoverText({ released, staged }: HandedCounts): string {
-  return `${released} of ${counted(staged, "staged machine")} released`;
 }
 
 function novaText({ plan, entries, still }: NovaState): string {

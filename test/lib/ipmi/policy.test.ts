@@ -7,7 +7,6 @@ import {
   type LoginFailure,
   NOTHING_YET,
   outOfTime,
-  type Tried,
 } from "../../../src/lib/ipmi/policy.ts";
 
 const SUITES = [17, 3].flatMap((id): readonly Suite[] => {
@@ -18,7 +17,7 @@ const SUITES = [17, 3].flatMap((id): readonly Suite[] => {
 /** Decides on each outcome in turn; what was done, and the last verdict. */
 function story(outcomes: readonly LoginFailure[]): readonly string[] {
   const told: string[] = [];
-  let [attempt, tried]: [Attempt | null, Tried] = [null, NOTHING_YET];
+  let [attempt, tried]: [Attempt | null, typeof NOTHING_YET] = [null, NOTHING_YET];
   for (const outcome of outcomes) {
     const [first] = SUITES;
     assert.ok(first !== undefined);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { askPower, type PowerAnswer } from "../../../src/lib/ipmi/ask.ts";
+import { askPower } from "../../../src/lib/ipmi/ask.ts";
 import type { BmcVerdict } from "../../../src/lib/ipmi/index.ts";
 import { credentials } from "../../../src/lib/ipmi/login.ts";
 import type { Line } from "../../../src/lib/ipmi/talk.ts";
@@ -11,6 +11,8 @@ import { ask } from "./sim-ask.ts";
 import { busy, hex, LOGIN, limited, simBmc } from "./sim-bmc.ts";
 import { type SimClock, simChance, simClock } from "./sim-clock.ts";
 import { GOOD_NETWORK, simLine } from "./sim-line.ts";
+
+type PowerAnswer = Awaited<ReturnType<typeof askPower>>;
 
 /** What says that the BMC, or what is known of it, is at fault: no loss of datagrams may bring it. */
 const HARD: readonly BmcVerdict[] = [

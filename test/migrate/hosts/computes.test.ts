@@ -4,7 +4,7 @@ import { choiceOf } from "../../../src/migrate/hosts/rules/choice.ts";
 import {
   type ComputeFault,
   createComputesAudit,
-  type MachineProvider,
+  type ProvidersOf,
 } from "../../../src/migrate/hosts/rules/computes.ts";
 import { auditInstances, placedOf } from "../../../src/migrate/hosts/rules/current-placement.ts";
 import { ranSince } from "../../../src/migrate/hosts/rules/running.ts";
@@ -31,7 +31,7 @@ type State = (typeof STATES)[number];
 async function audit(
   states: readonly State[],
   expects: (host: string | null) => string | null = () => null,
-  providers: ReadonlyMap<string, MachineProvider> | null = null,
+  providers: Awaited<ReturnType<ProvidersOf>> | null = null,
   size: Partial<typeof SIZE> = {},
 ) {
   const by = <T>(of: (state: State, id: number) => readonly T[]) =>
@@ -104,7 +104,7 @@ test("what a compute node offers otherwise than its machine has is told by its c
 test("a machine that Nova offers has a resource provider of its compute node's uuid", async () => {
   const provider = (uuids: readonly string[], compute: string | null) =>
     new Map([["a-1", { uuids, compute }]]);
-  const told = async (given: ReadonlyMap<string, MachineProvider>) =>
+  const told = async (given: Awaited<ReturnType<ProvidersOf>>) =>
     (await audit(["ironic"], undefined, given)).faults;
   assert.deepEqual(await told(provider(["x"], "x")), []);
   assert.deepEqual(await told(provider(["x"], null)), []);

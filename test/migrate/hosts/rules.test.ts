@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { outOfLimits } from "../../../src/cli/options/declared.ts";
 import { SHARED } from "../../../src/cli/options/shared.ts";
 import { choiceOf, createSelection } from "../../../src/migrate/hosts/rules/choice.ts";
-import { createGate, type Runs } from "../../../src/migrate/hosts/rules/gate.ts";
+import { createGate } from "../../../src/migrate/hosts/rules/gate.ts";
 import { restOfMinute, runningComputes } from "../../../src/migrate/hosts/rules/running.ts";
 import { instanceStep } from "../../../src/migrate/hosts/rules/steps.ts";
 import { invert } from "../../../src/model/change.ts";
@@ -98,7 +98,10 @@ test("a compute host whose name is not plain ASCII is a warning, as a column of 
 const MACHINE = { node: { id: 1, uuid: "a-1" } } as Machine;
 
 /** Codes against a machine whose instance is under this host, in the order machines come. */
-function codes(clustered: boolean, machines: readonly (readonly [string, Partial<Runs>])[]) {
+function codes(
+  clustered: boolean,
+  machines: readonly (readonly [string, Partial<Parameters<ReturnType<typeof createGate>>[2]>])[],
+) {
   const gate = createGate(clustered, { engine: "mysql" });
   return machines.map(([host, runs]) =>
     gate(

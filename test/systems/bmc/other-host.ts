@@ -3,8 +3,10 @@ import { join, resolve } from "node:path";
 import type { TestContext } from "node:test";
 import type { VirtualPower } from "../../../src/model/machine.ts";
 import type { PowerReading } from "../../../src/model/power.ts";
-import { type AskOptions, askVirtual } from "../../../src/systems/bmc/virsh-ask.ts";
+import { askVirtual } from "../../../src/systems/bmc/virsh-ask.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
+
+type AskOptions = Parameters<typeof askVirtual>[2];
 
 export const HOST = "vmhost.example";
 const KEY = "not a key, but what the other host knows as one\n";

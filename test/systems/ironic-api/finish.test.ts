@@ -3,12 +3,14 @@ import { type TestContext, test } from "node:test";
 import { loadMappings } from "../../../src/migrate/open/documents.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import { createRestGuard } from "../../../src/systems/ironic-api/guard.ts";
-import { type Finishing, finish } from "../../../src/window/finish/finishing.ts";
+import { finish } from "../../../src/window/finish/finish-part.ts";
 import type { GuardedNode } from "../../../src/window/handover/rules/guards.ts";
 import { refuses } from "../../manage/in-memory.ts";
 import { instead } from "../../support/faulty-service.ts";
 import { CLEAR, FREE, finishingIn, PLANNED } from "../../window/handover/guarded.ts";
 import { type Living, livingIronic } from "./living.ts";
+
+type Finishing = Parameters<typeof finish>[1];
 
 const HELD = { maintenance: true, maintenance_reason: "look at its disk" };
 

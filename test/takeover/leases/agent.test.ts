@@ -4,11 +4,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { MigrationError } from "../../../src/lib/error.ts";
 import type { Engine } from "../../../src/model/database.ts";
-import {
-  type AgentCommandOptions,
-  type OpenedAgent,
-  withAgent,
-} from "../../../src/takeover/host-agent.ts";
+import { type AgentCommandOptions, withAgent } from "../../../src/takeover/host-agent.ts";
 import { extendSchema } from "../../../src/takeover/leases/schema.ts";
 import { caseUuid } from "../../cases/case.ts";
 import { loadNova, loadNovaBm } from "../../cases/load-case.ts";
@@ -22,6 +18,8 @@ import { startMariadb } from "../../lab/mariadb.ts";
 import { proxyTo } from "../../support/proxy.ts";
 import { begunApart } from "./apart.ts";
 import { opened } from "./place.ts";
+
+type OpenedAgent = Parameters<Parameters<typeof withAgent>[2]>[0];
 
 const INSTANCE = caseUuid("instance", 1);
 const ROOT = "11111111-2222-4333-8444-555555555555";

@@ -2,9 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Guarded, type Guards, STAGED } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
-import { type Finished, type Finishing, finish } from "../../../src/window/finish/finishing.ts";
+import { type Finished, finish } from "../../../src/window/finish/finish-part.ts";
 import type { GuardedNode } from "../../../src/window/handover/rules/guards.ts";
 import { CLEAR, FREE, finishingIn, PLANNED } from "./guarded.ts";
+
+type Finishing = Parameters<typeof finish>[1];
 
 const SEEN: Guarded = { ...PLANNED, maintenance_reason: null, reservation: null, taken: true };
 

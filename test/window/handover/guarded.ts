@@ -1,5 +1,5 @@
 import type { Entry } from "../../../src/model/journal.ts";
-import type { Finishing } from "../../../src/window/finish/finishing.ts";
+import type { finish } from "../../../src/window/finish/finish-part.ts";
 
 /** A planned machine of a tenant, one without guards, and a free one. */
 export const PLANNED = {
@@ -12,7 +12,7 @@ export const FREE = {
 };
 
 /** Finish with this journal, and a clock that only sleeping moves. */
-export function finishingIn(entries: Entry[]): Omit<Finishing, "guard"> {
+export function finishingIn(entries: Entry[]): Omit<Parameters<typeof finish>[1], "guard"> {
   let now = 0;
   return {
     journal: { entries: () => entries, append: async (entry) => void entries.push(entry) },

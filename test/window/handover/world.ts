@@ -1,7 +1,7 @@
 import { type Handover, type ObservedNode, STAGED } from "../../../src/model/handover.ts";
 import type { Conductor } from "../../../src/model/ironic/service.ts";
 import type { Entry } from "../../../src/model/journal.ts";
-import type { Releasing } from "../../../src/window/handover/handover.ts";
+import type { release } from "../../../src/window/handover/handover.ts";
 import type { PlannedNode } from "../../../src/window/handover/rules/judge.ts";
 
 const LAB = { hostname: "lab", alive: true };
@@ -62,7 +62,7 @@ export function ironic(count: number, { takes, says = {} }: Nature) {
     for (const { work } of due) work();
     return Promise.resolve();
   };
-  const releasing = (): Releasing => ({
+  const releasing = (): Parameters<typeof release>[1] => ({
     handover,
     journal: { entries: () => entries, append: async (entry) => void entries.push(entry) },
     clock: { now: () => now, sleep },

@@ -8,7 +8,7 @@ import {
   notLoaded,
   otherServices,
   waiting,
-} from "../../../src/window/retire/conditions.ts";
+} from "../../../src/window/retire/retire.ts";
 
 const counts = { machines: 9, nodes: 9, ports: 9, findings: {} };
 const verdicts = { create: 5, unchanged: 0, drift: 0, blocked: 0, conflict: 0, skipped: 0 };

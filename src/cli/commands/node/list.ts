@@ -1,5 +1,9 @@
+import { EXIT_STATUS } from "../../../lib/exit-status.ts";
+import { listSpares, type SparesOptions } from "../../../switchover/spares.ts";
+import { printView } from "../../print/out.ts";
+import { sparesView } from "../../views/nodes.ts";
+import { exitWith, type ListArgs, sinkOf } from "../shared.ts";
 import { adoptableCommand } from "./adoptable.ts";
-import { sparesCommand } from "./spares.ts";
 import { type SwitchoverArgs, switchoverCommand } from "./switchover.ts";
 
 type SparesArgs = Parameters<typeof sparesCommand>[0] & { readonly spares: boolean };
@@ -18,4 +22,13 @@ export function nodeSwitchoverCommand(
   if (args.spares) return sparesCommand(args);
   const { machine = "", run = "" } = args;
   return switchoverCommand({ ...args, machine, run });
+}
+
+async function sparesCommand(
+  args: ListArgs & SparesOptions & { readonly all: boolean },
+): Promise<void> {
+  const short = await listSpares(args, sinkOf(args), (classes) =>
+    printView(sparesView(classes, args.all), args),
+  );
+  if (short) exitWith(EXIT_STATUS.differs.status);
 }

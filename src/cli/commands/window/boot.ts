@@ -1,13 +1,12 @@
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import { STOPPED } from "../../../migrate/order.ts";
-import { boot } from "../../../window/boot/boot.ts";
+import { type BootOptions, boot } from "../../../window/boot/boot.ts";
 import { AFTER } from "../../../window/runner/after.ts";
-import type { BootArgs } from "../../options/window/boot.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { bootSummary, bootView } from "../../views/previews.ts";
-import { exitWith, printDone, printResult, say, sinkOf } from "../shared.ts";
+import { exitWith, type ListArgs, printDone, printResult, say, sinkOf } from "../shared.ts";
 
-export async function bootCommand(args: BootArgs): Promise<void> {
+export async function bootCommand(args: ListArgs & BootOptions): Promise<void> {
   const { plan, verify, undo } = args;
   const { rows, stopped, elsewhere, dhcp } = await boot(args, sinkOf(args));
   if (stopped) say(args, STOPPED);

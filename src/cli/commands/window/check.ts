@@ -1,9 +1,13 @@
-import { check } from "../../../window/check/check.ts";
+import { type CheckRequest, check } from "../../../window/check/check.ts";
 import { statusOfChecks } from "../../../window/check/rules/checks.ts";
 import { io } from "../../io.ts";
-import type { CheckArgs } from "../../options/window/check.ts";
 import { checksJson, checksTable, checksTotal, matchingChecks } from "../../views/checks.ts";
-import { exitWith, painted, say } from "../shared.ts";
+import { exitWith, painted, say, type Voice } from "../shared.ts";
+
+interface CheckArgs extends Voice, CheckRequest {
+  readonly allRows: boolean;
+  readonly match?: readonly string[];
+}
 
 export async function checkCommand(args: CheckArgs): Promise<void> {
   const rows = await check(args, { say: (text) => say(args, text) });

@@ -1,15 +1,14 @@
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import { visibleLines } from "../../../lib/table/text.ts";
 import { counted } from "../../../lib/text.ts";
-import { config } from "../../../window/config/config.ts";
+import { type ConfigOptions, config } from "../../../window/config/config.ts";
 import { io } from "../../io.ts";
-import type { ConfigArgs } from "../../options/window/check.ts";
 import { printView } from "../../print/out.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { settingsJson, settingsText, settingsView } from "../../views/settings.ts";
-import { exitWith, print, say } from "../shared.ts";
+import { exitWith, type ListArgs, print, say } from "../shared.ts";
 
-export async function configCommand(args: ConfigArgs): Promise<void> {
+export async function configCommand(args: ListArgs & ConfigOptions): Promise<void> {
   const { wanted, inspected } = await config(args);
   if (args.json) io().stdout.write(settingsJson(wanted, inspected));
   else if (inspected === null) print(settingsText(wanted));

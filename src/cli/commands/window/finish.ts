@@ -1,11 +1,19 @@
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
 import { STOPPED } from "../../../migrate/order.ts";
-import { finishRun, previewFinish, RUN_DONE } from "../../../window/finish/finish.ts";
+import {
+  type FinishOptions,
+  finishRun,
+  previewFinish,
+  RUN_DONE,
+} from "../../../window/finish/finish.ts";
 import { AFTER } from "../../../window/runner/after.ts";
-import type { FinishArgs } from "../../options/window/handover.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { statesView } from "../../views/previews.ts";
-import { exitWith, printDone, printResult, say, sinkOf } from "../shared.ts";
+import { exitWith, type ListArgs, printDone, printResult, say, sinkOf } from "../shared.ts";
+
+interface FinishArgs extends ListArgs, FinishOptions {
+  readonly plan: boolean;
+}
 
 export async function finishCommand(args: FinishArgs): Promise<void> {
   const every = EVERY.finish(args);

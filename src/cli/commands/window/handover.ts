@@ -1,11 +1,17 @@
 import { ONE_BY_ONE, type Pace } from "../../../engine/window-part.ts";
 import { EXIT_STATUS } from "../../../lib/exit-status.ts";
-import { handover } from "../../../window/handover/handover.ts";
+import { type HandoverOptions, handover } from "../../../window/handover/handover.ts";
 import { AFTER } from "../../../window/runner/after.ts";
-import type { HandoverArgs } from "../../options/window/handover.ts";
 import { EVERY } from "../../views/every-row.ts";
 import { statesView } from "../../views/previews.ts";
-import { exitWith, printDone, say, sinkOf } from "../shared.ts";
+import { exitWith, type ListArgs, printDone, say, sinkOf } from "../shared.ts";
+
+interface HandoverArgs extends ListArgs, HandoverOptions {
+  readonly inFlight?: number;
+  readonly perMinute?: number;
+  readonly deadline: number;
+  readonly maxFailures: number;
+}
 
 export async function handoverCommand(args: HandoverArgs): Promise<void> {
   const { trouble, noted, broke } = await handover(args, paceOf(args), sinkOf(args));

@@ -1,12 +1,11 @@
 import { endOf } from "../../../window/rehearse/rehearsal-file.ts";
-import { rehearse } from "../../../window/rehearse/rehearse.ts";
+import { type RehearseOptions, rehearse } from "../../../window/rehearse/rehearse.ts";
 import { AFTER } from "../../../window/runner/after.ts";
-import type { RehearseArgs } from "../../options/apply.ts";
 import { printView } from "../../print/out.ts";
 import { rehearsalText, rehearsalView } from "../../views/rehearsal.ts";
-import { exitWith, note, say, sinkOf } from "../shared.ts";
+import { exitWith, type ListArgs, note, say, sinkOf } from "../shared.ts";
 
-export async function rehearseCommand(args: RehearseArgs): Promise<void> {
+export async function rehearseCommand(args: ListArgs & RehearseOptions): Promise<void> {
   const found = await rehearse(args, sinkOf(args));
   if (found === null) return say(args, "Stopped. Restore the copies before the next rehearsal.");
   await printView(rehearsalView(found), args);

@@ -1,11 +1,17 @@
 import { closing } from "../../../run/databases.ts";
 import { markdown } from "../../../window/report/markdown.ts";
-import { packed } from "../../../window/report/page/blocks.ts";
-import { page } from "../../../window/report/page/page.ts";
+import { packed, page } from "../../../window/report/page/page.ts";
 import { report } from "../../../window/report/report.ts";
 import { openParts, pageAssets, writeReport } from "../../../window/report/report-file.ts";
-import type { ReportArgs } from "../../options/window/report.ts";
-import { print, say, sinkOf } from "../shared.ts";
+import { print, say, sinkOf, type Voice } from "../shared.ts";
+
+interface ReportArgs extends Voice {
+  readonly run: string;
+  readonly format: "html" | "md";
+  readonly output?: string;
+  readonly window?: string;
+  readonly allRows: boolean;
+}
 
 export function reportCommand(args: ReportArgs): Promise<void> {
   const { run, output, allRows } = args;

@@ -10,13 +10,18 @@ import {
 } from "../declared.ts";
 import { listOptions, listOptionsWithoutAll } from "../format.ts";
 import { common, needed } from "../shared.ts";
-import { AGENT, DOWN, NOVA_BM, NOVA_CONF } from "./leases.ts";
+import { AGENT, DOWN, NOVA_CONF } from "./leases.ts";
+
+const NOVA_BM = {
+  "nova-bm-db": word("nova_bm: URL without password, file:PATH, env:NAME or conf:PATH"),
+};
 
 const NOVA = { ...needed("nova-db"), ...common("nova-api-db") };
 /** For the instance of a node. */
 const IRONIC = common(
   ...(["ironic-db", "ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout"] as const),
 );
+
 const RUN = common("run");
 const WHERE = {
   from: word("Compute host to move machines from"),
@@ -27,10 +32,12 @@ const WHERE = {
     },
   ),
 };
+
 const PLANNING = {
   site: word("Site document with accepted findings"),
   "force-aggregates": flag("Move machines between hosts of different aggregates"),
 };
+
 /** For machines of nova-baremetal, which boot from this host afterwards. */
 const BOOT = {
   "tftp-root": word("With --nova-bm-db: TFTP tree of this host, which receives the machines"),
@@ -40,9 +47,11 @@ const BOOT = {
   }),
   "my-ip": word("Address of this host for booting machines, for Neutron's ports"),
 };
+
 const PURGED = {
   "queue-purged": flag("You confirm that the message queue compute.HOST is empty"),
 };
+
 const CHANGES = ["extend", "status", "revert"];
 const ACTING = common("no-window", "yes");
 const EXAMPLE = "--nova-db conf:/etc/nova/nova.conf";

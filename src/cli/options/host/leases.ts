@@ -1,10 +1,6 @@
 import { flag, number, type OptionTable, perHost, word } from "../declared.ts";
 import { common, needed } from "../shared.ts";
 
-export const NOVA_BM = {
-  "nova-bm-db": word("nova_bm: URL without password, file:PATH, env:NAME or conf:PATH"),
-};
-
 export const NOVA_CONF = {
   "nova-conf": word("nova.conf of these hosts, for service_down_time and the [baremetal] settings"),
 };

@@ -1,10 +1,6 @@
-import type { BootOptions } from "../../../window/boot/boot.ts";
-import type { ListArgs } from "../../commands/shared.ts";
 import { type Declared, flag, perHost, word } from "../declared.ts";
 import { listOptions } from "../format.ts";
 import { common, nodeOption } from "../shared.ts";
-
-export type BootArgs = ListArgs & BootOptions;
 
 export const bootOptions: Declared = {
   command: "boot",

@@ -1,15 +1,7 @@
 import { releaseNames } from "../../../run/files/load-tables.ts";
-import type { CheckRequest } from "../../../window/check/check.ts";
-import type { ConfigOptions } from "../../../window/config/config.ts";
-import type { ListArgs, Voice } from "../../commands/shared.ts";
 import { type Declared, flag, perHost, word, words } from "../declared.ts";
 import { listOptions, matchOption } from "../format.ts";
 import { common, meaning, needed } from "../shared.ts";
-
-export interface CheckArgs extends Voice, CheckRequest {
-  readonly allRows: boolean;
-  readonly match?: readonly string[];
-}
 
 export const checkOptions: Declared = {
   command: "check",
@@ -39,8 +31,6 @@ export const checkOptions: Declared = {
     "$0 check --run m1 --nova-bm-db conf:/etc/nova/nova.conf --nova-db file:/root/nova.url --ironic-db conf:/etc/ironic/ironic.conf",
   ],
 };
-
-export type ConfigArgs = ListArgs & ConfigOptions;
 
 export const configOptions: Declared = {
   command: "config",

@@ -1,16 +1,6 @@
-import type { FinishOptions } from "../../../window/finish/finish.ts";
-import type { HandoverOptions } from "../../../window/handover/handover.ts";
-import type { ListArgs } from "../../commands/shared.ts";
 import { type Declared, flag, number, words } from "../declared.ts";
 import { listOptions } from "../format.ts";
 import { common, needed, nodeOption, TARGET } from "../shared.ts";
-
-export interface HandoverArgs extends ListArgs, HandoverOptions {
-  readonly inFlight?: number;
-  readonly perMinute?: number;
-  readonly deadline: number;
-  readonly maxFailures: number;
-}
 
 export const handoverOptions: Declared = {
   command: "handover",
@@ -36,10 +26,6 @@ export const handoverOptions: Declared = {
   },
   examples: ["$0 handover --run m1 --ironic-db conf:/etc/ironic/ironic.conf"],
 };
-
-export interface FinishArgs extends ListArgs, FinishOptions {
-  readonly plan: boolean;
-}
 
 export const finishOptions: Declared = {
   command: "finish",

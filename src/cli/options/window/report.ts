@@ -1,14 +1,5 @@
-import type { Voice } from "../../commands/shared.ts";
 import { type Declared, word } from "../declared.ts";
 import { common, meaning, NOVA_DATABASES, needed, TARGET } from "../shared.ts";
-
-export interface ReportArgs extends Voice {
-  readonly run: string;
-  readonly format: "html" | "md";
-  readonly output?: string;
-  readonly window?: string;
-  readonly allRows: boolean;
-}
 
 export const reportOptions: Declared = {
   command: "report",

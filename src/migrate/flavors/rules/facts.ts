@@ -2,9 +2,6 @@ import { type Json, objectOf } from "../../../lib/json.ts";
 import type { Instance, Machine } from "../../../model/machine.ts";
 import { nodeOf, type PlannedMachine } from "../../../model/plan.ts";
 
-/** Facts about machines that flavors are checked against. */
-export type FlavorFacts = Omit<ReturnType<typeof gather>, "add">;
-
 interface Copies {
   readonly instances: number;
   /** UUIDs of the first ones. */

@@ -5,7 +5,7 @@ import { type Finding, finding, findingIf } from "../../../model/finding.ts";
 import type { Images, NovaStep } from "../../../model/nova/nova-plan.ts";
 import {
   ALEMBIC,
-  hasApiFlavors,
+  hasMovedToApi,
   novaReleaseOf,
   versionName,
 } from "../../../model/nova/nova-release.ts";
@@ -16,8 +16,11 @@ import type {
   SpecRow,
 } from "../../../model/nova/nova-rows.ts";
 import { OPERATOR } from "../../transform/convert.ts";
-import type { FlavorFacts } from "./facts.ts";
+import type { gather } from "./facts.ts";
 import { MAKERS } from "./steps.ts";
+
+/** Facts about machines that flavors are checked against. */
+type FlavorFacts = Omit<ReturnType<typeof gather>, "add">;
 
 const KERNEL = "baremetal:deploy_kernel_id";
 const RAMDISK = "baremetal:deploy_ramdisk_id";
@@ -222,7 +225,7 @@ export function judgeImages(
 
 /** Parts of Nova that the plan did not check. @param api flavors of nova_api were checked */
 export function judgeSchema(version: number, api: boolean, moving: boolean): readonly Finding[] {
-  if (!hasApiFlavors(version)) return [];
+  if (!hasMovedToApi(version)) return [];
   const place =
     version === ALEMBIC
       ? `nova ${versionName(version)}`

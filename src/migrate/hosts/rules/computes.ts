@@ -136,7 +136,7 @@ function computeFaults(
 }
 
 /** A machine in Placement, in lower case. */
-export interface MachineProvider {
+interface MachineProvider {
   /** UUIDs of resource providers named after the machine. */
   readonly uuids: readonly string[];
   /** UUID of its live compute node. Null if this Nova has none. */

@@ -23,7 +23,7 @@ export interface InstanceLocation {
 }
 
 /** The nova-compute of a machine after the migration. */
-export interface Runs {
+interface Runs {
   readonly host: string | null;
   /** Nova has its service, or the operator named it. */
   readonly known: boolean;

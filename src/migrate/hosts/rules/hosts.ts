@@ -17,15 +17,7 @@ import type { Transformed } from "../../transform/transform.ts";
 import type { Choice } from "./choice.ts";
 import { type HostGate, held, type InstanceLocation, queuedIn, queuedOf } from "./gate.ts";
 import { keepsInstance, same } from "./keeps-instance.ts";
-import {
-  aggregatesOf,
-  computeHost,
-  instanceStep,
-  joining,
-  type Memberships,
-  moveComputes,
-  serviceStep,
-} from "./steps.ts";
+import { aggregatesOf, computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
 
 /**
  * Plans Nova rows that change their compute host: instances, compute nodes, services and
@@ -113,7 +105,7 @@ interface HostLoss {
 function judging(
   world: NovaTables,
   choice: Choice,
-  memberships: Memberships,
+  memberships: ReturnType<typeof aggregatesOf>,
   gate: HostGate,
   acceptances: (machine: Machine) => readonly Acceptance[],
 ): (machine: Machine, made: Transformed, rows: MachineRows) => Transformed {
@@ -264,4 +256,20 @@ function changesIn(
     changed.push("deleted");
   const what = `changed since extract: ${changed.join(", ")}`;
   return findingIf(changed.length > 0, "N2I-D222", place, what);
+}
+
+function joining(missing: readonly number[], host: string, at: string): readonly NovaStep[] {
+  return missing.map((aggregate_id) => {
+    const key = { host, aggregate_id, deleted: 0 };
+    return {
+      id: `aggregate_hosts:${aggregate_id}/${host}`,
+      part: "hosts",
+      table: "aggregate_hosts",
+      key,
+      before: null,
+      after: { ...key, created_at: at, updated_at: null, deleted_at: null },
+      machine: null,
+      of: `host ${host} in aggregate ${aggregate_id}`,
+    };
+  });
 }

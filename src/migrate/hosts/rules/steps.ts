@@ -134,8 +134,6 @@ export function serviceStep(
   ];
 }
 
-export type Memberships = ReturnType<typeof aggregatesOf>;
-
 const NONE: readonly number[] = [];
 
 /** Aggregates for destination hosts. A new host gets those that all its source hosts have. */
@@ -159,22 +157,6 @@ export function aggregatesOf({ services, aggregates, baremetal }: NovaTables, ch
       return findingIf(!same && host !== to, "N2I-D221", `instance ${uuid}`, differ);
     },
   };
-}
-
-export function joining(missing: readonly number[], host: string, at: string): readonly NovaStep[] {
-  return missing.map((aggregate_id) => {
-    const key = { host, aggregate_id, deleted: 0 };
-    return {
-      id: `aggregate_hosts:${aggregate_id}/${host}`,
-      part: "hosts",
-      table: "aggregate_hosts",
-      key,
-      before: null,
-      after: { ...key, created_at: at, updated_at: null, deleted_at: null },
-      machine: null,
-      of: `host ${host} in aggregate ${aggregate_id}`,
-    };
-  });
 }
 
 function common(sets: readonly (readonly number[])[]): readonly number[] {

@@ -11,7 +11,7 @@ const MANY = 5000;
 export function slowDelete(
   nodes: number,
   keys: readonly ScannedKey[],
-): { readonly what: string; readonly fix: string } | null {
+): { readonly what: string; readonly fix: string; readonly note: string } | null {
   const slow = keys.filter(({ rows }) => rows > MANY);
   if (nodes <= MANY || slow.length === 0) return null;
   const indexes = slow.map((key) => ({ ...key, index: indexOf(key) }));
@@ -20,10 +20,9 @@ export function slowDelete(
     ({ index, table, column }) => `CREATE INDEX ${index} ON ${table} (${column});`,
   );
   const drop = indexes.map(({ index }) => `DROP INDEX ${index};`);
-  return {
-    what: `Rolling back ${counted(nodes, "node")} is slow: for each node the server reads every row of a table without an index (${names}).`,
-    fix: `before a rollback the owner of the tables runs: ${create.join(" ")} and afterwards: ${drop.join(" ")}`,
-  };
+  const what = `Rolling back ${counted(nodes, "node")} is slow: for each node the server reads every row of a table without an index (${names}).`;
+  const fix = `before a rollback the owner of the tables runs: ${create.join(" ")} and afterwards: ${drop.join(" ")}`;
+  return { what, fix, note: `${what} With an index it takes seconds: ${fix}` };
 }
 
 /** PostgreSQL allows 63 bytes. */

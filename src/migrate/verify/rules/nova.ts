@@ -14,7 +14,7 @@ import {
 } from "../../hosts/rules/computes.ts";
 import { auditInstances, type TenantsNow } from "../../hosts/rules/current-placement.ts";
 import type { NovaTally } from "./tally.ts";
-import { asUsed, isMoving, isStepUsed, mayBeUsed, type Used } from "./used.ts";
+import { isMoving, isStepUsed, mayBeUsed, type Used } from "./used.ts";
 
 /** A row that the plan changes, with its state. */
 export interface Inspected {
@@ -125,4 +125,22 @@ function without(ids: ReadonlySet<number>, found: ByMachine<number>): ByMachine<
     const all = await found(uuids);
     return new Map([...all].map(([uuid, some]) => [uuid, some.filter((id) => !ids.has(id))]));
   };
+}
+
+/** The plan's machines, with the current instance of those that were used since. */
+async function* asUsed(
+  machines: AsyncIterable<readonly PlannedMachine[]>,
+  used: ReadonlyMap<string, string | null>,
+): AsyncGenerator<readonly PlannedMachine[]> {
+  for await (const batch of machines)
+    yield batch.map((machine) => {
+      const now = used.get(machine.uuid?.toLowerCase() ?? "");
+      if (now === undefined) return machine;
+      const records = machine.records.map((record) =>
+        record.resource === "node"
+          ? { ...record, row: { ...record.row, instance_uuid: now } }
+          : record,
+      );
+      return { ...machine, records };
+    });
 }

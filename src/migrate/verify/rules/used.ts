@@ -1,7 +1,7 @@
 import type { Json } from "../../../lib/json.ts";
 import type { Row } from "../../../model/machine.ts";
 import type { NovaStep, RowState } from "../../../model/nova/nova-plan.ts";
-import type { FieldChange, PlannedMachine } from "../../../model/plan.ts";
+import type { FieldChange } from "../../../model/plan.ts";
 
 /** Machines whose instance changed since the hand-over: current instance by node UUID. */
 export type Used = Map<string, string | null>;
@@ -22,6 +22,7 @@ const WITH: ReadonlySet<Json> = new Set([
   ...["active", "rebuild", "deploying", "wait call-back", "deploy hold"],
   ...["rescue", "rescuing", "rescue wait", "unrescuing", "deleting"],
 ]);
+
 const WITHOUT: ReadonlySet<Json> = new Set([
   // In Juno, an available machine has no state name.
   ...[null, "available", "cleaning", "clean wait", "deleted"],
@@ -111,22 +112,4 @@ export function isMoving({ is, fields = [] }: RowState): boolean {
     fields.includes("task_state") &&
     fields.every((field) => AT_ITS_END.has(field))
   );
-}
-
-/** The plan's machines, with the current instance of those that were used since. */
-export async function* asUsed(
-  machines: AsyncIterable<readonly PlannedMachine[]>,
-  used: ReadonlyMap<string, string | null>,
-): AsyncGenerator<readonly PlannedMachine[]> {
-  for await (const batch of machines)
-    yield batch.map((machine) => {
-      const now = used.get(machine.uuid?.toLowerCase() ?? "");
-      if (now === undefined) return machine;
-      const records = machine.records.map((record) =>
-        record.resource === "node"
-          ? { ...record, row: { ...record.row, instance_uuid: now } }
-          : record,
-      );
-      return { ...machine, records };
-    });
 }

@@ -31,10 +31,8 @@ const BATCH = 128;
 /** Fewer machines if they have hundreds of ports each. */
 const ROWS = { of: ({ records }: PlannedMachine) => records.length, most: 2000 };
 
-type RowName = Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">;
-
 function verdict(
-  { resource, uuid, bm_node_id }: RowName,
+  { resource, uuid, bm_node_id }: Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">,
   state: RowVerdict["state"],
   differs: readonly FieldChange[] = [],
   reason: string | null = null,

@@ -5,10 +5,8 @@ import type { FindingCode } from "../../../model/findings.ts";
 import type { Machine } from "../../../model/machine.ts";
 import { uuidOf } from "./pxe-config.ts";
 
-type Fault = readonly [FindingCode, string];
-
 /** The reason not to use the file's root filesystem. */
-function fault(boot: BootFile, instance: string): Fault | null {
+function fault(boot: BootFile, instance: string): readonly [FindingCode, string] | null {
   switch (boot.kind) {
     case "no-tree":
       return ["N2I-D707", "--tftp-root names no tree of this host"];

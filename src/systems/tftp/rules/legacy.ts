@@ -1,6 +1,6 @@
 import { linkOf, linkTarget, pathsIn } from "./paths.ts";
 import { factsOf, parsePxe, uuidOf } from "./pxe-config.ts";
-import { type BootPart, type ObservedState, staged, type TreeChange } from "./stage.ts";
+import { type BootPart, type ObservedState, staged } from "./stage.ts";
 
 /** Images in a machine's folder, in the order of their creation. */
 export const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"] as const;
@@ -19,8 +19,6 @@ export interface ExistingImage {
   /** The size in Glance, or null if unknown. */
   readonly bytes: number | null;
 }
-
-export type LegacyChange = TreeChange<ImageName>;
 
 export function legacyPaths({ instance, macs }: Pick<LegacyBoot, "instance" | "macs">) {
   return pathsIn(instance, [...IMAGES, "config"], macs);

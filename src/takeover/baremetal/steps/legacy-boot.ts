@@ -13,13 +13,15 @@ import {
   IMAGES,
   type ImageName,
   type LegacyBoot,
-  type LegacyChange,
   legacyPaths,
   legacyStage,
   rehomed,
 } from "../../../systems/tftp/rules/legacy.ts";
+import type { TreeChange } from "../../../systems/tftp/rules/stage.ts";
 import { digestOf, inspect, sweep } from "../../../systems/tftp/safe-fs.ts";
 import { readText, sizeOf, type Tree, treeOf } from "../../../systems/tftp/tree.ts";
+
+type LegacyChange = TreeChange<ImageName>;
 
 export interface LegacyTrees {
   readonly tree: Tree;

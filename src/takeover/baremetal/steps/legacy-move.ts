@@ -2,13 +2,12 @@ import type { WindowPart } from "../../../engine/window-part.ts";
 import { MigrationError } from "../../../lib/error.ts";
 import type { Json } from "../../../lib/json.ts";
 import { observedOf } from "../../../migrate/boot/boot-steps.ts";
-import { type LegacyMove, MIGRATING } from "../../../model/nova/legacy-move.ts";
+import { type LegacyMove, type LegacyNode, MIGRATING } from "../../../model/nova/legacy-move.ts";
 import { type LegacyNow, type LegacyTransition, standing } from "../../rules/legacy-states.ts";
 import { removeBoot } from "./legacy-boot.ts";
 import {
   type Begin,
   type Between,
-  claimed,
   guard,
   isBack,
   type LegacyDeps,
@@ -141,4 +140,20 @@ async function ended(
   return left.length === 0
     ? { is: "after", why: null }
     : { is: "other", why: `it belongs to ${goal} again; ${left.join("; ")}` };
+}
+
+/** The machine with its new owner; null if its row has changed. */
+async function claimed(
+  { claim }: LegacyDeps,
+  way: LegacyTransition,
+  { node }: LegacyNow,
+): Promise<LegacyNode | null> {
+  const { move, goal } = way;
+  if (node === null) return null;
+  if (node.service_host === goal) return node;
+  const prev = isBack(way) ? move.before : move.after;
+  const epoch = await claim(node, goal, prev);
+  if (epoch === null) return null;
+  const owned = { service_host: goal, service_epoch: epoch, task_state: MIGRATING };
+  return { ...node, ...owned, prev_task_state: prev };
 }

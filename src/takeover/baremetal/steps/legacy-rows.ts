@@ -58,22 +58,6 @@ export async function guard(
   await write(nova, [undo ? invert(step) : step]);
 }
 
-/** The machine with its new owner; null if its row has changed. */
-export async function claimed(
-  { claim }: LegacyDeps,
-  way: LegacyTransition,
-  { node }: LegacyNow,
-): Promise<LegacyNode | null> {
-  const { move, goal } = way;
-  if (node === null) return null;
-  if (node.service_host === goal) return node;
-  const prev = isBack(way) ? move.before : move.after;
-  const epoch = await claim(node, goal, prev);
-  if (epoch === null) return null;
-  const owned = { service_host: goal, service_epoch: epoch, task_state: MIGRATING };
-  return { ...node, ...owned, prev_task_state: prev };
-}
-
 export async function serve(
   hands: LegacyDeps,
   way: LegacyTransition,

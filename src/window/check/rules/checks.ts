@@ -1,58 +1,84 @@
-import { counted } from "../../../lib/text.ts";
-import { CHECK_STATUS, type CheckResult, type CheckView } from "../../../model/check.ts";
-import { POWER_AHEAD, POWER_MAX_AGE } from "../../../model/power.ts";
-import { aggregates, flavors, images } from "./cloud.ts";
-import { clocks, galera, pairing, privileges, schemas, space } from "./deployment.ts";
-import { hosts } from "./hosts.ts";
-import { allocations, mappings } from "./later.ts";
-import { loaded } from "./loaded.ts";
-import { FINE, failure, fine, joined, LEFT_OUT, resultOf, warning } from "./look.ts";
-import { evacuations, queued, reaped, volumes } from "./records.ts";
-import { computes, deploys, duplicates, unmatched } from "./source.ts";
-import { conductors, goingBack, handOver, netboot, owned, power } from "./target.ts";
-
-interface Check {
-  readonly title: string;
-  /** The check is complete only with a plan. */
-  readonly planned?: true;
-  readonly inspect: (view: CheckView) => CheckResult;
-}
+import { createSeveral, type Several } from "../../../lib/text.ts";
+import {
+  type BmFacts,
+  CHECK_STATUS,
+  type CheckResult,
+  type CheckView,
+  type IronicFacts,
+  type LineFacts,
+} from "../../../model/check.ts";
+import { index } from "../../../model/rows.ts";
+import { CLOUD } from "./cloud.ts";
+import { DEPLOYMENT } from "./deployment.ts";
+import { LATER } from "./later.ts";
+import {
+  type Check,
+  countOf,
+  fine,
+  isRefused,
+  joined,
+  lower,
+  machinesBy,
+  needing,
+  planned,
+  resultOf,
+  said,
+  unseen,
+  warning,
+} from "./look.ts";
+import { RECORDS } from "./records.ts";
+import { SOURCE } from "./source.ts";
+import { TARGET } from "./target.ts";
 
 /** A row of the result, in nova-status format. */
 export interface CheckRow extends CheckResult {
   readonly title: string;
 }
 
+/** Findings for which a machine loses its instance: nova has it elsewhere, or deleted it. */
+const BARE = ["N2I-D103", "N2I-D202"];
+
+/** The finding for which the plan loads a machine without its instance. Null: none. */
+function bareBy(line: LineFacts | undefined): string | null {
+  if (line === undefined || line.blocked || line.instance_uuid !== null) return null;
+  return BARE.find((code) => line.findings.has(code)) ?? null;
+}
+
+/**
+ * Compares machines and instances of plan and Ironic with nova_bm and nova, in both directions.
+ * @source facts/rehearsal.md 3: a node without its instance is never powered off
+ */
+const loaded = needing(["bm"], (view) => {
+  const { bm, ironic, plan } = view;
+  const line = planned(plan);
+  return joined([
+    resultOf(
+      apart(view, bm),
+      "machines whose instance is another one elsewhere",
+      "run extract and plan again. Roll back a loaded node first",
+    ),
+    resultOf(
+      said(bm.nodes, ({ id, uuid, instance_uuid }) => {
+        const code = bareBy(line({ id, uuid }));
+        return code === null ? null : `bm_nodes.id=${id} ${lower(instance_uuid)} (${code})`;
+      }),
+      "machines that are loaded without their instance in nova_bm",
+      "run explain for the named finding. The rows Duplicate and Deleted instances have the fix",
+      "Warning",
+    ),
+    isRefused(ironic) ? unseen("--ironic-db") : counted(view, bm, ironic.nodes),
+  ]);
+});
+
 /** The rows of `check`, in the order of the migration. */
-export const CHECKS: readonly Check[] = [
-  { title: "Databases and schema heads", inspect: schemas },
-  { title: "Pairing of releases", inspect: pairing },
-  { title: "Plan can be applied", inspect: applies, planned: true },
-  { title: "Privileges", inspect: privileges, planned: true },
-  { title: "Clock skew", inspect: clocks },
-  { title: "Galera state", inspect: galera },
-  { title: "Disk space of the run", inspect: space },
-  { title: "nova-compute stopped", inspect: computes },
-  { title: "Deployments in flight", inspect: deploys },
-  { title: "Queued requests", inspect: queued },
-  { title: "Duplicate instances", inspect: duplicates },
-  { title: "Unmatched instances", inspect: unmatched },
+const CHECKS: readonly Check[] = [
+  ...DEPLOYMENT,
+  ...SOURCE,
   { title: "Instances planned and loaded", inspect: loaded, planned: true },
-  { title: "Deleted instances", inspect: reaped },
-  { title: "Hosts of instances", inspect: hosts, planned: true },
-  { title: "Evacuation records", inspect: evacuations },
-  { title: "Attached volumes", inspect: volumes },
-  { title: "Flavors", inspect: flavors, planned: true },
-  { title: "Images", inspect: images, planned: true },
-  { title: "Aggregates", inspect: aggregates, planned: true },
-  { title: "Instance mappings", inspect: mappings },
-  { title: "Allocations", inspect: allocations },
-  { title: "Boot from the network", inspect: netboot },
-  { title: "Target empty or ours", inspect: owned },
-  { title: "Conductors stopped or staged", inspect: conductors },
-  { title: "Power state in maintenance", inspect: power },
-  { title: "Time of the hand-over", inspect: handOver },
-  { title: "Time of a rollback", inspect: goingBack },
+  ...RECORDS,
+  ...CLOUD,
+  ...LATER,
+  ...TARGET,
 ];
 
 export function checkAll(view: CheckView): readonly CheckRow[] {
@@ -78,55 +104,67 @@ export function statusOfChecks(rows: readonly CheckRow[]): number {
   return Math.max(0, ...rows.map(({ result }) => CHECK_STATUS[result].status));
 }
 
-/** Reasons for which apply would refuse the plan, in the same words. */
-function applies({ plan, run }: CheckView): CheckResult {
-  if (plan === null) return FINE;
-  const { loads, there, blocked, conflicts, leaves, fresh, readings } = plan.applies;
-  const [left, result] = leaves ? [LEFT_OUT, "Warning" as const] : ["", "Failure" as const];
-  const show = `nova2ironic show ${run.path}/plan`;
-  return joined([
-    fresh ? FINE : failure("The plan was made from another snapshot.", "nova2ironic plan"),
-    loads > 0
-      ? FINE
-      : failure(
-          "The plan loads no machine, and apply refuses it.",
-          `${show} shows the reasons. Resolve them, then plan`,
-        ),
-    resultOf(
-      blocked,
-      `machines are blocked${left}`,
-      `${show}. Fix the data or accept the finding in the site document, then plan. Or exclude them with --skip-blocked`,
-      result,
-    ),
-    resultOf(
-      conflicts,
-      `machines are in conflict with rows of Ironic${left}`,
-      `${show}. Remove the conflicting rows, then plan. Or exclude the machines with --skip-blocked`,
-      result,
-    ),
-    readings === null ? FINE : aged(readings),
-    fine(
-      `${counted(loads, "machine loads", "machines load")}, ${there} of them already in Ironic.`,
-    ),
-  ]);
+/** Different instances in the plan or in Ironic, then unknown ones. */
+function apart(view: CheckView, bm: BmFacts): Several {
+  const { ironic, plan } = view;
+  const found = createSeveral();
+  const [lines, nodes] = [planned(plan), index(isRefused(ironic) ? [] : ironic.nodes, "uuid")];
+  for (const { id, uuid, instance_uuid } of bm.nodes) {
+    const line = lines({ id, uuid });
+    const node = nodes(uuid).at(-1);
+    const bare = bareBy(line);
+    const has = bare === null ? `has ${instance_uuid ?? "none"}` : `loads without any (${bare})`;
+    const hold = (place: string, there: string | null): void => {
+      if (lower(there) !== (bare === null ? lower(instance_uuid) : ""))
+        found.add(`bm_nodes.id=${id} ${has}, ${there ?? "none"} in ${place}`);
+    };
+    if (plan !== null && line === undefined && instance_uuid && !plan.skipped.has(id))
+      found.add(`bm_nodes.id=${id} has ${instance_uuid}, and is not in the plan`);
+    if (line !== undefined && !line.blocked) hold("the plan", line.instance_uuid);
+    if (node !== undefined) hold("Ironic", node.instance_uuid);
+  }
+  for (const text of strangers(view, bm)) found.add(text);
+  return found;
 }
 
-/** Readings that will be too old by the time of apply. */
-function aged({
-  same,
-  minutes,
-}: NonNullable<NonNullable<CheckView["plan"]>["applies"]["readings"]>): CheckResult {
-  if (!same)
-    return failure("The plan was made with other power readings.", "run plan after the last power");
-  if (minutes < -POWER_AHEAD)
-    return failure(
-      `The oldest power reading is dated ${(-minutes).toFixed(0)} min ahead of this host's clock.`,
-      "correct the clock, then run power and plan",
-    );
-  const age = `The oldest power reading is ${minutes.toFixed(0)} min old`;
-  if (minutes <= POWER_MAX_AGE) return fine(`${age}.`);
-  return warning(
-    `${age}, and apply takes none older than ${POWER_MAX_AGE}.`,
-    "run power, then plan, right before apply. Or run apply with --power-max-age MINUTES",
-  );
+/** Counts, if everything matches. */
+function counted({ plan }: CheckView, bm: BmFacts, nodes: IronicFacts["nodes"]): CheckResult {
+  const tenants = countOf(bm.nodes, ({ instance_uuid }) => instance_uuid);
+  const there = countOf(nodes, ({ instance_uuid }) => instance_uuid);
+  if (plan === null) return fine(`${tenants} in nova_bm, ${there} in Ironic.`);
+  const kept = countOf(plan.machines, (line) => !line.blocked && line.instance_uuid);
+  const skipped = countOf(bm.nodes, (node) => node.instance_uuid && plan.skipped.has(node.id));
+  const left = skipped === 0 ? "" : `, ${skipped} skipped by the site document`;
+  return fine(`${tenants} in nova_bm, ${kept} in the plan${left}, ${there} in Ironic.`);
+}
+
+/** Machines and instances of plan and Ironic that nova_bm or nova no longer has. */
+function* strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): Generator<string> {
+  const [machines, claims] = [machinesBy(bm, "uuid"), machinesBy(bm, "instance_uuid")];
+  const known = nova !== null && !isRefused(nova);
+  const rows = index(known ? nova.instances : [], "uuid");
+  const lines = planned(plan);
+  for (const { uuid, blocked } of plan?.machines ?? [])
+    if (!blocked && machines(uuid).length === 0)
+      yield `node ${uuid} is planned, but no longer in nova_bm`;
+  for (const { uuid, instance_uuid } of isRefused(ironic) ? [] : ironic.nodes) {
+    const instance = lower(instance_uuid);
+    const claimed = claims(instance);
+    const own = machines(uuid).at(-1);
+    if (claimed.length > 0 && (own === undefined || !claimed.includes(own))) {
+      yield `bm_nodes.id=${claimed.join(" and ")} has ${instance}, and so has node ${uuid} in Ironic`;
+      continue;
+    }
+    // Foreign nodes are not checked.
+    if (!ours.has(uuid)) continue;
+    const live = rows(instance).some(({ deleted }) => !deleted);
+    if (own === undefined) yield `node ${uuid} was loaded by this run, but is no longer in nova_bm`;
+    else if (
+      instance !== "" &&
+      known &&
+      !live &&
+      lines({ uuid })?.findings.get("N2I-D201") !== true
+    )
+      yield `node ${uuid} has ${instance} in Ironic, and nova no longer has it`;
+  }
 }

@@ -1,19 +1,19 @@
 import { counted, createSeveral } from "../../../lib/text.ts";
 import type { CheckResult, CheckView, DeployImage, NovaFacts } from "../../../model/check.ts";
-import { hasApiAggregates, hasApiFlavors, versionName } from "../../../model/nova/nova-release.ts";
+import { hasMovedToApi, versionName } from "../../../model/nova/nova-release.ts";
 import { index } from "../../../model/rows.ts";
-import { fine, isRefused, needing, resultOf, unreadable, warning } from "./look.ts";
+import { type Check, fine, isRefused, needing, resultOf, unreadable, warning } from "./look.ts";
 
 /** @source facts/nova-bm.md 4.2; facts/systems.md D3 */
-export const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api }) => {
+const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api }) => {
   if (!ironic.flavored) return fine(`Nova of ${ironic.release} ignores deploy images of flavors.`);
   const seen = api === null || isRefused(api) ? null : api;
-  if (hasApiFlavors(nova.version) && seen === null)
+  if (hasMovedToApi(nova.version) && seen === null)
     return warning(
       `Flavors of nova ${versionName(nova.version)} are in nova_api, which was not read.`,
       "give --nova-api-db",
     );
-  if (hasApiFlavors(nova.version) && seen?.flavors === null)
+  if (hasMovedToApi(nova.version) && seen?.flavors === null)
     return unreadable("--nova-api-db", "flavors and flavor_extra_specs");
   const own = nova.flavors.filter(({ id }) => seen === null || !seen.flavorIds.has(id));
   const all = [...own, ...(seen?.flavors ?? [])];
@@ -51,7 +51,7 @@ function byName(old: readonly DeployImage[], all: readonly DeployImage[]): strin
 const NO_IMAGE = "N2I-D402";
 
 /** @source facts/systems.md D R25 */
-export const images = needing(["nova", "ironic"], (view) => {
+const images = needing(["nova", "ironic"], (view) => {
   const { nova, plan } = view;
   const found = createSeveral();
   for (const uuid of imageless(view, nova)) found.add(`instance ${uuid} names no image`);
@@ -112,7 +112,7 @@ function active({ glance, plan }: CheckView): CheckResult {
 type Members = NonNullable<NovaFacts["aggregates"]>;
 
 /** Renamed hosts lose their aggregates. @source facts/nova-bm.md 5.3 */
-export const aggregates = needing(["nova", "ironic"], (view) => {
+const aggregates = needing(["nova", "ironic"], (view) => {
   const { nova, ironic } = view;
   const planned = view.plan?.nova ?? null;
   const hosts = new Set<string>();
@@ -120,7 +120,7 @@ export const aggregates = needing(["nova", "ironic"], (view) => {
     hosts.add(service_host ?? "");
   if (planned === null && (hosts.size < 2 || !ironic.clustered))
     return fine("No host has to be renamed, and the plan renames none.");
-  const own = !hasApiAggregates(nova.version);
+  const own = !hasMovedToApi(nova.version);
   const apart = view.api !== null && !isRefused(view.api) ? view.api : null;
   const members = own ? nova.aggregates : (apart?.aggregates ?? null);
   if (members === null && (own || apart !== null))
@@ -163,3 +163,10 @@ export const aggregates = needing(["nova", "ironic"], (view) => {
 /** Nova refuses unknown hosts in aggregates. */
 const ADD =
   "openstack aggregate add host AGGREGATE HOST, once the nova-compute of the new host has started and nova-manage cell_v2 discover_hosts ran (N2I-D241)";
+
+/** Flavors, images and aggregates. */
+export const CLOUD: readonly Check[] = [
+  { title: "Flavors", inspect: flavors, planned: true },
+  { title: "Images", inspect: images, planned: true },
+  { title: "Aggregates", inspect: aggregates, planned: true },
+];

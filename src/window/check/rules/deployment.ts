@@ -1,6 +1,19 @@
-import type { CheckResult, CheckView, Refused } from "../../../model/check.ts";
+import { counted } from "../../../lib/text.ts";
+import type { CheckResult, CheckView, PlanFacts, Refused } from "../../../model/check.ts";
 import { type Lacking, otherServer } from "../../../model/database.ts";
-import { FINE, failure, fine, isRefused, joined, resultOf, unseen, warning } from "./look.ts";
+import { POWER_AHEAD, POWER_MAX_AGE } from "../../../model/power.ts";
+import {
+  type Check,
+  FINE,
+  failure,
+  fine,
+  isRefused,
+  joined,
+  LEFT_OUT,
+  resultOf,
+  unseen,
+  warning,
+} from "./look.ts";
 
 /** Refusals about privileges. */
 const PRIVILEGE = "N2I-E206";
@@ -24,7 +37,7 @@ function refusals(found: readonly Refused["refused"][]): CheckResult {
 }
 
 /** Checks that databases match their options and have known versions. */
-export function schemas(view: CheckView): CheckResult {
+function schemas(view: CheckView): CheckResult {
   return joined([
     refusals(sides(view).filter(({ code }) => code !== PRIVILEGE)),
     view.nova !== null
@@ -64,7 +77,7 @@ function others({ servers, plan }: CheckView): CheckResult {
 }
 
 /** @source facts/systems.md D R3, R4 */
-export function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): CheckResult {
+function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): CheckResult {
   if (pair === null) {
     const open = [
       ...(isRefused(bm) ? ["--nova-bm-db"] : []),
@@ -82,8 +95,59 @@ export function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): C
       );
 }
 
+/** Reasons for which apply would refuse the plan, in the same words. */
+function applies({ plan, run }: CheckView): CheckResult {
+  if (plan === null) return FINE;
+  const { loads, there, blocked, conflicts, leaves, fresh, readings } = plan.applies;
+  const [left, result] = leaves ? [LEFT_OUT, "Warning" as const] : ["", "Failure" as const];
+  const show = `nova2ironic show ${run.path}/plan`;
+  return joined([
+    fresh ? FINE : failure("The plan was made from another snapshot.", "nova2ironic plan"),
+    loads > 0
+      ? FINE
+      : failure(
+          "The plan loads no machine, and apply refuses it.",
+          `${show} shows the reasons. Resolve them, then plan`,
+        ),
+    resultOf(
+      blocked,
+      `machines are blocked${left}`,
+      `${show}. Fix the data or accept the finding in the site document, then plan. Or exclude them with --skip-blocked`,
+      result,
+    ),
+    resultOf(
+      conflicts,
+      `machines are in conflict with rows of Ironic${left}`,
+      `${show}. Remove the conflicting rows, then plan. Or exclude the machines with --skip-blocked`,
+      result,
+    ),
+    readings === null ? FINE : aged(readings),
+    fine(
+      `${counted(loads, "machine loads", "machines load")}, ${there} of them already in Ironic.`,
+    ),
+  ]);
+}
+
+/** Readings that will be too old by the time of apply. */
+function aged(readings: NonNullable<PlanFacts["applies"]["readings"]>): CheckResult {
+  const { same, minutes } = readings;
+  if (!same)
+    return failure("The plan was made with other power readings.", "run plan after the last power");
+  if (minutes < -POWER_AHEAD)
+    return failure(
+      `The oldest power reading is dated ${(-minutes).toFixed(0)} min ahead of this host's clock.`,
+      "correct the clock, then run power and plan",
+    );
+  const age = `The oldest power reading is ${minutes.toFixed(0)} min old`;
+  if (minutes <= POWER_MAX_AGE) return fine(`${age}.`);
+  return warning(
+    `${age}, and apply takes none older than ${POWER_MAX_AGE}.`,
+    "run power, then plan, right before apply. Or run apply with --power-max-age MINUTES",
+  );
+}
+
 /** @source facts/systems.md D R18 */
-export function privileges(view: CheckView): CheckResult {
+function privileges(view: CheckView): CheckResult {
   const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
   const held = (side: PrivilegeFacts, option: string, what: string): readonly CheckResult[] =>
     side === null || isRefused<object>(side)
@@ -126,7 +190,7 @@ function isRead(side: object | Refused | null): boolean {
   return side !== null && !isRefused(side);
 }
 
-export function clocks({ servers }: CheckView): CheckResult {
+function clocks({ servers }: CheckView): CheckResult {
   const off = servers.filter(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.warning);
   const far = off.some(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.failure);
   return resultOf(
@@ -144,7 +208,7 @@ const HEALTHY: readonly (readonly [string, string])[] = [
   ["wsrep_ready", "ON"],
 ];
 
-export function galera({ servers }: CheckView): CheckResult {
+function galera({ servers }: CheckView): CheckResult {
   const clustered = servers.filter(({ wsrep }) => Object.keys(wsrep).length > 0);
   if (clustered.length === 0) return fine("No server is in a Galera cluster.");
   const faults = clustered.flatMap(({ option, wsrep }) =>
@@ -159,7 +223,7 @@ export function galera({ servers }: CheckView): CheckResult {
   );
 }
 
-export function space({ bm, run }: CheckView): CheckResult {
+function space({ bm, run }: CheckView): CheckResult {
   const machines = isRefused(bm) ? 0 : bm.nodes.length;
   const wanted = ROOM.base + machines * ROOM.machine;
   const said = `${Math.floor(run.free / MIB)} MiB free in ${run.path}, ${Math.ceil(wanted / MIB)} MiB are wanted`;
@@ -170,3 +234,14 @@ export function space({ bm, run }: CheckView): CheckResult {
         `free space: df -h ${run.path}`,
       );
 }
+
+/** Servers, releases, the plan and the run. */
+export const DEPLOYMENT: readonly Check[] = [
+  { title: "Databases and schema heads", inspect: schemas },
+  { title: "Pairing of releases", inspect: pairing },
+  { title: "Plan can be applied", inspect: applies, planned: true },
+  { title: "Privileges", inspect: privileges, planned: true },
+  { title: "Clock skew", inspect: clocks },
+  { title: "Galera state", inspect: galera },
+  { title: "Disk space of the run", inspect: space },
+];

@@ -3,6 +3,7 @@ import { heal } from "../../../migrate/hosts/rules/allocations.ts";
 import type { BmFacts, CheckResult, CheckView, PlanFacts, Refused } from "../../../model/check.ts";
 import { index, type TextSet } from "../../../model/rows.ts";
 import {
+  type Check,
   countOf,
   fine,
   isRefused,
@@ -46,7 +47,7 @@ function* tenantsOf({ nodes }: BmFacts, plan: PlanFacts | null): Generator<Tenan
 }
 
 /** Nova cannot find an instance without a mapping or cell. @source facts/rehearsal.md 4 */
-export function mappings(view: CheckView): CheckResult {
+function mappings(view: CheckView): CheckResult {
   return ofLater(view, view.api, "--nova-api-db", ({ mapped, cellless }, tenants) => {
     const missing = resultOf(
       said(tenants(), ({ uuid }) => (mapped.has(uuid) || cellless.has(uuid) ? null : uuid)),
@@ -64,7 +65,7 @@ export function mappings(view: CheckView): CheckResult {
 }
 
 /** @source facts/rehearsal.md 4; facts/ironic.md 5.3 */
-export function allocations(view: CheckView): CheckResult {
+function allocations(view: CheckView): CheckResult {
   return ofLater(view, view.placement, "--placement-db", ({ allocated, providers }, tenants) => {
     if (view.computes === null) return unreadable("--nova-db", "compute_nodes");
     const { computes } = view;
@@ -135,3 +136,9 @@ function bare(
   ];
   return resultOf(texts, "instances without an allocation", fixes.join("; then "));
 }
+
+/** Databases that only later Novas have. */
+export const LATER: readonly Check[] = [
+  { title: "Instance mappings", inspect: mappings },
+  { title: "Allocations", inspect: allocations },
+];

@@ -187,3 +187,11 @@ export function machinesBy(
 export function lower(value: string | null): string {
   return (value ?? "").toLowerCase();
 }
+
+/** A check of the deployment. Pure. */
+export interface Check {
+  readonly title: string;
+  /** The check is complete only with a plan. */
+  readonly planned?: true;
+  readonly inspect: (view: CheckView) => CheckResult;
+}

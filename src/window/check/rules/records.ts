@@ -1,30 +1,109 @@
-import { createSeveral } from "../../../lib/text.ts";
-import type { BmFacts, NovaFacts } from "../../../model/check.ts";
+import { counted, createSeveral } from "../../../lib/text.ts";
+import type { BmFacts, NovaFacts, PlanFacts } from "../../../model/check.ts";
+import type { FindingCode } from "../../../model/findings.ts";
 import { LIBERTY, versionName } from "../../../model/nova/nova-release.ts";
-import { taskStateText } from "../../../model/nova/requests.ts";
 import { index } from "../../../model/rows.ts";
-import { hosts } from "./hosts.ts";
 import {
-  FINE,
+  type Check,
   fine,
+  isRefused,
   joined,
   judged,
   lower,
   type MachineFact,
   machinesBy,
   needing,
+  planned,
   resultOf,
   unreadable,
   warning,
 } from "./look.ts";
-import { reporting } from "./source.ts";
+
+/** Findings that block a machine whose instance is on a wrong host, and that can be accepted. */
+const HELD: readonly FindingCode[] = ["N2I-D225", "N2I-D226", "N2I-D227"];
+const FIX =
+  "nova2ironic plan --nova-db DB --compute-host NAME, then apply --nova-db DB; explain N2I-D225 and N2I-D227";
+
+interface Tenant {
+  readonly uuid: string;
+  readonly host: string | null;
+  /** The fault of its location. Null: none by itself. */
+  readonly fault: string | null;
+  readonly accepted: boolean;
+}
+
+/**
+ * Compares each instance's planned host and node with its machine's nova-compute.
+ * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
+ */
+const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
+  const clustered = !isRefused(ironic) && ironic.clustered;
+  const [open, taken] = [createSeveral(), createSeveral()];
+  const tenants = (): Iterable<Tenant> => tenantsOf(bm, nova, plan);
+  const only = firstSound(tenants());
+  let count = 0;
+  for (const { uuid, host, fault, accepted } of tenants()) {
+    count += 1;
+    const apart = clustered && host !== only ? `${uuid} under ${host}, others under ${only}` : null;
+    const what = fault ?? apart;
+    if (what !== null) (accepted ? taken : open).add(what);
+  }
+  if (open.length + taken.length === 0)
+    return fine(
+      `${counted(count, "instance names", "instances name")} the nova-compute of their machine.`,
+    );
+  const what = "instances whose host is not the nova-compute of their machine";
+  return open.length > 0
+    ? resultOf(open, `${what}; through Kilo it destroys them when it starts`, FIX)
+    : resultOf(taken, `${what}, as you accepted`, FIX, "Warning");
+});
+
+/** The host of the first one without a fault. */
+function firstSound(tenants: Iterable<Tenant>): string | null {
+  for (const { fault, host } of tenants) if (fault === null) return host;
+  return null;
+}
+
+function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): Generator<Tenant> {
+  const instances = index(nova.instances, "uuid");
+  const lines = planned(plan);
+  const services = new Set(nova.beats.map(({ host }) => host));
+  for (const { id, uuid: machine, instance_uuid, service_host } of bm.nodes) {
+    const row = instances(instance_uuid).at(-1);
+    // Missing and deleted instances have their own rows.
+    if (row === undefined || row.deleted || plan?.skipped.has(id)) continue;
+    const line = lines({ uuid: machine, id });
+    const held = HELD.filter((code) => line?.findings.has(code));
+    // A machine that is not loaded, or loaded without its instance, is not at risk.
+    if (line?.blocked ? held.length === 0 : line?.instance_uuid === null) continue;
+    const uuid = lower(instance_uuid);
+    const { host, node } = plan?.nova?.places.get(uuid) ?? row;
+    const runs = line?.host ?? service_host;
+    const known = runs !== null && (services.has(runs) || plan?.nova?.hosts.includes(runs));
+    const [fault = null] = [
+      ...(host === runs
+        ? []
+        : [`${uuid} under ${named(host)}, its nova-compute is ${named(runs)}`]),
+      ...(lower(node) === lower(machine)
+        ? []
+        : [`${uuid} on node ${named(node)}, its machine is ${named(machine)}`]),
+      ...(known ? [] : [`${uuid} under ${named(host)}, which is no nova-compute`]),
+    ];
+    const accepted = held.some((code) => line?.findings.get(code) === true);
+    yield { uuid, host, fault, accepted };
+  }
+}
+
+function named(value: string | null): string {
+  return value ?? "none";
+}
 
 /**
  * Since Liberty, nova-compute destroys by evacuation records. Before, it destroys at start every
  * instance of another host that its driver reports.
  * @source facts/nova-bm.md 5.3; facts/rehearsal.md 5
  */
-export const evacuations = needing(["bm", "nova"], (view) => {
+const evacuations = needing(["bm", "nova"], (view) => {
   const { bm, nova } = view;
   const { evacuations: records } = nova;
   if (records === null && nova.version >= LIBERTY)
@@ -54,7 +133,7 @@ export const evacuations = needing(["bm", "nova"], (view) => {
 });
 
 /** Ironic before Pike cannot attach volumes. @source facts/nova-bm.md 5.1 */
-export const volumes = needing(["bm", "nova"], ({ bm, nova: { volumes: attached }, plan }) => {
+const volumes = needing(["bm", "nova"], ({ bm, nova: { volumes: attached }, plan }) => {
   if (attached === null) return unreadable("--nova-db", "block_device_mapping");
   const claimed = machinesBy(bm, "instance_uuid");
   return judged(
@@ -66,40 +145,6 @@ export const volumes = needing(["bm", "nova"], ({ bm, nova: { volumes: attached 
   );
 });
 
-const WHAT = "requests wait in message queues";
-const FIX =
-  "run the commands named on the message broker while nova-compute is stopped, then openstack server set --state active INSTANCE where task_state is set; accept N2I-D243 for what was purged";
-
-/** Requests that a nova-compute executes when it starts. @source facts/systems-measured.md A1+ */
-export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
-  const { queued, unqueued, instances } = nova;
-  const of = machinesBy(bm, "instance_uuid");
-  const found = queued.map(({ instance, text }) => ({
-    text: `instance ${instance} ${text}`,
-    machines: of(instance),
-  }));
-  const known = new Set(queued.map(({ instance }) => lower(instance)));
-  // Tasks without an action. If the nova-compute is alive, it is working on them.
-  const alive = new Set(reporting(nova).map(({ host }) => host));
-  function* busy(): Generator<MachineFact> {
-    for (const { uuid, host, task_state, deleted } of instances) {
-      if (deleted || host === null || !task_state) continue;
-      if (alive.has(host) || known.has(lower(uuid)) || of(uuid).length === 0) continue;
-      yield { text: `instance ${uuid} ${taskStateText(task_state, host)}`, machines: of(uuid) };
-    }
-  }
-  return joined([
-    judged(found, plan, ["N2I-D243"], WHAT, FIX),
-    judged(busy(), plan, ["N2I-D243", "N2I-D206", "N2I-D100"], WHAT, FIX),
-    unqueued === null
-      ? FINE
-      : warning(
-          `Waiting requests were not checked, because this user may not read ${unqueued.tables.join(" and ")}.`,
-          unqueued.grants.join("; "),
-        ),
-  ]);
-});
-
 /** A deleted instance that can be restored. Nova removes it after reclaim_instance_interval. */
 const SOFT = "soft-delete";
 
@@ -107,7 +152,7 @@ const SOFT = "soft-delete";
  * nova-compute undeploys machines of deleted or reclaimed instances. @source facts/ironic.md 5.2;
  * nova 2014.2:nova/compute/manager.py _reclaim_queued_deletes
  */
-export const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
+const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
   const claimed = machinesBy(bm, "instance_uuid");
   const queued = createSeveral();
   for (const { uuid, deleted, vm_state } of nova.instances)
@@ -136,3 +181,11 @@ function* gone(bm: BmFacts, { instances }: NovaFacts): Generator<MachineFact> {
     if (rows(instance_uuid).some(({ deleted }) => deleted))
       yield { text: `bm_nodes.id=${id} ${instance_uuid}`, machines: [id] };
 }
+
+/** Nova's records of instances. */
+export const RECORDS: readonly Check[] = [
+  { title: "Deleted instances", inspect: reaped },
+  { title: "Hosts of instances", inspect: hosts, planned: true },
+  { title: "Evacuation records", inspect: evacuations },
+  { title: "Attached volumes", inspect: volumes },
+];

@@ -1,7 +1,9 @@
 import { hasReported } from "../../../migrate/hosts/rules/running.ts";
 import type { BmFacts, IronicFacts, NovaFacts, PlanFacts } from "../../../model/check.ts";
+import { taskStateText } from "../../../model/nova/requests.ts";
 import { index } from "../../../model/rows.ts";
 import {
+  type Check,
   FINE,
   fine,
   isRefused,
@@ -25,7 +27,7 @@ const STILL = 20;
  * those of machines and instances, and those the plan needs stopped.
  * @source facts/systems.md D R20
  */
-export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seconds }) => {
+const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seconds }) => {
   const { instances } = nova;
   const claims = machinesBy(bm, "instance_uuid");
   const isPlanned = (id: number): boolean => plan?.skipped.has(id) !== true;
@@ -53,7 +55,7 @@ export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seco
 });
 
 /** Services that reported between the two readings. */
-export function reporting({ beats, later }: NovaFacts): NovaFacts["later"] {
+function reporting({ beats, later }: NovaFacts): NovaFacts["later"] {
   const before = new Map(beats.map((beat) => [beat.id, beat]));
   return later.filter((now) => hasReported(before.get(now.id), now));
 }
@@ -65,7 +67,7 @@ const DEPLOYING: ReadonlySet<string> = new Set([
 ]);
 
 /** @source facts/nova-bm.md 2.3, in-flight set */
-export const deploys = needing(["bm"], ({ bm, nova, plan }) => {
+const deploys = needing(["bm"], ({ bm, nova, plan }) => {
   const read = nova !== null && !isRefused(nova);
   return joined([
     judged(
@@ -98,12 +100,46 @@ function machinesOf(bm: BmFacts) {
   };
 }
 
+const WHAT = "requests wait in message queues";
+const FIX =
+  "run the commands named on the message broker while nova-compute is stopped, then openstack server set --state active INSTANCE where task_state is set; accept N2I-D243 for what was purged";
+
+/** Requests that a nova-compute executes when it starts. @source facts/systems-measured.md A1+ */
+const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
+  const { queued, unqueued, instances } = nova;
+  const of = machinesBy(bm, "instance_uuid");
+  const found = queued.map(({ instance, text }) => ({
+    text: `instance ${instance} ${text}`,
+    machines: of(instance),
+  }));
+  const known = new Set(queued.map(({ instance }) => lower(instance)));
+  // Tasks without an action. If the nova-compute is alive, it is working on them.
+  const alive = new Set(reporting(nova).map(({ host }) => host));
+  function* busy(): Generator<MachineFact> {
+    for (const { uuid, host, task_state, deleted } of instances) {
+      if (deleted || host === null || !task_state) continue;
+      if (alive.has(host) || known.has(lower(uuid)) || of(uuid).length === 0) continue;
+      yield { text: `instance ${uuid} ${taskStateText(task_state, host)}`, machines: of(uuid) };
+    }
+  }
+  return joined([
+    judged(found, plan, ["N2I-D243"], WHAT, FIX),
+    judged(busy(), plan, ["N2I-D243", "N2I-D206", "N2I-D100"], WHAT, FIX),
+    unqueued === null
+      ? FINE
+      : warning(
+          `Waiting requests were not checked, because this user may not read ${unqueued.tables.join(" and ")}.`,
+          unqueued.grants.join("; "),
+        ),
+  ]);
+});
+
 /**
  * If nova decides the machine of an instance, the others are judged (N2I-D103). Otherwise all that
  * claim it, even one with N2I-D102 in the plan.
  * @source facts/nova-bm.md 2.4
  */
-export const duplicates = needing(["bm"], ({ bm, plan }) =>
+const duplicates = needing(["bm"], ({ bm, plan }) =>
   judged(
     claimedByTwo(bm, plan),
     plan,
@@ -136,7 +172,7 @@ const MATCH =
   "look at the machine, then correct the wrong side: in nova_bm UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE' where it is not there, or in nova UPDATE instances SET node='NODE' WHERE uuid='INSTANCE' AND deleted=0 where it is; nova delete INSTANCE for one that is nowhere; then extract and plan again (N2I-D201, D203)";
 
 /** Compares the instances of nova_bm and nova, without those of machines in Ironic. */
-export const unmatched = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) =>
+const unmatched = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) =>
   judged(
     withoutTheirLike(bm, nova, isRefused(ironic) ? [] : ironic.nodes),
     plan,
@@ -175,3 +211,12 @@ function* withoutTheirLike(
         machines: of(row),
       };
 }
+
+/** The services and instances of Nova and nova_bm. */
+export const SOURCE: readonly Check[] = [
+  { title: "nova-compute stopped", inspect: computes },
+  { title: "Deployments in flight", inspect: deploys },
+  { title: "Queued requests", inspect: queued },
+  { title: "Duplicate instances", inspect: duplicates },
+  { title: "Unmatched instances", inspect: unmatched },
+];

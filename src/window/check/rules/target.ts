@@ -4,6 +4,7 @@ import type { CheckResult, CheckView } from "../../../model/check.ts";
 import { type TakeOverPace, USUAL_PACE, WINDOW_PACE } from "../../../model/handover.ts";
 import { forecast } from "../../handover/rules/forecast.ts";
 import {
+  type Check,
   countOf,
   fine,
   isRefused,
@@ -20,7 +21,7 @@ import {
  * user.
  * @source facts/systems.md D R25, D-19
  */
-export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
+const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
   if (ironic.nodes.length === 0) return fine("Ironic is empty.");
   const others = said(ironic.nodes, ({ uuid, marked }) =>
     ours.has(uuid) ? null : `${uuid}${marked ? " with our mark" : ""}`,
@@ -36,7 +37,7 @@ export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
 });
 
 /** Before the load, the plan's ports count. */
-export const goingBack = needing(["ironic"], ({ ironic, plan }) => {
+const goingBack = needing(["ironic"], ({ ironic, plan }) => {
   const nodes = plan ? countOf(plan.machines, ({ blocked }) => !blocked) : ironic.nodes.length;
   const keys = onceLoaded(ironic.keys, plan?.ports ?? 0);
   const slow = slowDelete(nodes, keys);
@@ -48,7 +49,7 @@ export const goingBack = needing(["ironic"], ({ ironic, plan }) => {
 const LONG = 30 * 60;
 
 /** The hand-over time with the conductors' ironic.conf, and with the recommended settings. */
-export function handOver({ bm, plan, pace }: CheckView): CheckResult {
+function handOver({ bm, plan, pace }: CheckView): CheckResult {
   if (plan === null && isRefused(bm)) return unseen("--nova-bm-db");
   const machines =
     plan?.takeOvers ??
@@ -75,7 +76,7 @@ export function handOver({ bm, plan, pace }: CheckView): CheckResult {
 const NETBOOT = "N2I-D403";
 
 /** Ironic 21 boots from disk only, nova-baremetal did not. @source facts/systems.md D-20 */
-export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
+const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
   if (!ironic.local) return fine(`Ironic of ${ironic.release} boots from the network.`);
   if (isRefused(bm)) return unseen("--nova-bm-db");
   const lines = planned(plan);
@@ -97,7 +98,7 @@ export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
 });
 
 /** Conductors manage new rows at once. @source facts/ironic.md 1.5 */
-export const conductors = needing(["ironic"], ({ ironic }) => {
+const conductors = needing(["ironic"], ({ ironic }) => {
   const alive = ironic.conductors.filter((conductor) => conductor.alive);
   const isHeld = ironic.nodes.length > 0 && ironic.nodes.every(({ staged }) => staged);
   if (alive.length > 0 && isHeld) return fine(`${alive.length} run; every node is staged.`);
@@ -116,7 +117,7 @@ export const conductors = needing(["ironic"], ({ ironic }) => {
  * state.
  * @source facts/rehearsal.md 3, variant C
  */
-export const power = needing(["ironic"], ({ ironic }) => {
+const power = needing(["ironic"], ({ ironic }) => {
   return resultOf(
     said(ironic.nodes, ({ uuid, maintenance, instance_uuid, power_state }) => {
       if (!maintenance || instance_uuid === null || power_state === null) return null;
@@ -126,3 +127,13 @@ export const power = needing(["ironic"], ({ ironic }) => {
     "UPDATE nodes SET power_state=NULL WHERE uuid='NODE' AND maintenance, before nova-compute starts",
   );
 });
+
+/** Ironic, and the time in its window. */
+export const TARGET: readonly Check[] = [
+  { title: "Boot from the network", inspect: netboot },
+  { title: "Target empty or ours", inspect: owned },
+  { title: "Conductors stopped or staged", inspect: conductors },
+  { title: "Power state in maintenance", inspect: power },
+  { title: "Time of the hand-over", inspect: handOver },
+  { title: "Time of a rollback", inspect: goingBack },
+];

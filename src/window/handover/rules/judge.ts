@@ -7,7 +7,10 @@ import {
 } from "../../../model/handover.ts";
 import type { Row } from "../../../model/machine.ts";
 import { isOldPowerError } from "../../../model/power.ts";
-import { BRING } from "./successors.ts";
+
+/** The fix for a missing conductor. */
+const BRING =
+  "Start or fix it, then run the same command again to resume. Or handover --undo --node.";
 
 /**
  * Compares a machine's planned row with Ironic. A machine in use must be taken over by a live

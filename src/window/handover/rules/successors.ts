@@ -7,10 +7,6 @@ type SuccessorServices = Pick<Service, "conductors" | "interfaces">;
 
 const INTERFACE = "_interface";
 
-/** The fix for a missing conductor. */
-export const BRING =
-  "Start or fix it, then run the same command again to resume. Or handover --undo --node.";
-
 /**
  * The reason why no conductor would take this machine over. Null if one would. An interface that is
  * not enabled would stop the take-over of all machines, so this machine is not released.
@@ -57,9 +53,6 @@ function changes(before: SuccessorServices, now: SuccessorServices): readonly st
 function hosts(conductors: readonly Conductor[]): string {
   return conductors.map(({ hostname }) => hostname).join(", ");
 }
-
-/** Facts about conductors that are not in the machines' rows. */
-export type ConductorHealth = Awaited<ReturnType<typeof createConductorHealth>>;
 
 /** A conductor's log. Returns the lines since the last read. */
 export interface Log {

@@ -13,8 +13,6 @@ export interface Filter {
   readonly host: string | undefined;
 }
 
-export const NO_FILTER: Filter = { text: "", verdict: "*", finding: "*", host: "*" };
-
 let texts: readonly string[] | null = null;
 
 /** The searchable text of each machine, created for the first search. */

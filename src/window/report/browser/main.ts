@@ -1,7 +1,9 @@
 import { type About, type IndexColumns, STATIC_ROWS } from "../page/data.ts";
 import { openMachine } from "./detail.ts";
 import { element, make, unpack } from "./dom.ts";
-import { type Filter, type Listed, matching, NO_FILTER } from "./machines.ts";
+import { type Filter, type Listed, matching } from "./machines.ts";
+
+const NO_FILTER: Filter = { text: "", verdict: "*", finding: "*", host: "*" };
 
 /** Rows of a page of the list, and the maximum of printed rows. */
 const ROWS = 50;

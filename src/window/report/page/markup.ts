@@ -1,5 +1,11 @@
 import { visible } from "../../../lib/table/text.ts";
 
+export function cell(value: string | number): Cell {
+  return typeof value === "number"
+    ? { markup: String(value), of: "number" }
+    : { markup: isolated(value) };
+}
+
 const NAMED: { readonly [character: string]: string } = {
   "&": "&amp;",
   "<": "&lt;",
@@ -22,12 +28,6 @@ export function isolated(value: string): string {
 export interface Cell {
   readonly markup: string;
   readonly of?: "number" | "code";
-}
-
-export function cell(value: string | number): Cell {
-  return typeof value === "number"
-    ? { markup: String(value), of: "number" }
-    : { markup: isolated(value) };
 }
 
 export function code(value: string): Cell {
@@ -67,8 +67,4 @@ function cellMarkup({ markup, of }: Cell, at: number, titles: readonly string[])
 export function section(title: string, body: string): string {
   const id = title.toLowerCase().replaceAll(" ", "-");
   return `<section aria-labelledby="${id}">\n<h2 id="${id}">${escaped(title)}</h2>\n${body}\n</section>`;
-}
-
-export function list(lines: readonly string[]): string {
-  return `<ul>\n${lines.map((line) => `<li>${escaped(line)}</li>`).join("\n")}\n</ul>`;
 }

@@ -1,6 +1,6 @@
 import { counted, duration } from "../../../lib/text.ts";
 import { FINDINGS, type FindingCode } from "../../../model/findings.ts";
-import { boundTo, hostRows, nightRows, SIGNERS, undoLines, verdictRows } from "../report-text.ts";
+import { hostRows, nightRows, undoLines, verdictRows } from "../report-text.ts";
 import type {
   AcceptedGroup,
   FoundGroup,
@@ -10,7 +10,7 @@ import type {
 } from "../rules/facts.ts";
 import { nightText } from "../rules/night.ts";
 import { second } from "../rules/window.ts";
-import { type Cell, cell, code, escaped, isolated, list, section, table } from "./markup.ts";
+import { type Cell, cell, code, escaped, isolated, section, table } from "./markup.ts";
 
 /** Rows of a table of causes, more than any real deployment has. */
 const MOST = 100;
@@ -89,7 +89,9 @@ function findings({ totals }: ReportFacts): string {
   );
   const rows = found.slice(0, MOST).map((one) => [
     ...findingCells(one),
-    ...[one.machines + one.elsewhere, one.open + one.elsewhere, one.accepted].map(countCell),
+    ...[one.machines + one.elsewhere, one.open + one.elsewhere, one.accepted].map((count) =>
+      count === 0 ? { markup: "–", of: "number" as const } : cell(count),
+    ),
     {
       markup: bar(one.severity, one.machines + one.elsewhere - one.accepted, one.accepted, largest),
     },
@@ -115,10 +117,6 @@ function tableSection(
   rows: readonly (readonly Cell[])[],
 ): string {
   return rows.length === 0 ? "" : section(title, table(title, titles, rows));
-}
-
-function countCell(count: number): Cell {
-  return count === 0 ? { markup: "–", of: "number" } : cell(count);
 }
 
 function windowSection(facts: ReportFacts): string {
@@ -200,19 +198,6 @@ function progressText({ ran, state, next }: ReportFacts): string {
   return section("The run so far", `${told}\n<p>Next: <code>${escaped(next)}</code></p>\n${log}`);
 }
 
-export function signOff(facts: ReportFacts): string {
-  const rows = SIGNERS.map((role) => [
-    ...[cell(role), cell("")],
-    { markup: "☐ go &nbsp; ☐ no go" },
-    ...[cell(""), cell("")],
-  ]);
-  const sheet = table("Sign-off", ["Role", "Name", "Decision", "Date", "Signature"], rows);
-  return section("Sign-off", `${sheet}\n<p class="aside">${escaped(boundTo(facts))}</p>`).replace(
-    "<section",
-    '<section class="sign"',
-  );
-}
-
 /** A circle of this radius has length 100, so lengths are percentages. */
 const RADIUS = 15.9155;
 
@@ -249,4 +234,8 @@ function span(night: readonly NightStep[], at: number): string {
   if (step === undefined || total === 0) return "";
   const [x, width] = [(96 * step.begins) / total, Math.max(0.7, (96 * step.seconds) / total)];
   return `<svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect class="${step.basis}" x="${x.toFixed(2)}" width="${width.toFixed(2)}" height="8"/></svg>`;
+}
+
+function list(lines: readonly string[]): string {
+  return `<ul>\n${lines.map((line) => `<li>${escaped(line)}</li>`).join("\n")}\n</ul>`;
 }

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { SERVE } from "../../src/cli/options/serve.ts";
 import { refused, start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
+import { signal } from "../support/signal.ts";
 import { PATH, running } from "./running.ts";
 import { proxyScene } from "./scene.ts";
 import { standInIronic } from "./stand-ins.ts";
@@ -21,10 +22,8 @@ test("each request is one line without a token or a query, and no password of th
   at.started.signal("SIGTERM");
   const { status, out, err } = await at.started.ended;
   assert.deepEqual([status, out], [143, ""]);
-  assert.match(
-    err,
-    /^OS_PASSWORD is ignored: the proxy has no login and sends each caller's token to Ironic/m,
-  );
+  const ignored = "OS_PASSWORD is ignored: the proxy has no login and sends each caller's token to";
+  assert.match(err, new RegExp(`^${ignored} Ironic`, "m"));
   assert.match(err, /^Stopping: no new connections/m);
   assert.doesNotMatch(err, /gAAAA|hidden|of-somebody/);
 });
@@ -46,16 +45,15 @@ test("a list under way is answered whole when it is to end, and Ctrl-C is 130", 
 
 test("told to end before Ironic has said anything, it does not wait for that", async (t) => {
   const ironic = await standInIronic(t, 1);
-  const asked = new Promise<void>((resolve) => {
-    ironic.before = () => {
-      resolve();
-      return new Promise(() => undefined);
-    };
-  });
+  const asked = signal();
+  ironic.before = () => {
+    asked.set();
+    return new Promise(() => undefined);
+  };
   const where = ["--keystone-url", "http://127.0.0.1:1", "--ironic-url", ironic.url];
   const started = start(["serve", "proxy", "--listen", "127.0.0.1:0", ...where]);
   t.after(() => started.signal("SIGKILL"));
-  await asked;
+  await asked.isSet;
   started.signal("SIGTERM");
   assert.equal((await started.ended).status, 143);
 });
@@ -85,25 +83,21 @@ test("SIGHUP reads the policy file again and ends nothing; with --json everythin
   const { status, err } = await at.started.ended;
   assert.equal(status, 143);
   assert.match(err, /listening on .*, policy \/.*policy\.yaml/);
-  const events = err
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as { readonly [name: string]: unknown });
-  const items = events.filter(({ type }) => type === "item");
-  assert.deepEqual(
-    items.map(({ method, path, status: told }) => [method, path, told]),
-    [["GET", PATH, 200], ...Array.from({ length: 3 }, () => ["GET", PATH, 403])],
+  const lines = err.trimEnd().split("\n");
+  const events: readonly { readonly [name: string]: unknown }[] = lines.map((line) =>
+    JSON.parse(line),
   );
+  const items = events.filter(({ type }) => type === "item");
+  const told = items.map((one) => `${one.method} ${one.path} ${one.status}`);
+  assert.deepEqual(told, [`GET ${PATH} 200`, ...Array(3).fill(`GET ${PATH} 403`)]);
   assert.equal(events.at(-1)?.type, "exit");
 });
 
 test("no option, and so no key of nova2ironic.yaml, takes what one could log in with", () => {
   const names = Object.keys(SERVE.proxy.options);
   assert.ok(names.includes("keystone-url"));
-  assert.deepEqual(
-    names.filter((name) => /pass|secret|user|cloud|token(?!-cache)|credential/.test(name)),
-    [],
-  );
+  for (const name of names)
+    assert.doesNotMatch(name, /pass|secret|user|cloud|token(?!-cache)|credential/);
 });
 
 test("a command line that cannot be meant is refused before anything is opened", async () => {
@@ -115,12 +109,8 @@ test("a command line that cannot be meant is refused before anything is opened",
   await says(/needs --ironic-url or --from-catalog/, "--keystone-url", keystone);
   await says(/exclude each other/, ...WHERE, "--from-catalog");
   await says(/loopback/, ...WHERE, "--auth", "none", "--listen", "0.0.0.0:0");
-  await says(
-    /--from-catalog and --auth none exclude each other/,
-    "--auth",
-    "none",
-    "--from-catalog",
-  );
+  const none = ["--auth", "none"];
+  await says(/--from-catalog and --auth none exclude each other/, ...none, "--from-catalog");
   await says(/--tls-cert needs --tls-key/, ...WHERE, "--tls-cert", "x.pem");
   await says(/HOST:PORT/, ...WHERE, "--listen", "8785");
   for (const most of ["0", "1.5"])

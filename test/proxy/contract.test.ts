@@ -13,15 +13,8 @@ const FIELDS = "fields=uuid,provision_state,properties";
  * @source python-novaclient@2.18.0, 2.20.0 novaclient/v1_1/contrib/baremetal.py list_interfaces, _find_baremetal_node
  */
 function listed(at: number): object {
-  return {
-    id: uuidOf(at),
-    interfaces: [],
-    host: "IRONIC MANAGED",
-    task_state: "active",
-    cpus: 4,
-    memory_mb: 4096,
-    disk_gb: 40,
-  };
+  const sizes = { cpus: 4, memory_mb: 4096, disk_gb: 40 };
+  return { id: uuidOf(at), interfaces: [], host: "IRONIC MANAGED", task_state: "active", ...sizes };
 }
 
 function fault(status: number, word: string, message: string): object {
@@ -35,19 +28,14 @@ test("an administrator lists and shows, and Ironic sees his own token and nothin
   ]);
   const list = await ask(`GET ${BASE}`);
   assert.deepEqual([list.status, list.body], [200, { nodes: [1, 2, 3].map(listed) }]);
-  assert.deepEqual(
-    ironic.calls.map(({ fields }) => fields["x-auth-token"]),
-    ["admin"],
-  );
+  const tokens = ironic.calls.map(({ fields }) => fields["x-auth-token"]);
+  assert.deepEqual(tokens, ["admin"]);
   assert.deepEqual(calls(), [`/v1/nodes?${FIELDS}`]);
   assert.deepEqual((await ask(`GET ${BASE}`)).body, list.body);
   assert.deepEqual(calls(), [`/v1/nodes?${FIELDS}`], "what is known is not asked for again");
   const show = await ask(`GET /v2/${PROJECT}/os-baremetal-nodes/${uuidOf(2)}?a=b`);
-  const node = {
-    ...listed(2),
-    interfaces: [{ address: "52:54:00:00:00:00" }],
-    instance_uuid: null,
-  };
+  const interfaces = [{ address: "52:54:00:00:00:00" }];
+  const node = { ...listed(2), interfaces, instance_uuid: null };
   assert.deepEqual([show.status, show.body], [200, { node }]);
   const ports = `/v1/ports?node=${uuidOf(2)}&fields=address`;
   assert.deepEqual(calls(), [`/v1/nodes/${uuidOf(2)}?${FIELDS},instance_uuid`, ports]);
@@ -55,38 +43,26 @@ test("an administrator lists and shows, and Ironic sees his own token and nothin
   assert.deepEqual([named.status, named.body], [200, { node }]);
   assert.deepEqual(calls(), [`/v1/nodes/node-2?${FIELDS},instance_uuid`, ports]);
   assert.deepEqual(keystone.asked, ["admin"], "Keystone was asked once");
-  assert.deepEqual(
-    served.map(({ path, status, calls: made }) => [path, status, made]),
-    [
-      [BASE, 200, 2],
-      [BASE, 200, 1],
-      [`/v2/${PROJECT}/os-baremetal-nodes/${uuidOf(2)}`, 200, 2],
-      [`${BASE}/node-2`, 200, 2],
-    ],
-  );
-  assert.deepEqual(
-    [(await ask(`OPTIONS ${BASE}`)).status, (await ask(`OPTIONS ${BASE}`)).body],
-    [200, ""],
-  );
+  const lines = served.map(({ path, status, calls: made }) => `${path} ${status} ${made}`);
+  assert.deepEqual(lines, [
+    ...[`${BASE} 200 2`, `${BASE} 200 1`],
+    `/v2/${PROJECT}/os-baremetal-nodes/${uuidOf(2)} 200 2`,
+    `${BASE}/node-2 200 2`,
+  ]);
+  const options = await ask(`OPTIONS ${BASE}`);
+  assert.deepEqual([options.status, options.body], [200, ""]);
   const unknown = await ask(`GET ${BASE}/${uuidOf(9)}`);
-  assert.deepEqual(
-    [unknown.status, unknown.body],
-    [404, fault(404, "itemNotFound", `Node ${uuidOf(9)} could not be found.`)],
-  );
+  const message = `Node ${uuidOf(9)} could not be found.`;
+  assert.deepEqual([unknown.status, unknown.body], [404, fault(404, "itemNotFound", message)]);
 });
 
 test("what is refused here reaches Ironic with no call", async (t) => {
   const { ask, calls, keystone } = await proxyScene(t, 1);
   const nobody = await ask(`GET ${BASE}`, null);
   const message = "The request you have made requires authentication.";
-  assert.deepEqual(
-    [nobody.status, nobody.body, nobody.fields.get("www-authenticate")],
-    [
-      401,
-      { error: { code: 401, title: "Unauthorized", message } },
-      `Keystone uri="${keystone.url}"`,
-    ],
-  );
+  const error = { code: 401, title: "Unauthorized", message };
+  assert.deepEqual([nobody.status, nobody.body], [401, { error }]);
+  assert.equal(nobody.fields.get("www-authenticate"), `Keystone uri="${keystone.url}"`);
   for (const token of ["unknown", "", "a b", "x".repeat(9000)])
     assert.equal((await ask(`GET ${BASE}`, token)).status, 401);
   assert.deepEqual(keystone.asked, ["unknown"]);
@@ -138,9 +114,8 @@ test("nodes that are deleted and made while they are listed take no other with t
     if (pages === 4) ironic.nodes.push(nodeOf(41));
   };
   const { body } = await ask(`GET ${BASE}`);
-  const ids = (body as { readonly nodes: readonly { readonly id: string }[] }).nodes.map(
-    ({ id }) => id,
-  );
+  const { nodes } = body as { readonly nodes: readonly { readonly id: string }[] };
+  const ids = nodes.map(({ id }) => id);
   assert.equal(new Set(ids).size, ids.length, "none twice");
   for (const { uuid } of ironic.nodes) assert.ok(ids.includes(String(uuid)), String(uuid));
 });
@@ -148,11 +123,8 @@ test("nodes that are deleted and made while they are listed take no other with t
 test("hostile properties are told as JSON, and nothing of them is read as more", async (t) => {
   const { ask, ironic } = await proxyScene(t, 0);
   const text = '"}]}\u0000\u2028</script>\ud800';
-  ironic.nodes.push({
-    ...nodeOf(1),
-    provision_state: text,
-    properties: { cpus: text, memory_mb: { a: 1 } },
-  });
+  const properties = { cpus: text, memory_mb: { a: 1 } };
+  ironic.nodes.push({ ...nodeOf(1), provision_state: text, properties });
   const { body } = await ask(`GET ${BASE}`);
   const told = { ...listed(1), task_state: text, cpus: text, memory_mb: 0, disk_gb: 0 };
   assert.deepEqual(body, { nodes: [told] });

@@ -105,12 +105,8 @@ test("ports that cannot be read are no node without ports", async (t) => {
 test("a list that breaks after its first page takes its connection with it, and the log says why", async (t) => {
   const { ask, ironic, served, use } = await faulty(t, 30);
   ironic.page = 10;
-  for (const fault of [
-    ironicFault(500, "gone"),
-    HTML,
-    { do: "lost" },
-    { do: "slow", ms: 900 },
-  ] as const) {
+  const slow = { do: "slow", ms: 900 } as const;
+  for (const fault of [ironicFault(500, "gone"), HTML, { do: "lost" } as const, slow]) {
     let pages = 0;
     use(({ path }) => {
       if (!path.startsWith("/v1/nodes")) return null;

@@ -51,12 +51,8 @@ test("versions of a catalog's many URLs are not kept without end", async () => {
 });
 
 test("the URL of Ironic is that of the catalog in the caller's token, by interface and region", async (t) => {
-  const scene = await proxyScene(t, 1, () => ({
-    ironicUrl: undefined,
-    fromCatalog: true,
-    region: "one",
-  }));
-  const { ask, keystone, ironic, said } = scene;
+  const catalog = { ironicUrl: undefined, fromCatalog: true, region: "one" };
+  const { ask, keystone, ironic, said } = await proxyScene(t, 1, () => catalog);
   keystone.tokens.set("found", { roles: ["admin"], baremetal: ironic.url });
   assert.match(said[0] ?? "", /, Ironic from the catalog of each token, /);
   assert.equal((await ask(LIST, "found")).status, 200);
@@ -77,10 +73,8 @@ test("a token for the system has no project to name in the path", async (t) => {
 });
 
 test("with --auth none nobody is asked for a token, and none is sent on", async (t) => {
-  const { ask, ironic, keystone } = await proxyScene(t, 2, () => ({
-    auth: "none",
-    keystoneUrl: undefined,
-  }));
+  const open = { auth: "none", keystoneUrl: undefined } as const;
+  const { ask, ironic, keystone } = await proxyScene(t, 2, () => open);
   ironic.login = false;
   for (const token of [null, "admin"]) assert.equal((await ask(LIST, token)).status, 200);
   assert.equal((await ask("GET /v2/any/os-baremetal-nodes", null)).status, 200);

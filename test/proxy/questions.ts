@@ -38,13 +38,15 @@ const FAILS = "Nova 26 has no answer for what its client of Ironic throws";
 const WRITES = "the specification wants 404 of every command that writes";
 const NEWEST = "the newest version that Nova has is named; this API ends at 2.35";
 
+const OTHERS: readonly Who[] = [
+  ...(["member", "reader", "application", "restricted", "system"] as const),
+  ...(["revoked", "forged", "nobody"] as const),
+];
+
 /** @param project of the administrator's token */
 export function questions(project: string): readonly Queried[] {
-  const admin = (line: string, more: Partial<Queried> = {}): Queried => ({
-    line,
-    who: "admin",
-    ...more,
-  });
+  const who: Who = "admin";
+  const admin = (line: string, more: Partial<Queried> = {}): Queried => ({ line, who, ...more });
   const at = (name: string, version: string, more: Partial<Queried> = {}): Queried =>
     admin(`GET ${LIST}`, { fields: { [name]: version }, ...more });
   const write = (line: string, body?: string, who: Who = "admin"): Queried => ({
@@ -98,15 +100,7 @@ export function questions(project: string): readonly Queried[] {
     admin(`HEAD ${LIST}`),
     admin(`HEAD ${SHOW}`),
     admin(`OPTIONS ${LIST}`),
-    ...(
-      [
-        ...(["member", "reader", "application", "restricted", "system"] as const),
-        ...(["revoked", "forged", "nobody"] as const),
-      ] as const
-    ).flatMap((who): Queried[] => [
-      { line: `GET ${LIST}`, who },
-      { line: `GET ${SHOW}`, who },
-    ]),
+    ...OTHERS.flatMap((who) => [LIST, SHOW].map((path) => ({ line: `GET ${path}`, who }))),
     { line: `GET /v2.1/${project}/os-baremetal-nodes`, who: "member" },
     { line: `GET /v2.1/${"f".repeat(32)}/os-baremetal-nodes`, who: "admin" },
     { line: `GET ${LIST}`, who: "member", fields: { [MODERN]: "compute 2.36" } },

@@ -43,17 +43,11 @@ async function application(
 ): Promise<string> {
   const expires_at = new Date(Date.now() + seconds * 1000).toISOString().slice(0, 19);
   const body = { application_credential: { name, secret: "of-the-lab", expires_at, ...more } };
-  const answer = await cloud.api(
-    "identity",
-    "POST",
-    `/users/${user}/application_credentials`,
-    body,
-  );
-  const { id } = oneOf(answer, "application_credential");
+  const path = `/users/${user}/application_credentials`;
+  const { id } = oneOf(await cloud.api("identity", "POST", path, body), "application_credential");
   const methods = ["application_credential"];
-  return given(cloud, {
-    identity: { methods, application_credential: { id, secret: "of-the-lab" } },
-  });
+  const identity = { methods, application_credential: { id, secret: "of-the-lab" } };
+  return given(cloud, { identity });
 }
 
 function inProject(id: string): object {

@@ -136,10 +136,8 @@ async function callers(t: TestContext, at: Scene): Promise<void> {
   ] as const) {
     assert.equal(await asks(who), status, who);
     assert.equal((await log()).length, status === 200 ? 1 : 0, who);
-    const tokens = seen
-      .calls()
-      .slice(read)
-      .map(({ token }) => token);
+    const fresh = seen.calls().slice(read);
+    const tokens = fresh.map(({ token }) => token);
     assert.deepEqual(tokens, status === 200 ? [users.tokens[who]] : [], who);
     read = seen.calls().length;
   }
@@ -188,19 +186,14 @@ async function part(t: TestContext, at: Scene): Promise<void> {
   const own = apiOf({ ...at.ironic, token: at.users.tokens.member });
   const { body } = await own("GET", "/v1/nodes?fields=uuid");
   const { nodes } = body as { readonly nodes: readonly { readonly uuid: string }[] };
-  assert.deepEqual(
-    nodes.map((node) => node.uuid),
-    [NODES.bare],
-  );
+  const [node, ...others] = nodes;
+  assert.deepEqual([node?.uuid, others], [NODES.bare, []]);
   for (const who of ["member", "reader"] as const) {
     const { status, body: shown } = await list(who);
     assert.equal(status, 200);
     const { nodes: listed } = shown as { readonly nodes: readonly { readonly id: string }[] };
     // At the microversion that is asked for this Ironic shows owners none.
-    assert.ok(
-      listed.every(({ id }) => id === NODES.bare),
-      JSON.stringify(shown),
-    );
+    for (const { id } of listed) assert.equal(id, NODES.bare, JSON.stringify(shown));
   }
   assert.equal((await list("admin")).status, 200);
 }
@@ -247,10 +240,8 @@ async function tempest(cloud: Cloud, url: string): Promise<void> {
   const endpoint = { service_id: id, interface: "public", url: `${url}/v2.1` };
   assert.equal((await cloud.api("identity", "POST", "/endpoints", { endpoint })).status, 201);
   const found = await tempestAsks(cloud, type);
-  assert.deepEqual(
-    found.nodes.map(({ id }) => id),
-    [NODES.usual, NODES.bare],
-  );
+  const ids = found.nodes.map((node) => node.id);
+  assert.deepEqual(ids, [NODES.usual, NODES.bare]);
 }
 
 /** Every row but of what tells that a conductor is alive. */

@@ -35,31 +35,19 @@ export async function proxyScene(
     { ...asked, ...(await more({ ironic })) } as ProxyOptions,
     { say: (text) => said.push(text), served: (one) => served.push(one) },
   );
-  let ended: Promise<void> | null = null;
-  const end = (): Promise<void> => {
-    ended ??= proxy.end();
-    return ended;
-  };
-  t.after(end);
+  t.after(proxy.end);
   ironic.calls.length = 0;
   return {
-    ...{ keystone, ironic, said, served, proxy: { ...proxy, end } },
+    ...{ keystone, ironic, said, served, proxy },
     /** Asks it with a token of `tokens`; null for none. */
     async ask(line: string, token: string | null = "admin", { fields = {}, body }: Asking = {}) {
       const [method = "GET", path = ""] = line.split(" ");
-      const own = token === null ? {} : { "X-Auth-Token": token };
-      const headers = { ...own, ...fields };
-      const answer = await fetch(`${proxy.url}${path}`, {
-        method,
-        headers,
-        ...(body !== undefined && { body }),
-      });
+      const headers = { ...(token !== null && { "X-Auth-Token": token }), ...fields };
+      const asked = { method, headers, ...(body !== undefined && { body }) };
+      const answer = await fetch(`${proxy.url}${path}`, asked);
       const text = await answer.text();
-      return {
-        status: answer.status,
-        fields: answer.headers,
-        body: (text === "" ? "" : JSON.parse(text)) as unknown,
-      };
+      const told: unknown = text === "" ? "" : JSON.parse(text);
+      return { status: answer.status, fields: answer.headers, body: told };
     },
     /** Calls to Ironic since the last time this was asked, by their paths. */
     calls: () => ironic.calls.splice(0).map(({ path }) => path),

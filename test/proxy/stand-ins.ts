@@ -102,15 +102,7 @@ export function nodeOf(at: number): { readonly [field: string]: unknown } {
 /** An Ironic with so many nodes, in memory. @source facts: ironic 4.1; measured on Ironic 21.4 */
 export async function standInIronic(t: Test, nodes: number): Promise<StandInIronic> {
   const own: StandInIronic = {
-    ...{
-      url: "",
-      calls: [],
-      ports: 1,
-      page: 1000,
-      most: 82,
-      markers: true,
-      login: true,
-    },
+    ...{ url: "", calls: [], ports: 1, page: 1000, most: 82, markers: true, login: true },
     nodes: Array.from({ length: nodes }, (_, at) => nodeOf(at + 1)),
     before: () => undefined,
   };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import type { TokenOwner } from "../../src/model/served.ts";
 import { ASKED } from "../../src/proxy/rules/policy.ts";
 import { openPolicy } from "../../src/serving/policy-file.ts";
@@ -12,32 +12,23 @@ const LIST = "os_compute_api:os-baremetal-nodes:list";
 const READER: TokenOwner = { user_id: "u", project_id: "p", roles: ["reader"], system_scope: null };
 const BOTH = Object.values(ASKED);
 
-function place(t: TestContext): string {
-  const folder = privateFolder(t);
-  return join(folder, "policy.yaml");
-}
-
 test("whatever has become of a policy file, the rules from before stay in force, and it is said why", (t) => {
-  const file = place(t);
+  const file = join(privateFolder(t), "policy.yaml");
   const good = `"${LIST}": "role:reader"\n`;
   writeFileSync(file, good);
   const policy = openPolicy(file, BOTH);
+  const binary = Buffer.from([0xff, 0xfe, 0, 1, 2, 0x7b]);
+  const circle = `"${LIST}": "rule:${LIST}"`;
   const broken: readonly (readonly [why: RegExp, make: () => void])[] = [
     [/cannot be read: no such file or directory \(ENOENT\)$/, () => undefined],
     [/cannot be read: .*\(EISDIR\)$/, () => mkdirSync(file)],
     [/cannot be read: too many .*\(ELOOP\)$/, () => symlinkSync(file, file)],
     [/:1: not YAML/, () => writeFileSync(file, "{")],
-    [
-      /:1: it is not a map of rules/,
-      () => writeFileSync(file, Buffer.from([0xff, 0xfe, 0, 1, 2, 0x7b])),
-    ],
+    [/:1: it is not a map of rules/, () => writeFileSync(file, binary)],
     [/:1: it is not a map of rules/, () => writeFileSync(file, "- a\n")],
     [/:2: rule .*a parenthesis is not closed/, () => writeFileSync(file, `\n"${LIST}": "(@"\n`)],
     [/:1: .*there is no rule gone/, () => writeFileSync(file, `"${LIST}": "rule:gone"\n`)],
-    [
-      /:1: rules name each other in a circle/,
-      () => writeFileSync(file, `"${LIST}": "rule:${LIST}"`),
-    ],
+    [/:1: rules name each other in a circle/, () => writeFileSync(file, circle)],
     [/:1: not YAML/, () => writeFileSync(file, `a: ${"[".repeat(50_000)}`)],
   ];
   for (const [why, make] of broken) {

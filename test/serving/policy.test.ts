@@ -26,25 +26,16 @@ function listed(rules: Readonly<Record<string, unknown>> | string): readonly boo
   return [allows(policy, ASKED.list, ADMIN), allows(policy, ASKED.list, MEMBER)];
 }
 
-const [ADMIN_ONLY, BOTH, NOBODY, MEMBER_ONLY] = [
-  [true, false],
-  [true, true],
-  [false, false],
-  [false, true],
-];
+const [ADMIN_ONLY, MEMBER_ONLY] = [true, false].map((admin) => [admin, !admin]);
+const [BOTH, NOBODY] = [true, false].map((allowed) => [allowed, allowed]);
 
 test("without a file, and by one that says nothing of nodes, an administrator alone may", () => {
   for (const rule of BOTH_ASKED) {
     assert.equal(allows(defaultPolicy(BOTH_ASKED), rule, ADMIN), true);
     assert.equal(allows(defaultPolicy(BOTH_ASKED), rule, MEMBER), false);
   }
-  for (const text of [
-    "",
-    "# only comments\n",
-    "{}",
-    "---\n",
-    '"os_compute_api:servers:index": "@"',
-  ])
+  const other = '"os_compute_api:servers:index": "@"';
+  for (const text of ["", "# only comments\n", "{}", "---\n", other])
     assert.deepEqual(listed(text), ADMIN_ONLY, text);
 });
 
@@ -140,11 +131,8 @@ test("what is no text and no list of texts is refused, an empty value too", () =
   for (const value of ["", "!", "~", "yes", "5", "{a: b}", "[5]", "[[5]]", "!x role:admin"])
     assert.throws(() => readPolicy(`a: b\n"${LIST}": ${value}\n`, "p"), /^MigrationError: p:2: /);
   const faults = ["- a", "a", '{"a": ', "a: b\n---\nc: d", "a: @", "<<: 5", "a: *gone"];
-  for (const text of [
-    ...faults,
-    `a: &a [b, b]\nc: &c [${"*a,".repeat(60)}]\nd: [${"*c,".repeat(60)}]`,
-  ])
-    assert.throws(() => readPolicy(text, "p"), /^MigrationError: p:\d: /);
+  faults.push(`a: &a [b, b]\nc: &c [${"*a,".repeat(60)}]\nd: [${"*c,".repeat(60)}]`);
+  for (const text of faults) assert.throws(() => readPolicy(text, "p"), /^MigrationError: p:\d: /);
 });
 
 test("rules that would go deeper than can be followed are refused, and many that do not are read", () => {
@@ -163,10 +151,8 @@ test("a faulty rule of Nova's own name refuses only if it is reached", () => {
   const without = { context_is_admin: "broken", [LIST]: "role:member", [SHOW]: "@", [ROOT]: "x" };
   assert.deepEqual(listed(without), BOTH);
   assert.throws(() => readPolicy('{"context_is_admin": "broken"}', "p"), /context_is_admin/);
-  assert.throws(
-    () => readPolicy(JSON.stringify({ context_is_admin: "x", [LIST]: "is_admin:True" }), "p"),
-    /context_is_admin/,
-  );
+  const reached = JSON.stringify({ context_is_admin: "x", [LIST]: "is_admin:True" });
+  assert.throws(() => readPolicy(reached, "p"), /context_is_admin/);
 });
 
 test("any policy is read, the same as YAML and as JSON, and its negation says the opposite", () => {

@@ -3,15 +3,13 @@ import type { TestContext } from "node:test";
 import { faultReply, jsonReply } from "../../src/model/served.ts";
 import { listen } from "../../src/serving/listener.ts";
 import { LIMITS, type Served, type ServedRoute, type Serving } from "../../src/serving/serving.ts";
+import { signal } from "../support/signal.ts";
 
 /** A listener that says what it was asked, at /said, and is ended with the test. */
 export async function listening(t: Pick<TestContext, "after">, more: Partial<Serving> = {}) {
   const served: Served[] = [];
   const listener = await listen({
-    host: "127.0.0.1",
-    port: 0,
-    tls: null,
-    maxConnections: 512,
+    ...{ host: "127.0.0.1", port: 0, tls: null, maxConnections: 512 },
     routes: [
       {
         path: /^\/said$/,
@@ -35,18 +33,13 @@ export async function listening(t: Pick<TestContext, "after">, more: Partial<Ser
   return { url: listener.url, served, end };
 }
 
-export type Scene = Awaited<ReturnType<typeof listening>>;
-
 export function heldRoute() {
-  let free: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => {
-    free = resolve;
-  });
+  const held = signal();
   const slow: ServedRoute = {
     path: /^\/slow$/,
-    answer: () => held.then(() => ({ status: 200, fields: {}, body: "" })),
+    answer: () => held.isSet.then(() => ({ status: 200, fields: {}, body: "" })),
   };
-  return { slow, held, free: () => free() };
+  return { slow, free: held.set };
 }
 
 export function wire(t: Pick<TestContext, "after">, url: string, bytes: string | Buffer = "") {
@@ -61,7 +54,7 @@ export function wire(t: Pick<TestContext, "after">, url: string, bytes: string |
   t.after(() => socket.destroy());
   socket.write(bytes);
   return {
-    ...{ socket, ended, text: () => text },
+    ...{ socket, ended },
     async until(what: RegExp) {
       while (!what.test(text)) {
         if (socket.destroyed) throw new Error(`it never came: ${what}\n${text}`);

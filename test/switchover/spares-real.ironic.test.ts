@@ -12,12 +12,9 @@ import { ID } from "../manage/nova-memory.ts";
 import { manage, NOVA, place as novaPlace, writes } from "../manage/nova-place.ts";
 
 /** As an operator of volumes has it, and one who enables no hardware type that he does not use. */
-const OWN = {
-  DEFAULT: {
-    enabled_storage_interfaces: "external,noop,fake",
-    enabled_hardware_types: "ipmi,manual-management",
-  },
-};
+const enabled_storage_interfaces = "external,noop,fake";
+const enabled_hardware_types = "ipmi,manual-management";
+const OWN = { DEFAULT: { enabled_storage_interfaces, enabled_hardware_types } };
 
 /** Machines of a real Ironic: two in use, of which one has a spare in each state, and some that nearly fit. */
 const NODES = [
@@ -59,10 +56,8 @@ test("a real Ironic's spares are listed with what keeps the others out, and no s
     });
     const physical_network = more.name === "s-network" ? "two" : "one";
     await made("ports", { node_uuid: uuid, address: macOf(at), physical_network });
-    const { status } = await api("PUT", `/v1/nodes/${uuid}/traits`, {
-      traits: traitsOf(more.name, at),
-    });
-    assert.equal(status, 204);
+    const traits = traitsOf(more.name, at);
+    assert.equal((await api("PUT", `/v1/nodes/${uuid}/traits`, { traits })).status, 204);
     if (state !== "active") continue;
     await made("volume/connectors", { node_uuid: uuid, type: "iqn", connector_id: `iqn:${at}` });
     await made("volume/targets", {
@@ -80,19 +75,14 @@ test("a real Ironic's spares are listed with what keeps the others out, and no s
   const words = ["node", "list", "--spares", "--all", "--need", "1", "--ironic-url", ironic.url];
   const { out, err } = await runs(2, [...words, "-f", "json"]);
   const rows = JSON.parse(out) as readonly { readonly [column: string]: unknown }[];
-  assert.deepEqual(
-    rows.map((row) => [row.Example, row.Machines, row.Candidates, row["Why not"]]),
-    [
-      ["n-2", 1, "", 's-manageable: resource_class: "silver" != "gold"'],
-      ["n-1", 1, "s-manageable, s-enroll", ""],
-    ],
-  );
+  const [two, one] = rows.map((row) => [row.Example, row.Machines, row.Candidates, row["Why not"]]);
+  assert.deepEqual(two, ["n-2", 1, "", 's-manageable: resource_class: "silver" != "gold"']);
+  assert.deepEqual([one, rows.length], [["n-1", 1, "s-manageable, s-enroll", ""], 2]);
   assert.match(err, /s-retired \(it is retired\)/);
   assert.match(err, /^n-2: 0 of 1 spare/m);
   assert.ok(!`${out}${err}`.includes(SECRET));
-  await t.test("a conductor without fake-hardware is refused before any write", (of) =>
-    withoutFake(of, ironic),
-  );
+  const refuses = (of: TestContext) => withoutFake(of, ironic);
+  await t.test("a conductor without fake-hardware is refused before any write", refuses);
 });
 
 /** What the conductors have is this real Ironic's; Nova and Placement are in memory, and see no call that writes. */
@@ -120,10 +110,8 @@ async function withoutFake(t: TestContext, ironic: IronicServer): Promise<void> 
   assert.match(ran.err, new RegExp(`^ERROR N2I-E370 ${ID}: ${why}\\.?$`, "m"));
   const calls = asked.calls();
   assert.ok(calls.some(({ path }) => path.startsWith("/v1/conductors")));
-  assert.deepEqual(
-    calls.filter(({ method }) => method !== "GET"),
-    [],
-  );
+  const written = calls.filter(({ method }) => method !== "GET");
+  assert.deepEqual(written, []);
   assert.deepEqual(writes(cloud), []);
   assert.deepEqual(await dump(), before);
 }

@@ -17,26 +17,27 @@ export interface Machine {
 
 type Body = Record<string, Json>;
 
-interface LoadedRows extends Kept {
-  readonly machines: Map<string, Machine>;
-  readonly told: string[];
-  readonly attached: Map<string, string[]>;
-  readonly files: Map<string, readonly string[]>;
+const hardware = () => ({
+  ...{ machines: new Map<string, Machine>(), told: [] as string[] },
+  ...{ attached: new Map<string, string[]>(), files: new Map<string, readonly string[]>() },
   /** What conductors do next, one thing each time somebody looks at the node. */
-  readonly next: Map<string, (() => void)[]>;
-}
+  next: new Map<string, (() => void)[]>(),
+});
+
+type LoadedRows = Kept & ReturnType<typeof hardware>;
 
 /** @source facts/systems.md B2; facts/systems-measured.md B2+ */
 export async function switchable(t: TestContext, most = 82) {
-  const own = {
-    ...{ machines: new Map<string, Machine>(), told: [] as string[] },
-    ...{ attached: new Map<string, string[]>(), files: new Map<string, readonly string[]>() },
-    next: new Map<string, (() => void)[]>(),
-  };
-  const cloud = await inMemory(t, most, (kept, call, sent) =>
-    answerTo({ ...kept, ...own }, call, sent),
+  const own = hardware();
+  const cloud = await inMemory(t, most, (of, call, sent) =>
+    answerTo({ ...of, ...own }, call, sent),
   );
-  return { ...cloud, ...own };
+  return {
+    ...{ ...cloud, ...own },
+    /** Changes a node as Ironic has it, or the machine behind it. */
+    setNode: (uuid: string, to: object) => Object.assign(cloud.nodes.get(uuid) ?? {}, to),
+    setMachine: (uuid: string, to: Partial<Machine>) => Object.assign(machineOf(own, { uuid }), to),
+  };
 }
 
 export type Switchable = Awaited<ReturnType<typeof switchable>>;
@@ -51,39 +52,27 @@ function answerTo(held: LoadedRows, call: string, sent: Json): Says | null {
   const node = kind === "nodes" ? held.nodes.get(id) : undefined;
   if (node === undefined) return null;
   const what = `${method} ${rest[0] ?? ""}${rest[0] === "states" ? ` ${rest[1]}` : ""}`;
+  const vifs = held.attached.get(id) ?? [];
+  const otherVifs = vifs.filter((vif) => vif !== rest[1]);
   if (method === "GET" && rest.length === 0) held.next.get(id)?.shift()?.();
   if (method !== "GET" && typeof node.reservation === "string")
     return refuses(409, `Node ${id} is locked by host lab, please retry.`);
   switch (what) {
     case "PATCH ":
-      if (STILL.has(node.provision_state))
-        return refuses(
-          409,
-          `Node ${id} can not be updated while a state transition is in progress.`,
-        );
-      return isTaken(held, id, sent)
-        ? refuses(409, "Instance is already associated with a node.")
-        : unallocated(held, node, sent);
+      return patched(held, node, sent);
     case "DELETE maintenance":
       node.fault = null;
       return null;
     case "GET vifs":
-      return says(200, { vifs: (held.attached.get(id) ?? []).map((vif) => ({ id: vif })) });
+      return says(200, { vifs: vifs.map((vif) => ({ id: vif })) });
     case "POST vifs":
-      held.attached.set(id, [...(held.attached.get(id) ?? []), String(objectOf(sent).id)]);
+      held.attached.set(id, [...vifs, String(objectOf(sent).id)]);
       return { status: 204, text: "" };
     case "DELETE vifs":
-      held.attached.set(
-        id,
-        (held.attached.get(id) ?? []).filter((vif) => vif !== rest[1]),
-      );
+      held.attached.set(id, otherVifs);
       return { status: 204, text: "" };
     case "GET validate":
-      return says(200, {
-        power: { result: true },
-        boot: { result: true },
-        storage: { result: true },
-      });
+      return says(200, { power: VALID, boot: VALID, storage: VALID });
     case "PUT states power":
       return powered(held, node, objectOf(sent));
     case "PUT states provision":
@@ -93,26 +82,26 @@ function answerTo(held: LoadedRows, call: string, sent: Json): Says | null {
   }
 }
 
+const VALID = { result: true };
+
 /** @source ironic 21.4.4: common/states.py, UPDATE_ALLOWED_STATES has none of them */
 const STILL = new Set<unknown>(["cleaning", "clean wait", "deploying", "deleting"]);
 
-function isTaken({ nodes }: LoadedRows, id: string, sent: Json): boolean {
+function patched({ nodes, allocations }: LoadedRows, node: Body, sent: Json): Says | null {
+  const { uuid, provision_state } = node;
+  const moving = "can not be updated while a state transition is in progress.";
+  if (STILL.has(provision_state)) return refuses(409, `Node ${String(uuid)} ${moving}`);
   const asked = (Array.isArray(sent) ? (sent as readonly Json[]) : []).map(objectOf);
   const instance = asked.find((one) => one.path === "/instance_uuid")?.value;
-  return (
-    instance !== undefined &&
-    [...nodes.values()].some((one) => one.uuid !== id && one.instance_uuid === instance)
-  );
-}
-
-/** Whoever takes an instance off a node takes its allocation away. */
-function unallocated({ allocations }: LoadedRows, node: Body, sent: Json): Says | null {
-  const asked = (Array.isArray(sent) ? (sent as readonly Json[]) : []).map(objectOf);
+  const others = [...nodes.values()].filter((one) => one.uuid !== uuid);
+  if (instance !== undefined && others.some((one) => one.instance_uuid === instance))
+    return refuses(409, "Instance is already associated with a node.");
+  const removes = (field: string): boolean =>
+    asked.some(({ op, path }) => op === "remove" && path === field);
   // As Ironic 21.4 does.
-  if (asked.some(({ op, path }) => op === "remove" && path === "/automated_clean"))
-    return refuses(500, "'value'");
-  const removes = asked.some(({ op, path }) => op === "remove" && path === "/instance_uuid");
-  if (!removes || node.allocation_uuid === null) return null;
+  if (removes("/automated_clean")) return refuses(500, "'value'");
+  // Whoever takes an instance off a node takes its allocation away.
+  if (!removes("/instance_uuid") || node.allocation_uuid === null) return null;
   if (node.provision_state === "active" && node.maintenance !== true)
     return refuses(409, "Cannot remove the allocation of an active node.");
   allocations.delete(String(node.allocation_uuid));
@@ -132,7 +121,7 @@ function moved(held: LoadedRows, kind: "connectors" | "targets", id: string, sen
   return says(200, one);
 }
 
-function machineOf({ machines }: LoadedRows, { uuid }: Body): Machine {
+function machineOf({ machines }: Pick<LoadedRows, "machines">, { uuid }: Body): Machine {
   const found = machines.get(String(uuid));
   if (found === undefined) throw new Error(`no machine behind ${String(uuid)}`);
   return found;
@@ -141,14 +130,15 @@ function machineOf({ machines }: LoadedRows, { uuid }: Body): Machine {
 function powered(held: LoadedRows, node: Body, { target }: JsonObject): Says {
   const machine = machineOf(held, node);
   const uuid = String(node.uuid);
-  if (target === "soft power off" && !machine.soft)
+  const soft = target === "soft power off";
+  if (soft && !machine.soft)
     return refuses(400, "The driver ipmi does not support the power state, soft power off.");
   Object.assign(node, { last_error: null, reservation: "lab", target_power_state: target });
   const done = (): void => {
     Object.assign(node, { reservation: null, target_power_state: null });
     const on = target === "power on";
     if (machine.stuck && !on) return;
-    if (machine.dead || (target === "soft power off" && !machine.obeys)) {
+    if (machine.dead || (soft && !machine.obeys)) {
       node.last_error = `Failed to change power state to '${String(target)}'`;
       return;
     }
@@ -156,9 +146,7 @@ function powered(held: LoadedRows, node: Body, { target }: JsonObject): Says {
     if (machine.on === on) return;
     machine.on = on;
     if (on) booted(held, uuid);
-    held.told.push(
-      `${String(node.name)} ${target === "soft power off" ? "soft" : on ? "on" : "off"}`,
-    );
+    held.told.push(`${String(node.name)} ${soft ? "soft" : on ? "on" : "off"}`);
     node.driver_internal_info = { last_power_state_change: `change ${held.told.length}` };
   };
   held.next.set(uuid, [() => undefined, done]);
@@ -197,11 +185,8 @@ function provisioned(held: LoadedRows, node: Body, target: string): Says {
       node.provision_state = "available";
     },
     active() {
-      const own = [...held.targets.values()].filter((one) => one.node_uuid === uuid);
-      held.files.set(
-        uuid,
-        own.map((one) => String(one.uuid)),
-      );
+      const own = [...held.targets].filter(([, { node_uuid }]) => node_uuid === uuid);
+      held.files.set(uuid, [...new Map(own).keys()]);
       if (!machine.on) held.told.push(`${String(node.name)} on`);
       machine.on = true;
       booted(held, uuid);
@@ -266,6 +251,52 @@ export function addPair(cloud: Switchable): void {
       ...{ extra: {}, pxe_enabled: true, physical_network: null, portgroup_uuid: null },
       is_smartnic: false,
     });
+}
+
+function copyOf(all: ReadonlyMap<string, Body>, uuid: string): Body {
+  return structuredClone(all.get(uuid) ?? {});
+}
+
+/** Another machine like the source, with a volume and an instance of its own. */
+export function addSource(cloud: Switchable, at: number): string {
+  const uuid = uuidOf(1, 20 + at);
+  const instance = uuidOf(9, 20 + at);
+  const [target, connector, port] = [uuidOf(5, 20 + at), uuidOf(6, 20 + at), uuidOf(2, 20 + at)];
+  cloud.nodes.set(uuid, {
+    ...{ ...copyOf(cloud.nodes, SOURCE), uuid, name: `m-${at}`, instance_uuid: instance },
+    allocation_uuid: instance,
+  });
+  cloud.allocations.set(instance, {
+    ...{ ...copyOf(cloud.allocations, uuidOf(9, 1)), uuid: instance },
+    ...{ name: `web-${at}`, node_uuid: uuid },
+  });
+  cloud.machines.set(uuid, { on: true, dead: false, soft: true, obeys: true });
+  cloud.attached.set(uuid, []);
+  cloud.targets.set(target, {
+    ...{ ...copyOf(cloud.targets, uuidOf(5, 1)), uuid: target, node_uuid: uuid },
+    volume_id: `v-m-${at}`,
+  });
+  cloud.connectors.set(connector, {
+    ...{ ...copyOf(cloud.connectors, uuidOf(6, 1)), uuid: connector, node_uuid: uuid },
+    connector_id: `iqn.2026:m-${at}`,
+  });
+  const address = `52:54:00:00:01:${20 + at}`;
+  cloud.ports.set(port, {
+    ...{ ...copyOf(cloud.ports, uuidOf(2, 0)), uuid: port, node_uuid: uuid, address },
+  });
+  return uuid;
+}
+
+export function addSpare(cloud: Switchable, at: number): string {
+  const [uuid, port] = [uuidOf(1, 60 + at), uuidOf(2, 60 + at)];
+  cloud.nodes.set(uuid, { ...copyOf(cloud.nodes, SPARE), uuid, name: `t-${at}` });
+  cloud.machines.set(uuid, { on: false, dead: false, soft: true, obeys: true });
+  cloud.attached.set(uuid, []);
+  const address = `52:54:00:00:02:${10 + at}`;
+  cloud.ports.set(port, {
+    ...{ ...copyOf(cloud.ports, uuidOf(2, 1)), uuid: port, node_uuid: uuid, address },
+  });
+  return uuid;
 }
 
 /** What of all of it a rollback gives back: an enrolled spare stays manageable, and its power known. */

@@ -3,18 +3,10 @@ import type { TestContext } from "node:test";
 import type { Served } from "../../src/serving/serving.ts";
 import { type ServeSwitchOptions, serveSwitchover } from "../../src/switchover/serve-switchover.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { uuidOf } from "../manage/in-memory.ts";
 import { type ServingHere, servingHere } from "../manage/serving-here.ts";
 import { standInKeystone } from "../proxy/stand-ins.ts";
-import {
-  addPair,
-  SOURCE,
-  SPARE,
-  type Switchable,
-  switchable,
-  switchedDump,
-} from "./switch-memory.ts";
-import { hurried } from "./switch-scene.ts";
+import { hurried } from "./scene.ts";
+import { addPair, addSpare, switchable, switchedDump } from "./switch-memory.ts";
 
 type ShowableArtifact = { readonly [field: string]: string | null };
 
@@ -109,54 +101,16 @@ export async function asking(
 
 type SwitchAnswer = Awaited<ReturnType<typeof asking>>;
 
-/** The sentence of an error, as Ironic wraps it. */
-export function sentence({ text }: SwitchAnswer): string {
+/** An error, as Ironic wraps it: JSON in JSON. */
+export function errorOf({ text }: SwitchAnswer) {
   const { error_message } = JSON.parse(text) as { readonly error_message: string };
-  const told = JSON.parse(error_message) as { readonly [field: string]: string };
+  return JSON.parse(error_message) as { readonly [field: string]: string };
+}
+
+/** Its sentence. */
+export function sentence(answer: SwitchAnswer): string {
+  const told = errorOf(answer);
   return told.faultstring ?? told.description ?? "";
-}
-
-/** Another machine like the source, with a volume and an instance of its own. */
-export function addSource(cloud: Switchable, at: number): string {
-  const uuid = uuidOf(1, 20 + at);
-  const like = structuredClone(cloud.nodes.get(SOURCE) ?? {});
-  const instance = uuidOf(9, 20 + at);
-  cloud.nodes.set(uuid, {
-    ...{ ...like, uuid, name: `m-${at}`, instance_uuid: instance, allocation_uuid: instance },
-  });
-  cloud.allocations.set(instance, {
-    ...{ ...structuredClone(cloud.allocations.get(uuidOf(9, 1)) ?? {}), uuid: instance },
-    ...{ name: `web-${at}`, node_uuid: uuid },
-  });
-  cloud.machines.set(uuid, { on: true, dead: false, soft: true, obeys: true });
-  cloud.attached.set(uuid, []);
-  cloud.targets.set(uuidOf(5, 20 + at), {
-    ...structuredClone(cloud.targets.get(uuidOf(5, 1)) ?? {}),
-    ...{ uuid: uuidOf(5, 20 + at), node_uuid: uuid, volume_id: `v-m-${at}` },
-  });
-  cloud.connectors.set(uuidOf(6, 20 + at), {
-    ...structuredClone(cloud.connectors.get(uuidOf(6, 1)) ?? {}),
-    ...{ uuid: uuidOf(6, 20 + at), node_uuid: uuid, connector_id: `iqn.2026:m-${at}` },
-  });
-  cloud.ports.set(uuidOf(2, 20 + at), {
-    ...structuredClone(cloud.ports.get(uuidOf(2, 0)) ?? {}),
-    ...{ uuid: uuidOf(2, 20 + at), node_uuid: uuid, address: `52:54:00:00:01:${20 + at}` },
-  });
-  return uuid;
-}
-
-export function addSpare(cloud: Switchable, at: number): string {
-  const uuid = uuidOf(1, 60 + at);
-  cloud.nodes.set(uuid, {
-    ...{ ...structuredClone(cloud.nodes.get(SPARE) ?? {}), uuid, name: `t-${at}` },
-  });
-  cloud.machines.set(uuid, { on: false, dead: false, soft: true, obeys: true });
-  cloud.attached.set(uuid, []);
-  cloud.ports.set(uuidOf(2, 60 + at), {
-    ...structuredClone(cloud.ports.get(uuidOf(2, 1)) ?? {}),
-    ...{ uuid: uuidOf(2, 60 + at), node_uuid: uuid, address: `52:54:00:00:02:${10 + at}` },
-  });
-  return uuid;
 }
 
 /** A source, its spare and one more, and the words of a command with a run of its own. */

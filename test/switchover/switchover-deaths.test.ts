@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { objectOf } from "../../src/lib/json.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
 import { SWITCH_MARK } from "../../src/switchover/rules/switching.ts";
 import { switchedIn } from "../../src/switchover/switchover-run.ts";
 import { uuidOf } from "../manage/in-memory.ts";
 import { writes } from "../manage/scene.ts";
+import { back, CLAIMED, faults, forward, marksStay, SAID, scene } from "./scene.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
-import { back, CLAIMED, faults, forward, marksStay, SAID, scene } from "./switch-scene.ts";
 
 test("an instance goes on on a spare: one soft off, one power on, and nothing of it is left on the source", async (t) => {
   const at = await scene(t);
@@ -18,34 +19,23 @@ test("an instance goes on on a spare: one soft off, one power on, and nothing of
   ]);
   assert.deepEqual(at.cloud.told, ["n-1 soft", "n-1 on"]);
   assert.deepEqual(await faults(at), []);
-  const [source, spare] = [at.cloud.nodes.get(SOURCE), at.cloud.nodes.get(SPARE)];
-  assert.deepEqual(
-    [source?.name, source?.automated_clean, source?.instance_info],
-    ["n-1-failed", null, {}],
-  );
-  assert.deepEqual(
-    [spare?.name, spare?.automated_clean, spare?.description, spare?.extra],
-    ["n-1", null, "a shop", { rack: 7, own: true, "a/b~": 1 }],
-  );
-  assert.deepEqual(spare?.instance_info, { display_name: "web" });
+  const { name, automated_clean, instance_info } = at.cloud.nodes.get(SOURCE) ?? {};
+  assert.deepEqual([name, automated_clean, instance_info], ["n-1-failed", null, {}]);
+  const { description, extra, ...spare } = at.cloud.nodes.get(SPARE) ?? {};
+  assert.deepEqual([description, extra], ["a shop", { rack: 7, own: true, "a/b~": 1 }]);
+  assert.deepEqual([spare.name, spare.automated_clean], ["n-1", null]);
+  assert.deepEqual(spare.instance_info, { display_name: "web" });
   assert.deepEqual(at.cloud.attached.get(SPARE), [uuidOf(3, 1), uuidOf(3, 2)]);
   assert.deepEqual([...at.cloud.files], [[SPARE, [uuidOf(5, 1), uuidOf(5, 2)]]]);
-  const allocation = at.cloud.allocations.get(uuidOf(9, 1));
-  assert.deepEqual(
-    [allocation?.node_uuid, allocation?.name, allocation?.extra],
-    [SPARE, "web", { who: "me" }],
-  );
+  const { node_uuid, ...made } = at.cloud.allocations.get(uuidOf(9, 1)) ?? {};
+  assert.deepEqual([node_uuid, made.name, made.extra], [SPARE, "web", { who: "me" }]);
 });
 
 test("B-10: the source is off before it is in maintenance, and connectors move before targets", async (t) => {
   const at = await scene(t);
   await forward(at);
-  const made = writes(at.cloud).map((call) =>
-    call
-      .replace(SOURCE, "SRC")
-      .replace(SPARE, "DST")
-      .replaceAll(/\/[0-9a-f-]{36}/g, ""),
-  );
+  const named = writes(at.cloud).map((call) => call.replace(SOURCE, "SRC").replace(SPARE, "DST"));
+  const made = named.map((call) => call.replaceAll(/\/[0-9a-f-]{36}/g, ""));
   assert.deepEqual(made, [
     ...["PATCH /v1/nodes/SRC", "PATCH /v1/nodes/DST", "PUT /v1/nodes/DST/states/provision"],
     // Asked twice for the proof, and again before each step that depends on it.
@@ -83,7 +73,7 @@ test("B-14: a spare that had nothing to do at first is gone on with after each d
   const begun = async () => {
     const at = await scene(t);
     const ready = { provision_state: "manageable", power_state: "power off" };
-    Object.assign(at.cloud.nodes.get(SPARE) ?? {}, ready);
+    at.cloud.setNode(SPARE, ready);
     return at;
   };
   const whole = await begun();
@@ -104,9 +94,8 @@ test("B-14: a death at any line before the spare is deployed is rolled back, and
   const before = switchedDump(whole.cloud);
   await forward(whole);
   const { entries } = await readJournal(whole.run);
-  const deployed = [...entries].findIndex(
-    (entry) => entry.do === "start" && entry.part === "switchover-deploy",
-  );
+  const parts = entries.map((entry) => ("part" in entry ? entry.part : ""));
+  const deployed = parts.indexOf("switchover-deploy");
   assert.equal(deployed, CLAIMED + 1, "and the first line opens it");
   for (let died = 0; died < deployed; died += 1) {
     const at = await scene(t);
@@ -154,17 +143,13 @@ test("B-9: a BMC that is dead moves nothing until somebody else says that the so
   assert.equal(at.cloud.targets.get(uuidOf(5, 1))?.node_uuid, SOURCE);
   assert.equal(at.cloud.nodes.get(SOURCE)?.maintenance, false);
   // Meanwhile Ironic gives up, as it does by itself.
-  Object.assign(at.cloud.nodes.get(SOURCE) ?? {}, {
-    ...{ power_state: null, maintenance: true, maintenance_reason: "it does not answer" },
-    fault: "power failure",
-  });
+  const gaveUp = { power_state: null, maintenance_reason: "it does not answer" };
+  at.cloud.setNode(SOURCE, { ...gaveUp, maintenance: true, fault: "power failure" });
   machine.on = false;
   assert.equal((await forward(at, { fence: SAID })).halted, null);
-  const source = at.cloud.nodes.get(SOURCE);
-  assert.deepEqual(
-    [source?.provision_state, source?.fault, source?.maintenance, source?.automated_clean],
-    ["error", null, true, null],
-  );
+  const { provision_state, fault, maintenance, automated_clean } = at.cloud.nodes.get(SOURCE) ?? {};
+  const now = [provision_state, fault, maintenance, automated_clean];
+  assert.deepEqual(now, ["error", null, true, null]);
   assert.equal(at.cloud.files.has(SOURCE), false);
   assert.deepEqual(await faults(at), []);
   const { entries } = await readJournal(at.run);
@@ -172,14 +157,11 @@ test("B-9: a BMC that is dead moves nothing until somebody else says that the so
 });
 
 test("B-8: a machine that cannot or does not shut down softly is powered off", async (t) => {
-  for (const [what, told] of [
-    [{ soft: false }, ["n-1 off", "n-1 on"]],
-    [{ obeys: false }, ["n-1 off", "n-1 on"]],
-  ] as const) {
+  for (const what of [{ soft: false }, { obeys: false }]) {
     const at = await scene(t);
-    Object.assign(at.cloud.machines.get(SOURCE) ?? {}, what);
+    at.cloud.setMachine(SOURCE, what);
     assert.equal((await forward(at)).halted, null, JSON.stringify(what));
-    assert.deepEqual(at.cloud.told, told);
+    assert.deepEqual(at.cloud.told, ["n-1 off", "n-1 on"]);
   }
 });
 
@@ -201,5 +183,5 @@ test("what somebody changed since is left and told, and the source stays off wit
   assert.equal(spare.description, "mine now");
   assert.equal(at.cloud.targets.get(uuidOf(5, 1))?.node_uuid, SOURCE, "what can be is back");
   assert.equal(at.cloud.machines.get(SOURCE)?.on, false);
-  assert.notEqual((spare.extra as { readonly [key: string]: unknown })[SWITCH_MARK], undefined);
+  assert.notEqual(objectOf(spare.extra)[SWITCH_MARK], undefined);
 });

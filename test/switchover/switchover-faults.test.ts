@@ -5,8 +5,8 @@ import { switchedIn } from "../../src/switchover/switchover-run.ts";
 import { refuses } from "../manage/in-memory.ts";
 import { BROKEN, writes } from "../manage/scene.ts";
 import { instead, isWrite, numbered } from "../support/faulty-service.ts";
+import { back, faults, forward, scene } from "./scene.ts";
 import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
-import { back, faults, forward, scene } from "./switch-scene.ts";
 
 /** The first call that has no way back is the second that brings the spare to another state. */
 const PROVISION = `PUT /v1/nodes/${SPARE}/states/provision`;
@@ -69,9 +69,7 @@ test("of two reads that fail the first in their order is told, whichever fails f
 
 test("B-12: a spare whose power nobody knows is powered off before anything is moved to it", async (t) => {
   const at = await scene(t);
-  Object.assign(at.cloud.nodes.get(SPARE) ?? {}, {
-    ...{ provision_state: "manageable", power_state: null },
-  });
+  at.cloud.setNode(SPARE, { provision_state: "manageable", power_state: null });
   assert.equal((await forward(at)).halted, null);
   const { calls } = at.cloud;
   const off = calls.indexOf(`PUT /v1/nodes/${SPARE}/states/power`);

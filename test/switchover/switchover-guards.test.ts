@@ -1,18 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readJournal } from "../../src/run/files/journal.ts";
-import {
-  SWITCH_MARK,
-  SWITCH_STATES,
-  type SwitchStepName,
-} from "../../src/switchover/rules/switching.ts";
+import { SWITCH_MARK, SWITCH_STATES } from "../../src/switchover/rules/switching.ts";
 import { markStep } from "../../src/switchover/steps/switch-fields.ts";
 import { switchAt } from "../../src/switchover/switchover-execute.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { refuses, uuidOf } from "../manage/in-memory.ts";
 import { writes } from "../manage/scene.ts";
+import { back, faults, forward, PLAN, scene } from "./scene.ts";
 import { SOURCE, SPARE, type Switchable, switchedDump } from "./switch-memory.ts";
-import { back, faults, forward, PLAN, scene } from "./switch-scene.ts";
 import { commandScene } from "./switch-served.ts";
 
 const OTHER = uuidOf(9, 77);
@@ -20,9 +16,8 @@ const OTHER = uuidOf(9, 77);
 test("a source that has another instance by now is not switched off", async (t) => {
   const off = await scene(t);
   await forward(off, { until: "switchover-power" });
-  Object.assign(off.cloud.nodes.get(SOURCE) ?? {}, { instance_uuid: OTHER });
-  const { halted } = await forward(off);
-  assert.match(halted?.position?.why.join() ?? "", /has instance 99999999-.*077, expected 9999/);
+  off.cloud.setNode(SOURCE, { instance_uuid: OTHER });
+  assert.match((await forward(off)).why, /has instance 99999999-.*077, expected 9999/);
   assert.deepEqual(off.cloud.told, []);
   assert.deepEqual(await back(off), []);
   assert.equal(off.cloud.nodes.get(SOURCE)?.instance_uuid, OTHER);
@@ -35,7 +30,7 @@ test("a mark that another switchover set while ours met a lock is not written ov
   at.cloud.use((call) => {
     if (met || call !== `PATCH /v1/nodes/${SOURCE}`) return null;
     met = true;
-    Object.assign(at.cloud.nodes.get(SOURCE) ?? {}, { extra: theirs });
+    at.cloud.setNode(SOURCE, { extra: theirs });
     return { done: false, says: refuses(409, "Node is locked by host lab") };
   });
   const { halted } = await forward(at);
@@ -51,8 +46,7 @@ test("a destination that is deleted amid it does not keep the source from gettin
   const before = structuredClone(at.cloud.nodes.get(SOURCE));
   await forward(at, { until: "switchover-volumes" });
   at.cloud.nodes.delete(SPARE);
-  const { halted } = await forward(at);
-  assert.match(halted?.position?.why.join() ?? "", /node \S+ .*was deleted/);
+  assert.match((await forward(at)).why, /node \S+ .*was deleted/);
   assert.deepEqual(await back(at), []);
   const { driver_internal_info: _, last_error: __, ...now } = at.cloud.nodes.get(SOURCE) ?? {};
   const { driver_internal_info: ___, last_error: ____, ...was } = before ?? {};
@@ -65,12 +59,11 @@ test("who stops it at any step goes on with the same command", async (t) => {
   await forward(whole);
   const end = switchedDump(whole.cloud);
   // Two of them do nothing here.
-  const begun = new Set(
-    (await readJournal(whole.run)).entries.flatMap((one) => (one.do === "start" ? [one.part] : [])),
-  );
+  const { entries } = await readJournal(whole.run);
+  const begun = new Set(entries.flatMap((one) => (one.do === "start" ? [one.part] : [])));
   const steps = Object.keys(SWITCH_STATES).filter((name) => begun.has(name));
   assert.ok(steps.length > 10, steps.join());
-  for (const stopAt of steps as SwitchStepName[]) {
+  for (const stopAt of steps) {
     const at = await scene(t);
     const { halted } = await forward(at, { stopAt });
     if (stopAt !== "switchover-release") assert.equal(halted?.position, null, stopAt);
@@ -86,7 +79,7 @@ test("a machine that is on is not switched off as a spare unless somebody names 
   cloud.nodes.delete(next);
   const spare = cloud.nodes.get(SPARE) ?? {};
   Object.assign(spare, { provision_state: "manageable", power_state: "power on" });
-  Object.assign(cloud.machines.get(SPARE) ?? {}, { on: true });
+  cloud.setMachine(SPARE, { on: true });
   const passed = await run(["node", "switchover", "n-1", ...own], how);
   assertRefusal({ ...passed, out: "" }, 4, "N2I-E387", /1 node that is not off was skipped/);
   // What is in enroll is asked first.
@@ -102,29 +95,23 @@ test("a machine that is on is not switched off as a spare unless somebody names 
 /** What is wrong with the pair, or with how its nodes are named; the third is another spare. */
 const WRONG: readonly (readonly [
   change: (cloud: Switchable, third: string) => unknown,
-  nodes: readonly string[],
+  nodes: string,
   code: string,
   why: RegExp,
 ])[] = [
   [
     ({ targets }, node_uuid) =>
       targets.set(uuidOf(5, 9), { ...targets.get(uuidOf(5, 1)), uuid: uuidOf(5, 9), node_uuid }),
-    ["n-1", "s-1"],
-    "N2I-E382",
-    /its volume v-0 also belongs to node \S+/,
+    ...(["n-1 s-1", "N2I-E382", /its volume v-0 also belongs to node \S+/] as const),
   ],
   [
-    ({ nodes }) => Object.assign(nodes.get(SPARE) ?? {}, { instance_info: { image_source: "x" } }),
-    ["n-1", "s-1"],
-    "N2I-E384",
-    /would write that image/,
+    ({ setNode }) => setNode(SPARE, { instance_info: { image_source: "x" } }),
+    ...(["n-1 s-1", "N2I-E384", /would write that image/] as const),
   ],
-  [() => undefined, ["n-1", uuidOf(1, 99)], "N2I-E384", /no node/],
+  [() => undefined, `n-1 ${uuidOf(1, 99)}`, "N2I-E384", /no node/],
   [
-    ({ nodes }) => Object.assign(nodes.get(SPARE) ?? {}, { name: uuidOf(1, 98) }),
-    ["n-1", uuidOf(1, 98)],
-    "N2I-E212",
-    /something else/,
+    ({ setNode }) => setNode(SPARE, { name: uuidOf(1, 98) }),
+    ...([`n-1 ${uuidOf(1, 98)}`, "N2I-E212", /something else/] as const),
   ],
 ];
 
@@ -133,7 +120,8 @@ test("what is shared, of other hardware or misnamed is refused, and nothing is c
     const { cloud, how, own, next } = await commandScene(t);
     change(cloud, next);
     const before = switchedDump(cloud);
-    const { status, err } = await run(["node", "switchover", ...nodes, ...own], how);
+    const words = ["node", "switchover", ...nodes.split(" "), ...own];
+    const { status, err } = await run(words, how);
     assert.notEqual(status, 0);
     assert.match(err, new RegExp(code), err);
     assert.match(err, why, err);
@@ -144,30 +132,23 @@ test("what is shared, of other hardware or misnamed is refused, and nothing is c
 
 test("connectors of hardware stay, and the spare needs as many", async (t) => {
   const { cloud, how, own } = await commandScene(t);
-  const wwpn = uuidOf(6, 5);
-  cloud.connectors.set(wwpn, {
-    uuid: wwpn,
-    node_uuid: SOURCE,
-    type: "wwpn",
-    connector_id: "wwn-1",
-  });
+  const add = (uuid: string, node_uuid: string, connector_id: string) =>
+    cloud.connectors.set(uuid, { uuid, node_uuid, type: "wwpn", connector_id });
+  add(uuidOf(6, 5), SOURCE, "wwn-1");
   const kept = await run(["node", "switchover", "n-1", "s-1", ...own], how);
   assertRefusal({ ...kept, out: "" }, 4, "N2I-E386", /volume connectors that stay: wwpn != none/);
-  cloud.connectors.set(uuidOf(6, 6), {
-    ...{ uuid: uuidOf(6, 6), node_uuid: SPARE, type: "wwpn", connector_id: "wwn-2" },
-  });
+  add(uuidOf(6, 6), SPARE, "wwn-2");
   await runs(0, ["node", "switchover", "n-1", "s-1", ...own], how);
-  assert.equal(cloud.connectors.get(wwpn)?.node_uuid, SOURCE);
+  assert.equal(cloud.connectors.get(uuidOf(6, 5))?.node_uuid, SOURCE);
 });
 
 test("an extra of 3 MB, and a name as long as Ironic takes, are carried over", async (t) => {
   const { cloud, how, own } = await commandScene(t);
-  const long = "n".repeat(255);
-  const big = { big: "x".repeat(3 * 1024 * 1024) };
-  Object.assign(cloud.nodes.get(SOURCE) ?? {}, { name: long, extra: big });
+  const [long, big] = ["n".repeat(255), "x".repeat(3 * 1024 * 1024)];
+  cloud.setNode(SOURCE, { name: long, extra: { big } });
   await runs(0, ["node", "switchover", SOURCE, "s-1", ...own], how);
   const [source, spare] = [cloud.nodes.get(SOURCE), cloud.nodes.get(SPARE)];
-  assert.equal(JSON.stringify(spare?.extra).length > big.big.length, true);
+  assert.equal(JSON.stringify(spare?.extra).length > big.length, true);
   assert.deepEqual([spare?.name === long, String(source?.name).length], [true, 255]);
 });
 
@@ -181,7 +162,7 @@ test("a rollback that leaves what somebody changed since names it, and ends with
   });
   await runs(5, ["node", "switchover", "n-1", "s-1", ...own], how);
   cloud.use(() => null);
-  Object.assign(cloud.nodes.get(SPARE) ?? {}, { description: "mine now" });
+  cloud.setNode(SPARE, { description: "mine now" });
   const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
   const { out, err } = await runs(2, back, how);
   assert.match(out + err, new RegExp(`description of node ${SPARE} was changed by others`));

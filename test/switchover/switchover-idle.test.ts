@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { readJournal } from "../../src/run/files/journal.ts";
 import { isPastReturn, switchedIn } from "../../src/switchover/switchover-run.ts";
 import { idle, numberedWrites } from "../support/faulty-service.ts";
+import { back, CLAIMED, faults, forward, type Scene, scene } from "./scene.ts";
 import { SPARE, switchedDump } from "./switch-memory.ts";
-import { back, CLAIMED, faults, forward, type Scene, scene } from "./switch-scene.ts";
 
 /** How often a call may come: each thrice, and two VIFs, or two steps, have calls alike. A BMC is asked for longer. */
 const MOST = 6;
@@ -30,9 +30,8 @@ test("a switchover whose calls are accepted and change nothing ends after a few,
     const at = await scene(t);
     const what = `${call}, ${nth}`;
     const came = idle(at.cloud, call, nth);
-    const { halted } = await forward(at);
+    const { halted, why } = await forward(at);
     assertFew(call, came(), what);
-    const why = halted?.position?.why.join("; ") ?? "";
     // A machine that is off is asked to go off, and is.
     if (halted === null) assert.deepEqual([await faults(at), call.endsWith("power")], [[], true]);
     else if (/^(PATCH|DELETE|POST)|maintenance$/.test(call))

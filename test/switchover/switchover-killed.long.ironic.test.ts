@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { type JsonObject, objectOf } from "../../src/lib/json.ts";
 import type { SwitchStepName } from "../../src/switchover/rules/switching.ts";
 import { runs, start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
@@ -100,22 +101,21 @@ async function goesOnThrough(t: TestContext, at: Scene, place: number): Promise<
 
 async function isSwitched({ ironic }: Scene, pair: Pair, place: number): Promise<void> {
   const api = apiOf(ironic);
-  const get = async (path: string) =>
-    (await api("GET", `/v1/${path}`)).body as { readonly [field: string]: unknown };
-  const [source, spare] = [await get(`nodes/${pair.source}`), await get(`nodes/${pair.spare}`)];
-  const { provision_state, maintenance, power_state, instance_uuid, extra } = source;
-  assert.deepEqual(
-    [provision_state, maintenance, power_state, instance_uuid, extra, source.automated_clean],
-    ["available", true, "power off", null, {}, false],
-  );
-  assert.deepEqual(
-    [spare.provision_state, spare.power_state, spare.instance_uuid, spare.allocation_uuid],
-    ["active", "power on", pair.instance, pair.instance],
-  );
-  assert.deepEqual(
-    [spare.name, spare.description, spare.extra, spare.automated_clean, spare.maintenance],
-    [`n-${place}`, "a shop", {}, null, false],
-  );
+  const get = async (path: string) => objectOf((await api("GET", `/v1/${path}`)).body);
+  const has = async (node: string, fields: JsonObject): Promise<void> => {
+    const told = await get(`nodes/${node}`);
+    const names = Object.keys(fields);
+    assert.deepEqual(Object.fromEntries(names.map((name) => [name, told[name]])), fields);
+  };
+  await has(pair.source, {
+    ...{ provision_state: "available", maintenance: true, power_state: "power off" },
+    ...{ instance_uuid: null, extra: {}, automated_clean: false },
+  });
+  await has(pair.spare, {
+    ...{ provision_state: "active", power_state: "power on", instance_uuid: pair.instance },
+    ...{ allocation_uuid: pair.instance, name: `n-${place}`, description: "a shop", extra: {} },
+    ...{ automated_clean: null, maintenance: false },
+  });
   for (const path of [`volume/targets/${pair.target}`, `volume/connectors/${pair.connector}`])
     assert.equal((await get(path)).node_uuid, pair.spare, path);
   assert.equal((await get(`allocations/${pair.instance}`)).name, `web-${place}`);

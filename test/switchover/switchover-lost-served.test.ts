@@ -6,9 +6,9 @@ import { isUuid } from "../../src/lib/uuid.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { refuses } from "../manage/in-memory.ts";
 import { BROKEN } from "../manage/scene.ts";
-import { LOSSES, loses, restored, writesTo } from "./switch-lost.ts";
-import { SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
-import { addSpare, servedSwitchover } from "./switch-served.ts";
+import { LOSSES, loses, restored, writesTo } from "./lost.ts";
+import { addSpare, SOURCE, SPARE, switchedDump } from "./switch-memory.ts";
+import { servedSwitchover } from "./switch-served.ts";
 
 const LOSS = LOSSES.find(({ what }) => what === "given an instance") ?? assert.fail();
 
@@ -24,7 +24,7 @@ test("what loses its spare is rolled back, with a target or without, and the nex
     assert.deepEqual([back.target, writesTo(cloud, next), cloud.told], [SPARE, [], []]);
     restored(cloud);
     assert.equal(switchedDump(cloud), before);
-    Object.assign(cloud.nodes.get(SPARE) ?? {}, LOSS.change);
+    cloud.setNode(SPARE, LOSS.change);
     assert.equal((await put("n-1", {})).status, 202);
     assert.equal((await until(SOURCE, "DONE")).target, next);
     assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
@@ -43,7 +43,7 @@ async function unbegun(t: TestContext, more: { leaveNova?: boolean } = {}) {
   // One that would be chosen before it.
   const sooner = addSpare(at.cloud, 1);
   const ready = { name: "a-1", provision_state: "manageable", power_state: "power off" };
-  Object.assign(at.cloud.nodes.get(sooner) ?? {}, ready);
+  at.cloud.setNode(sooner, ready);
   return { ...at, sooner };
 }
 
@@ -55,7 +55,7 @@ test("a service that is started again keeps the target that it accepted, and fai
   ] as const) {
     const { cloud, again, until, sooner } = await unbegun(t);
     if (change === null) cloud.nodes.delete(SPARE);
-    else Object.assign(cloud.nodes.get(SPARE) ?? {}, change);
+    else cloud.setNode(SPARE, change);
     await again();
     const shown = await until(SOURCE, "DONE", "ROLLED_BACK", "FAILED");
     assert.deepEqual([shown.state, shown.target], [state, SPARE], JSON.stringify(change));

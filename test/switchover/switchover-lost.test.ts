@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Entry } from "../../src/model/journal.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
 import { switchedIn } from "../../src/switchover/switchover-run.ts";
 import { type Ran, run, runs } from "../hostile/cli.ts";
 import { refuses, uuidOf } from "../manage/in-memory.ts";
-import { LOOKS, LOSSES, loses, MANAGES, MARKS, OTHER, restored, writesTo } from "./switch-lost.ts";
+import type { Fault } from "../support/faulty-service.ts";
+import { LOOKS, LOSSES, loses, MANAGES, MARKS, OTHER, restored, writesTo } from "./lost.ts";
 import { SOURCE, SPARE, type Switchable, switchedDump } from "./switch-memory.ts";
 import { commandScene } from "./switch-served.ts";
+
+const BROKE: Fault = { done: false, says: refuses(500, "broken") };
+const MAINTENANCE = `PUT /v1/nodes/${SOURCE}/maintenance`;
 
 /** What it said before its error is how far it came. */
 function assertEnded({ status, err }: Ran, wanted: number, code: string, why: RegExp): void {
@@ -17,8 +20,9 @@ function assertEnded({ status, err }: Ran, wanted: number, code: string, why: Re
   assert.match(err, why);
 }
 
-async function entriesOf(path: string): Promise<readonly Entry[]> {
-  return [...(await readJournal(await openRun(path, { create: false }))).entries];
+/** The switchover that a run's journal has under way. */
+async function underWay(path: string) {
+  return switchedIn((await readJournal(await openRun(path, { create: false }))).entries);
 }
 
 test("a spare that somebody else takes before the source is powered off is rolled back, and the same command chooses another", async (t) => {
@@ -32,13 +36,12 @@ test("a spare that somebody else takes before the source is powered off is rolle
       assert.ok([1, 11].includes(ran.status), what);
       assert.match(ran.err, loss.why);
       if (/ seconds/.test(loss.why.source)) assert.match(ran.err, /N2I-E380/, what);
-      const entries = await entriesOf(path);
-      assert.equal(switchedIn(entries), null, what);
+      assert.equal(await underWay(path), null, what);
       restored(cloud);
       assert.equal(switchedDump(cloud), before, what);
       assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []], what);
       if (named.length > 0) continue;
-      Object.assign(cloud.nodes.get(SPARE) ?? {}, loss.change);
+      cloud.setNode(SPARE, loss.change);
       const { out } = await runs(0, ["node", "switchover", "n-1", ...own], how);
       assert.match(out, new RegExp(`runs on ${next} \\(n-1\\)`), what);
       assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"], what);
@@ -62,10 +65,9 @@ test("without another spare the same command says so, and everything stays as it
 test("a spare that is lost once the source is off is rolled back, by whichever command", async (t) => {
   const ready = { provision_state: "manageable", power_state: "power off" };
   const { cloud, how, next, own, before } = await commandScene(t);
-  Object.assign(cloud.nodes.get(SPARE) ?? {}, ready);
-  cloud.once(`PUT /v1/nodes/${SOURCE}/states/power`, () =>
-    Object.assign(cloud.nodes.get(SPARE) ?? {}, { instance_uuid: OTHER }),
-  );
+  cloud.setNode(SPARE, ready);
+  const taken = () => cloud.setNode(SPARE, { instance_uuid: OTHER });
+  cloud.once(`PUT /v1/nodes/${SOURCE}/states/power`, taken);
   const ran = await run(["node", "switchover", "n-1", ...own], how);
   assertEnded(ran, 1, "N2I-E389", /instance_uuid of node \S+ was changed/);
   restored(cloud);
@@ -74,15 +76,12 @@ test("a spare that is lost once the source is off is rolled back, by whichever c
 
   // A spare that had nothing to do is looked at again by the next command.
   const later = await commandScene(t);
-  Object.assign(later.cloud.nodes.get(SPARE) ?? {}, ready);
-  later.cloud.fail(`PUT /v1/nodes/${SOURCE}/maintenance`, {
-    done: false,
-    says: refuses(500, "broken"),
-  });
+  later.cloud.setNode(SPARE, ready);
+  later.cloud.fail(MAINTENANCE, BROKE);
   const words = ["node", "switchover", "n-1", ...later.own];
   assert.equal((await run(words, later.how)).status, 5);
   later.cloud.use(() => null);
-  Object.assign(later.cloud.nodes.get(SPARE) ?? {}, { provision_state: "available" });
+  later.cloud.setNode(SPARE, { provision_state: "available" });
   const again = await run(words, later.how);
   assertEnded(again, 11, "N2I-E381", /is available, expected manageable/);
   restored(later.cloud);
@@ -94,22 +93,19 @@ test("a spare that is lost once the source is off is rolled back, by whichever c
 test("a spare that is lost after half a rollback is rolled back, and the same command chooses another", async (t) => {
   const { cloud, how, next, path, own } = await commandScene(t);
   const words = ["node", "switchover", "n-1", ...own];
-  const broken = (call: string) => {
-    cloud.fail(call, { done: false, says: refuses(500, "broken") });
-  };
-  broken(`PUT /v1/nodes/${SOURCE}/maintenance`);
+  cloud.fail(MAINTENANCE, BROKE);
   assert.equal((await run(words, how)).status, 5);
   // The marks alone are left.
-  broken(MARKS);
+  cloud.fail(MARKS, BROKE);
   await runs(5, ["rollback", "--run", path, ...cloud.words, "--all", "--yes"], how);
   assert.deepEqual(cloud.told, ["n-1 soft", "n-1 on"]);
   cloud.use(() => null);
-  Object.assign(cloud.nodes.get(SPARE) ?? {}, { provision_state: "available" });
+  cloud.setNode(SPARE, { provision_state: "available" });
   const again = await run(words, how);
   assertEnded(again, 11, "N2I-E381", /is available, expected manageable/);
   assert.match(again.err, /Run the same command again to choose another spare/);
   assert.deepEqual([writesTo(cloud, next), cloud.told], [[], ["n-1 soft", "n-1 on"]]);
-  assert.equal(switchedIn(await entriesOf(path)), null);
+  assert.equal(await underWay(path), null);
   assert.match((await runs(0, words, how)).out, new RegExp(`runs on ${next} `));
 });
 
@@ -124,7 +120,7 @@ const HELD = [
 function holds(cloud: Switchable, change: object): void {
   let isMarked = false;
   cloud.use((call) => {
-    if (isMarked && call === LOOKS) Object.assign(cloud.nodes.get(SPARE) ?? {}, change);
+    if (isMarked && call === LOOKS) cloud.setNode(SPARE, change);
     isMarked ||= call === MARKS;
   });
 }
@@ -136,10 +132,8 @@ test("the mark on a lost spare that cannot be changed stays, and the same comman
     const words = ["node", "switchover", "n-1", ...own];
     const ran = await run(words, how);
     assertEnded(ran, 5, "N2I-E301", why);
-    assert.match(
-      ran.err,
-      /not rolled back: .*Resolve the items listed, then: nova2ironic rollback /s,
-    );
+    const resolve = /not rolled back: .*Resolve the items listed, then: nova2ironic rollback /s;
+    assert.match(ran.err, resolve);
     assert.deepEqual(cloud.nodes.get(SOURCE)?.extra, { "a/b~": 1, rack: 7 });
     assert.deepEqual([writesTo(cloud, next), cloud.told], [[], []]);
     const back = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
@@ -153,7 +147,7 @@ test("the mark on a lost spare that cannot be changed stays, and the same comman
       assert.equal(switchedDump(cloud), before);
       continue;
     }
-    Object.assign(cloud.nodes.get(SPARE) ?? {}, { power_state: "power off" });
+    cloud.setNode(SPARE, { power_state: "power off" });
     const { out } = await runs(0, words, how);
     assert.match(out, new RegExp(`runs on ${SPARE} `));
   }
@@ -165,7 +159,7 @@ test("a lock that ends soon is waited for", async (t) => {
   cloud.use((call) => {
     if (marks > 0 && call === LOOKS) {
       looks += 1;
-      Object.assign(cloud.nodes.get(SPARE) ?? {}, { reservation: looks < 6 ? "h" : null });
+      cloud.setNode(SPARE, { reservation: looks < 6 ? "h" : null });
     }
     if (call === MARKS) marks += 1;
   });
@@ -183,28 +177,19 @@ function deleted(cloud: Switchable, at: (call: string) => boolean): void {
 }
 
 /** Moments at which a spare may go before the source is told to power off. */
-const EARLY: readonly (readonly [what: string, moment: () => (call: string) => boolean])[] = [
-  ["before it is marked", () => (call) => call === MARKS],
-  ["as it is to be managed", () => (call) => call === MANAGES],
-  [
-    "once it is managed",
-    () => {
-      let isManaged = false;
-      return (call) => {
-        isManaged ||= call === MANAGES;
-        return isManaged && call === LOOKS;
-      };
-    },
-  ],
-];
+const EARLY: Readonly<Record<string, (call: string, cloud: Switchable) => boolean>> = {
+  "before it is marked": (call) => call === MARKS,
+  "as it is to be managed": (call) => call === MANAGES,
+  "once it is managed": (call, { calls }) => call === LOOKS && calls.includes(MANAGES),
+};
 
 test("a spare that somebody deletes before the source is powered off is rolled back, and the same command takes another", async (t) => {
   // The first moment is tried with a named spare too.
-  for (const [at, [what, moment]] of EARLY.entries())
-    for (const named of at === 0 ? [[], ["s-1"]] : [[]]) {
+  for (const [what, moment] of Object.entries(EARLY))
+    for (const named of what.startsWith("before") ? [[], ["s-1"]] : [[]]) {
       const { cloud, how, next, path, own } = await commandScene(t);
       const before = structuredClone(cloud.nodes.get(SOURCE));
-      deleted(cloud, moment());
+      deleted(cloud, (call) => moment(call, cloud));
       const ran = await runs(4, ["node", "switchover", "n-1", ...named, ...own], how);
       assert.match(ran.err, /N2I-E384 node \S+ \(s-1\) was deleted/, what);
       assert.deepEqual([cloud.nodes.get(SOURCE), cloud.told], [before, []], what);
@@ -220,38 +205,26 @@ test("once the source is off, a spare that is deleted gives everything back, or 
     const { cloud, how, next, own } = await commandScene(t);
     const isOn = options.length > 0;
     // One that was on is not to be powered on again.
-    if (isOn)
-      Object.assign(cloud.nodes.get(SPARE) ?? {}, {
-        ...{ provision_state: "manageable", power_state: "power on" },
-      });
-    Object.assign(cloud.machines.get(SPARE) ?? {}, { on: isOn });
-    deleted(cloud, (call) => call === `PUT /v1/nodes/${SOURCE}/maintenance`);
+    const was = { provision_state: "manageable", power_state: "power on" };
+    if (isOn) cloud.setNode(SPARE, was);
+    cloud.setMachine(SPARE, { on: isOn });
+    deleted(cloud, (call) => call === MAINTENANCE);
     const ran = await runs(1, ["node", "switchover", "n-1", ...options, ...own], how);
     assert.match(ran.err, /N2I-E389 node \S+ \(s-1\) was deleted/);
-    const source = cloud.nodes.get(SOURCE);
-    assert.deepEqual(
-      [source?.power_state, source?.maintenance, source?.extra, source?.instance_uuid],
-      ["power on", false, { "a/b~": 1, rack: 7 }, uuidOf(9, 1)],
-    );
+    const { power_state, maintenance, extra, instance_uuid } = cloud.nodes.get(SOURCE) ?? {};
+    assert.deepEqual([power_state, maintenance, instance_uuid], ["power on", false, uuidOf(9, 1)]);
+    assert.deepEqual(extra, { "a/b~": 1, rack: 7 });
     assert.deepEqual(writesTo(cloud, next), []);
     assert.deepEqual(cloud.told, [...(isOn ? ["s-1 off"] : []), "n-1 soft", "n-1 on"]);
   }
 
-  const late = await commandScene(t);
-  const { cloud, how, own } = late;
+  const { cloud, how, own } = await commandScene(t);
   deleted(cloud, (call) => call === LOOKS && cloud.nodes.get(SPARE)?.name === "n-1");
   const ran = await runs(5, ["node", "switchover", "n-1", "s-1", ...own], how);
   const lost = `N2I-E301 .*was deleted; not rolled back: volume target ${uuidOf(5, 1)} was deleted`;
   assert.match(ran.err, new RegExp(lost));
   assert.match(ran.err, /Resolve the items listed, then: nova2ironic rollback .*--all/);
-  assert.doesNotMatch(
-    ran.err,
-    new RegExp(`node ${SPARE} was deleted`),
-    "nothing of it is to be given back",
-  );
-  assert.deepEqual(
-    [cloud.nodes.get(SOURCE)?.maintenance, cloud.told],
-    [true, ["n-1 soft"]],
-    "and the source stays off",
-  );
+  // Nothing of it is to be given back, and the source stays off.
+  assert.doesNotMatch(ran.err, new RegExp(`node ${SPARE} was deleted`));
+  assert.deepEqual([cloud.nodes.get(SOURCE)?.maintenance, cloud.told], [true, ["n-1 soft"]]);
 });

@@ -8,17 +8,8 @@ import { isPastReturn, switchedIn, switchState } from "../../src/switchover/swit
 import { uuidOf } from "../manage/in-memory.ts";
 import { writes } from "../manage/scene.ts";
 import { isWrite } from "../support/faulty-service.ts";
-import { SOURCE, SPARE, type Switchable, switchedDump } from "./switch-memory.ts";
-import {
-  back,
-  CLAIMED,
-  faults,
-  forward,
-  marksStay,
-  PLAN,
-  type Scene,
-  scene,
-} from "./switch-scene.ts";
+import { back, CLAIMED, faults, forward, marksStay, PLAN, type Scene, scene } from "./scene.ts";
+import { addSpare, SOURCE, SPARE, type Switchable, switchedDump } from "./switch-memory.ts";
 
 const THEIRS = uuidOf(7, 9);
 const SIDES = [SOURCE, SPARE] as const;
@@ -29,9 +20,8 @@ const markOn = (at: Scene, uuid: string) => objectOf(nodeOf(at, uuid).extra)[SWI
 /** Another switchover marks it, or gives it up. */
 function marks(at: Scene, uuid: string, mark: string | null): void {
   const { [SWITCH_MARK]: _, ...extra } = nodeOf(at, uuid).extra as JsonObject;
-  Object.assign(nodeOf(at, uuid), {
-    extra: mark === null ? extra : { ...extra, [SWITCH_MARK]: mark },
-  });
+  const marked = { ...extra, ...(mark !== null && { [SWITCH_MARK]: mark }) };
+  at.cloud.setNode(uuid, { extra: marked });
 }
 
 function hardwareOf({ cloud }: Scene, uuid: string): string {
@@ -56,11 +46,7 @@ test("no step back changes a node of another switchover, and each is made once t
       one.cloud.calls.length = 0;
       const left = await back(one);
       assert.equal(hardwareOf(one, victim), taken, what);
-      assert.deepEqual(
-        writes(one.cloud).filter((call) => call.includes(victim)),
-        [],
-        what,
-      );
+      assert.ok(!writes(one.cloud).some((call) => call.includes(victim)), what);
       const named = left.filter((why) => why.includes(`${victim} is in switchover ${THEIRS}`));
       const stays = left.filter((why) => why.includes(`node unset UUID --extra ${SWITCH_MARK}`));
       assert.equal(named.length > 0 || left.length === 0, true, `${what}: ${left.join("; ")}`);
@@ -77,9 +63,8 @@ test("the mark of a switchover that lost its source before it changed anything i
   const at = await scene(t);
   await forward(at, { until: "switchover-maintenance" });
   marks(at, SOURCE, THEIRS);
-  assert.deepEqual(await back(at), [
-    `node ${SOURCE} is in switchover ${THEIRS}: extra.${SWITCH_MARK}`,
-  ]);
+  const theirs = `node ${SOURCE} is in switchover ${THEIRS}: extra.${SWITCH_MARK}`;
+  assert.deepEqual(await back(at), [theirs]);
   assert.deepEqual([markOn(at, SPARE), markOn(at, SOURCE)], [undefined, THEIRS]);
   assert.match(String((await switchState(at.run.path)).next), /^nova2ironic rollback .*--all/);
   assert.deepEqual(at.cloud.told, ["n-1 soft"]);
@@ -91,16 +76,14 @@ test("a node whose mark is gone without another switchover is named, and the oth
     [SPARE, SOURCE, `is not powered on: node ${SPARE} no longer has the mark`, ["n-1 on"]],
   ] as const) {
     const at = await scene(t);
-    Object.assign(nodeOf(at, SPARE), { provision_state: "manageable", power_state: "power on" });
-    Object.assign(at.cloud.machines.get(SPARE) ?? {}, { on: true });
+    at.cloud.setNode(SPARE, { provision_state: "manageable", power_state: "power on" });
+    at.cloud.setMachine(SPARE, { on: true });
     await forward(at, { until: "switchover-volumes" });
     marks(at, victim, null);
-    Object.assign(at.cloud.machines.get(SOURCE) ?? {}, { dead: victim === SOURCE });
+    at.cloud.setMachine(SOURCE, { dead: victim === SOURCE });
     at.cloud.calls.length = 0;
     const [first = "", ...others] = await back(at);
-    const tried = writes(at.cloud).filter(
-      (call) => call === `PUT /v1/nodes/${SOURCE}/states/power`,
-    );
+    const tried = writes(at.cloud).filter((call) => call.endsWith(`${SOURCE}/states/power`));
     assert.equal(first.startsWith(`node ${victim} ${why}`), true, first);
     assert.deepEqual([others, markOn(at, own), tried.length], [[marksStay(own)], PLAN.id, 1]);
     assert.deepEqual(at.cloud.told.slice(2), told);
@@ -116,17 +99,13 @@ test("the marks are read before each write: whoever loses one makes no other, fo
     for (const victim of SIDES) {
       const at = await scene(t);
       let from = 0;
-      at.cloud.once(
-        isWrite,
-        () => {
-          marks(at, victim, THEIRS);
-          from = at.cloud.calls.length;
-        },
-        k,
-      );
-      const { halted } = await forward(at);
+      const takes = (): void => {
+        marks(at, victim, THEIRS);
+        from = at.cloud.calls.length;
+      };
+      at.cloud.once(isWrite, takes, k);
       const what = `${victim}, write ${k}`;
-      assert.match(halted?.position?.why.join() ?? "", new RegExp(`switchover ${THEIRS}`), what);
+      assert.match((await forward(at)).why, new RegExp(`switchover ${THEIRS}`), what);
       await back(at);
       const later = writes(at.cloud, from).filter((call) => call.includes(victim));
       assert.deepEqual(later, [], what);
@@ -137,14 +116,9 @@ test("the marks are read before each write: whoever loses one makes no other, fo
 
 /** A second spare, and a switchover of the same source to it. */
 function rival(cloud: Switchable) {
-  const spare = uuidOf(1, 12);
-  cloud.nodes.set(spare, { ...cloud.nodes.get(SPARE), uuid: spare, name: "s-2" });
-  cloud.machines.set(spare, { on: false, dead: false, soft: true, obeys: true });
-  cloud.attached.set(spare, []);
-  return {
-    ...{ ...PLAN, id: uuidOf(7, 2), destination: spare, destination_name: "s-2" },
-    failed_name: "n-1-lost",
-  };
+  const destination = addSpare(cloud, 1);
+  const names = { destination_name: "t-1", failed_name: "n-1-lost" };
+  return { ...PLAN, ...names, id: uuidOf(7, 2), destination };
 }
 
 test("two switchovers of one source, of which one marks late, end in one, or in everything as it was", async (t) => {
@@ -170,13 +144,11 @@ test("two switchovers of one source, of which one marks late, end in one, or in 
       };
       return { done: true, before: late() };
     });
-    const halts = await Promise.all(
-      [forward(at), forward(other, { plan })].map((one) =>
-        one.finally(() => {
-          over += 1;
-        }),
-      ),
-    );
+    const ended = (): void => {
+      over += 1;
+    };
+    const both = [forward(at), forward(other, { plan })];
+    const halts = await Promise.all(both.map((one) => one.finally(ended)));
     at.cloud.use(() => null);
     const done = [at, other].filter((_, index) => halts[index]?.halted === null);
     assert.ok(done.length < 2, `write ${k}`);

@@ -13,20 +13,16 @@ import { telling } from "../lab/ironic/telling.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { macOf, uuidOf } from "../manage/in-memory.ts";
 import { standInKeystone } from "../proxy/stand-ins.ts";
-import { asking, started } from "./switch-served.ts";
+import { asking, errorOf, started } from "./switch-served.ts";
 
 const PASSWORD = "of-the-lab";
 const CANARY = "chap-canary-7d21";
 /** By place in the farm: the first can be made silent. */
 const [DYING, SERVING, SPARE, OTHER] = [0, 1, 2, 3] as const;
-/** A source each, and the spare that is like it. */
-const PAIRS = [
-  [SERVING, SPARE],
-  [DYING, OTHER],
-] as const;
-const SOURCES = PAIRS.map(([source]) => source);
-const classOf = (one: number): string =>
-  `class-${PAIRS.findIndex((pair) => pair.some((other) => other === one))}`;
+/** A spare is like one source: SPARE like SERVING, OTHER like DYING. */
+const SOURCES = [SERVING, DYING];
+const ALL = [...SOURCES, SPARE, OTHER];
+const classOf = (one: number): string => `class-${one === DYING || one === OTHER ? 1 : 0}`;
 
 test("instances of a real Ironic go on on spares, also where a BMC is dead", {
   concurrency: true,
@@ -62,14 +58,14 @@ test("instances of a real Ironic go on on spares, also where a BMC is dead", {
 async function scene(t: TestContext) {
   const tools = needsTools("ipmi_sim", "ipmitool");
   const server = await needs("mysql");
-  const bmcs = PAIRS.flat().map(() => ({ power: false, password: PASSWORD }));
+  const bmcs = ALL.map(() => ({ power: false, password: PASSWORD }));
   const sim = await startIpmiSim(tools.ipmi_sim, bmcs, { firstApart: true });
   t.after(sim.stop);
   const ironic = await withIronic(t, "mysql", { more: QUICK });
   const db = connect({ ...server, database: ironic.database });
   t.after(() => db.destroy());
   const at = { ironic, sim, db, folder: privateFolder(t) };
-  for (const one of PAIRS.flat()) await enrolled(at, one);
+  for (const one of ALL) await enrolled(at, one);
   await Promise.all(SOURCES.map((one) => deployed(at, one)));
   return at;
 }
@@ -115,11 +111,7 @@ async function deployed(at: Scene, one: number): Promise<void> {
   const path = `/v1/nodes/${uuid}`;
   await tell("PATCH", path, [{ op: "add", path: "/automated_clean", value: false }]);
   const iqn = { type: "iqn", connector_id: `iqn.2026-01.org.example:n-${one}` };
-  await tell("POST", "/v1/volume/connectors", {
-    uuid: uuidOf(6, one),
-    node_uuid: uuid,
-    ...iqn,
-  });
+  await tell("POST", "/v1/volume/connectors", { uuid: uuidOf(6, one), node_uuid: uuid, ...iqn });
   await tell("POST", "/v1/volume/targets", {
     ...{ uuid: uuidOf(5, one), node_uuid: uuid, volume_type: "iscsi", boot_index: 0 },
     volume_id: uuidOf(4, one),
@@ -153,9 +145,8 @@ function filesWith(folder: string, text: string): readonly string[] {
 }
 
 function bootFiles({ ironic: { tftp } }: Scene, one: number): readonly string[] {
-  const found = [tftp, join(dirname(tftp), "http")].flatMap((folder) =>
-    filesWith(folder, `v-${one}`),
-  );
+  const folders = [tftp, join(dirname(tftp), "http")];
+  const found = folders.flatMap((folder) => filesWith(folder, `v-${one}`));
   return [...new Set(found.map((path) => /[0-9a-f-]{36}/.exec(path)?.[0] ?? path))];
 }
 
@@ -172,22 +163,17 @@ async function switched(t: TestContext, at: Scene): Promise<void> {
   assert.equal(existsSync(join(at.folder, "dry")), false);
   const { id, log } = await asked(t, at);
   assert.equal(JSON.stringify(await secrets()), kept, "byte for byte");
-  const [source, spare] = [await node(at, SERVING), await node(at, SPARE)];
-  assert.deepEqual(
-    [
-      source.provision_state,
-      source.maintenance,
-      source.power_state,
-      source.instance_uuid,
-      source.extra,
-    ],
-    ["available", true, "power off", null, {}],
+  const { provision_state, maintenance, power_state, instance_uuid, extra } = await node(
+    at,
+    SERVING,
   );
-  assert.deepEqual(
-    [spare.provision_state, spare.power_state, spare.instance_uuid, spare.name, spare.description],
-    ["active", "power on", uuidOf(9, SERVING), "n-1", "a shop"],
-  );
-  assert.equal(spare.allocation_uuid, uuidOf(9, SERVING));
+  const source = [provision_state, maintenance, power_state, instance_uuid, extra];
+  assert.deepEqual(source, ["available", true, "power off", null, {}]);
+  const spare = await node(at, SPARE);
+  assert.deepEqual([spare.provision_state, spare.power_state], ["active", "power on"]);
+  assert.deepEqual([spare.name, spare.description], ["n-1", "a shop"]);
+  for (const uuid of [spare.instance_uuid, spare.allocation_uuid])
+    assert.equal(uuid, uuidOf(9, SERVING));
   const own = join("one", id);
   const verified = await runs(0, ["verify", ...words(at, own).slice(0, 4)]);
   const status = await runs(0, ["status", ...words(at, own).slice(0, 2)]);
@@ -235,11 +221,7 @@ async function notAcceptable({ ironic }: Scene, url: string): Promise<void> {
       asking(ironic.url, path, undefined, { version, method: "GET", token: null }),
     ]);
     assert.deepEqual([own.status, theirs.status], [406, 406], version);
-    const [mine, its] = [own, theirs].map(({ text }) => {
-      const { error_message } = JSON.parse(text) as { readonly error_message: string };
-      return JSON.parse(error_message) as unknown;
-    });
-    assert.deepEqual(mine, its, version);
+    assert.deepEqual(errorOf(own), errorOf(theirs), version);
     for (const end of ["minimum", "maximum"]) {
       const name = `x-openstack-ironic-api-${end}-version`;
       // Ironic tells none of what it could not read.
@@ -247,8 +229,7 @@ async function notAcceptable({ ironic }: Scene, url: string): Promise<void> {
       assert.equal(own.fields.get(name), told);
     }
   }
-  const absent = await asking(url, "n-1", {}, { version: null });
-  assert.equal(absent.status, 406);
+  assert.equal((await asking(url, "n-1", {}, { version: null })).status, 406);
 }
 
 async function dead(at: Scene): Promise<void> {

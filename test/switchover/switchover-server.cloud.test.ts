@@ -18,6 +18,7 @@ import { type Compute, comparesPower, computeOf } from "../migrate/nova/two-comp
 import { withStack } from "../migrate/nova/with-stack.ts";
 
 type Body = { readonly [field: string]: unknown };
+type Named<Key extends string> = { readonly [name in Key]: Body };
 
 const [SOURCE, SPARE] = [0, 1] as const;
 const NODES = [uuidOf(1, SOURCE), uuidOf(1, SPARE)] as const;
@@ -74,6 +75,9 @@ async function scene(t: TestContext) {
 
 type Scene = Awaited<ReturnType<typeof scene>>;
 
+const CAPABLE = { capabilities: "iscsi_boot:True" };
+const PROPERTIES = { cpus: 4, memory_mb: 4096, local_gb: 40, cpu_arch: "x86_64", ...CAPABLE };
+
 async function enrolled(stack: Stack, place: number, images: Body): Promise<void> {
   const { sim, secrets, ironic } = stack;
   const { tell, goes, becomes } = telling(ironic);
@@ -81,10 +85,7 @@ async function enrolled(stack: Stack, place: number, images: Body): Promise<void
   await tell("POST", "/v1/nodes", {
     ...{ uuid, name: `n-${place}`, driver: "ipmi", resource_class: "bm" },
     ...{ storage_interface: "external", automated_clean: false },
-    properties: {
-      ...{ cpus: 4, memory_mb: 4096, local_gb: 40, cpu_arch: "x86_64" },
-      capabilities: "iscsi_boot:True",
-    },
+    properties: PROPERTIES,
     driver_info: {
       ...{ ipmi_address: sim.addresses[place], ipmi_username: "admin" },
       ...{ ipmi_password: secrets[place], ipmi_cipher_suite: "3", ...images },
@@ -101,12 +102,10 @@ async function volumes({ ironic }: Stack): Promise<void> {
   const node_uuid = NODES[SOURCE];
   const iqn = { type: "iqn", connector_id: "iqn.2026-01.org.example:n-0" };
   await tell("POST", "/v1/volume/connectors", { uuid: uuidOf(6, 0), node_uuid, ...iqn });
+  const portal = { target_portal: "127.0.0.1:3260", target_lun: 1 };
   await tell("POST", "/v1/volume/targets", {
     ...{ uuid: uuidOf(5, 0), node_uuid, volume_type: "iscsi", boot_index: 0, volume_id: "v-0" },
-    properties: {
-      ...{ target_iqn: "iqn.2026-01.org.example:v-0", target_portal: "127.0.0.1:3260" },
-      target_lun: 1,
-    },
+    properties: { ...portal, target_iqn: "iqn.2026-01.org.example:v-0" },
   });
 }
 
@@ -121,16 +120,11 @@ async function booted(
   });
   const server = { name: "web", flavorRef: "bm", imageRef, networks: [{ uuid: network }] };
   const pinned = { ...server, hypervisor_hostname: NODES[SOURCE] };
-  const made = await stack.asks<{ readonly server: { readonly id: string } }>(
-    ...(["nova", "POST", "/servers", { server: pinned }] as const),
-  );
-  const id = made?.server.id ?? "";
+  const made = await stack.asks<Named<"server">>("nova", "POST", "/servers", { server: pinned });
+  const id = String(made?.server.id);
   await until("the server is ACTIVE", async () => {
     const now = await serverOf(stack, id);
-    const errors = compute
-      .log()
-      .split("\n")
-      .filter((line) => / ERROR /.test(line));
+    const errors = compute.log().match(/^.* ERROR .*$/gm) ?? [];
     assert.notEqual(now.status, "ERROR", errors.slice(-40).join("\n"));
     return now.status === "ACTIVE" && stack.sim.power(SOURCE) ? null : String(now.status);
   });
@@ -138,7 +132,7 @@ async function booted(
 }
 
 async function serverOf({ asks }: Stack, server: string): Promise<Body> {
-  const found = await asks<{ readonly server: Body }>("nova", "GET", `/servers/${server}`);
+  const found = await asks<Named<"server">>("nova", "GET", `/servers/${server}`);
   return found?.server ?? {};
 }
 
@@ -157,23 +151,19 @@ async function rowOf({ stack, server }: Scene): Promise<readonly unknown[]> {
 
 /** Neutron's ports of a node, and the cards they are on. */
 async function vifsOf({ stack }: Scene, node: string): Promise<readonly unknown[]> {
-  const found = await stack.asks<{ readonly vifs: readonly Body[] }>(
-    ...(["ironic", "GET", `/nodes/${node}/vifs`] as const),
-  );
+  type Vifs = { readonly vifs: readonly Body[] };
+  const found = await stack.asks<Vifs>("ironic", "GET", `/nodes/${node}/vifs`);
   const all: unknown[] = [];
   for (const { id } of found?.vifs ?? []) {
-    const port = await stack.asks<{ readonly port: Body }>(
-      ...(["neutron", "GET", `/ports/${String(id)}`] as const),
-    );
+    const port = await stack.asks<Named<"port">>("neutron", "GET", `/ports/${String(id)}`);
     all.push([port?.port.mac_address, port?.port.device_id, port?.port.fixed_ips]);
   }
   return all;
 }
 
 async function placed({ stack, server }: Scene): Promise<readonly string[]> {
-  const found = await stack.asks<{ readonly allocations: object }>(
-    ...(["placement", "GET", `/allocations/${server}`] as const),
-  );
+  const path = `/allocations/${server}`;
+  const found = await stack.asks<Named<"allocations">>("placement", "GET", path);
   return Object.keys(found?.allocations ?? {});
 }
 
@@ -202,15 +192,11 @@ async function switched(at: Scene): Promise<void> {
   assert.deepEqual(await rowOf(at), [NODES[SPARE], "bm-1", null]);
   assert.deepEqual(await placed(at), [NODES[SPARE]]);
   const commands = at.stack.sim.commands().slice(before);
-  assert.deepEqual(
-    commands.filter((line) => line.startsWith(`${SOURCE} `)).map((line) => line.split(" ")[1]),
-    ["shutdown"],
-    commands.join(),
-  );
-  const path = "/resource_providers";
-  const used = await at.stack.asks<{ readonly usages: Body }>(
-    ...(["placement", "GET", `${path}/${NODES[SOURCE]}/usages`] as const),
-  );
+  const told = commands.filter((line) => line.startsWith(`${SOURCE} `));
+  const words = told.map((line) => line.split(" ")[1]);
+  assert.deepEqual(words, ["shutdown"], commands.join());
+  const path = `/resource_providers/${NODES[SOURCE]}/usages`;
+  const used = await at.stack.asks<Named<"usages">>("placement", "GET", path);
   assert.equal(used?.usages.CUSTOM_BM, 0);
   await runs(0, ["verify", "--run", join(at.folder, "one"), ...at.words], { env: at.env });
 }
@@ -230,8 +216,5 @@ async function stopsAndStarts(at: Scene): Promise<void> {
   const commands = stack.sim.commands().slice(before);
   assert.match(String(commands[0]), /^1 shutdown/);
   assert.ok(commands.includes("1 power 1"), commands.join());
-  assert.ok(
-    commands.every((line) => line.startsWith(`${SPARE} `)),
-    commands.join(),
-  );
+  for (const line of commands) assert.equal(line.split(" ")[0], `${SPARE}`, commands.join());
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { start } from "../hostile/cli.ts";
+import { PLAN } from "./scene.ts";
 import { SPARE } from "./switch-memory.ts";
-import { PLAN } from "./switch-scene.ts";
 import { commandScene } from "./switch-served.ts";
 
 test("Ctrl-C ends the program with 130 at the end of a step, and the same command goes on", async (t) => {

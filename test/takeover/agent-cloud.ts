@@ -1,17 +1,18 @@
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine } from "../../src/model/database.ts";
 import { type AgentCommandOptions, withAgent } from "../../src/takeover/host-agent.ts";
-import { extendSchema } from "../../src/takeover/leases/schema.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { addressFile, withDatabase } from "../lab/index.ts";
-import { bootFiles, loadAgents, report } from "./agents.ts";
-import { opened } from "./leases/place.ts";
+import { addressFile } from "../lab/index.ts";
+import { ago } from "./cloud.ts";
+import { loadMachines, ownedBy, report } from "./legacy-cloud.ts";
+import { writeBoot } from "./legacy-trees.ts";
 
 type OpenedAgent = Parameters<Parameters<typeof withAgent>[2]>[0];
 
-export const HOSTS = ["A", "B", "C", "D"];
+const HOSTS = ["A", "B", "C", "D"];
 export const MACHINES = 24;
 
 /** Looks after which a host that is dead from the beginning is known to be silent: the first two tell nothing. */
@@ -25,16 +26,16 @@ interface Computed {
 /** Compute hosts of nova-baremetal whose nova-computes the test plays; A is dead, and all machines are its own. */
 export async function cloud(engine: Engine, t: TestContext, wanted: Computed = {}) {
   const { hosts = HOSTS, machines = MACHINES } = wanted;
-  const bm = await withDatabase(engine, t);
-  const nova = await withDatabase(engine, t);
-  const folder = privateFolder(t);
-  await loadAgents({ bm: bm.db, nova: nova.db, engine }, hosts, machines);
-  bootFiles(folder, hosts, machines);
-  await extendSchema(await opened(bm.url, t));
-  const at = {
-    novaBmDb: addressFile(folder, "bm", bm.url),
-    novaDb: addressFile(folder, "nova", nova.url),
-  };
+  const [owners, folder] = [ownedBy("A", machines), privateFolder(t)];
+  const services = Object.fromEntries(hosts.map((host) => [host, { updated_at: ago(600) }]));
+  const { bm, nova } = await loadMachines(t, { engine, hosts, owners, services });
+  for (const host of hosts) mkdirSync(join(folder, host, "pxelinux.cfg"), { recursive: true });
+  for (let id = 1; id <= machines; id += 2) writeBoot(join(folder, "A"), id);
+  const [novaBmDb, novaDb] = [
+    addressFile(folder, "bm", bm.url),
+    addressFile(folder, "n", nova.url),
+  ];
+  const at = { novaBmDb, novaDb };
   const dead = async (host: string, more: object = {}): Promise<void> => {
     const lease = { epoch: 4, heartbeat_ms: Date.now() - 90_000, ttl_ms: 60_000, takes: true };
     await bm.db("bm_service_leases").insert({ host, ...lease, ...more });
@@ -86,16 +87,14 @@ export async function cloud(engine: Engine, t: TestContext, wanted: Computed = {
       };
       await openAll(names);
     },
-    owners: async () =>
-      new Map<string, string>(
-        (await bm.db("bm_nodes").orderBy("id")).map((row) => [row.uuid, row.service_host]),
-      ),
+    async owners(): Promise<ReadonlyMap<string, string>> {
+      const nodes = await bm.db("bm_nodes").orderBy("id");
+      return new Map(nodes.map(({ uuid, service_host }) => [uuid, service_host]));
+    },
     /** Machines that a host has, or that are under way. */
     async left(host = "A"): Promise<number> {
-      const nodes = await bm
-        .db("bm_nodes")
-        .where({ service_host: host })
-        .orWhere({ task_state: "migrating" });
+      const its = bm.db("bm_nodes").where({ service_host: host });
+      const nodes = await its.orWhere({ task_state: "migrating" });
       const held = await nova.db("instances").where({ host }).orWhereNotNull("task_state");
       return nodes.length + held.length;
     },

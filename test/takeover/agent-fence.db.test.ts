@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Cloud, cloud, looksUntil, SILENT, until } from "./agent-cloud.ts";
-import { report } from "./agents.ts";
+import { report } from "./legacy-cloud.ts";
 
 /** A site's fence that writes down whom it was told of, and waits until it may go on. */
 function slowFence({ folder }: Cloud) {
@@ -50,9 +50,8 @@ test("a host that lives again while another is fenced keeps its machines, and th
     ["B"],
     async (_tick, look) => {
       await looksUntil(look, async () => fence.told() === "A\n");
-      await bm("bm_service_leases")
-        .where({ host: "E" })
-        .update({ heartbeat_ms: Date.now(), ttl_ms: 1e9 });
+      const lives = { heartbeat_ms: Date.now(), ttl_ms: 1e9 };
+      await bm("bm_service_leases").where({ host: "E" }).update(lives);
       fence.goOn();
       await until(async () => (await made.lease("F"))[1] === "B");
     },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Knex } from "knex";
 import type { Engine } from "../../src/model/database.ts";
-import type { CaseRow } from "../cases/case.ts";
+import { type CaseRow, caseUuid } from "../cases/case.ts";
 import { loadNova } from "../cases/load-case.ts";
 import { run } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
@@ -15,8 +15,7 @@ import { onlyUnderLock } from "../support/under-lock.ts";
 /** Rights of the user who moves machines, and no other. */
 const RIGHTS = "SELECT, UPDATE";
 
-export const uuidOf = (kind: "node" | "instance", id: number): string =>
-  `${kind === "node" ? "a" : "b"}0000000-0000-4000-8000-${String(id).padStart(12, "0")}`;
+export const uuidOf = caseUuid;
 
 /** Nobody waits a minute to see that a host is silent. */
 export const QUICK: readonly string[] = ["--service-down-time", "0.1"];
@@ -67,7 +66,7 @@ export async function loadHosts(db: Knex, engine: Engine, wanted: Computed): Pro
           ...{ id, uuid: uuidOf("instance", id), node: uuidOf("node", id), host: "H1" },
           ...{ vm_state: "active", task_state: null, deleted: 0, launched_on: "H1" },
         })),
-      services: hosts.map((host, at) => serviceOf(at + 1, host, { ...services[host] }, shape)),
+      services: hosts.map((host, at) => serviceRow(at + 1, host, { ...services[host] }, shape)),
       compute_nodes: [
         ...numbers(machines).map((id) => computeOf(id, uuidOf("node", id), "H1", bound ? 1 : null)),
         computeOf(9000001, uuidOf("node", 9000001), "H2", bound ? 2 : null),
@@ -152,9 +151,7 @@ export function forgetLast([, run = ""]: readonly string[]): string {
 }
 
 /** As nova-compute of H1 reports, once. */
-export async function reportH1(db: Knex): Promise<void> {
-  await db("services").where({ id: 1 }).increment("report_count", 1);
-}
+export const reportH1 = (db: Knex) => serviceOf(db, "H1").increment("report_count", 1);
 
 /** The same whenever this command waits. */
 export function reportsOn<T>(db: Knex, command: () => Promise<T>): Promise<T> {
@@ -162,12 +159,12 @@ export function reportsOn<T>(db: Knex, command: () => Promise<T>): Promise<T> {
 }
 
 export async function reportAgain(db: Knex): Promise<void> {
-  const now = { updated_at: ago(-AHEAD) };
-  const seen = (await db.schema.hasColumn("services", "last_seen_up"))
-    ? { ...now, last_seen_up: ago(-AHEAD) }
-    : now;
-  await db("services").whereNot({ host: "H1" }).update(seen);
+  const seen = await db.schema.hasColumn("services", "last_seen_up");
+  const now = { updated_at: ago(-AHEAD), ...(seen && { last_seen_up: ago(-AHEAD) }) };
+  await db("services").whereNot({ host: "H1" }).update(now);
 }
+
+export const serviceOf = (db: Knex, host: string) => db("services").where({ host });
 
 function numbers(count: number): readonly number[] {
   return Array.from({ length: count }, (_, at) => at + 1);
@@ -176,7 +173,7 @@ function numbers(count: number): readonly number[] {
 /** Seconds: a report this far ahead is only clocks that differ, and is none that is long ago for as long. */
 export const AHEAD = 55;
 
-function serviceOf(id: number, host: string, more: CaseRow, shape: Shape): CaseRow {
+function serviceRow(id: number, host: string, more: CaseRow, shape: Shape): CaseRow {
   const seen = host === "H1" ? ago(600) : ago(-AHEAD);
   return {
     ...{ id, host, binary: "nova-compute", topic: "compute", report_count: 100 + id, deleted: 0 },

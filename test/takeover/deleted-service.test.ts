@@ -76,11 +76,8 @@ for (const engine of engines("sqlite", "mysql")) {
     for (const forced_down of [false, true]) {
       await startsAgain(cloud, 9, 600);
       await db("services").where({ id: 9 }).update({ forced_down });
-      const started = await ends(2, verify());
-      assert.match(
-        started.out,
-        /services:9 .*nova-compute of H1 started and created a new service/,
-      );
+      const { out } = await ends(2, verify());
+      assert.match(out, /services:9 .*nova-compute of H1 started and created a new service/);
       await db("services").where({ id: 9 }).del();
     }
     await startsAgain(cloud, 10, 600);
@@ -107,29 +104,20 @@ for (const engine of engines("sqlite", "mysql")) {
       await db("instances").where({ id: 1 }).first(),
       await db("compute_nodes").where({ id: 1 }).first(),
     ];
-    const others = [
-      [8, "kvm1", null],
-      [9, uuidOf("node", 9), "baremetal"],
-    ] as const;
-    for (const [id, node, hypervisor_type] of others) {
+    const baremetal = uuidOf("node", 9);
+    for (const [id, node] of [[8, "kvm1"] as const, [9, baremetal] as const])
       await db("instances").insert({ ...tenant, id, uuid: uuidOf("instance", id), node });
-      if (hypervisor_type !== null)
-        await db("compute_nodes").insert({
-          ...{ ...compute, id, uuid: node, hypervisor_hostname: node },
-          ...{ hypervisor_type, deleted: 0 },
-        });
-    }
+    await db("compute_nodes").insert({
+      ...{ ...compute, id: 9, uuid: baremetal, hypervisor_hostname: baremetal },
+      ...{ hypervisor_type: "baremetal", deleted: 0 },
+    });
     const listed = await ends(0, run(["host", "list", ...nova, "-f", "json"]));
-    const rows = JSON.parse(listed.out) as readonly { readonly [column: string]: unknown }[];
-    assert.deepEqual(
-      rows.map(
-        ({ Machine, Owner, Up, State }) => `${String(Machine).slice(-1)} ${Owner} ${Up} ${State}`,
-      ),
-      [
-        ...["3 H2, H1 up active", "1 H2 up idle", "2 H3 up idle"],
-        ...["1 H1 null active", "2 H1 null active"],
-      ],
-    );
+    const rows = JSON.parse(listed.out) as readonly { readonly [column: string]: string }[];
+    const shown = rows.map((row) => `${row.Machine?.at(-1)} ${row.Owner} ${row.Up} ${row.State}`);
+    assert.deepEqual(shown, [
+      ...["3 H2, H1 up active", "1 H2 up idle", "2 H3 up idle"],
+      ...["1 H1 null active", "2 H1 null active"],
+    ]);
   });
 }
 

@@ -8,10 +8,7 @@ import { closing } from "../../src/run/databases.ts";
 import { openRun } from "../../src/run/files/run-folder.ts";
 import { markKind } from "../../src/run/files/run-kind.ts";
 import type { BootPlaces } from "../../src/takeover/baremetal/legacy-boots.ts";
-import {
-  type LegacyClients,
-  openLegacyClients,
-} from "../../src/takeover/baremetal/legacy-clients.ts";
+import { openLegacyClients } from "../../src/takeover/baremetal/legacy-clients.ts";
 import { extendSchema } from "../../src/takeover/leases/schema.ts";
 import type { CaseRow } from "../cases/case.ts";
 import { loadNova, loadNovaBm } from "../cases/load-case.ts";
@@ -23,55 +20,46 @@ import { requestsIn } from "../support/requests.ts";
 import { AHEAD, ago, uuidOf } from "./cloud.ts";
 import { opened } from "./leases/place.ts";
 
-interface Computed {
-  readonly engine?: Engine;
-  /** Machines of A: those with an odd number have a tenant. */
-  readonly machines?: number;
+interface Loaded {
+  readonly engine: Engine;
+  readonly hosts: readonly string[];
+  /** The host of each machine: those of the first host with an odd number have a tenant. */
+  readonly owners: ReadonlyMap<number, string>;
   readonly services?: { readonly [host: string]: CaseRow };
-  /** What commands have besides: how they log in. */
-  readonly env?: { readonly [name: string]: string };
 }
 
-/** nova-baremetal of Juno: A is dead, B and C report; nova_bm is extended. */
-export async function legacyCloud(
-  t: TestContext,
-  { engine = "sqlite", machines = 4, services = {}, env = {} }: Computed = {},
-) {
-  const made = { bm: await withDatabase(engine, t), nova: await withDatabase(engine, t) };
-  const [bm, nova] = [made.bm, made.nova];
-  const ids = Array.from({ length: machines }, (_, at) => at + 1);
+/** nova-baremetal of Juno: the first host is dead, and others report; nova_bm is extended. */
+export async function loadMachines(t: TestContext, loaded: Loaded) {
+  const { engine, hosts, owners, services = {} } = loaded;
+  const [bm, nova] = [await withDatabase(engine, t), await withDatabase(engine, t)];
+  const all = [...owners];
+  const used = all.flatMap(([id, host]) => (host === hosts[0] && id % 2 === 1 ? [id] : []));
   const given = {
-    shows: "machines of nova-baremetal on three compute hosts",
+    shows: "machines of nova-baremetal on compute hosts",
     nova_bm: {
-      nodes: [
-        ...ids.map((id) => ({
-          ...{ id, uuid: uuidOf("node", id), service_host: "A" },
-          instance_uuid: id % 2 === 1 ? uuidOf("instance", id) : null,
-          task_state: id % 2 === 1 ? "active" : null,
-        })),
-        { id: 90, uuid: uuidOf("node", 90), service_host: "B" },
-        { id: 91, uuid: uuidOf("node", 91), service_host: "C" },
-      ],
+      nodes: all.map(([id, service_host]) => ({
+        ...{ id, uuid: uuidOf("node", id), service_host },
+        instance_uuid: used.includes(id) ? uuidOf("instance", id) : null,
+        task_state: used.includes(id) ? "active" : null,
+      })),
     },
     nova: {
       version: 254,
-      services: ["A", "B", "C"].map((host, at) => ({
+      services: hosts.map((host, at) => ({
         ...{ id: at + 1, host, binary: "nova-compute", topic: "compute", report_count: 100 + at },
-        ...{ created_at: ago(9000), updated_at: host === "A" ? ago(600) : ago(-AHEAD), deleted: 0 },
+        ...{ created_at: ago(9000), updated_at: ago(at === 0 ? 600 : -AHEAD), deleted: 0 },
         ...{ disabled: false, disabled_reason: null, ...services[host] },
       })),
-      instances: ids
-        .filter((id) => id % 2 === 1)
-        .map((id) => ({
-          ...{ id, uuid: uuidOf("instance", id), node: uuidOf("node", id), host: "A" },
-          ...{ vm_state: "active", task_state: null, deleted: 0, launched_on: "A", locked: false },
-          locked_by: null,
-        })),
-      compute_nodes: [...ids, 90, 91].map((id) => ({
-        ...{ id, service_id: id === 90 ? 2 : id === 91 ? 3 : 1, vcpus: 8, memory_mb: 1024 },
-        ...{ local_gb: 10, vcpus_used: 0, memory_mb_used: 0, local_gb_used: 0, deleted: 0 },
-        ...{ hypervisor_type: "baremetal", hypervisor_version: 1, cpu_info: "baremetal cpu" },
-        hypervisor_hostname: uuidOf("node", id),
+      instances: used.map((id) => ({
+        ...{ id, uuid: uuidOf("instance", id), node: uuidOf("node", id), host: hosts[0] ?? "" },
+        ...{ vm_state: "active", task_state: null, deleted: 0, launched_on: hosts[0] ?? "" },
+        ...{ locked: false, locked_by: null },
+      })),
+      compute_nodes: all.map(([id, host]) => ({
+        ...{ id, service_id: hosts.indexOf(host) + 1, hypervisor_hostname: uuidOf("node", id) },
+        ...{ vcpus: 8, memory_mb: 1024, local_gb: 10, deleted: 0, cpu_info: "baremetal cpu" },
+        ...{ vcpus_used: 0, memory_mb_used: 0, local_gb_used: 0 },
+        ...{ hypervisor_type: "baremetal", hypervisor_version: 1 },
       })),
     },
   };
@@ -79,6 +67,29 @@ export async function legacyCloud(
   await loadNova(nova.db, engine, given);
   await requestsIn(nova.db);
   await extendSchema(await opened(bm.url, t));
+  return { bm, nova };
+}
+
+/** These machines, all of the first host. */
+export function ownedBy(host: string, machines: number): Map<number, string> {
+  return new Map(Array.from({ length: machines }, (_, at) => [at + 1, host]));
+}
+
+interface Computed extends Pick<Loaded, "services"> {
+  readonly engine?: Engine;
+  readonly machines?: number;
+  /** What commands have besides: how they log in. */
+  readonly env?: { readonly [name: string]: string };
+}
+
+/** Machines of A; B and C have one each. */
+export async function legacyCloud(
+  t: TestContext,
+  { engine = "sqlite", machines = 4, services = {}, env = {} }: Computed = {},
+) {
+  const owners = ownedBy("A", machines).set(90, "B").set(91, "C");
+  const made = await loadMachines(t, { engine, hosts: ["A", "B", "C"], owners, services });
+  const { bm, nova } = made;
   const folder = privateFolder(t);
   mkdirSync(join(folder, "runs"), { mode: 0o700 });
   const words = {
@@ -89,7 +100,7 @@ export async function legacyCloud(
   const own = ["--run", join(folder, "runs", "h1")];
   let reported = performance.now();
   return {
-    ...{ folder, bm: bm.db, nova: nova.db, made: { bm, nova }, places },
+    ...{ folder, bm: bm.db, nova: nova.db, made, places },
     /** Runs `host` or another command on the cloud's own run. */
     async host(...said: readonly string[]) {
       // It takes minutes on a busy machine: living hosts report meanwhile.
@@ -107,22 +118,25 @@ export async function legacyCloud(
     rows: () => rowsOf(bm.db, nova.db),
     /** Both databases whole, without what no move restores. */
     dump: async () => JSON.stringify([await dumped(bm.db, BM), await dumped(nova.db, NOVA)]),
-    withPlace: <T>(work: (place: LegacyClients) => Promise<T>, more: BootPlaces = {}) =>
-      closing(async (keep) =>
-        work(
-          await openLegacyClients(
-            { ...words, ...more },
-            keep,
-            { readOnly: false },
-            () => undefined,
-          ),
-        ),
-      ),
+    withPlace: <T>(work: (place: Place) => Promise<T>, more: BootPlaces = {}) =>
+      inPlace({ ...words, ...more }, work),
     runOf: (name: string) => runAt(join(folder, "runs", name)),
   };
 }
 
 export type LegacyCloud = Awaited<ReturnType<typeof legacyCloud>>;
+
+type Place = Awaited<ReturnType<typeof openLegacyClients>>;
+
+/** Opens what a move of such machines needs, for the time of `work`. */
+export function inPlace<T>(
+  at: Parameters<typeof openLegacyClients>[0],
+  work: (place: Place) => Promise<T>,
+): Promise<T> {
+  return closing(async (keep) =>
+    work(await openLegacyClients(at, keep, { readOnly: false }, () => undefined)),
+  );
+}
 
 export async function runAt(path: string) {
   const run = await openRun(path, { create: true });
@@ -161,9 +175,9 @@ async function dumped(db: Knex, tables: readonly string[]): Promise<readonly str
 async function rowsOf(bm: Knex, nova: Knex) {
   const nodes = await bm("bm_nodes").orderBy("id");
   const instances = await nova("instances").where({ deleted: 0 });
-  const services = new Map(
-    (await nova("services")).map(({ id, host }) => [Number(id), String(host)]),
-  );
+  const services: readonly CaseRow[] = await nova("services");
+  const hostOf = ({ service_id }: CaseRow) =>
+    services.find(({ id }) => Number(id) === Number(service_id))?.host;
   const computes = await nova("compute_nodes").where({ deleted: 0 }).orderBy("id");
   return {
     machines: nodes.map((row) => {
@@ -172,12 +186,8 @@ async function rowsOf(bm: Knex, nova: Knex) {
       const said = [row.service_host, row.service_epoch, row.task_state, row.prev_task_state];
       return [row.id, ...said, "|", ...state].map((one) => text(one)).join(" ");
     }),
-    computes: computes.map((row) =>
-      [
-        row.id,
-        services.get(Number(row.service_id)),
-        String(row.hypervisor_hostname).slice(-2),
-      ].join(" "),
+    computes: computes.map(
+      (row) => `${row.id} ${hostOf(row)} ${String(row.hypervisor_hostname).slice(-2)}`,
     ),
   };
 }
@@ -205,10 +215,12 @@ export function moveOf(id: number, to = "B"): LegacyMove {
 
 /** A's nova-compute reports for the time of `work`: it has by then, and does again while somebody watches. */
 export async function reporting<T>({ nova }: LegacyCloud, work: () => Promise<T>): Promise<T> {
-  const report = () =>
-    nova("services")
-      .where({ host: "A" })
-      .update({ report_count: nova.raw("report_count + 1"), updated_at: ago(0) });
-  await report();
-  return whileItWaits(report, work);
+  const now = () => report(nova, ["A"]);
+  await now();
+  return whileItWaits(now, work);
+}
+
+export async function report(nova: Knex, hosts: readonly string[], age = 0): Promise<void> {
+  const counted = { report_count: nova.raw("report_count + 1"), updated_at: ago(age) };
+  await nova("services").whereIn("host", hosts).update(counted);
 }

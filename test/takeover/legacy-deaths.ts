@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
-import { ends, start } from "../hostile/cli.ts";
+import { ends, killedAt } from "../hostile/cli.ts";
 import { MOVE, uuidOf } from "./cloud.ts";
 import { legacyCloud } from "./legacy-cloud.ts";
 import { bootFile, PLAN, THERE, trees } from "./legacy-trees.ts";
@@ -23,12 +23,11 @@ export async function killed(t: TestContext, { engine, deaths, backDeaths }: Dyi
   const { bm, folder, places } = cloud;
   const before = await cloud.dump();
   const runOf = (name: string) => ["--run", join(folder, "runs", name)];
-  const does = (name: string, ...said: readonly string[]) =>
-    ends(0, cloud.host(...said, ...runOf(name)));
+  const does = (name: string, ...to: readonly string[]) =>
+    ends(0, cloud.host(...to, ...runOf(name)));
   const dies = async (name: string, point: string, ...said: readonly string[]): Promise<void> => {
-    const env = { NOVA2IRONIC_FAILPOINT: `${point}:kill` };
     const more = said[0] === "host" ? places : places.slice(2);
-    await ends(128, start([...said, ...runOf(name), ...more], { env }).ended);
+    await killedAt(point, [...said, ...runOf(name), ...more]);
   };
   const returned = async (point: string): Promise<void> => {
     assert.equal(await cloud.dump(), before, point);
@@ -44,10 +43,8 @@ export async function killed(t: TestContext, { engine, deaths, backDeaths }: Dyi
     await dies(name, point, ...MOVE);
     await does(name, ...MOVE);
     assert.deepEqual((await cloud.rows()).machines.slice(0, 2), THERE.slice(0, 2), point);
-    assert.equal(
-      readFileSync(join(own, uuidOf("instance", 1), "config"), "latin1"),
-      bootFile(1, own),
-    );
+    const config = join(own, uuidOf("instance", 1), "config");
+    assert.equal(readFileSync(config, "latin1"), bootFile(1, own));
     await does(name, ...BACK);
     await returned(point);
     const alone = `alone-${at}`;

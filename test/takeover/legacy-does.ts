@@ -41,50 +41,39 @@ export async function does(
   { ids = [1, 2, 3], to = "B", moves, back = false, dies, agent }: Doing = {},
 ) {
   let passed = 0;
-  return withPlace(async (place) =>
-    withLegacy(
-      await runOf(name),
-      place,
-      [],
-      { hosts: ["A", to], ...(agent && { agent }) },
-      async (legacy) => {
-        const { hands } = legacy;
-        const dying: typeof hands = {
-          ...hands,
-          holding: (move, work) =>
-            hands.holding(move, (between) =>
-              work(async (point) => {
-                if (point === dies?.point && ++passed === dies.at) {
-                  if (dies.meets === undefined) throw new Death(point);
-                  await dies.meets();
-                }
-                await between(point);
-              }),
-            ),
-        };
-        const own = { ...legacy, hands: dying };
-        const left: string[] = [];
-        if (!back) {
-          const moved = await moveMachines(
-            own,
-            () => once(moves ?? ids.map((id) => moveOf(id, to))),
-            () => Promise.resolve(),
-            () => undefined,
-          );
-          checkAny(moved);
-          return { done: moved.made, left: moved.left.map(({ why }) => why) };
-        }
-        const { back: done } = await returnMachines(
-          own,
-          startedMachines,
-          (rows) => left.push(...rows.map(({ why }) => why)),
-          () => undefined,
+  const passes = async (point: string): Promise<void> => {
+    if (dies === undefined || point !== dies.point || ++passed !== dies.at) return;
+    if (dies.meets === undefined) throw new Death(point);
+    await dies.meets();
+  };
+  return withPlace(async (place) => {
+    const how = { hosts: ["A", to], ...(agent && { agent }) };
+    return withLegacy(await runOf(name), place, [], how, async (legacy) => {
+      const { hands } = legacy;
+      const holding: typeof hands.holding = (move, work) =>
+        hands.holding(move, (between) =>
+          work(async (point) => {
+            await passes(point);
+            await between(point);
+          }),
         );
-        return { done, left };
-      },
-    ),
-  );
+      const own = { ...legacy, hands: { ...hands, holding } };
+      if (!back) {
+        const all = () => once(moves ?? ids.map((id) => moveOf(id, to)));
+        const moved = await moveMachines(own, all, () => Promise.resolve(), NOTHING);
+        checkAny(moved);
+        return { done: moved.made, left: moved.left.map(({ why }) => why) };
+      }
+      const left: string[] = [];
+      const leave: Parameters<typeof returnMachines>[2] = (rows) =>
+        left.push(...rows.map(({ why }) => why));
+      const { back: done } = await returnMachines(own, startedMachines, leave, NOTHING);
+      return { done, left };
+    });
+  });
 }
+
+export const NOTHING = (): void => undefined;
 
 interface Taking extends BootPlaces {
   readonly ids?: readonly number[];
@@ -99,12 +88,8 @@ export function takes(
   name: string,
   from: string,
   to: string,
-  { ids = [1, 2], down = 60, say = () => undefined, ...more }: Taking = {},
+  { ids = [1, 2], down = 60, say = NOTHING, ...more }: Taking = {},
 ) {
-  const nodes = ids.map((id) => moveOf(id).uuid);
-  return withPlace(
-    async (place) =>
-      takeMachines(await runOf(name), place, { from, to, agent: to, nodes, down }, { say }),
-    more,
-  );
+  const asked = { from, to, agent: to, nodes: ids.map((id) => moveOf(id).uuid), down };
+  return withPlace(async (place) => takeMachines(await runOf(name), place, asked, { say }), more);
 }

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { moveMachines, withLegacy } from "../../src/takeover/baremetal/legacy-moves.ts";
-import { AHEAD, ago } from "./cloud.ts";
+import { AHEAD, ago, serviceOf } from "./cloud.ts";
 import { fencedCloud, LEASE, legacyCloud, moveOf } from "./legacy-cloud.ts";
-import { does, once, takes } from "./legacy-does.ts";
+import { does, NOTHING, once, takes } from "./legacy-does.ts";
 import { images, rootOf, THERE } from "./legacy-trees.ts";
 
 test("an instance that is unlocked while its machine is under way is guarded once more", async (t) => {
@@ -20,27 +20,20 @@ test("an instance that is unlocked while its machine is under way is guarded onc
   assert.equal((await cloud.rows()).machines[0], "1 B 1 active - | B - 0");
 });
 
-test("the lock of a move that was only begun is taken away though the old nova-compute started since", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 1 });
-  const { nova } = cloud;
-  const before = await cloud.dump();
-  const dies = { point: "legacy.guarded", at: 1 };
-  await assert.rejects(does(cloud, "one", { ids: [1], dies }), /legacy\.guarded/);
-  await nova("instances").where({ id: 1 }).update({ task_state: null });
-  assert.equal((await cloud.rows()).machines[0], "1 A 0 active - | A - 1");
-  assert.deepEqual(await does(cloud, "one", { back: true }), { done: 1, left: [] });
-  assert.equal(await cloud.dump(), before);
-});
-
-test("a lock that somebody put on such an instance since stays", async (t) => {
-  const cloud = await legacyCloud(t, { machines: 1 });
-  const { nova } = cloud;
-  const dies = { point: "legacy.guarded", at: 1 };
-  await assert.rejects(does(cloud, "one", { ids: [1], dies }), /legacy\.guarded/);
-  await nova("instances").where({ id: 1 }).update({ task_state: null, locked_by: "owner" });
-  await does(cloud, "one", { back: true });
-  assert.equal((await cloud.rows()).machines[0], "1 A 0 active - | A - 1");
-});
+for (const locked_by of [null, "owner"])
+  test(`the lock of a move that was only begun, whose old nova-compute started since, ${locked_by === null ? "is taken away" : "stays where somebody put it on"}`, async (t) => {
+    const cloud = await legacyCloud(t, { machines: 1 });
+    const before = await cloud.dump();
+    const dies = { point: "legacy.guarded", at: 1 };
+    await assert.rejects(does(cloud, "one", { ids: [1], dies }), /legacy\.guarded/);
+    await cloud.nova("instances").where({ id: 1 }).update({ task_state: null, locked_by });
+    const locked = "1 A 0 active - | A - 1";
+    assert.equal((await cloud.rows()).machines[0], locked);
+    const back = await does(cloud, "one", { back: true });
+    if (locked_by !== null) return assert.equal((await cloud.rows()).machines[0], locked);
+    assert.deepEqual(back, { done: 1, left: [] });
+    assert.equal(await cloud.dump(), before);
+  });
 
 test("what Nova or another did meanwhile keeps a machine as it is, and the others go", async (t) => {
   const cloud = await legacyCloud(t, { machines: 3 });
@@ -52,9 +45,7 @@ test("what Nova or another did meanwhile keeps a machine as it is, and the other
   assert.match(left.join("\n"), /service_epoch 7/);
   const { machines } = await cloud.rows();
   assert.deepEqual(machines.slice(0, 3), [
-    "1 A 0 active - | A powering-off 0",
-    "2 A 7 - - |",
-    "3 B 1 active - | B - 0",
+    ...["1 A 0 active - | A powering-off 0", "2 A 7 - - |", "3 B 1 active - | B - 0"],
   ]);
 });
 
@@ -93,13 +84,8 @@ test("a compute node that the new host made by itself stays, and the old one's c
         return epoch;
       };
       const own = { ...legacy, hands: { ...hands, claim } };
-      const nothing = () => Promise.resolve();
-      await moveMachines(
-        own,
-        () => once([moveOf(1)]),
-        nothing,
-        () => undefined,
-      );
+      const all = () => once([moveOf(1)]);
+      await moveMachines(own, all, () => Promise.resolve(), NOTHING);
     }),
   );
   assert.deepEqual((await cloud.rows()).computes, ["90 B 90", "91 C 91", "500 B 01"]);
@@ -134,10 +120,8 @@ test("a tenant's machine over which its taker died once it claimed it boots by w
   const cloud = await fencedCloud(t, 1);
   const { bm, nova, folder } = cloud;
   await bm("bm_nodes").update({ deploy_key: "KEY" });
-  await assert.rejects(
-    does(cloud, "one", { ids: [1], dies: { point: "legacy.claimed", at: 1 } }),
-    /legacy\./,
-  );
+  const dies = { point: "legacy.claimed", at: 1 };
+  await assert.rejects(does(cloud, "one", { ids: [1], dies }), /legacy\./);
   await nova("services").where({ host: "B" }).update({ updated_at: "2014-06-01 12:00:00" });
   await bm("bm_service_leases").insert({ ...LEASE, host: "B", fenced_by: "C" });
   const { boot } = images(cloud, [1]);
@@ -147,7 +131,7 @@ test("a tenant's machine over which its taker died once it claimed it boots by w
   assert.equal(machine, "1 C 2 active - | C - 0");
   const own = join(folder, "own", String(moveOf(1).tenant?.uuid));
   assert.match(readFileSync(join(own, "config"), "utf8"), new RegExp(rootOf(1)));
-  assert.equal(readFileSync(join(own, "kernel"), "utf8"), "kernel");
+  assert.equal(readFileSync(join(own, "kernel"), "utf8"), "kernel of 1\n");
 });
 
 test("a taker that died before the claim leaves the machine to its host, if that lives again", async (t) => {
@@ -155,21 +139,16 @@ test("a taker that died before the claim leaves the machine to its host, if that
   const { bm, nova } = cloud;
   const dies = { point: "legacy.guarded", at: 1 };
   await assert.rejects(does(cloud, "one", { ids: [2], dies }), /legacy\./);
-  const reports = (updated_at: string) =>
-    nova("services").where({ host: "A" }).update({ updated_at });
-  await reports(ago(-AHEAD));
+  await serviceOf(nova, "A").update({ updated_at: ago(-AHEAD) });
   const { moved, left } = await takes(cloud, "one", "A", "B", { ids: [] });
   assert.equal(moved, 0);
   assert.match(JSON.stringify(left), /N2I-D251/);
   assert.equal((await cloud.rows()).machines[1], "2 A 0 - - |");
-  await reports("2014-06-01 12:00:00");
+  await serviceOf(nova, "A").update({ updated_at: "2014-06-01 12:00:00" });
+  // Its host wrote it a moment ago.
   await bm("bm_nodes").where({ id: 2 }).update({ service_heartbeat_ms: Date.now() });
   const beaten = await takes(cloud, "one", "A", "B", { ids: [] });
-  assert.match(
-    JSON.stringify(beaten.left),
-    /belongs to another host now/,
-    "its host wrote it a moment ago",
-  );
+  assert.match(JSON.stringify(beaten.left), /belongs to another host now/);
   await bm("bm_nodes").where({ id: 2 }).update({ service_heartbeat_ms: 1 });
   assert.equal((await takes(cloud, "one", "A", "B", { ids: [] })).moved, 1);
   assert.equal((await cloud.rows()).machines[1], "2 B 1 - - |");

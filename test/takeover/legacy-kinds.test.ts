@@ -6,7 +6,7 @@ import { openRun } from "../../src/run/files/run-folder.ts";
 import { markKind } from "../../src/run/files/run-kind.ts";
 import { ends, killedAt, run } from "../hostile/cli.ts";
 import { whileItWaits } from "../lab/bmc/quick-clock.ts";
-import { MOVE, QUICK, uuidOf } from "./cloud.ts";
+import { MOVE, QUICK, serviceOf, uuidOf } from "./cloud.ts";
 import { type LegacyCloud, legacyCloud } from "./legacy-cloud.ts";
 
 const PLAN = ["host", "plan", "--node", uuidOf("node", 2), "--to", "B", ...QUICK];
@@ -74,11 +74,9 @@ test("a dead host's clock is not believed: its machines go once it was watched",
   const slow = [...PLAN.slice(0, -1), "500"];
   await ends(0, host(...slow));
   // It lives, and its clock is behind: its reports look old.
-  const report = () => nova("services").where({ host: "A" }).increment("report_count", 1);
-  const moved = await ends(
-    4,
-    whileItWaits(report, () => host(...MOVE)),
-  );
+  const report = () => serviceOf(nova, "A").increment("report_count", 1);
+  const move = () => host(...MOVE);
+  const moved = await ends(4, whileItWaits(report, move));
   assert.match(moved.err, /Watching A for/);
   assert.match(moved.err, /N2I-E316 nova-compute of A reported/);
   assert.equal((await rows()).machines[1], "2 A 0 - - |");
@@ -90,10 +88,8 @@ test("machines of a host that keeps its lease are neither planned nor moved; a f
   await ends(0, host(...PLAN));
   await bm("bm_service_leases").insert(lease);
   const moved = await ends(4, host(...MOVE));
-  assert.match(
-    moved.err,
-    /N2I-E316 the agent of A renewed its lease \d+ s ago, which lasts 3600 s/,
-  );
+  const lives = /N2I-E316 the agent of A renewed its lease \d+ s ago, which lasts 3600 s/;
+  assert.match(moved.err, lives);
   const planned = await host(...PLAN, "-f", "json");
   assert.match(planned.out, /N2I-D251",\n.*the agent of A renewed its lease/);
   assert.match(planned.err, /1 blocked/);

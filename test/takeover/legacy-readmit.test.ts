@@ -35,10 +35,8 @@ test("a fenced host gets its lease back once nothing stands against it, and says
   await refused(/machines of A have an unfinished move: .*: a0+-/, word);
   await nova("instances").where({ id: 1 }).update({ task_state: null });
   await nova("instances").where({ id: 1 }).update({ locked: true });
-  await refused(
-    /instances of A have a lock without an owner, left by an interrupted move: .*: b0+-/,
-    word,
-  );
+  const lock = /instances of A have a lock without an owner, left by an interrupted move: .*: b0+-/;
+  await refused(lock, word);
   await nova("instances").where({ id: 1 }).update({ locked_by: "owner" });
   await bm("bm_nodes").where({ id: 1 }).update({ service_host: "C" });
   await refused(/instances name A, but other hosts have their machines: b0+-/, word);
@@ -102,15 +100,11 @@ test("a fenced host that reports is told by verify, and does not get its lease b
   const cloud = await takenByAgent(t, ENDLESS);
   const { bm, host, places } = cloud;
   const words = [...places.slice(0, 2), "--queue-purged"];
-  const seen = await ends(
-    2,
-    reporting(cloud, () => host("verify", ...words)),
-  );
+  const verify = () => host("verify", ...words);
+  const seen = await ends(2, reporting(cloud, verify));
   assert.match(seen.out, /services:1 .*nova-compute of A runs again \(report_count \d+\): stop/);
-  const ran = await ends(
-    4,
-    reporting(cloud, () => host(...READMIT, "--queue-purged")),
-  );
+  const readmit = () => host(...READMIT, "--queue-purged");
+  const ran = await ends(4, reporting(cloud, readmit));
   assert.match(ran.err, /N2I-E319 nova-compute of A runs again/);
   assert.equal((await bm("bm_service_leases").first()).fenced_by, "B");
 });

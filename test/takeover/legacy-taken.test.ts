@@ -10,8 +10,10 @@ import { movedMachines } from "../../src/takeover/baremetal/steps/legacy-started
 import { ends } from "../hostile/cli.ts";
 import { MOVE, QUICK } from "./cloud.ts";
 import { fencedCloud, type LegacyCloud, legacyCloud, moveOf } from "./legacy-cloud.ts";
-import { does, takes } from "./legacy-does.ts";
+import { does, NOTHING, takes } from "./legacy-does.ts";
 import { images, PLAN } from "./legacy-trees.ts";
+
+const NONE = { moved: 0, left: [], stopped: false };
 
 /** Its first machine, over which its taker dies. */
 async function dies(cloud: LegacyCloud, name: string, point: string): Promise<void> {
@@ -58,9 +60,7 @@ test("a machine that was guarded and not claimed is let go once its host has its
   assert.match(JSON.stringify(busy.left), /Nova started powering-off/);
   assert.equal((await cloud.rows()).machines[0], "1 A 0 active - | A powering-off 1");
   await nova("instances").update({ task_state: null });
-  assert.deepEqual(await takes(cloud, "one", "A", "B", { ids: [] }), {
-    ...{ moved: 0, left: [], stopped: false },
-  });
+  assert.deepEqual(await takes(cloud, "one", "A", "B", { ids: [] }), NONE);
   await bm("bm_service_leases").update({ fenced_by: "B" });
   assert.equal(await cloud.dump(), before);
 });
@@ -81,48 +81,49 @@ async function diesInDeploy(cloud: LegacyCloud): Promise<string> {
   return before;
 }
 
-test("an instance of a deploy that was guarded and not claimed is let go as Nova had it", async (t) => {
+test("an instance of a deploy that was guarded and not claimed is let go as Nova has it", async (t) => {
   const cloud = await fencedCloud(t, 1);
   const before = await diesInDeploy(cloud);
   await takes(cloud, "one", "A", "B", { ids: [] });
   await cloud.bm("bm_service_leases").update({ fenced_by: "B" });
   assert.equal(await cloud.dump(), before);
-});
 
-test("an instance whose deploy its host gave up as it started is let go so", async (t) => {
-  const cloud = await fencedCloud(t, 1);
-  await diesInDeploy(cloud);
-  await cloud.nova("instances").update({ vm_state: "error", task_state: null });
-  await takes(cloud, "one", "A", "B", { ids: [] });
-  assert.equal((await cloud.rows()).machines[0], "1 A 0 building - | A - 0");
-  assert.equal((await cloud.nova("instances").first()).vm_state, "error");
+  // Its host gave the deploy up as it started.
+  const other = await fencedCloud(t, 1);
+  await diesInDeploy(other);
+  await other.nova("instances").update({ vm_state: "error", task_state: null });
+  await takes(other, "one", "A", "B", { ids: [] });
+  assert.equal((await other.rows()).machines[0], "1 A 0 building - | A - 0");
+  assert.equal((await other.nova("instances").first()).vm_state, "error");
 });
 
 test("a machine that another host took, or that is gone, is said once, and its run is done with it", async (t) => {
   const cloud = await fencedCloud(t, 1);
   const { bm } = cloud;
+  const active = { task_state: "active", prev_task_state: null };
   for (const [name, epoch, row] of [
     ["one", 2, { service_host: "C" }],
     ["two", 4, { service_host: "B" }],
     ["three", 1, { deleted: true }],
   ] as const) {
-    await bm("bm_nodes").where({ id: 1 }).update({ service_host: "A", service_epoch: 0 });
-    await bm("bm_nodes").where({ id: 1 }).update({ task_state: "active", prev_task_state: null });
+    const node = (to: object) =>
+      bm("bm_nodes")
+        .where({ id: 1 })
+        .update({ ...active, ...to });
+    await node({ service_host: "A", service_epoch: 0 });
     await cloud.nova("instances").update({ host: "A", task_state: null, locked: false });
     await dies(cloud, name, "legacy.claimed");
-    const taken = { service_epoch: epoch, task_state: "active", prev_task_state: null, ...row };
-    await bm("bm_nodes").where({ id: 1 }).update(taken);
+    await node({ service_epoch: epoch, ...row });
     const said: string[] = [];
     for (let time = 0; time < 2; time += 1) {
       const more = { ids: [], say: (text: string) => said.push(text) };
       const done = await takes(cloud, name, "A", "B", more);
-      assert.deepEqual(done, { moved: 0, left: [], stopped: false }, name);
+      assert.deepEqual(done, NONE, name);
     }
     assert.equal(said.length, 1, said.join("\n"));
-    assert.match(
-      said.join(),
-      /^Machines of this run now belong to other hosts, so their moves are closed: a0+-/,
-    );
+    const closed =
+      /^Machines of this run now belong to other hosts, so their moves are closed: a0+-/;
+    assert.match(said.join(), closed);
     const { entries } = await readJournal(await cloud.runOf(name));
     assert.deepEqual([openIn(entries), movedMachines(entries)], [[], []]);
   }
@@ -153,11 +154,9 @@ test("who is stopped begins no machine more", async (t) => {
   const asked = { from: "A", to: "B", nodes: [moveOf(2).uuid], down: 60, signal: stopped.signal };
   const before = await cloud.dump();
   stopped.abort(why);
-  await cloud.withPlace(async (place) =>
-    assert.rejects(
-      takeMachines(await cloud.runOf("one"), place, asked, { say: () => undefined }),
-      why,
-    ),
+  const run = await cloud.runOf("one");
+  await cloud.withPlace((place) =>
+    assert.rejects(takeMachines(run, place, asked, { say: NOTHING }), why),
   );
   assert.equal(await cloud.dump(), before);
 });
@@ -192,7 +191,7 @@ test("an agent sees a compute node that was deleted when it looked, and is not a
     const place = { ...opened, lookAt };
     const asked = { from: "A", to: "B", nodes: [moveOf(2).uuid], down: 60 };
     const run = await cloud.runOf("one");
-    assert.equal((await takeMachines(run, place, asked, { say: () => undefined })).moved, 1);
+    assert.equal((await takeMachines(run, place, asked, { say: NOTHING })).moved, 1);
   });
   const { computes } = await cloud.rows();
   assert.deepEqual(computes, ["1 A 01", "90 B 90", "91 C 91", "500 B 02"]);

@@ -1,11 +1,4 @@
-import {
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { QUICK, uuidOf } from "./cloud.ts";
 import type { LegacyCloud } from "./legacy-cloud.ts";
@@ -13,8 +6,7 @@ import type { LegacyCloud } from "./legacy-cloud.ts";
 export const KEY = "ONETIMEKEYONETIMEKEYONETIMEKEY42";
 export const IMAGES = ["kernel", "ramdisk", "deploy_kernel", "deploy_ramdisk"];
 
-export const rootOf = (id: number): string =>
-  `6f0ed4a2-2f3a-4b8e-9d58-${String(id).padStart(12, "0")}`;
+export const rootOf = (id: number) => `6f0ed4a2-2f3a-4b8e-9d58-${String(id).padStart(12, "0")}`;
 export const linkOf = (id: number): string => `pxelinux.cfg/01-52-54-00-00-00-0${id}`;
 
 /** nova-baremetal's own file, byte by byte: one blank after its last word, and no newline. @source facts/nova-bm.md 3.5 */
@@ -30,15 +22,22 @@ export function bootFile(id: number, root: string): string {
   ].join("\n");
 }
 
+/** What a machine of A boots from but for its boot file, in a copy of A's tree. */
+function writeImages(tree: string, id: number): string {
+  const at = join(tree, uuidOf("instance", id));
+  mkdirSync(at, { recursive: true });
+  for (const image of IMAGES) writeFileSync(join(at, image), `${image} of ${id}\n`);
+  return at;
+}
+
+export function writeBoot(tree: string, id: number): void {
+  writeFileSync(join(writeImages(tree, id), "config"), bootFile(id, "/tftpboot"));
+}
+
 /** A copy of A's tree, and B's own, which is empty. */
 export function trees({ folder }: LegacyCloud, ids: readonly number[] = [1, 3]) {
   const [old, own] = [join(folder, "old"), join(folder, "tftpboot")];
-  for (const id of ids) {
-    const at = join(old, uuidOf("instance", id));
-    mkdirSync(at, { recursive: true });
-    for (const image of IMAGES) writeFileSync(join(at, image), `${image} of ${id}\n`);
-    writeFileSync(join(at, "config"), bootFile(id, "/tftpboot"));
-  }
+  for (const id of ids) writeBoot(old, id);
   mkdirSync(own);
   writeFileSync(join(own, "pxelinux.0"), "loader\n");
   return { old, own, words: ["--tftp-root", own, "--tftp-from", `A=${old}`] };
@@ -48,11 +47,7 @@ export function trees({ folder }: LegacyCloud, ids: readonly number[] = [1, 3]) 
 export function images({ folder }: LegacyCloud, ids: readonly number[]) {
   const [old, own] = [join(folder, "old"), join(folder, "own")];
   for (const tree of [old, own]) mkdirSync(tree, { recursive: true });
-  for (const id of ids) {
-    const at = join(old, uuidOf("instance", id));
-    mkdirSync(at, { recursive: true });
-    for (const image of IMAGES) writeFileSync(join(at, image), image);
-  }
+  for (const id of ids) writeImages(old, id);
   const rootUuid = ids.map((id) => `${uuidOf("node", id)}=${rootOf(id)}`);
   const roots = rootUuid.flatMap((root) => ["--root-uuid", root]);
   return {
@@ -61,23 +56,5 @@ export function images({ folder }: LegacyCloud, ids: readonly number[]) {
   };
 }
 
-export function contents(root: string): readonly string[] {
-  return readdirSync(root, { recursive: true, encoding: "utf8" })
-    .toSorted()
-    .map((name) => {
-      const at = join(root, name);
-      const found = lstatSync(at);
-      if (found.isDirectory()) return name;
-      return found.isSymbolicLink()
-        ? `${name} -> ${readlinkSync(at)}`
-        : `${name}: ${readFileSync(at, "latin1")}`;
-    });
-}
-
 export const PLAN = ["host", "plan", "--from", "A", "--to", "B", ...QUICK];
-export const THERE = [
-  "1 B 1 active - | B - 0",
-  "2 B 1 - - |",
-  "3 B 1 active - | B - 0",
-  "4 B 1 - - |",
-];
+export const THERE = [1, 2, 3, 4].map((id) => `${id} B 1 ${id % 2 ? "active - | B - 0" : "- - |"}`);

@@ -3,8 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { HOST } from "../../src/cli/options/host/actions.ts";
-import { ends, refused, run } from "../hostile/cli.ts";
-import { ago, DOWN, type HostCloud, hostCloud, MOVE, PLAN } from "./cloud.ts";
+import { ends, refused, runs } from "../hostile/cli.ts";
+import { ago, DOWN, type HostCloud, hostCloud, MOVE, PLAN, serviceOf } from "./cloud.ts";
 
 async function moved(t: TestContext): Promise<HostCloud> {
   const cloud = await hostCloud(t);
@@ -22,7 +22,7 @@ test("what a file of connections has for a load to Ironic keeps nobody from his 
     tftp_root: { "compute-1": "c1", "compute-2": "c2" },
   };
   writeFileSync(config, JSON.stringify(list), { mode: 0o600 });
-  await ends(0, run(["host", "list", "--config", config]));
+  await runs(0, ["host", "list", "--config", config]);
   // What names nova_bm for the load says nothing of which machines go.
   const all = JSON.stringify({ ...list, nova_bm_db: "sqlite:////nowhere" });
   writeFileSync(config, all, { mode: 0o600 });
@@ -49,10 +49,8 @@ test("a run between hosts takes no word of a load to Ironic", async (t) => {
     const yes = command === "rollback" ? ["--yes"] : [];
     const ran = await ends(64, host(command ?? "", ...words, ...yes));
     const [last = ""] = words.filter((word) => word.startsWith("--") && word !== "--all");
-    assert.match(
-      ran.err,
-      new RegExp(`N2I-E100 ${command} of a run between hosts has no option ${last}\\b`),
-    );
+    const refusal = `N2I-E100 ${command} of a run between hosts has no option ${last}\\b`;
+    assert.match(ran.err, new RegExp(refusal));
   }
   await ends(0, host("rollback", "--all", "--yes", "--debug"));
 });
@@ -60,16 +58,10 @@ test("a run between hosts takes no word of a load to Ironic", async (t) => {
 test("a list goes by the site's service_down_time, and by the clock of a host that is ahead", async (t) => {
   const cloud = await hostCloud(t);
   const { db, nova, folder } = cloud;
-  const seen = async (...words: readonly string[]): Promise<readonly string[]> => {
-    const listed = await ends(
-      0,
-      run(["host", "list", ...nova, "-f", "csv", "-c", "Owner", "-c", "Up", ...words]),
-    );
-    return listed.out.trim().split("\n").slice(-2);
-  };
-  await db("services")
-    .where({ host: "H2" })
-    .update({ last_seen_up: ago(90) });
+  const list = ["host", "list", ...nova, "-f", "csv", "-c", "Owner", "-c", "Up"];
+  const seen = async (...words: readonly string[]): Promise<readonly string[]> =>
+    (await runs(0, [...list, ...words])).out.trim().split("\n").slice(-2);
+  await serviceOf(db, "H2").update({ last_seen_up: ago(90) });
   assert.deepEqual(await seen(), ['"H2","down"', '"H3","up"']);
   assert.deepEqual(await seen("--service-down-time", "300"), ['"H2","up"', '"H3","up"']);
   const conf = join(folder, "nova.conf");
@@ -78,9 +70,7 @@ test("a list goes by the site's service_down_time, and by the clock of a host th
   writeFileSync(conf, "[DEFAULT]\nservice_down_time = 0\n");
   const words = ["host", "list", ...nova, "--nova-conf", conf];
   await refused(words, 64, "N2I-E104", [/service_down_time is not a number above 0/]);
-  await db("services")
-    .where({ host: "H3" })
-    .update({ last_seen_up: ago(-3600) });
+  await serviceOf(db, "H3").update({ last_seen_up: ago(-3600) });
   assert.deepEqual(await seen(), ['"H2","down"', '"H3","down"']);
   const planned = await cloud.host("host", "plan", "--from", "H1", "--to", "H3", "-f", "json");
   assert.match(planned.out, /N2I-D255/);
@@ -89,14 +79,9 @@ test("a list goes by the site's service_down_time, and by the clock of a host th
 
 test("a rollback names the queue of a host that died while it served", async (t) => {
   const cloud = await moved(t);
-  await cloud
-    .db("services")
-    .where({ host: "H2" })
-    .update({ last_seen_up: ago(600) });
+  await serviceOf(cloud.db, "H2").update({ last_seen_up: ago(600) });
   const back = await ends(0, cloud.host("rollback", "--all", "--yes"));
-  assert.match(
-    back.out + back.err,
-    /Before you start the nova-compute of H2, .*rabbitmqctl purge_queue compute\.H2/,
-  );
+  const queue = /Before you start the nova-compute of H2, .*rabbitmqctl purge_queue compute\.H2/;
+  assert.match(back.out + back.err, queue);
   assert.doesNotMatch(back.out + back.err, /purge_queue compute\.H3/);
 });

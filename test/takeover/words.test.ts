@@ -29,9 +29,8 @@ test("only hosts that machines leave are spoken of, and who serves a machine kee
   const moved = await ends(3, host(...MOVE));
   assert.match(moved.out, /2 rows changed, 0 already done; 1 machine was left out/);
   assert.doesNotMatch(moved.err, /purge_queue compute\.H[23]/);
-  assert.deepEqual((await owners()).slice(0, 4), [
-    ...["1 H2 NULL H2", "2 H3 NULL -", "3 H1 NULL H1", "4 H2 NULL -"],
-  ]);
+  const now = ["1 H2 NULL H2", "2 H3 NULL -", "3 H1 NULL H1", "4 H2 NULL -"];
+  assert.deepEqual((await owners()).slice(0, 4), now);
 });
 
 test("a report between the watch and the plan is no fence's ground", async (t) => {
@@ -47,10 +46,8 @@ test("a report between the watch and the plan is no fence's ground", async (t) =
   const heard = (err: string): void => {
     told = err;
   };
-  const ran = await ends(
-    4,
-    whileItWaits(meanwhile, () => runHere(words, {}, { heard })),
-  );
+  const takes = () => runHere(words, {}, { heard });
+  const ran = await ends(4, whileItWaits(meanwhile, takes));
   assert.match(ran.err, /N2I-E316 nova-compute of H1 reported after it was watched/);
   assert.equal(Boolean((await services())[0]?.forced_down), false);
 });
@@ -60,14 +57,12 @@ test("a fenced host that reported since the plan is watched before machines leav
   const plan = ["host", "plan", "--from", "H1", "--to", "H2", "--service-down-time", "100"];
   await ends(0, host(...plan));
   await reportH1(db);
-  const runs = await ends(
-    4,
-    reportsOn(db, () => host(...MOVE)),
-  );
+  const move = () => host(...MOVE);
+  const runs = await ends(4, reportsOn(db, move));
   assert.match(runs.err, /Watching H1 for 100 s/);
   assert.match(runs.err, /N2I-E316 nova-compute of H1 reported/);
   assert.equal((await owners())[0], "1 H1 NULL H1");
-  await ends(0, host(...MOVE));
+  await ends(0, move());
 });
 
 test("status calls taken back what was, whatever the journal's last word is", async (t) => {

@@ -18,23 +18,17 @@ const DOC = JSON.parse(readFileSync("mappings/identical.json", "utf8")) as Ident
 const properties = (more: JsonObject): NodeDetail =>
   telling(SPARE, { properties: { ...objectOf(SPARE.told.properties), ...more } });
 
+const INTERFACES = ["boot_interface", "storage_interface", "network_interface"];
+const CAPABILITIES = "properties.capabilities";
+const capable = (capabilities: string) => properties({ capabilities });
+const twice = { ...SPARE, portgroups: [...SPARE.portgroups, ...SPARE.portgroups] };
+
 /** A spare that differs in one thing, and how that is told. */
 const DIFFERING: readonly (readonly [NodeDetail, string])[] = [
-  ...(
-    [
-      "driver",
-      "resource_class",
-      "boot_interface",
-      "storage_interface",
-      "network_interface",
-    ] as const
-  ).map(
-    (field) =>
-      [
-        telling(SPARE, { [field]: "other" }),
-        `${field}: ${JSON.stringify(MACHINE.told[field])} != "other"`,
-      ] as const,
-  ),
+  ...["driver", "resource_class", ...INTERFACES].map((field) => {
+    const text = `${field}: ${JSON.stringify(MACHINE.told[field])} != "other"`;
+    return [telling(SPARE, { [field]: "other" }), text] as const;
+  }),
   [telling(SPARE, { deploy_interface: null }), 'deploy_interface: "direct" != nothing'],
   [telling(SPARE, { conductor_group: "west" }), 'conductor_group: nothing != "west"'],
   [properties({ cpu_arch: "aarch64" }), 'properties.cpu_arch: "x86_64" != "aarch64"'],
@@ -42,23 +36,14 @@ const DIFFERING: readonly (readonly [NodeDetail, string])[] = [
   [properties({ memory_mb: 8192 }), "properties.memory_mb: 16384 != 8192"],
   [properties({ local_gb: "many" }), 'properties.local_gb: 100 != "many"'],
   [properties({ vendor: "other" }), 'properties.vendor: "acme" != "other"'],
-  [
-    properties({ capabilities: "boot_mode:bios,iscsi_boot:True" }),
-    'properties.capabilities.boot_mode: "uefi" != "bios"',
-  ],
-  [
-    properties({ capabilities: "boot_mode:uefi,iscsi_boot:true,gpu:2" }),
-    'properties.capabilities.gpu: nothing != "2"',
-  ],
+  [capable("boot_mode:bios,iscsi_boot:True"), `${CAPABILITIES}.boot_mode: "uefi" != "bios"`],
+  [capable("boot_mode:uefi,iscsi_boot:true,gpu:2"), `${CAPABILITIES}.gpu: nothing != "2"`],
   [telling(SPARE, { traits: ["CUSTOM_A"] }), "traits: [CUSTOM_A; CUSTOM_B] != [CUSTOM_A]"],
   [
     { ...SPARE, ports: [...SPARE.ports].map((port) => ({ ...port, in_portgroup: false })) },
     'ports: [pxe_enabled=false physical_network="two" is_smartnic=false in_portgroup=true; pxe_enabled=true physical_network="one" is_smartnic=false in_portgroup=false] != [pxe_enabled=false physical_network="two" is_smartnic=false in_portgroup=false; pxe_enabled=true physical_network="one" is_smartnic=false in_portgroup=false]',
   ],
-  [
-    { ...SPARE, portgroups: [...SPARE.portgroups, ...SPARE.portgroups] },
-    'portgroups: [mode="802.3ad"] != [2 x mode="802.3ad"]',
-  ],
+  [twice, 'portgroups: [mode="802.3ad"] != [2 x mode="802.3ad"]'],
 ];
 
 const told = (node: NodeDetail): readonly string[] =>
@@ -68,8 +53,7 @@ test("each field of the list is told by itself with both values, and all that di
   assert.deepEqual(told(SPARE), []);
   for (const [spare, text] of DIFFERING) assert.deepEqual(told(spare), [text]);
   assert.deepEqual(told(telling(properties({ cpus: 1, local_gb: null }), { driver: "redfish" })), [
-    'driver: "ipmi" != "redfish"',
-    "properties.cpus: 16 != 1",
+    ...['driver: "ipmi" != "redfish"', "properties.cpus: 16 != 1"],
     "properties.local_gb: 100 != nothing",
   ]);
   // Nothing of the list is left out above, but for the owner, of whom below.
@@ -95,20 +79,14 @@ test("how something is written makes no difference", () => {
 test("a vendor nobody asked for yet and an owner count only where both nodes have one", () => {
   assert.deepEqual(told(properties({ vendor: null })), []);
   assert.deepEqual(told(telling(SPARE, { owner: "a" })), []);
-  assert.deepEqual(
-    differences(telling(MACHINE, { owner: "b" }), telling(SPARE, { owner: "a" }), DOC),
-    [{ field: "owner", source: "b", destination: "a" }],
-  );
+  const [one, other] = [telling(MACHINE, { owner: "b" }), telling(SPARE, { owner: "a" })];
+  const found = differences(one, other, DOC);
+  assert.deepEqual(found, [{ field: "owner", source: "b", destination: "a" }]);
 });
 
 test("no secret is told, however deep it stands, and a terminal is told nothing to act on", () => {
-  const doc: IdenticalDoc = {
-    fields: [
-      { field: "driver_info.ipmi_password", as: "text" },
-      { field: "driver_info.image", as: "text" },
-      { field: "extra.name", as: "text" },
-    ],
-  };
+  const names = ["driver_info.ipmi_password", "driver_info.image", "extra.name"];
+  const doc: IdenticalDoc = { fields: names.map((field) => ({ field, as: "text" })) };
   const one = telling(MACHINE, { driver_info: { ipmi_password: "s3cret" } });
   const other = telling(SPARE, {
     driver_info: { ipmi_password: "0ther", image: "http://me:s3cret@host/" },
@@ -131,10 +109,8 @@ test("nodes that are identical share their key, and the other way round", () => 
   holds(100, some, some, (left, right) => {
     const [one, other] = [properties(left), properties(right)];
     const found = differences(one, other, strict);
-    assert.equal(
-      found.length === 0,
-      hardwareKey(one, strict, "always") === hardwareKey(other, strict, "always"),
-    );
+    const [first, second] = [one, other].map((node) => hardwareKey(node, strict, "always"));
+    assert.equal(found.length === 0, first === second);
     assert.deepEqual(
       differences(other, one, strict)
         .map(({ field, source, destination }) => `${field} ${destination} ${source}`)

@@ -23,7 +23,13 @@ const IN_SWITCHOVER = { extra: { nova2ironic_switchover: "s" } };
 const MARKED = "it is in switchover s: extra.nova2ironic_switchover";
 const source = (told: NodeDetail["told"]) => telling(MACHINE, told);
 const another = (told: NodeDetail["told"]) => telling(SPARE, told);
+const inState = (provision_state: string | null) => another({ provision_state });
 const volumes = (...targets: NodeDetail["targets"]) => ({ ...MACHINE, targets });
+const NO_WWPN = { ...capable("fibre_channel_boot:1"), ...fibre };
+const NFS = { ...TARGET, boot_index: 1, volume_type: "nfs" };
+const BROKEN_FAN = { maintenance: true, maintenance_reason: "a fan" };
+const NOOP = { storage_interface: "noop" };
+const WITH_CONNECTOR = { ...SPARE, connectors: [CONNECTOR] };
 const DELETING = { target_provision_state: "deleted", target_power_state: "power off" };
 
 /** What stands against a machine whose instance is to go on elsewhere, in the order it is answered. */
@@ -31,26 +37,14 @@ const SOURCES: readonly Refused[] = [
   ["N2I-E380", locked(MACHINE), source({ reservation: "lab" })],
   ["N2I-E380", "it is changing to deleted and power off", source(DELETING)],
   ["N2I-E381", MARKED, source(IN_SWITCHOVER)],
-  [
-    "N2I-E382",
-    "its storage_interface is noop, not external",
-    source({ storage_interface: "noop" }),
-  ],
+  ["N2I-E382", "its storage_interface is noop, not external", source(NOOP)],
   ["N2I-E382", "no volume has boot_index 0", volumes()],
   ["N2I-E382", "2 volumes have boot_index 0", volumes(TARGET, TARGET)],
   ["N2I-E382", "no volume has boot_index 0", volumes({ ...TARGET, boot_index: 1 })],
-  [
-    "N2I-E382",
-    "volumes of type nfs are not moved",
-    volumes(TARGET, { ...TARGET, boot_index: 1, volume_type: "nfs" }),
-  ],
+  ["N2I-E382", "volumes of type nfs are not moved", volumes(TARGET, NFS)],
   ["N2I-E382", "it lacks the capability iscsi_boot", capable("boot_mode:uefi")],
   ["N2I-E382", "it lacks the capability iscsi_boot", capable("iscsi_boot:False")],
-  [
-    "N2I-E382",
-    "it has no volume connector of type wwpn",
-    { ...capable("fibre_channel_boot:1"), ...fibre },
-  ],
+  ["N2I-E382", "it has no volume connector of type wwpn", NO_WWPN],
   ["N2I-E382", "it has no volume connector of type iqn", { ...MACHINE, connectors: [] }],
   ["N2I-E383", "it is rescue, not active", source({ provision_state: "rescue" })],
   ["N2I-E383", "it is protected", source({ protected: true })],
@@ -60,27 +54,15 @@ const SOURCES: readonly Refused[] = [
 const SPARES: readonly Refused[] = [
   ["N2I-E380", locked(SPARE), another({ reservation: "lab" })],
   ["N2I-E381", MARKED, another(IN_SWITCHOVER)],
-  [
-    "N2I-E384",
-    "it is available, not manageable or enroll",
-    another({ provision_state: "available" }),
-  ],
-  ["N2I-E384", "it is in no state, not manageable or enroll", another({ provision_state: null })],
+  ["N2I-E384", "it is available, not manageable or enroll", inState("available")],
+  ["N2I-E384", "it is in no state, not manageable or enroll", inState(null)],
   ["N2I-E384", "it is in maintenance", another({ maintenance: true })],
-  [
-    "N2I-E384",
-    "it is in maintenance: a fan",
-    another({ maintenance: true, maintenance_reason: "a fan" }),
-  ],
+  ["N2I-E384", "it is in maintenance: a fan", another(BROKEN_FAN)],
   ["N2I-E384", "it is retired", another({ retired: true })],
   ["N2I-E384", "it has instance i", another({ instance_uuid: "i" })],
   ["N2I-E384", "it has allocation a", another({ allocation_uuid: "a" })],
   ["N2I-E384", "it has 1 volume target", { ...SPARE, targets: [TARGET] }],
-  [
-    "N2I-E384",
-    "it already has a volume connector of type iqn",
-    { ...SPARE, connectors: [CONNECTOR] },
-  ],
+  ["N2I-E384", "it already has a volume connector of type iqn", WITH_CONNECTOR],
 ];
 
 test("each thing that stands against a source or a spare is told by itself, with its code", () => {
@@ -102,10 +84,8 @@ test("of several things the one that is answered first is told first", () => {
     { ...MACHINE, targets: [], connectors: [] },
     { provision_state: "rescue", reservation: "lab", protected: true },
   );
-  assert.deepEqual(
-    sourceFaults(all).map(({ code }) => code),
-    ["N2I-E380", "N2I-E382", "N2I-E383", "N2I-E383"],
-  );
+  const codes = sourceFaults(all).map(({ code }) => code);
+  assert.deepEqual(codes, ["N2I-E380", "N2I-E382", "N2I-E383", "N2I-E383"]);
 });
 
 const spare = (name: string | null, uuid: string, told: NodeDetail["told"] = {}): NodeDetail => ({
@@ -158,8 +138,7 @@ test("machines are gathered by what they are made of, and each class is told wha
     ["n-4", 1, "", "s-1: volume connectors that stay: wwpn != none"],
     ["n-5", 1, "", 's-1: owner: "a" != "b"'],
   ]);
-  assert.deepEqual(gathered.incapable.slice(0, 9), [
-    "n-6 (it has no volume connector of type iqn)",
-  ]);
-  assert.deepEqual(gathered.unusable.slice(0, 9), ["s-3 (it is in maintenance; it is retired)"]);
+  const { incapable, unusable } = gathered;
+  assert.deepEqual(incapable.slice(0, 9), ["n-6 (it has no volume connector of type iqn)"]);
+  assert.deepEqual(unusable.slice(0, 9), ["s-3 (it is in maintenance; it is retired)"]);
 });

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type { Lease } from "../../../src/model/nova/leases.ts";
 import { shareOf } from "../../../src/takeover/rules/destination.ts";
 import { isLive, judgeLeases, successorsOf } from "../../../src/takeover/rules/successors.ts";
+import { caseUuid } from "../../cases/case.ts";
 import { holds } from "../../support/seeded.ts";
 
 const TTL = 60_000;
@@ -17,15 +18,9 @@ const dead = (host: string): Lease => lease(host, { age: TTL + 1 });
 
 /** Hosts that are to be taken over, or the alarm. */
 function judged(leases: readonly Lease[], silent: readonly string[], known?: readonly string[]) {
-  const {
-    alarm,
-    of,
-    dead: found,
-  } = judgeLeases(leases, {
-    known: new Set(known ?? leases.map(({ host }) => host)),
-    silent: new Set(silent),
-  });
-  const hosts = found.map(({ host }) => host).join();
+  const all = new Set(known ?? leases.map(({ host }) => host));
+  const { alarm, of, dead } = judgeLeases(leases, { known: all, silent: new Set(silent) });
+  const hosts = dead.map(({ host }) => host).join();
   return alarm.length > 0 ? `ALARM ${alarm.join()} of ${of}, ${hosts || "none"} dead` : hosts;
 }
 
@@ -39,11 +34,8 @@ test("a host is dead past its lease and by Nova's word, and never by one of them
 });
 
 test("a lease further ahead of the clock than it lasts hides no death", () => {
-  for (const [age, found] of [
-    [-TTL, ""],
-    [-TTL - 1, "A"],
-    [-3_600_000, "A"],
-  ] as const) {
+  for (const age of [-TTL, -TTL - 1, -3_600_000]) {
+    const found = age === -TTL ? "" : "A";
     assert.equal(judged([lease("A", { age }), lease("B"), lease("C")], ["A"]), found, String(age));
     assert.equal(judged([lease("A", { age }), lease("B"), lease("C")], []), "", "it reports");
     assert.equal(isLive(lease("A", { age })), found === "");
@@ -69,46 +61,31 @@ test("A-13: more than half of the hosts that are not fenced, and two or more, ar
 test("those take that live, take, are in Nova's favour, and in the same aggregates", () => {
   const leases = ["A", "B", "C", "D", "E", "F"].map((host) => lease(host));
   const fit = new Set(["A", "B", "C", "D", "E"]);
-  const aggregates = new Map([
-    ["A", [2, 1]],
-    ["B", [1, 2]],
-    ["C", [1]],
-    ["E", [1, 2]],
-    ["F", [1, 2]],
-  ]);
+  const aggregates = new Map(
+    Object.entries({ A: [2, 1], B: [1, 2], C: [1], E: [1, 2], F: [1, 2] }),
+  );
   assert.deepEqual(successorsOf("A", leases, fit, aggregates), ["B", "E"]);
   assert.deepEqual(successorsOf("A", leases, fit, null), ["B", "C", "D", "E"]);
-  const less = leases.map((one) =>
-    one.host === "B" ? { ...one, takes: false } : one.host === "C" ? dead("C") : one,
-  );
+  const less = [lease("A"), lease("B", { takes: false }), dead("C"), ...leases.slice(3)];
   assert.deepEqual(successorsOf("A", less, fit, null), ["D", "E"]);
-  assert.deepEqual(
-    successorsOf("D", leases, fit, aggregates),
-    [],
-    "nobody else is in no aggregate",
-  );
+  // D alone is in no aggregate.
+  assert.deepEqual(successorsOf("D", leases, fit, aggregates), []);
 });
 
-const hosts = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), {
-  minLength: 1,
-  maxLength: 8,
-});
+const names = fc.string({ minLength: 1, maxLength: 12 });
+const hosts = fc.uniqueArray(names, { minLength: 1, maxLength: 8 });
 const nodes = fc.uniqueArray(fc.uuid(), { maxLength: 60 });
 
 test("each machine is in the share of exactly one taker, in any order of the takers, in upper or lower case", () => {
   holds(100, hosts, nodes, (takers, machines) => {
-    const other = takers.toReversed();
     const shares = takers.map((host) => shareOf(host, machines, takers));
     assert.deepEqual(shares.flat().toSorted(), machines.toSorted());
-    assert.deepEqual(
-      takers.map((host) => shareOf(host, machines, other)),
-      shares,
-    );
-    const upper = machines.map((node) => node.toUpperCase());
-    assert.deepEqual(
-      takers.map((host) => shareOf(host, upper, takers)),
-      shares.map((share) => share.map((node) => node.toUpperCase())),
-    );
+    const upper = (nodes: readonly string[]) => nodes.map((node) => node.toUpperCase());
+    for (const [at, host] of takers.entries()) {
+      const share = shares[at] ?? [];
+      assert.deepEqual(shareOf(host, machines, takers.toReversed()), share);
+      assert.deepEqual(shareOf(host, upper(machines), takers), upper(share));
+    }
     assert.deepEqual(shareOf("nobody of them, as its name is too long", machines, takers), []);
   });
 });
@@ -125,12 +102,10 @@ test("a taker that dies leaves its share to the others, who keep theirs", () => 
 });
 
 test("shares are alike: of 600 machines each of three takers has between 150 and 250", () => {
-  const machines = Array.from(
-    { length: 600 },
-    (_, at) => `a0000000-0000-4000-8000-${String(at).padStart(12, "0")}`,
-  );
-  for (const host of ["compute-1", "compute-2", "compute-3"]) {
-    const { length } = shareOf(host, machines, ["compute-1", "compute-2", "compute-3"]);
+  const machines = Array.from({ length: 600 }, (_, at) => caseUuid("node", at));
+  const takers = ["compute-1", "compute-2", "compute-3"];
+  for (const host of takers) {
+    const { length } = shareOf(host, machines, takers);
     assert.ok(length >= 150 && length <= 250, `${host}: ${length}`);
   }
 });

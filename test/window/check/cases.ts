@@ -1,25 +1,40 @@
 import type { PlanApplies } from "../../../src/model/check.ts";
 import {
   API,
+  BEAT,
+  BM,
   type CheckCases,
   fails,
+  found,
+  HEAD,
   INSTANCE,
   LATER,
+  LINE,
+  later,
+  line,
+  loaded,
   MOVED,
   mayNot,
+  moved,
   NODE,
   NOVA,
+  node,
   nova,
   PLAN,
   passes,
   plan,
   RACK,
   SPEC,
+  TENANT,
+  tenants,
   warns,
 } from "./view.ts";
 
+const UNPLACED = { allocated: new Map(), providers: [] };
+const AT_402 = nova({ version: 402 });
+
 /** Of rights, and of what later Novas have elsewhere. */
-export const CASES_RIGHTS: CheckCases = {
+const CASES_RIGHTS: CheckCases = {
   "Evacuation records": [
     warns(
       nova({ version: 302, evacuations: null }),
@@ -29,31 +44,26 @@ export const CASES_RIGHTS: CheckCases = {
   "Attached volumes": [warns(nova({ volumes: null }), /GRANT SELECT on block_device_mapping/)],
   Aggregates: [
     warns(
-      { ...nova({ aggregates: null }), ...plan({ nova: MOVED }) },
+      { ...nova({ aggregates: null }), ...moved() },
       /aggregate_hosts cannot be read behind --nova-db\./,
     ),
   ],
   Flavors: [
     warns(
-      { ...nova({ version: 402 }), api: { ...API, flavors: null } },
+      { ...AT_402, api: { ...API, flavors: null } },
       /flavor_extra_specs cannot be read behind --nova-api-db\./,
     ),
-    warns(nova({ version: 402 }), /in nova_api.*--nova-api-db/s),
+    warns(AT_402, /in nova_api.*--nova-api-db/s),
     passes(
       { ...nova({ version: 402, flavors: [SPEC] }), api: { ...API, flavorIds: new Set([3]) } },
       /^0 flavors/,
     ),
     warns(
-      { ...nova({ version: 402 }), api: { ...API, flavors: [SPEC], flavorIds: new Set([3]) } },
+      { ...AT_402, api: { ...API, flavors: [SPEC], flavorIds: new Set([3]) } },
       /baremetal.*--nova-api-db DB.*D230/s,
     ),
   ],
-  Allocations: [
-    warns(
-      { computes: null, placement: { allocated: new Map(), providers: [] } },
-      /compute_nodes cannot be read/,
-    ),
-  ],
+  Allocations: [warns({ computes: null, placement: UNPLACED }, /compute_nodes cannot be read/)],
   Privileges: [
     fails(
       { api: { ...API, forbidden: mayNot("DELETE flavor_extra_specs") } },
@@ -65,7 +75,7 @@ export const CASES_RIGHTS: CheckCases = {
     ),
     fails(nova({ forbidden: mayNot("UPDATE instances") }), /UPDATE instances.*GRANT/s),
     warns(
-      plan({ nova: { ...MOVED, api: new Map([["flavors", new Set()]]) } }),
+      moved({ api: new Map([["flavors", new Set()]]) }),
       /Not looked at .*give --nova-api-db$/s,
     ),
   ],
@@ -74,7 +84,7 @@ export const CASES_RIGHTS: CheckCases = {
 const applies = (more: Partial<PlanApplies>) => plan({ applies: { ...PLAN.applies, ...more } });
 
 /** What apply would refuse, or leave out, before anybody waits for it in the window. */
-export const CASES_APPLIES: CheckCases = {
+const CASES_APPLIES: CheckCases = {
   "Plan can be applied": [
     passes({}, /3 min old.*2 machines load, 0 of them/s),
     fails(
@@ -106,29 +116,23 @@ const placed = (...on: readonly { uuid: string; name: string }[]) => ({
   providers: [{ uuid: "p-1", name: NODE }],
 });
 /** Of the rows about the databases only later Novas have. */
-export const LATER_CASES: CheckCases = {
+const LATER_CASES: CheckCases = {
   Aggregates: [
     warns(
-      {
-        nova: { ...NEWTON, ...RACK },
-        ...plan({ nova: { ...MOVED, joins: [{ host: "c-9", id: 3 }] } }),
-      },
+      { nova: { ...NEWTON, ...RACK }, ...moved({ joins: [{ host: "c-9", id: 3 }] }) },
       /^Aggregates of nova 334 are in nova_api, which was not read\.\nFix: give --nova-api-db$/,
     ),
     warns(
-      { nova: NEWTON, api: { ...API, ...RACK }, ...plan({ nova: MOVED }) },
+      { nova: NEWTON, api: { ...API, ...RACK }, ...moved() },
       /rack7: c-1 is in it, c-9 will not be\.\nFix: openstack aggregate add host/,
     ),
-    passes(
-      { nova: { ...NEWTON, ...RACK }, api: { ...API, aggregates: [] }, ...plan({ nova: MOVED }) },
-      /^null$/,
-    ),
+    passes({ nova: { ...NEWTON, ...RACK }, api: { ...API, aggregates: [] }, ...moved() }, /^null$/),
   ],
   Flavors: [
     warns(
       {
         ...nova({ flavors: [{ ...SPEC, id: 4, flavor: "it's half" }] }),
-        ...plan({ nova: { ...MOVED, flavors: new Set() } }),
+        ...moved({ flavors: new Set() }),
       },
       /--deploy-ramdisk ID --flavor 'it'\\''s half' \(N2I-D230/,
     ),
@@ -153,14 +157,167 @@ export const LATER_CASES: CheckCases = {
     ),
     passes({ placement: placed({ uuid: "p-1", name: NODE }) }, /^null$/),
     fails(
-      { placement: { allocated: new Map(), providers: [] }, classless: new Set([INSTANCE]) },
+      { placement: UNPLACED, classless: new Set([INSTANCE]) },
       /b-1 \(its embedded flavor has no resources:CUSTOM_\*, its machine no provider\).*db ironic_flavor_migration --resource_class CLASS --all \(Pike 16\.0\.2 to Victoria; .*--host HOST --node NODE in place of --all.*heal_allocations/s,
     ),
     warns({ ironic: LATER }, /--placement-db/),
-    fails({ placement: { allocated: new Map(), providers: [] } }, /b-1.*heal_allocations/s),
+    fails({ placement: UNPLACED }, /b-1.*heal_allocations/s),
     fails(
       { placement: placed({ uuid: "p-1", name: NODE }), computes: new Map([[NODE, "p-2"]]) },
       /p-1 of node a-1, whose compute node is p-2/,
     ),
   ],
 };
+
+const MOVE = { nova: { ...MOVED, places: new Map([[INSTANCE, { host: "c-9", node: NODE }]]) } };
+const GOES = { ...LINE, host: "c-9" };
+const OLD_NOVA = nova({ evacuations: null, instances: [{ ...TENANT, host: "c-9" }] });
+const ROW = { id: 2, uuid: "a-2", service_host: "c-2", instance_uuid: "b-2", task_state: "active" };
+const QUEUED = nova({ queued: [{ instance: "b-1", text: "stop of some time waits" }] });
+const POWERING = { ...TENANT, task_state: "powering-off" };
+const PAIR = {
+  bm: { ...BM, nodes: [...BM.nodes.slice(0, 1), ROW] },
+  ...plan({ machines: [LINE, { ...LINE, uuid: "a-2", instance_uuid: "b-2", host: "c-2" }] }),
+};
+const TWO = nova({
+  instances: [TENANT, { ...TENANT, uuid: "b-2", node: "a-2", host: "c-2" }],
+  beats: [BEAT, { ...BEAT, id: 2, host: "c-2" }],
+});
+
+/** Of the rows about where instances are. */
+const CASES_PLACES: CheckCases = {
+  "Hosts of instances": [
+    passes({}, /^1 instance names/),
+    fails(
+      tenants({ host: "c-9" }),
+      /^.* \(1\): .*b-1 under c-9, its nova-compute is c-1\.\nFix: nova2ironic plan .*--compute-host/s,
+    ),
+    fails(tenants({ node: null }), /b-1 on node none, its machine is a-1/),
+    fails(nova({ beats: [] }), /b-1 under c-1, which is no nova-compute/),
+    fails({ ...TWO, ...PAIR }, /^.* \(1\): .*b-2 under c-2, others under c-1/),
+    passes({ ...TWO, ...PAIR, ironic: LATER }, /^2 instances name/),
+    passes(
+      { ...tenants({ host: "x", node: null }), ...plan({ machines: [GOES], ...MOVE }) },
+      /^1 instance names/,
+    ),
+    fails(plan({ machines: [GOES], nova: MOVED }), /b-1 under c-1, its nova-compute is c-9/),
+    warns({ ...nova({ beats: [] }), ...found("N2I-D225", true) }, /as you accepted/),
+    passes({ ...OLD_NOVA, ...plan({ machines: [], skipped: new Set([1]) }) }, /^0 instances/),
+    passes({ ...OLD_NOVA, ...line({ blocked: true }) }, /^0 instances/),
+    fails({ ...OLD_NOVA, ...found("N2I-D225", false, { blocked: true }) }, /b-1 under c-9/),
+  ],
+  "Queued requests": [
+    fails(QUEUED, /^Requests wait in message queues \(1\): instance b-1 stop of some time waits/),
+    fails(
+      tenants({ task_state: "powering-off" }),
+      /^.* \(1\): .*instance b-1 task_state powering-off is set.*rabbitmqctl purge_queue compute\.c-1/,
+    ),
+    warns(
+      { ...tenants({ task_state: "powering-off" }), ...found("N2I-D206", true) },
+      /as you accepted/,
+    ),
+    passes(nova({ instances: [POWERING], later: [{ ...BEAT, report_count: 11 }] }), /^null$/),
+    warns(
+      nova({ unqueued: { tables: ["instance_actions"], grants: ["GRANT SELECT ON x TO y"] } }),
+      /may not read instance_actions\.\nFix: GRANT SELECT ON x TO y/,
+    ),
+    warns({ ...QUEUED, ...found("N2I-D243", true) }, /as you accepted/),
+  ],
+  "Evacuation records": [
+    fails(
+      OLD_NOVA,
+      /every instance on its machines whose host is not its own\. Instances .*b-1 under c-9.*--compute-host/s,
+    ),
+    passes(nova({ evacuations: null }), /keeps no records .*There will be none/),
+  ],
+  "nova-compute stopped": [
+    fails({ ...later({ host: "c-9", report_count: 11 }), ...plan(MOVE) }, /c-9 \(report_count 11/),
+    fails(
+      nova({
+        instances: [{ ...TENANT, host: "c-7" }],
+        later: [{ ...BEAT, host: "c-7", report_count: 11 }],
+      }),
+      /c-7 \(report_count 11/,
+    ),
+  ],
+  "Unmatched instances": [
+    fails(tenants({}, { uuid: "b-8", node: null }), /b-8 is on host c-1 in nova alone/),
+    passes(
+      {
+        ...tenants({}, { uuid: "b-8", node: "z-1" }),
+        ...loaded({ uuid: "z-1", instance_uuid: "B-8" }),
+      },
+      /^null$/,
+    ),
+  ],
+  "Instances planned and loaded": [
+    fails(loaded({ uuid: "z-1" }), /bm_nodes\.id=1 has b-1, and so has node z-1 in Ironic/),
+    fails(
+      { ...loaded({ uuid: "a-9", instance_uuid: null }), ours: new Set(["a-9"]) },
+      /node a-9 was loaded by this run, but is no longer in nova_bm/,
+    ),
+    fails(
+      { ...loaded(), ...tenants({ deleted: true }), ours: new Set([NODE]) },
+      /node a-1 has b-1 in Ironic, and nova no longer has it/,
+    ),
+    fails(
+      plan({ machines: [...PLAN.machines, { ...LINE, uuid: "a-9" }] }),
+      /node a-9 is planned, but no longer in nova_bm/,
+    ),
+  ],
+};
+
+const LOCAL = { ironic: { ...LATER, local: true } };
+const TWO_HOSTS = node({ service_host: "c-2" });
+
+/** Of the rows about the cloud around the machines. */
+const CASES_MORE: CheckCases = {
+  "Instances planned and loaded": [
+    fails(line({ instance_uuid: "b-7" }), /b-7 in the plan/),
+    fails(line({ instance_uuid: null }), /none in the plan/),
+    passes(line({ blocked: true }), /1 in nova_bm, 0 in the plan/),
+    fails(plan({ machines: [] }), /b-1, and is not in the plan/),
+    passes(plan({ machines: [], skipped: new Set([1]) }), /0 in the plan/),
+    warns({ plan: null }, /no plan/),
+    fails(loaded({ instance_uuid: null }), /has b-1, none in Ironic/),
+  ],
+  "Target empty or ours": [
+    warns({ ...loaded(), ...plan({ allowOtherNodes: true }) }, /plan --allow-other-nodes/),
+  ],
+  Flavors: [
+    warns(nova({ flavors: [SPEC] }), /baremetal.*D230/s),
+    passes(nova({ flavors: [{ ...SPEC, value: "new" }] }), /1 flavor names/),
+    passes({ ...nova({ flavors: [SPEC] }), ...moved() }, /apply changes/),
+    warns(
+      { ...nova({ flavors: [SPEC] }), plan: null },
+      /without a plan Ironic.s images are unknown/,
+    ),
+    passes({ ...nova({ flavors: [SPEC] }), ironic: LATER }, /zed ignores/),
+  ],
+  Images: [
+    warns(tenants({ image: null }), /b-1 names no image/),
+    fails(found("N2I-D402", false), /a-1 lacks one/),
+    passes({ glance: new Map([["new", "active"]]) }, /^1 image is active/),
+    fails({ glance: new Map([["new", "queued"]]) }, /new is queued/),
+    warns({ glance: new Map([["i-1", ""]]) }, /i-1 is not there/),
+    warns(HEAD ? { glance: HEAD } : {}, /E204 the reason/),
+  ],
+  Aggregates: [
+    warns({ ...nova(RACK), ...TWO_HOSTS }, /c-1 in rack7.*--compute-host/s),
+    warns({ ...nova(RACK), ...moved() }, /c-9 will not be/),
+    passes({ ...nova(RACK), ...moved({ joins: [{ host: "c-9", id: 3 }] }) }, /^null$/),
+    warns(
+      { ...nova(RACK), ...moved({ moves: new Map([["c-1", new Set(["c-9", "c-8"])]]) }) },
+      /^.* \(2\): .*c-9 will not be, .*c-8 will not be/,
+    ),
+    passes(nova(RACK), /No host/),
+  ],
+  "Boot from the network": [
+    fails({ ...LOCAL, plan: null }, /a-1/),
+    fails({ ...LOCAL, ...found("N2I-D403", false) }, /bm_nodes\.id=1 a-1.*N2I-D403/s),
+    warns({ ...LOCAL, ...found("N2I-D403", true) }, /as you accepted/),
+    passes(LOCAL, /^null$/),
+  ],
+};
+
+export const OTHER_CASES = [CASES_MORE, CASES_APPLIES, CASES_RIGHTS, CASES_PLACES, LATER_CASES];

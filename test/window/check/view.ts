@@ -145,70 +145,17 @@ export const API = {
 };
 export const RACK = { aggregates: [{ host: "c-1", id: 3, name: "rack7" }] };
 export const LATER = { ...IRONIC, release: "zed", cells: true, flavored: false, clustered: false };
-const gate = (accepted: boolean) => new Map([["N2I-D403", accepted]]);
-const TWO_HOSTS = node({ service_host: "c-2" });
 
-/** Of the rows about the cloud around the machines. */
-export const CASES_MORE: CheckCases = {
-  "Instances planned and loaded": [
-    fails(line({ instance_uuid: "b-7" }), /b-7 in the plan/),
-    fails(line({ instance_uuid: null }), /none in the plan/),
-    passes(line({ blocked: true }), /1 in nova_bm, 0 in the plan/),
-    fails(plan({ machines: [] }), /b-1, and is not in the plan/),
-    passes(plan({ machines: [], skipped: new Set([1]) }), /0 in the plan/),
-    warns({ plan: null }, /no plan/),
-    fails(ironic({ nodes: [{ ...LOADED, instance_uuid: null }] }), /has b-1, none in Ironic/),
-  ],
-  "Target empty or ours": [
-    warns(
-      { ...ironic({ nodes: [LOADED] }), ...plan({ allowOtherNodes: true }) },
-      /plan --allow-other-nodes/,
-    ),
-  ],
-  Flavors: [
-    warns(nova({ flavors: [SPEC] }), /baremetal.*D230/s),
-    passes(nova({ flavors: [{ ...SPEC, value: "new" }] }), /1 flavor names/),
-    passes({ ...nova({ flavors: [SPEC] }), ...plan({ nova: MOVED }) }, /apply changes/),
-    warns(
-      { ...nova({ flavors: [SPEC] }), plan: null },
-      /without a plan Ironic.s images are unknown/,
-    ),
-    passes({ ...nova({ flavors: [SPEC] }), ironic: LATER }, /zed ignores/),
-  ],
-  Images: [
-    warns(nova({ instances: [{ ...TENANT, image: null }] }), /b-1 names no image/),
-    fails(line({ findings: new Map([["N2I-D402", false]]) }), /a-1 lacks one/),
-    passes({ glance: new Map([["new", "active"]]) }, /^1 image is active/),
-    fails({ glance: new Map([["new", "queued"]]) }, /new is queued/),
-    warns({ glance: new Map([["i-1", ""]]) }, /i-1 is not there/),
-    warns(HEAD ? { glance: HEAD } : {}, /E204 the reason/),
-  ],
-  Aggregates: [
-    warns({ ...nova(RACK), ...TWO_HOSTS }, /c-1 in rack7.*--compute-host/s),
-    warns({ ...nova(RACK), ...plan({ nova: MOVED }) }, /c-9 will not be/),
-    passes(
-      { ...nova(RACK), ...plan({ nova: { ...MOVED, joins: [{ host: "c-9", id: 3 }] } }) },
-      /^null$/,
-    ),
-    warns(
-      {
-        ...nova(RACK),
-        ...plan({ nova: { ...MOVED, moves: new Map([["c-1", new Set(["c-9", "c-8"])]]) } }),
-      },
-      /^.* \(2\): .*c-9 will not be, .*c-8 will not be/,
-    ),
-    passes(nova(RACK), /No host/),
-  ],
-  "Boot from the network": [
-    fails({ ironic: { ...LATER, local: true }, plan: null }, /a-1/),
-    fails(
-      { ironic: { ...LATER, local: true }, ...line({ findings: gate(false) }) },
-      /bm_nodes\.id=1 a-1.*N2I-D403/s,
-    ),
-    warns(
-      { ironic: { ...LATER, local: true }, ...line({ findings: gate(true) }) },
-      /as you accepted/,
-    ),
-    passes({ ironic: { ...LATER, local: true } }, /^null$/),
-  ],
-};
+type PlannedNova = NonNullable<PlanFacts["nova"]>;
+
+/** Nova's instances, each like TENANT but for this. */
+export const tenants = (...all: readonly Partial<NovaFacts["instances"][number]>[]) =>
+  nova({ instances: all.map((more) => ({ ...TENANT, ...more })) });
+export const later = (more: Partial<NovaFacts["beats"][number]>) =>
+  nova({ later: [{ ...BEAT, ...more }] });
+export const loaded = (more: Partial<IronicFacts["nodes"][number]> = {}) =>
+  ironic({ nodes: [{ ...LOADED, ...more }] });
+export const moved = (more: Partial<PlannedNova> = {}) => plan({ nova: { ...MOVED, ...more } });
+/** The machine in use has this finding, open or accepted. */
+export const found = (code: string, accepted: boolean, more: Partial<LineFacts> = {}) =>
+  line({ findings: new Map([[code, accepted]]), ...more });

@@ -16,8 +16,8 @@ const inForce = (text: string, { section, key }: Edit): string | null =>
   osloConfig([{ name: "f", bytes: Buffer.from(text) }]).get(section, key);
 
 test("a value stands where the old one, its sample or its section is", () => {
-  const text =
-    "[DEFAULT]\n#compute_driver=<None>\nmy_ip = 1\n\n[Ironic]\napi_endpoint = a,\n  b\n# last\n";
+  const ironic = "[Ironic]\napi_endpoint = a,\n  b\n# last\n";
+  const text = `[DEFAULT]\n#compute_driver=<None>\nmy_ip = 1\n\n${ironic}`;
   assert.equal(
     withEdits(text, EDITS),
     "[DEFAULT]\n#compute_driver=<None>\ncompute_driver = ironic.IronicDriver\nmy_ip = 1\n\n[Ironic]\napi_endpoint = CHANGE_ME\n# last\nadmin_password = CHANGE_ME\n",

@@ -16,14 +16,13 @@ const wanted = (release: string, exactFilters = false, part?: SettingsPart) =>
   desiredSettings(DOC, releaseNames(), { release, exactFilters, part });
 const keys = (release: string, ...more: [boolean?, "scheduler"?]) =>
   wanted(release, ...more).settings.map(({ section, key }) => `${section}/${key}`);
-const judged = (release: string, text: string, part?: SettingsPart) =>
-  new Map(
-    judgeSettings(
-      "c-1",
-      osloConfig([{ name: "nova.conf", bytes: Buffer.from(text) }]),
-      wanted(release, false, part).settings,
-    ).map((row) => [row.key, row]),
-  );
+function judged(release: string, text: string, part?: SettingsPart) {
+  const config = osloConfig([{ name: "nova.conf", bytes: Buffer.from(text) }]);
+  const rows = judgeSettings("c-1", config, wanted(release, false, part).settings);
+  return new Map(rows.map((row) => [row.key, row]));
+}
+
+const HOST_MANAGER = "[DEFAULT]\nscheduler_host_manager = ironic_host_manager\n";
 
 /** The settings of the upgrade's specification, and the word that keeps tenants of other hosts. */
 const JUNO = [
@@ -68,26 +67,16 @@ test("values are compared as oslo.config reads them, by each name that counts", 
     "juno",
     "[DEFAULT]\ncompute_driver = ironic.IronicDriver\nram_allocation_ratio = 1\nfirewall_driver =\n[workarounds]\ndestroy_after_evacuate = no\n[ironic]\nadmin_password = hunter2\nadmin_username = CHANGE_ME\nadmin_url = http://a:hunter3@k/\n",
   );
-  const state = (key: string) => rows.get(key)?.state;
-  assert.deepEqual(
-    ["compute_driver", "ram_allocation_ratio", "destroy_after_evacuate", "admin_password"].map(
-      state,
-    ),
-    ["right", "right", "right", "right"],
-  );
-  assert.deepEqual(["firewall_driver", "admin_username", "api_endpoint"].map(state), [
-    ...["missing", "missing", "missing"],
-  ]);
+  const right = ["compute_driver", "ram_allocation_ratio", "destroy_after_evacuate"];
+  for (const key of [...right, "admin_password"]) assert.equal(rows.get(key)?.state, "right", key);
+  for (const key of ["firewall_driver", "admin_username", "api_endpoint"])
+    assert.equal(rows.get(key)?.state, "missing", key);
   assert.doesNotMatch(JSON.stringify([...rows.values()]), /hunter/);
-  const old = judged("queens", "[DEFAULT]\nscheduler_host_manager = ironic_host_manager\n");
+  const old = judged("queens", HOST_MANAGER);
   assert.equal(old.get("host_manager")?.state, "right");
-  const both = "[scheduler]\nhost_manager = host_manager\n";
-  assert.equal(
-    judged("queens", `[DEFAULT]\nscheduler_host_manager = ironic_host_manager\n${both}`).get(
-      "host_manager",
-    )?.state,
-    "wrong",
-  );
+  const other = "[scheduler]\nhost_manager = host_manager\n";
+  const both = judged("queens", `${HOST_MANAGER}${other}`);
+  assert.equal(both.get("host_manager")?.state, "wrong");
   const domain = judged("zed", "[ironic]\nuser_domain_id = default\n");
   assert.equal(domain.get("user_domain_name")?.state, "right");
 });
@@ -116,13 +105,11 @@ test("of ironic.conf a value that is better than the limit is right, and so is a
 });
 
 test("with ClusteredComputeManager all hosts have one name, and later ones need not", () => {
-  const two = [
-    { host: "c-1", set: "ironic" },
-    { host: "c-2", set: null },
-  ];
+  const one = { host: "c-1", set: "ironic" };
+  const two = [one, { host: "c-2", set: null }];
   assert.match(differingHosts(wanted("juno").settings, two) ?? "", /c-2 has none/);
   assert.equal(differingHosts(wanted("newton").settings, two), null);
-  assert.equal(differingHosts(wanted("juno").settings, two.slice(0, 1)), null);
+  assert.equal(differingHosts(wanted("juno").settings, [one]), null);
   const same = two.map(({ host }) => ({ host, set: "ironic" }));
   assert.equal(differingHosts(wanted("juno").settings, same), null);
   const by = (name: string, kept = false) => [{ name, kept }];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Guarded, type Guards, STAGED } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
-import { type Finished, finish } from "../../../src/window/finish/finish-part.ts";
+import { finish } from "../../../src/window/finish/finish-part.ts";
 import type { GuardedNode } from "../../../src/window/handover/rules/guards.ts";
 import { CLEAR, FREE, finishingIn, PLANNED } from "./guarded.ts";
 
@@ -19,6 +19,10 @@ interface Kind {
   readonly becomes?: Partial<Guards>;
 }
 
+const [CLEANED, CLEANS] = [{ automated_clean: null }, { automated_clean: true }];
+const HELD = { ...PLANNED, maintenance: true };
+const LOOK = { maintenance: true, maintenance_reason: "look" };
+
 /** Every kind of machine that finish may meet. */
 const KINDS: readonly Kind[] = [
   { name: "a tenant's", becomes: CLEAR },
@@ -26,46 +30,24 @@ const KINDS: readonly Kind[] = [
   { name: "unprotected by hand", seen: { ...CLEAR, automated_clean: false }, becomes: CLEAR },
   { name: "cleared already", seen: CLEAR },
   { name: "protected by an operator", seen: { protected_reason: "mine", automated_clean: null } },
-  {
-    name: "protected anew by an operator",
-    seen: { protected_reason: "mine" },
-    becomes: { automated_clean: null },
-  },
+  { name: "protected again by an operator", seen: { protected_reason: "mine" }, becomes: CLEANED },
   { name: "uncleaned by the site", asSite: true, becomes: { ...CLEAR, automated_clean: false } },
-  {
-    name: "cleaned by an operator",
-    seen: { automated_clean: true },
-    becomes: { ...CLEAR, automated_clean: true },
-  },
+  { name: "cleaned by an operator", seen: CLEANS, becomes: { ...CLEAR, ...CLEANS } },
   { name: "free", row: FREE, seen: FREE },
-  {
-    name: "free and uncleaned by an operator",
-    row: FREE,
-    seen: { ...FREE, automated_clean: false },
-  },
+  { name: "free, uncleaned by an operator", row: FREE, seen: { ...FREE, automated_clean: false } },
   { name: "of a release without guards", row: { provision_state: "active" }, seen: { ...CLEAR } },
-  {
-    name: "held by the plan",
-    row: { ...PLANNED, maintenance: true },
-    seen: { maintenance: true, maintenance_reason: "look" },
-    becomes: { automated_clean: null },
-  },
+  { name: "held by the plan", row: HELD, seen: LOOK, becomes: CLEANED },
   {
     name: "to be looked at, its disk protected by nothing else",
     row: { automated_clean: false, maintenance: true },
-    seen: {
-      ...{ protected: false, protected_reason: null, automated_clean: false },
-      ...{ maintenance: true, maintenance_reason: "look" },
-    },
+    seen: { ...CLEAR, ...LOOK, automated_clean: false },
   },
   { name: "nobody took it over", seen: { taken: false }, becomes: CLEAR },
   {
-    name: "held by the plan, so that nobody takes it over",
-    row: { ...PLANNED, maintenance: true },
-    seen: { taken: false, maintenance: true, maintenance_reason: "look" },
-    becomes: { automated_clean: null },
+    ...{ name: "held by the plan, so that nobody takes it over", row: HELD },
+    ...{ seen: { ...LOOK, taken: false }, becomes: CLEANED },
   },
-  { name: "held once", row: { ...PLANNED, maintenance: true }, becomes: CLEAR },
+  { name: "held once", row: HELD, becomes: CLEAR },
   { name: "gone", seen: null },
 ];
 
@@ -88,15 +70,7 @@ function world(kinds: readonly Kind[]) {
   const finishing: Finishing = {
     ...finishingIn(entries),
     guard: {
-      observe: (uuids) =>
-        Promise.resolve(
-          new Map(
-            uuids.flatMap((uuid) => {
-              const row = rows.get(uuid);
-              return row === undefined ? [] : [[uuid, row]];
-            }),
-          ),
-        ),
+      observe: async (uuids) => new Map([...rows].filter(([uuid]) => uuids.includes(uuid))),
       write: async (uuid, seen, change) => {
         point();
         const row = rows.get(uuid);
@@ -126,9 +100,8 @@ function world(kinds: readonly Kind[]) {
       before.map(([uuid, row]) => [uuid, { ...row, ...kinds[Number(uuid.slice(1))]?.becomes }]),
     ),
     points: () => points,
-    run: (more: Partial<Finishing> = {}): Promise<Finished> =>
-      finish(plan(), { ...finishing, ...more }),
-    undo: (): Promise<Finished> => finish(plan(), finishing, true),
+    run: (more: Partial<Finishing> = {}) => finish(plan(), { ...finishing, ...more }),
+    undo: () => finish(plan(), finishing, true),
     dieAt: (nth: number) => {
       [points, dies] = [0, nth];
     },
@@ -160,11 +133,9 @@ test("killed at any point, finish goes on to its end, and its undo to where it b
   const points = whole.points();
   assert.ok(points > 20, `${points} points`);
   await whole.undo();
-  for (const [first, last] of [
-    ["run", points] as const,
-    ["undo", whole.points() - points] as const,
-  ])
-    for (let nth = 1; nth <= last; nth += 1)
+  const lasts = { run: points, undo: whole.points() - points };
+  for (const first of ["run", "undo"] as const)
+    for (let nth = 1; nth <= lasts[first]; nth += 1)
       for (const way of ["run", "undo"] as const) {
         const at = world(KINDS);
         if (first === "undo") await at.run();
@@ -190,17 +161,12 @@ test("a machine that a conductor has reserved is waited for, and left when it do
 test("a machine that is staged still is left, and one of another tenant by now is not protected again", async () => {
   const at = world([{ name: "one" }, { name: "two" }, { name: "three" }]);
   at.change("n0", { maintenance: true, maintenance_reason: STAGED });
-  const { left } = await at.run();
-  assert.deepEqual(
-    left.map(({ uuid, state }) => [uuid, state]),
-    [["n0", "staged"]],
-  );
+  const [left, ...others] = (await at.run()).left;
+  assert.deepEqual([left?.uuid, left?.state, others], ["n0", "staged", []]);
   at.change("n1", { instance_uuid: "another" });
   at.change("n2", { provision_state: "available", instance_uuid: null });
   const back = await at.undo();
-  assert.deepEqual(
-    back.left.map(({ why }) => why),
-    ["it has another instance now", "it is available now"],
-  );
+  const reasons = back.left.map(({ why }) => why);
+  assert.deepEqual(reasons, ["it has another instance now", "it is available now"]);
   assert.equal(back.changed, 0);
 });

@@ -7,21 +7,18 @@ export const PLANNED = {
   ...{ protected_reason: "nova2ironic: a tenant's machine", automated_clean: false },
 };
 export const CLEAR = { protected: false, protected_reason: null, automated_clean: null };
-export const FREE = {
-  ...{ provision_state: "available", instance_uuid: null, maintenance: false, ...CLEAR },
-};
+const UNUSED = { provision_state: "available", instance_uuid: null, maintenance: false };
+export const FREE = { ...UNUSED, ...CLEAR };
 
 /** Finish with this journal, and a clock that only sleeping moves. */
 export function finishingIn(entries: Entry[]): Omit<Parameters<typeof finish>[1], "guard"> {
   let now = 0;
+  const sleep = async (milliseconds: number): Promise<void> => {
+    now += milliseconds;
+  };
   return {
     journal: { entries: () => entries, append: async (entry) => void entries.push(entry) },
-    clock: {
-      now: () => now,
-      sleep: async (milliseconds) => {
-        now += milliseconds;
-      },
-    },
+    clock: { now: () => now, sleep },
     ...{ now: () => "now", by: "a test", stopping: () => false, progress: () => {} },
     ...{ lockWait: 2, inFlight: 1 },
   };

@@ -2,21 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type ObservedNode, STAGED } from "../../../src/model/handover.ts";
 import { judge, overdue } from "../../../src/window/handover/rules/judge.ts";
+import { ROW } from "./world.ts";
 
 const LAB = { hostname: "lab", alive: true };
 const DEAD = { hostname: "lab", alive: false };
 const ACTIVE = { provision_state: "active", maintenance: false, driver: "ipmi" };
 const FREE = { provision_state: "available", maintenance: false };
 const HELD = { provision_state: "manageable", maintenance: true };
-const IDLE: ObservedNode = {
-  provision_state: "active",
-  maintenance: false,
-  maintenance_reason: null,
-  taker: null,
-  reservation: null,
-  last_error: null,
-  power_state: null,
-};
+const IDLE: ObservedNode = { ...ROW, maintenance: false, maintenance_reason: null };
 
 test("a machine in use is done when a conductor has it, any other when nothing is in the way", () => {
   const cases = [
@@ -51,20 +44,16 @@ test("what failed is told with what the conductor says and with what to do", () 
   const { why, fix } = judge(ACTIVE, { ...IDLE, ...reason });
   assert.equal(why, "in maintenance: power sync (no route)");
   assert.match(fix ?? "", /power --node/);
-  assert.match(
-    overdue({ ...ACTIVE, conductor_group: "rack7" }, 60).fix ?? "",
-    /ipmi in group rack7/,
-  );
+  const rack = { ...ACTIVE, conductor_group: "rack7" };
+  assert.match(overdue(rack, 60).fix ?? "", /ipmi in group rack7/);
 });
 
 test("a conductor that died or is gone is told with the machine it had", () => {
   const why = (taker: ObservedNode["taker"], last_error: string | null = null) =>
     judge(ACTIVE, { ...IDLE, taker, last_error }).why;
   assert.equal(why(DEAD), "conductor lab, which took it over, is not alive");
-  assert.equal(
-    why({ ...DEAD, hostname: null }),
-    "the conductor that took it over is no longer in Ironic",
-  );
+  const gone = { ...DEAD, hostname: null };
+  assert.equal(why(gone), "the conductor that took it over is no longer in Ironic");
   assert.match(why(DEAD, "no power") ?? "", /is not alive; take-over failed: no power$/);
   assert.equal(why(LAB), null);
 });
@@ -99,9 +88,6 @@ test("a free machine that no living conductor would work with is not handed over
   const dead = "no conductor is alive: lab";
   const { state, why } = judge(FREE, IDLE, dead);
   assert.deepEqual([state, why], ["waiting", dead]);
-  assert.equal(
-    judge(FREE, { ...IDLE, maintenance: true, maintenance_reason: STAGED }, dead).state,
-    "staged",
-  );
+  assert.equal(judge(FREE, ROW, dead).state, "staged");
   assert.equal(judge(ACTIVE, { ...IDLE, taker: LAB }, dead).state, "done");
 });

@@ -27,12 +27,9 @@ test("each of the rules finds its line, and nothing else is a fault", async () =
     `${AT} DEBUG ironic.a [-] no ERRORS here`,
     "",
   ];
-  const mixed = bad.flatMap((line) => [...fine, line]);
-  const found = await faults(...mixed);
-  assert.deepEqual(
-    found,
-    bad.map((line, at) => `${4 * at + 4} ${line}`),
-  );
+  const found = await faults(...bad.flatMap((line) => [...fine, line]));
+  const wanted = bad.map((line, at) => `${4 * at + 4} ${line}`);
+  assert.deepEqual(found, wanted);
 });
 
 test("a trace is one fault, whether oslo's or bare, and the next line with a context another", async () => {
@@ -43,9 +40,7 @@ test("a trace is one fault, whether oslo's or bare, and the next line with a con
   assert.deepEqual(await faults(...oslo, error), [`1 ${oslo[0]} ... ${oslo[2]}`, `4 ${error}`]);
   const bare = ["Traceback (most recent call last):", "  File x", "ValueError: no"];
   assert.deepEqual(await faults(...bare, error), [`1 ${bare[0]} ... ${bare[2]}`, `4 ${error}`]);
-  const syslog = [
-    "May  1 10:00:00 c ironic: Traceback (most recent call last):",
-    "May  1 10:00:01 c ironic: fine",
-  ];
+  const first = "May  1 10:00:00 c ironic: Traceback (most recent call last):";
+  const syslog = [first, "May  1 10:00:01 c ironic: fine"];
   assert.deepEqual(await faults(...syslog), [`1 ${syslog[0]}`]);
 });

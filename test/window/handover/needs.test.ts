@@ -6,20 +6,11 @@ import { lacking } from "../../../src/window/handover/rules/observe.ts";
 const { releases } = await loadMappings();
 const ACTIVE = { provision_state: "active", maintenance: false };
 const IMAGE = ["instance_info.image_source"];
-const JUNO = [
-  "instance_info.root_gb",
-  "driver_info.pxe_deploy_kernel",
-  "driver_info.pxe_deploy_ramdisk",
-];
 const KILO = ["instance_info.root_gb", "driver_info.deploy_kernel", "driver_info.deploy_ramdisk"];
+const JUNO = KILO.map((name) => name.replace(".deploy_", ".pxe_deploy_"));
 const ROOT = ["driver_internal_info.root_uuid_or_disk_id"];
 
-function lacks(
-  release: string,
-  row = {},
-  root: string | null = null,
-  held: readonly string[] = [],
-) {
+function lacks(release: string, row = {}, root: string | null = null, held: string[] = []) {
   const known = releases.find(({ doc }) => doc.release === release);
   assert.ok(known);
   return lacking(known.doc, { ...ACTIVE, ...row }, root, new Set(held));

@@ -126,9 +126,8 @@ test("a machine that fails, or that keeps all others from being taken over, ends
   const fails = conductors(many, (_, __, uuid) => (uuid === "n9" ? "failed" : "taken"));
   const failed = await fails.run();
   assert.deepEqual([failed.made, failed.done, failed.trouble.length], [40, 39, 1]);
-  const tolerant = conductors(many, (_, __, uuid) =>
-    Number(uuid.slice(1)) % 8 ? "taken" : "failed",
-  );
+  const eighth: Works = (_, __, uuid) => (Number(uuid.slice(1)) % 8 ? "taken" : "failed");
+  const tolerant = conductors(many, eighth);
   const some = await tolerant.run({ maxFailures: 100 });
   assert.deepEqual([some.done, some.trouble.length], [263, 37]);
   // Failed ones stay released, and eight others.

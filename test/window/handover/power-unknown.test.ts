@@ -11,9 +11,8 @@ test("who was taken over and whose power no conductor read yet is counted, and s
   for (const uuid of ["n1", "n2"]) await handover.clear(uuid);
   world.change("n1", { power_state: "power on" });
   const tally = noStates();
-  for await (const _ of observe(world.plan(), handover, tally, false, () =>
-    Promise.resolve(new Map()),
-  ));
+  const none = () => Promise.resolve(new Map());
+  for await (const _ of observe(world.plan(), handover, tally, false, none));
   assert.deepEqual([tally.done, tally.staged, tally.powerUnknown], [2, 1, 1]);
   const said = takenOverText(tally, 0, 0);
   assert.match(said[1] ?? "", /^Power: 1 machine is handed over whose power Ironic has not read/);

@@ -63,23 +63,14 @@ export function ironic(count: number, { takes, says = {} }: Nature) {
     return Promise.resolve();
   };
   const releasing = (): Parameters<typeof release>[1] => ({
-    handover,
     journal: { entries: () => entries, append: async (entry) => void entries.push(entry) },
-    clock: { now: () => now, sleep },
-    now: () => new Date(now).toISOString(),
-    by: "a test",
-    stopping: () => false,
-    logs: [log],
-    progress: () => {},
+    ...{ handover, clock: { now: () => now, sleep }, now: () => new Date(now).toISOString() },
+    ...{ by: "a test", stopping: () => false, logs: [log], progress: () => {} },
   });
   const change = (uuid: string, values: Partial<ObservedNode>): void =>
     void rows.set(uuid, { ...row(uuid), ...values });
   return {
-    entries,
-    releasing,
-    change,
-    now: () => now,
-    most: () => most,
+    ...{ entries, releasing, change, now: () => now, most: () => most },
     /** Released, and neither reserved nor taken over, in their order. */
     waiting: () => uuids.filter((uuid) => isWaiting(row(uuid))),
     at: (second: number, work: () => void) => {
@@ -102,13 +93,9 @@ export function ironic(count: number, { takes, says = {} }: Nature) {
 }
 
 export const CONDUCTOR: Conductor = { hostname: "lab", group: "", alive: true, drivers: ["ipmi"] };
-const ROW: ObservedNode = {
-  provision_state: "active",
-  maintenance: true,
-  maintenance_reason: STAGED,
-  taker: null,
-  reservation: null,
-  last_error: null,
-  power_state: null,
+/** A node in use as it is loaded: staged. */
+export const ROW: ObservedNode = {
+  ...{ provision_state: "active", maintenance: true, maintenance_reason: STAGED },
+  ...{ taker: null, reservation: null, last_error: null, power_state: null },
 };
 const PLANNED = { driver: "ipmi", provision_state: "active", maintenance: false };

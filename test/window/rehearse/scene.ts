@@ -54,10 +54,7 @@ async function restore({ name, server }: TestDatabase, copy: TestDatabase): Prom
   const words = server.engine === "mysql" ? [...at(server), ...without] : at(server);
   const input = execFileSync(dump, [...words, ...from], { env, maxBuffer: 2 ** 28 });
   const [client = "", ...into] = load(copy.name);
-  execFileSync(client, [...at(server), ...into], {
-    env,
-    input,
-    stdio: ["pipe", "ignore", "inherit"],
-  });
+  const stdio = ["pipe", "ignore", "inherit"] as const;
+  execFileSync(client, [...at(server), ...into], { env, input, stdio: [...stdio] });
   if (server.engine === "mysql") await onlyUnderLock(copy);
 }

@@ -33,11 +33,8 @@ export async function printRows(
 }
 
 function screenOf({ isTTY, columns }: Collected["out"]): Screen {
-  return {
-    env: {},
-    ...(isTTY !== undefined && { isTTY }),
-    ...(columns !== undefined && { columns }),
-  };
+  const own = { ...(isTTY !== undefined && { isTTY }), ...(columns !== undefined && { columns }) };
+  return { env: {}, ...own };
 }
 
 export type Inputs = Omit<FormatOptions, "format">;

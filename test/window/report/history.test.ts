@@ -32,6 +32,12 @@ function end(status: number, milliseconds: number, pid = 1): object {
   return { v: 1, ts: at(milliseconds), pid, type: "end", status, name: "done" };
 }
 
+/** Each command with its seconds and its result. */
+async function resultsOf(run: string): Promise<readonly string[]> {
+  const { ran } = await measuredOf(run, []);
+  return ran.map(({ command, seconds, result }) => `${command} ${seconds} ${result}`);
+}
+
 test("a command takes from its beginning to its end, and one that was killed has none", async (t) => {
   const run = runOf(t, [
     begin("extract --run m1", 0),
@@ -44,14 +50,8 @@ test("a command takes from its beginning to its end, and one that was killed has
     '{"v":1,"ts":"20',
   ]);
   const { ran } = await measuredOf(run, []);
-  assert.deepEqual(
-    ran.map(({ command, seconds, status }) => [command, seconds, status]),
-    [
-      ["extract", 2.5, 0],
-      ["plan", 1, 4],
-      ["apply", null, null],
-    ],
-  );
+  const found = ran.map(({ command, seconds, status }) => `${command} ${seconds} ${status}`);
+  assert.deepEqual(found, ["extract 2.5 0", "plan 1 4", "apply null null"]);
 });
 
 test("commands beside each other, and after one that was killed, have their own ends", async (t) => {
@@ -69,17 +69,10 @@ test("commands beside each other, and after one that was killed, have their own 
     // Whoever asks has not ended.
     begin("report --run m1", 40_000, process.pid),
   ]);
-  const { ran } = await measuredOf(run, []);
-  assert.deepEqual(
-    ran.map(({ command, seconds, result }) => [command, seconds, result]),
-    [
-      ["apply", 9, "done"],
-      ["status", 1, "done"],
-      ["power", null, "no end recorded"],
-      ["verify", 1, "done"],
-      ["verify --takeover", 4, "done"],
-    ],
-  );
+  assert.deepEqual(await resultsOf(run), [
+    ...["apply 9 done", "status 1 done", "power null no end recorded", "verify 1 done"],
+    "verify --takeover 4 done",
+  ]);
 });
 
 test("a command that an option makes other work is not taken for the work of its name", async (t) => {
@@ -95,18 +88,14 @@ test("a command that an option makes other work is not taken for the work of its
     { do: "begin", at: at(6_000), by: "me", stage: "final" },
     { do: "end", at: at(7_000), by: "me", stage: "final", result: "done" },
   ]);
-  assert.deepEqual(
-    (await measuredOf(run, [])).ran.map(({ command }) => command),
-    ["finish --plan", "finish --undo", "finish", "verify --final"],
-  );
+  const commands = (await measuredOf(run, [])).ran.map(({ command }) => command);
+  assert.deepEqual(commands, ["finish --plan", "finish --undo", "finish", "verify --final"]);
 });
 
 test("stages that one command went through have their times from the record of the window", async (t) => {
   const log = [
-    begin("run --run m1", 0),
-    end(0, 60_000),
-    begin("apply --run m1", 100_000),
-    end(0, 109_000),
+    ...[begin("run --run m1", 0), end(0, 60_000)],
+    ...[begin("apply --run m1", 100_000), end(0, 109_000)],
   ];
   const lines = [
     { do: "open", at: at(1_000), by: "me" },
@@ -119,18 +108,10 @@ test("stages that one command went through have their times from the record of t
     { do: "end", at: at(108_000), by: "me", stage: "apply", result: "done" },
     { do: "close", at: at(200_000), by: "me" },
   ];
-  const { ran } = await measuredOf(runOf(t, log, lines), []);
-  assert.deepEqual(
-    ran.map(({ command, seconds, result }) => [command, seconds, result]),
-    [
-      ["run", 60, "done"],
-      ["window opens", null, ""],
-      ["apply", 5, "done"],
-      ["finish", null, "N2I-E308"],
-      ["apply", 9, "done"],
-      ["window closes", null, ""],
-    ],
-  );
+  assert.deepEqual(await resultsOf(runOf(t, log, lines)), [
+    ...["run 60 done", "window opens null ", "apply 5 done", "finish null N2I-E308"],
+    ...["apply 9 done", "window closes null "],
+  ]);
 });
 
 test("a run without a log was never measured", async () => {
@@ -166,13 +147,10 @@ test("rows of Nova count as rows that apply wrote", async () => {
 });
 
 test("machines that were handed over count over the sittings, not over the time between", async () => {
-  const entry = (what: "start" | "end", id: string, time: number): Entry =>
-    what === "start"
-      ? { part: "hand-over", id, at: at(time), do: "start", by: "me" }
-      : { part: "hand-over", id, at: at(time), do: "end" };
-  const entries = [
-    ...[entry("start", "a", 0), entry("end", "a", 2 * MINUTE)],
-    ...[entry("start", "b", 100 * MINUTE), entry("end", "b", 104 * MINUTE)],
+  const handed = (id: string, from: number, to: number): readonly Entry[] => [
+    { part: "hand-over", id, at: at(from), do: "start", by: "me" },
+    { part: "hand-over", id, at: at(to), do: "end" },
   ];
+  const entries = [...handed("a", 0, 2 * MINUTE), ...handed("b", 100 * MINUTE, 104 * MINUTE)];
   assert.deepEqual((await measuredOf("/nowhere", entries)).handed, { count: 2, seconds: 360 });
 });

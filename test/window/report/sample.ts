@@ -12,17 +12,13 @@ import { judge } from "../../../src/window/report/rules/verdict.ts";
 /** What a database may hold for a name: markup, quotes, line ends, another reading direction. */
 export const HOSTILE = `</script><script>alert(1)</script>"'\`|*_<img src=x onerror=alert(2)>\u2028\u202egnp\u0000\n--><!--`;
 
+const sha = (digit: string): string => digit.repeat(64);
 const SERVER = { engine: "mysql", version: "10.11", server: "s1" } as const;
 
 export const HEADER: PlanHeader = {
   format: "nova2ironic/plan@2",
   tool: "nova2ironic 0.1.0",
-  made_from: {
-    snapshot: "a".repeat(64),
-    mapping: "b".repeat(64),
-    site: "c".repeat(64),
-    power: null,
-  },
+  made_from: { snapshot: sha("a"), mapping: sha("b"), site: sha("c"), power: null },
   source: {
     nova_bm: { ...SERVER, address: "db1:3306", database: "nova_bm", schema_version: 10 },
     nova: { ...SERVER, address: "db1:3306", database: "nova", schema_version: 254 },
@@ -61,20 +57,17 @@ export function accepted(code: FindingCode, reason: string): Finding {
   return { ...finding(code, "bm_nodes.id=1", "as seen"), accepted: reason };
 }
 
+const silent = (id: number) => finding("N2I-D600", `bm_nodes.id=${id}`, "timed out");
+const TILERA = finding("N2I-D308", "bm_nodes.id=6", "tilera");
+
 /** Seven machines: two are blocked, one is loaded on somebody's word, one is left out. */
 export const MACHINES: readonly PlannedMachine[] = [
   machineOf(1, "create"),
   machineOf(2, "create", [finding("N2I-D304", "bm_nodes.id=2", "no user")]),
-  machineOf(3, "blocked", [finding("N2I-D600", "bm_nodes.id=3", "timed out")], {
-    reason: "N2I-D600 timed out",
-  }),
-  machineOf(4, "blocked", [finding("N2I-D600", "bm_nodes.id=4", "timed out")], {
-    ...{ service_host: HOSTILE, reason: HOSTILE },
-  }),
+  machineOf(3, "blocked", [silent(3)], { reason: "N2I-D600 timed out" }),
+  machineOf(4, "blocked", [silent(4)], { service_host: HOSTILE, reason: HOSTILE }),
   machineOf(5, "create", [accepted("N2I-D604", `no BMC there | ${HOSTILE}`)]),
-  machineOf(6, "skipped", [finding("N2I-D308", "bm_nodes.id=6", "tilera")], {
-    reason: "scrapped in May",
-  }),
+  machineOf(6, "skipped", [TILERA], { reason: "scrapped in May" }),
   machineOf(7, "create"),
 ];
 
@@ -100,16 +93,11 @@ const NOVA: NovaTotals = {
   ],
 };
 
-const RAN = [
-  {
-    ...{ command: "extract", at: "2026-01-02T01:00:00.000Z", seconds: 12.2, status: 0 },
-    ...{ result: "done", by: "root@admin pid 1" },
-  },
-  {
-    ...{ command: "plan", at: "2026-01-02T01:05:00.000Z", seconds: 100, status: 0 },
-    ...{ result: "done", by: "root@admin pid 2" },
-  },
-] as const;
+const ran = (command: string, minute: number, seconds: number, pid: number) => ({
+  ...{ command, seconds, at: `2026-01-02T01:0${minute}:00.000Z`, status: 0, result: "done" },
+  by: `root@admin pid ${pid}`,
+});
+const RAN = [ran("extract", 0, 12.2, 1), ran("plan", 5, 100, 2)];
 
 export function sampleFacts(more: Partial<ReportFacts> = {}): ReportFacts {
   const tally = createTotals();
@@ -118,15 +106,11 @@ export function sampleFacts(more: Partial<ReportFacts> = {}): ReportFacts {
   return {
     ...{ run: `m1${HOSTILE}`, at: "2026-01-02T03:04:05.000Z", tool: "nova2ironic 0.1.0" },
     plan: {
-      ...{ header: HEADER, counts: COUNTS, sha256: "d".repeat(64) },
+      ...{ header: HEADER, counts: COUNTS, sha256: sha("d") },
       taken_at: "2026-01-02T01:00:00.000Z",
     },
     verdict: judge({
-      header: HEADER,
-      counts: COUNTS,
-      totals,
-      nova: NOVA,
-      fresh: true,
+      ...{ header: HEADER, counts: COUNTS, totals, nova: NOVA, fresh: true },
       standing: { load: "none", staged: 0, verified: "no", ended: false },
     }),
     ...{ totals, nova: NOVA, ran: RAN, next: "nova2ironic apply --run m1" },

@@ -18,10 +18,8 @@ test("a machine that nova_bm alone has keeps it", () => {
     notLoaded({ ...counts, verdicts: { ...verdicts, ...more } }, skipped);
   assert.equal(gate({ drift: 4 }), null);
   assert.equal(gate({ skipped: 3 }), null);
-  assert.match(
-    gate({ blocked: 2, conflict: 1 }, 3) ?? "",
-    /^2 blocked, 1 in conflict, 3 skipped by the site/,
-  );
+  const reason = gate({ blocked: 2, conflict: 1 }, 3) ?? "";
+  assert.match(reason, /^2 blocked, 1 in conflict, 3 skipped by the site/);
 });
 
 test("a machine that waits for handover keeps nova_bm, by the journal or by Ironic's own word", () => {

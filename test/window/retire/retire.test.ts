@@ -14,6 +14,7 @@ import { asDatabase } from "../../migrate/nova/rows.ts";
 import { finishedRun } from "./scene.ts";
 
 const TABLES = ["bm_interfaces", "bm_nodes", "migrate_version"];
+const DROPS = TABLES.map((name) => `DROP TABLE ${name};`);
 
 for (const engine of engines())
   test(`on ${engine}, retire changes nothing, and what it prints drops the tables of nova_bm alone`, async (t) => {
@@ -23,10 +24,7 @@ for (const engine of engines())
     const { out } = await runs(0, words);
     assert.equal(await digest(bm), before);
     const statements = out.match(/^DROP TABLE .*;$/gm) ?? [];
-    assert.deepEqual(
-      statements,
-      TABLES.map((name) => `DROP TABLE ${name};`),
-    );
+    assert.deepEqual(statements, DROPS);
     for (const statement of statements) await bm.db.raw(statement);
     assert.deepEqual(await tableNames(asDatabase(bm.db, engine)), new Set(["racks"]));
   });
@@ -66,11 +64,9 @@ for (const engine of engines("sqlite", "mysql"))
     const place = ["--nova-bm-db", addressFile(folder, "owner", bm.url)];
     const schema = ["host", "schema"];
     await ends(2, run([...schema, "status", ...place]));
-    const said = await runs(0, [...schema, "extend", ...place]);
-    assert.match(
-      said.out,
-      /^Added to nova_bm of .*: bm_.*bm_nodes\.service_epoch.* is 10, as before\.$/m,
-    );
+    const added = await runs(0, [...schema, "extend", ...place]);
+    const says = /^Added to nova_bm of .*: bm_.*bm_nodes\.service_epoch.* is 10, as before\.$/m;
+    assert.match(added.out, says);
     assert.match((await runs(0, [...schema, "extend", ...place])).out, /^Nothing to add/m);
     assert.match((await runs(0, [...schema, "status", ...place])).out, /^Present: .*bm_locks/m);
     await refused([...schema, "widen", ...place], 64, "N2I-E100", [/extend, status, revert/]);

@@ -14,15 +14,9 @@ async function said(missing: readonly string[]): Promise<readonly string[]> {
 }
 
 test("what is waited for is said once while it only comes closer, and anew when it is another thing", async () => {
-  const told = await said([
-    "3 machines wait.",
-    "2 machines wait.",
-    "1 machines wait.",
-    "start it.",
-  ]);
-  assert.deepEqual(
-    told.map((text) => text.replace(/ It looks.*/, "")),
-    ["Waiting: 3 machines wait.", "Waiting (under 1 s): start it."],
-  );
+  const waiting = [3, 2, 1].map((count) => `${count} machines wait.`);
+  const told = await said([...waiting, "start it."]);
+  const short = told.map((text) => text.replace(/ It looks.*/, ""));
+  assert.deepEqual(short, ["Waiting: 3 machines wait.", "Waiting (under 1 s): start it."]);
   assert.match(told[0] ?? "", /It looks every 0.001 s. Ctrl-C loses nothing/);
 });

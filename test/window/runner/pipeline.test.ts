@@ -67,13 +67,8 @@ test("a load that was stopped before Nova's rows goes on with them, staged or no
     { do: "done", ...ABOUT, part, to, created: to, found: [] },
   ];
   const opened: Entry = { do: "target", system: "nova", target: {}, at: AT };
-  const next = (more: Partial<RunFiles>, ...entries: readonly Entry[]) =>
-    after(LOADED, more, ...entries);
-  const after = (
-    ironic: readonly Entry[],
-    more: Partial<RunFiles>,
-    ...entries: readonly Entry[]
-  ) => {
+  const next = (more: Partial<RunFiles>, ...entries: Entry[]) => after(LOADED, more, ...entries);
+  const after = (ironic: readonly Entry[], more: Partial<RunFiles>, ...entries: Entry[]) => {
     const all = [...entries, ...ironic];
     const files = { nova: { plan: { sha256: SHA, counts }, entries: all }, ...more };
     return stepOf({ ...FILES, ...files, journal: { entries: all } });

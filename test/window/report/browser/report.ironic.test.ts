@@ -42,12 +42,7 @@ async function pageOf(machines: number): Promise<string> {
   return text;
 }
 
-interface Opened {
-  readonly page: Page;
-  readonly strange: readonly string[];
-}
-
-async function open(t: TestContext, options: BrowserContextOptions = {}): Promise<Opened> {
+async function open(t: TestContext, options: BrowserContextOptions = {}) {
   assert.ok(browser);
   const context = await browser.newContext({ offline: true, ...options });
   t.after(() => context.close());
@@ -91,10 +86,8 @@ test("machines are found by a word, a verdict, a finding, and page by page", asy
   assert.match((await count.textContent()) ?? "", /^No machine of 0 machines that match/);
   await page.fill("#search", "");
   await page.selectOption("#by-verdict", "skipped");
-  assert.equal(
-    await count.textContent(),
-    `1 to 50 of ${MACHINES / 7} machines that match (${MACHINES} in all)`,
-  );
+  const skipped = `1 to 50 of ${MACHINES / 7} machines that match (${MACHINES} in all)`;
+  assert.equal(await count.textContent(), skipped);
   await page.locator("#findings + .wide a", { hasText: "N2I-D600" }).click();
   // The page follows the link's fragment in an event of its own, after the click.
   await page.waitForFunction("document.querySelector('#by-finding').value !== '*'");
@@ -137,17 +130,15 @@ const SCROLLED =
 
 for (const colorScheme of ["light", "dark"] as const)
   test(`axe-core finds no fault with the page in ${colorScheme}, wide and narrow`, async (t) => {
-    for (const viewport of [
-      { width: 1280, height: 900 },
-      { width: 390, height: 800 },
-    ]) {
+    for (const width of [1280, 390]) {
+      const viewport = { width, height: 800 };
       const opened = await open(t, { colorScheme, viewport });
       assert.deepEqual(await violations(opened.page), []);
-      const width = await opened.page.evaluate("document.documentElement.scrollWidth");
-      assert.equal(width, viewport.width, "nothing stands out of the screen");
+      const scrolledTo = await opened.page.evaluate("document.documentElement.scrollWidth");
+      assert.equal(scrolledTo, width, "nothing stands out of the screen");
       // On a narrow screen the list of machines alone scrolls sideways.
       const scrolled = await opened.page.evaluate<readonly string[]>(SCROLLED);
-      if (viewport.width < 640) assert.deepEqual(scrolled, ["List of machines"]);
+      if (width < 640) assert.deepEqual(scrolled, ["List of machines"]);
       assert.deepEqual(opened.strange, []);
     }
   });
@@ -176,10 +167,7 @@ test("the list is saved for a spreadsheet, which takes no name for a formula", a
   const lines = readFileSync(await download.path(), "utf8").split("\r\n");
   assert.match(lines[0] ?? "", /^"BM ID","Verdict","UUID","BMC Address","Instance"/);
   assert.match(lines[1] ?? "", /,"'=cmd\(""a""\)",/);
-  assert.deepEqual(
-    strange.filter((one) => !one.startsWith("request: blob:")),
-    [],
-  );
+  for (const one of strange) assert.match(one, /^request: blob:/);
 });
 
 test("nothing that gets into the page could run or reach anybody", async (t) => {

@@ -48,7 +48,7 @@ export async function scene(t: TestContext) {
   return { cloud, service, run: await openRun(privateFolder(t), { create: true }) };
 }
 
-export type Scene = Awaited<ReturnType<typeof scene>> & { readonly nova?: SwitchNova };
+export type Scene = Awaited<ReturnType<typeof scene>> & { readonly nova?: SwitchNova | undefined };
 
 interface PowerMethod {
   readonly plan?: Switchover;
@@ -58,7 +58,7 @@ interface PowerMethod {
   readonly until?: SwitchStepName;
   readonly fence?: Fenced;
   /** Somebody asks to stop once this step began. */
-  readonly stopAt?: SwitchStepName;
+  readonly stopAt?: string;
 }
 
 /** A second passes whenever somebody looks. */
@@ -88,7 +88,7 @@ export async function forward(
   { service, run, nova }: Scene,
   { plan = PLAN, lines, until, fence, stopAt }: PowerMethod = {},
 ) {
-  let halted: Halted = null;
+  let halted = null as Halted;
   const states: string[] = [];
   await during(
     run,
@@ -100,25 +100,22 @@ export async function forward(
           ? Promise.reject(new Error("died"))
           : given.journal.append(entry);
       };
-      const stopping = (): boolean => isRequested;
-      const session = { ...given, stopping, journal: { ...given.journal, append } };
-      const at = atOf(service, nova, plan, session);
+      const journal = { ...given.journal, append };
+      const session = { ...given, stopping: () => isRequested, journal };
+      const at = atOf({ service, nova }, plan, session);
       const fenced = async (): Promise<Fenced | null> => Promise.resolve(fence ?? null);
       halted = await runForward(at, session, (state) => states.push(state), fenced);
     },
     lines,
   );
-  return { halted: halted as Halted, states };
+  return { halted, why: halted?.position?.why.join() ?? "", states };
 }
 
-function atOf(
-  service: Scene["service"],
-  nova: SwitchNova | undefined,
-  plan: Switchover,
-  session: WindowSession,
-) {
-  const { entries } = session.journal;
-  return switchAt(service, plan, entries, { times, now: clock(), nova: nova ?? null });
+type Services = Pick<Scene, "service" | "nova">;
+
+function atOf({ service, nova }: Services, plan: Switchover, { journal }: WindowSession) {
+  const how = { times, now: clock(), nova: nova ?? null };
+  return switchAt(service, plan, journal.entries, how);
 }
 
 export async function back(
@@ -130,12 +127,15 @@ export async function back(
   await during(
     run,
     async (session) => {
-      const entries = session.journal.entries();
-      const plan = switchedIn(entries)?.plan;
+      const plan = switchedIn(session.journal.entries())?.plan;
       if (plan === undefined) return;
-      const at = atOf(service, nova, plan, session);
-      const prove = () => Promise.resolve(fence);
-      await runBack(at, session, (some) => left.push(...some), prove);
+      const at = atOf({ service, nova }, plan, session);
+      await runBack(
+        at,
+        session,
+        (some) => left.push(...some),
+        () => Promise.resolve(fence),
+      );
     },
     lines,
   );

@@ -16,25 +16,26 @@ export interface Loss {
   readonly why: RegExp;
 }
 
+/** The first look at the spare once it is marked. */
+const onceMarked: Loss["when"] = (call, marks) => call === LOOKS && marks === 1;
+const onceManaged: Loss["when"] = (call, marks, cloud) =>
+  onceMarked(call, marks, cloud) && cloud.nodes.get(SPARE)?.provision_state === "manageable";
+
 export const LOSSES: readonly Loss[] = [
   {
     ...{ what: "locked before it is marked", when: (call) => call === MARKS },
     ...{ change: { reservation: "h" }, why: /PATCH of node \S+ is refused: .*locked by host/ },
   },
   {
-    ...{ what: "locked once it is marked", when: (call, marks) => call === LOOKS && marks === 1 },
+    ...{ what: "locked once it is marked", when: onceMarked },
     ...{ change: { reservation: "h" }, why: /is locked by host h, for 300 seconds/ },
   },
   {
-    what: "locked once it is managed",
-    when: (call, marks, { nodes }) =>
-      call === LOOKS && marks === 1 && nodes.get(SPARE)?.provision_state === "manageable",
+    ...{ what: "locked once it is managed", when: onceManaged },
     ...{ change: { reservation: "h" }, why: /is locked by host h, for 300 seconds/ },
   },
   {
-    what: "asked for its state to no end",
-    when: (call, marks, { nodes }) =>
-      call === LOOKS && marks === 1 && nodes.get(SPARE)?.provision_state === "manageable",
+    ...{ what: "asked for its state to no end", when: onceManaged },
     change: { reservation: "h", provision_state: "verifying" },
     why: /is locked by host h, for 300 seconds/,
   },
@@ -43,17 +44,15 @@ export const LOSSES: readonly Loss[] = [
     ...{ change: { reservation: "h" }, why: /manage of node \S+ is refused: .*locked by host/ },
   },
   {
-    ...{ what: "given an instance", when: (call, marks) => call === LOOKS && marks === 1 },
+    ...{ what: "given an instance", when: onceMarked },
     ...{ change: { instance_uuid: OTHER }, why: /has instance 99999999-/ },
   },
   {
-    what: "given an instance once it is managed",
-    when: (call, marks, { nodes }) =>
-      call === LOOKS && marks === 1 && nodes.get(SPARE)?.provision_state === "manageable",
+    ...{ what: "given an instance once it is managed", when: onceManaged },
     ...{ change: { instance_uuid: OTHER }, why: /has instance 99999999-/ },
   },
   {
-    ...{ what: "made available", when: (call, marks) => call === LOOKS && marks === 1 },
+    ...{ what: "made available", when: onceMarked },
     ...{ change: { provision_state: "available" }, why: /is available, expected manageable/ },
   },
 ];
@@ -65,7 +64,7 @@ export function loses(cloud: Switchable, { when, change }: Loss): void {
   cloud.use((call) => {
     if (!isLost && when(call, marks, cloud)) {
       isLost = true;
-      Object.assign(spare, change);
+      cloud.setNode(SPARE, change);
     }
     if (call === MARKS && marks > 0 && isLost) spare.reservation = null;
     if (call === MARKS && spare.reservation === null) marks += 1;
@@ -74,9 +73,8 @@ export function loses(cloud: Switchable, { when, change }: Loss): void {
 
 /** The spare as it was before somebody took it: an enrolled one stays managed. */
 export function restored(cloud: Switchable): void {
-  Object.assign(cloud.nodes.get(SPARE) ?? {}, {
-    ...{ reservation: null, instance_uuid: null, provision_state: "manageable" },
-  });
+  const free = { reservation: null, instance_uuid: null, provision_state: "manageable" };
+  cloud.setNode(SPARE, free);
 }
 
 export const writesTo = (cloud: Switchable, node: string) =>

@@ -5,7 +5,7 @@ import type { Knex } from "knex";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { connect } from "../lab/connect.ts";
-import { addCard, addRunning, type InMemory, inMemory, uuidOf } from "./in-memory.ts";
+import { addBond, addCard, addRunning, type InMemory, inMemory, uuidOf } from "./in-memory.ts";
 import { writes } from "./scene.ts";
 
 async function onFile(file: string, work: (db: Knex) => Promise<unknown>): Promise<void> {
@@ -68,10 +68,7 @@ async function nodes(t: TestContext): Promise<InMemory> {
   addRunning(cloud, 7, { allocation_uuid: uuidOf(6, 7) });
   addRunning(cloud, 8, { extra: { nova2ironic_manage: uuidOf(7, 8) } });
   addCard(cloud, uuidOf(1, 6), 66, { extra: { vif_port_id: uuidOf(3, 1) } });
-  cloud.portgroups.set(uuidOf(4, 6), {
-    ...{ uuid: uuidOf(4, 6), node_uuid: uuidOf(1, 6), address: null, mode: "802.3ad" },
-    ...{ internal_info: {}, extra: {} },
-  });
+  addBond(cloud, 6);
   return cloud;
 }
 

@@ -2,7 +2,15 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { instead } from "../support/faulty-service.ts";
-import { addCard, addRunning, type InMemory, inMemory, macOf, uuidOf } from "./in-memory.ts";
+import {
+  addBond,
+  addCard,
+  addRunning,
+  type InMemory,
+  inMemory,
+  macOf,
+  uuidOf,
+} from "./in-memory.ts";
 import { writes } from "./scene.ts";
 
 /** Six nodes, of which the first and the last can be managed. @source facts/systems.md C-1 */
@@ -13,13 +21,10 @@ async function six(t: TestContext): Promise<InMemory> {
   addRunning(cloud, 3, { resource_class: null });
   addRunning(cloud, 4, { provision_state: "available" });
   addRunning(cloud, 5, { maintenance: true, maintenance_reason: "a fan" });
-  const bonded = addRunning(cloud, 6, { last_error: "a BMC was slow" });
+  addRunning(cloud, 6, { last_error: "a BMC was slow" });
   // By hand, before attaching wrote it elsewhere; a card without a tenant's port hangs in a bond.
   Object.assign(cloud.ports.get(uuidOf(2, 6)) ?? {}, { internal_info: {} });
-  cloud.portgroups.set(uuidOf(4, 6), {
-    ...{ uuid: uuidOf(4, 6), node_uuid: bonded, address: macOf(6), mode: "active-backup" },
-    ...{ internal_info: {}, extra: { vif_port_id: uuidOf(3, 6) } },
-  });
+  addBond(cloud, 6, { address: macOf(6), extra: { vif_port_id: uuidOf(3, 6) } });
   return cloud;
 }
 
@@ -55,11 +60,8 @@ test("a port that Neutron has not, or has otherwise, keeps its node from the lis
   const taken = { device_id: "a-server", device_owner: "compute:nova" };
   Object.assign(cloud.network.get(uuidOf(3, 3)) ?? {}, taken);
   addCard(cloud, uuidOf(1, 4), 44, { extra: { vif_port_id: uuidOf(3, 5) } });
-  const { out } = await runs(
-    0,
-    [...list, "--all", ...cloud.words, "-f", "value", "-c", "Why not"],
-    cloud.how,
-  );
+  const words = [...list, "--all", ...cloud.words, "-f", "value", "-c", "Why not"];
+  const { out } = await runs(0, words, cloud.how);
   const twice = `VIF ${uuidOf(3, 5)} is attached to more than one port`;
   assert.deepEqual(out.trimEnd().split("\n"), [
     `VIF ${uuidOf(3, 1)} is not in Neutron`,
@@ -68,7 +70,7 @@ test("a port that Neutron has not, or has otherwise, keeps its node from the lis
     `${twice}; VIF ${uuidOf(3, 5)} has MAC ${macOf(5)}, but the node has ${macOf(4)}, ${macOf(44)}`,
     twice,
   ]);
-  const alone = await runs(0, [...list, "--all", ...cloud.words, "-f", "value", "-c", "Why not"]);
+  const alone = await runs(0, words);
   assert.match(alone.out, /^VIF \S+ cannot be read: no endpoint of Neutron is known$/m);
 });
 
@@ -76,11 +78,8 @@ test("2,500 nodes with cards and bonds are listed by four listings' worth of cal
   const cloud = await inMemory(t);
   const nodes = 2500;
   for (let at = 1; at <= nodes; at += 1) {
-    const uuid = addRunning(cloud, at);
-    cloud.portgroups.set(uuidOf(4, at), {
-      ...{ uuid: uuidOf(4, at), node_uuid: uuid, address: null, mode: "802.3ad" },
-      ...{ internal_info: {}, extra: {} },
-    });
+    addRunning(cloud, at);
+    addBond(cloud, at);
   }
   const { out } = await runs(0, [...list, ...cloud.words, "-f", "value", "-c", "UUID"], cloud.how);
   assert.equal(new Set(out.trimEnd().split("\n")).size, nodes);
@@ -105,12 +104,8 @@ test("a list that breaks off is refused", async (t) => {
   const cloud = await six(t);
   const gone = { error_message: JSON.stringify({ faultstring: "no such marker" }) };
   cloud.fail(/\/v1\/nodes\?limit=400/, instead(404, gone));
-  assertRefusal(
-    await run([...list, ...cloud.words], cloud.how),
-    1,
-    "N2I-E212",
-    /404 for \/v1\/nodes with microversion \S+: the API does not have this resource\.$/m,
-  );
+  const why = /404 for \/v1\/nodes with microversion \S+: the API does not have this resource\.$/m;
+  assertRefusal(await run([...list, ...cloud.words], cloud.how), 1, "N2I-E212", why);
 });
 
 test("a login that nobody told of, and one without its Keystone, are told what is missing", async (t) => {
@@ -119,12 +114,8 @@ test("a login that nobody told of, and one without its Keystone, are told what i
   assertRefusal(await run(list), 64, "N2I-E106", ...how);
   // A password is there to be sent somewhere: Ironic is not asked without a token.
   const env = { OS_USERNAME: "admin", OS_PASSWORD: "secret" };
-  assertRefusal(
-    await run([...list, ...cloud.words], { env }),
-    64,
-    "N2I-E106",
-    /OS_\*: auth_url is missing/,
-  );
+  const ran = await run([...list, ...cloud.words], { env });
+  assertRefusal(ran, 64, "N2I-E106", /OS_\*: auth_url is missing/);
   assert.deepEqual(cloud.calls, []);
 });
 

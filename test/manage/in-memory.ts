@@ -1,50 +1,24 @@
 import type { TestContext } from "node:test";
-import { isObject, type Json } from "../../src/lib/json.ts";
-import { type FaultyService, faultyService, type Says } from "../support/faulty-service.ts";
+import { isObject, type Json, type JsonObject, objectOf } from "../../src/lib/json.ts";
+import { faultyService, type Says } from "../support/faulty-service.ts";
 
 type Body = Record<string, Json>;
-
-/** Ironic 2023.1, Neutron 21, Glance and a Keystone that gives a token to all, as far as running machines go. */
-export interface InMemory extends Pick<FaultyService, "calls" | "use" | "fail" | "once"> {
-  readonly ironic: string;
-  readonly neutron: string;
-  readonly nodes: Map<string, Body>;
-  readonly ports: Map<string, Body>;
-  readonly portgroups: Map<string, Body>;
-  readonly connectors: Map<string, Body>;
-  readonly targets: Map<string, Body>;
-  readonly allocations: Map<string, Body>;
-  readonly network: Map<string, Body>;
-  readonly images: Map<string, Body>;
-  /** What the command line and its environment name them by. */
-  readonly words: readonly string[];
-  readonly how: { readonly env: { readonly [name: string]: string } };
-  /** What its environment has besides where there is a Keystone. */
-  readonly login: { readonly [name: string]: string };
-}
 
 /** Things of a page. @source ironic: [api]max_limit */
 const PAGE = 1000;
 
 /**
- * @param most its highest microversion
+ * Ironic 2023.1, Neutron 21, Glance and a Keystone that gives a token to all, as far as running machines go.
+ *
+ * @param most Ironic's highest microversion
  * @param also what answers before all else; null: as usual
  */
 export async function inMemory(
   t: Pick<TestContext, "after">,
   most = 82,
   also: (held: Kept, call: string, sent: Json) => Says | null = () => null,
-): Promise<InMemory> {
-  const held = {
-    nodes: new Map<string, Body>(),
-    ports: new Map<string, Body>(),
-    portgroups: new Map<string, Body>(),
-    connectors: new Map<string, Body>(),
-    targets: new Map<string, Body>(),
-    allocations: new Map<string, Body>(),
-    network: new Map<string, Body>(),
-    images: new Map<string, Body>(),
-  };
+) {
+  const held = noRows();
   const { url, ...service } = await faultyService(t, {
     here: true,
     most,
@@ -54,23 +28,31 @@ export async function inMemory(
   return {
     ...held,
     ...{ ironic: url, neutron: url, ...service },
+    /** What the command line and its environment name them by. */
     words: ["--ironic-url", url],
     how: { env: { OS_NETWORK_ENDPOINT_OVERRIDE: url, OS_IMAGE_ENDPOINT_OVERRIDE: url } },
+    /** What its environment has besides where there is a Keystone. */
     login: {
       ...{ OS_AUTH_URL: url, OS_USERNAME: "admin", OS_PASSWORD: "of-the-service" },
-      ...{
-        OS_PROJECT_NAME: "admin",
-        OS_USER_DOMAIN_ID: "default",
-        OS_PROJECT_DOMAIN_ID: "default",
-      },
+      ...{ OS_PROJECT_NAME: "admin", OS_USER_DOMAIN_ID: "default" },
+      OS_PROJECT_DOMAIN_ID: "default",
     },
   };
 }
 
-export type Kept = Pick<InMemory, (typeof KINDS)[number] | "network" | "images">;
+export type InMemory = Awaited<ReturnType<typeof inMemory>>;
+export type Kept = ReturnType<typeof noRows>;
+
+/** What the services keep, by uuid: nothing yet. */
+export function noRows() {
+  const kinds = { nodes: rows(), ports: rows(), portgroups: rows(), connectors: rows() };
+  return { ...kinds, targets: rows(), allocations: rows(), network: rows(), images: rows() };
+}
+
+const rows = () => new Map<string, Body>();
 
 /** @source facts/ironic.md 4; facts/systems.md C2, and measured on Ironic 21.4 and Neutron 21 */
-function answerTo(held: Kept, call: string, sent: Json, match: string | undefined): Says {
+export function answerTo(held: Kept, call: string, sent: Json, match: string | undefined): Says {
   const [method = "", path = ""] = call.split(" ");
   const url = new URL(path, "http://cloud");
   const [, version, kind = "", id = "", ...rest] = url.pathname
@@ -84,30 +66,45 @@ function answerTo(held: Kept, call: string, sent: Json, match: string | undefine
   if (kind === "conductors") return says(200, { conductors: [] });
   if (!isKind(kind)) return refuses(404, `no such thing as ${kind}`);
   const one = held[kind].get(id) ?? named(held[kind], id);
-  if (id === "" && method === "GET") return listOf(kind, [...held[kind].values()], url);
-  if (id === "" && kind === "allocations") return allocate(held, isObject(sent) ? sent : {});
+  if ((id === "" || id === "detail") && method === "GET")
+    return listOf(kind, [...held[kind].values()], url);
+  if (id === "" && kind === "allocations") return allocate(held, objectOf(sent));
+  if (id === "") return made(held[kind], kind, objectOf(sent));
   if (one === undefined) return refuses(404, `${kind} ${id} could not be found.`);
   switch (`${kind} ${method} ${rest.join("/")}`) {
     case `${kind} GET `:
       return says(200, one);
     case "nodes PATCH ":
-      for (const operation of Array.isArray(sent) ? (sent as readonly Json[]) : [])
-        if (isObject(operation) && !patched(one, operation))
-          return refuses(400, `Couldn't apply patch: ${String(operation.path)}`);
-      return says(200, one);
+      return patch(one, listIn(sent));
     case "nodes PUT maintenance":
-      Object.assign(one, { maintenance: true, maintenance_reason: reasonIn(sent) });
+      one.maintenance = true;
+      one.maintenance_reason = objectOf(sent).reason ?? null;
       return says(202, {});
     case "nodes DELETE maintenance":
       Object.assign(one, { maintenance: false, maintenance_reason: null });
       return says(202, {});
+    case "nodes PUT states/provision":
+      return provision(one, String(objectOf(sent).target));
+    case "nodes PUT traits":
+      one.traits = objectOf(sent).traits ?? [];
+      return NO_CONTENT;
+    case "nodes DELETE ":
+      return remove(held, one);
+    case "ports DELETE ":
+      held.ports.delete(id);
+      return NO_CONTENT;
     case "allocations DELETE ":
       return unallocate(held, one);
     default:
-      return refuses(405, "no such call");
+      return refuses(404, "no such call");
   }
 }
 
+export function listIn(sent: Json): readonly JsonObject[] {
+  return Array.isArray(sent) ? sent.map(objectOf) : [];
+}
+
+const NO_CONTENT: Says = { status: 204, text: "" };
 const KINDS = ["nodes", "ports", "portgroups", "connectors", "targets", "allocations"] as const;
 
 function isKind(kind: string): kind is (typeof KINDS)[number] {
@@ -118,8 +115,42 @@ function named(kept: ReadonlyMap<string, Body>, name: string): Body | undefined 
   return name === "" ? undefined : [...kept.values()].find((one) => one.name === name);
 }
 
-function reasonIn(sent: Json): Json {
-  return isObject(sent) ? (sent.reason ?? null) : null;
+function made(kept: Map<string, Body>, kind: string, row: JsonObject): Says {
+  const uuid = String(row.uuid);
+  if (kept.has(uuid)) return refuses(409, `${kind} ${uuid} already exists.`);
+  const enrolled = { console_enabled: false, maintenance: false, protected: false };
+  const own = kind === "nodes" ? { ...enrolled, provision_state: "enroll", ...row } : { ...row };
+  kept.set(uuid, own);
+  return says(201, own);
+}
+
+function remove({ nodes, ports }: Kept, { uuid = null, ...node }: Body): Says {
+  if (node.protected === true) return refuses(403, `Node ${String(uuid)} is protected.`);
+  if (node.maintenance !== true) return refuses(409, `Node ${String(uuid)} is active.`);
+  nodes.delete(String(uuid));
+  for (const [port, { node_uuid }] of ports) if (node_uuid === uuid) ports.delete(port);
+  return NO_CONTENT;
+}
+
+/** Where a verb leads to, and from where. @source facts/ironic.md 4.2, 4.4, 4.6 */
+const VERBS: { readonly [target: string]: readonly [to: string, ...from: readonly string[]] } = {
+  manage: ["manageable", "enroll", "adopt failed", "available"],
+  adopt: ["active", "manageable", "adopt failed"],
+  provide: ["available", "manageable"],
+  deleted: ["available", "active"],
+};
+
+function provision(node: Body, target: string): Says {
+  const [to = "", ...from] = VERBS[target] ?? [];
+  const state = String(node.provision_state);
+  if (!from.includes(state)) return refuses(400, `${target} can not be performed in ${state}.`);
+  if (target === "deleted" && node.protected === true) return refuses(403, "It is protected.");
+  // Cleaning begins unless the node itself refuses it.
+  const cleans = to === "available" && node.automated_clean !== false;
+  node.provision_state = cleans ? "clean wait" : to;
+  if (target === "deleted")
+    Object.assign(node, { instance_info: {}, instance_uuid: null, lessee: null });
+  return says(202, {});
 }
 
 const CHOSEN: { readonly [name: string]: (body: Body, value: string) => boolean } = {
@@ -128,6 +159,7 @@ const CHOSEN: { readonly [name: string]: (body: Body, value: string) => boolean 
   maintenance: (body, value) => body.maintenance === (value === "true"),
   node: (body, value) => body.node_uuid === value,
   node_uuid: (body, value) => body.node_uuid === value,
+  address: (body, value) => body.address === value,
 };
 
 function listOf(kind: string, all: readonly Body[], url: URL): Says {
@@ -149,8 +181,20 @@ function listOf(kind: string, all: readonly Body[], url: URL): Says {
   return says(200, { [kind]: told, ...more });
 }
 
+function patch(node: Body, operations: readonly JsonObject[]): Says {
+  // As 2023.1 does: it looks at a value that a removal has not.
+  if (operations.some(({ op, path }) => op === "remove" && path === "/automated_clean"))
+    return refuses(500, "'value'");
+  for (const operation of operations)
+    if (!patched(node, operation))
+      return refuses(400, `Couldn't apply patch: ${String(operation.path)}`);
+  // A reason goes with the protection it is for.
+  if ("protected" in node && node.protected !== true) node.protected_reason = null;
+  return says(200, node);
+}
+
 /** @returns whether there was what it is about */
-function patched(node: Body, { op, path, value }: { readonly [key: string]: Json }): boolean {
+function patched(node: Body, { op, path, value }: JsonObject): boolean {
   const [, field = "", key] = String(path)
     .split("/")
     .map((one) => one.replaceAll("~1", "/").replaceAll("~0", "~"));
@@ -186,7 +230,7 @@ function allocate(held: Kept, { uuid, name = null, node, resource_class, extra =
   held.allocations.set(String(uuid), made);
   if (failed) return refuses(500, "Cannot backfill an allocation for this node.");
   Object.assign(to, { instance_uuid: uuid, allocation_uuid: uuid });
-  to.instance_info = { ...(isObject(to.instance_info) ? to.instance_info : {}), traits: [] };
+  to.instance_info = { ...objectOf(to.instance_info), traits: [] };
   return says(201, made);
 }
 
@@ -196,7 +240,7 @@ function unallocate({ nodes, allocations }: Kept, one: Body): Says {
     return refuses(409, `Cannot remove allocation ${String(one.uuid)}: node is active.`);
   allocations.delete(String(one.uuid));
   if (node !== undefined) Object.assign(node, { instance_uuid: null, allocation_uuid: null });
-  return { status: 204, text: "" };
+  return NO_CONTENT;
 }
 
 function neutron(
@@ -211,7 +255,7 @@ function neutron(
   if (id === "") {
     const ids = url.searchParams.getAll("id");
     const fits = [...ports.values()].filter(
-      (one) => ids.length === 0 || ids.includes(String(one.id)),
+      (one) => ids[0] === undefined || ids.includes(String(one.id)),
     );
     const marker = url.searchParams.get("marker");
     const from = marker === null ? 0 : fits.findIndex((one) => one.id === marker) + 1;
@@ -223,8 +267,7 @@ function neutron(
   if (method === "GET") return says(200, { port });
   if (match !== undefined && match !== `revision_number=${String(port.revision_number)}`)
     return absent(412, "RevisionNumberConstraintFailed");
-  const { extra_dhcp_opts: options, ...fields } =
-    isObject(sent) && isObject(sent.port) ? sent.port : {};
+  const { extra_dhcp_opts: options, ...fields } = objectOf(objectOf(sent).port);
   Object.assign(port, fields);
   if (options !== undefined) port.extra_dhcp_opts = optionsOf(port.extra_dhcp_opts, options);
   port.revision_number = Number(port.revision_number) + 1;
@@ -235,19 +278,18 @@ function neutron(
 function optionsOf(had: Json | undefined, sent: Json): Json {
   const values = new Map<string, Json>();
   for (const options of [had ?? [], sent])
-    for (const one of Array.isArray(options) ? (options as readonly Json[]) : [])
-      if (isObject(one)) values.set(String(one.opt_name), one.opt_value ?? null);
+    for (const { opt_name = null, opt_value = null } of listIn(options))
+      values.set(String(opt_name), opt_value);
   return [...values].flatMap(([opt_name, opt_value]) =>
     opt_value === null ? [] : [{ opt_name, opt_value, ip_version: 4 }],
   );
 }
 
 function glance(images: Kept["images"], id: string, url: URL): Says {
-  const name = url.searchParams.get("name");
   const one = images.get(id);
-  if (id === "")
-    return says(200, { images: [...images.values()].filter((image) => image.name === name) });
-  return one === undefined ? says(404, {}) : says(200, one);
+  if (id !== "") return one === undefined ? says(404, {}) : says(200, one);
+  const all = [...images.values()].filter(({ name }) => name === url.searchParams.get("name"));
+  return says(200, { images: all });
 }
 
 export function says(status: number, body: unknown): Says {
@@ -263,11 +305,9 @@ function absent(status: number, message: string): Says {
   return says(status, { NeutronError: { type: "Error", message, detail: "" } });
 }
 
-const DIGITS = 12;
-
 /** It has a letter, so that one in upper case is another text. */
 export function uuidOf(kind: number, at: number): string {
-  return `${String(kind).repeat(8)}-0000-4000-a000-${String(at).padStart(DIGITS, "0")}`;
+  return `${String(kind).repeat(8)}-0000-4000-a000-${String(at).padStart(12, "0")}`;
 }
 
 export function macOf(at: number): string {
@@ -282,12 +322,8 @@ export function addRunning(cloud: InMemory, at: number, more: Body = {}): string
     ...{ uuid, name: `n-${at}`, provision_state: "active", power_state: "power on" },
     ...{ instance_uuid: null, allocation_uuid: null, resource_class: "gold", maintenance: false },
     ...{ maintenance_reason: null, retired: false, last_error: null, reservation: null },
-    ...{
-      properties: { cpus: 4 },
-      instance_info: {},
-      extra: {},
-      created_at: "2026-01-01T00:00:00+00:00",
-    },
+    ...{ properties: { cpus: 4 }, instance_info: {}, extra: {} },
+    created_at: "2026-01-01T00:00:00+00:00",
     ...more,
   });
   const vif = uuidOf(3, at);
@@ -305,6 +341,13 @@ export function addCard(cloud: InMemory, node: string, at: number, more: Body = 
     ...more,
   });
   return uuid;
+}
+
+/** A bond of a node, without a VIF unless that is said. */
+export function addBond(cloud: InMemory, at: number, more: Body = {}): void {
+  const bond = { uuid: uuidOf(4, at), node_uuid: uuidOf(1, at), address: null, mode: "802.3ad" };
+  const all = { ...bond, internal_info: {}, extra: {}, ...more };
+  cloud.portgroups.set(all.uuid, all);
 }
 
 /** What all of it is, for a comparison; Neutron counts revisions, which nobody gives back. */

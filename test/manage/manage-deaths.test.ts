@@ -1,19 +1,14 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { type WindowSession, windowBack, windowForward } from "../../src/engine/window.ts";
-import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
-import { once } from "../../src/lib/streams.ts";
-import { changeBack, managedIn } from "../../src/manage/manage-run.ts";
 import { allocationClient } from "../../src/manage/record-client.ts";
 import { managePart, unmanagePart } from "../../src/manage/steps/manage.ts";
-import type { ManageChange } from "../../src/manage/steps/manage-acts.ts";
 import type { RecordClient } from "../../src/model/ironic/manage.ts";
 import { readJournal } from "../../src/run/files/journal.ts";
-import { openRun, type RunFolder } from "../../src/run/files/run-folder.ts";
+import type { RunFolder } from "../../src/run/files/run-folder.ts";
 import { during } from "../engine/on-journal.ts";
-import { privateFolder } from "../hostile/deployment.ts";
 import { addRunning, dumped, type InMemory, inMemory, uuidOf } from "./in-memory.ts";
-import { servicesAt } from "./nova-ways.ts";
+import { ID } from "./nova-memory.ts";
+import { backBy, forwardBy, machinesOf, servicesAt, withRun } from "./nova-ways.ts";
 
 const SERVER = uuidOf(8, 1);
 
@@ -34,56 +29,29 @@ async function scene(t: TestContext, alone = false): Promise<Scene> {
   return withRun(t, { cloud, recordClient, server: SERVER, before: dumped(cloud) });
 }
 
-async function withRun(t: TestContext, at: Omit<Scene, "run">): Promise<Scene> {
-  return { ...at, run: await openRun(privateFolder(t), { create: true }) };
-}
-
 /**
- * As the command does: with what the journal says of it, or anew.
- *
  * @param lines of the journal until it dies
  * @returns where the machine is then, and why; nothing of one that died
  */
-async function forward(
-  { recordClient, run, server }: Scene,
-  lines?: number,
-): Promise<readonly string[]> {
-  const id = uuidOf(1, 1);
-  const asked = {
-    ...{ node: id, name: `web-${server.at(-1)}`, description: null },
-    ...{ availability_zone: null, metadata: {} },
-  };
+async function forward({ recordClient, run, server }: Scene, lines?: number) {
   const reached: string[] = [];
-  const act = async (session: WindowSession): Promise<void> => {
-    const known = managedIn(session.journal.entries()).get(id)?.change;
-    const change: ManageChange =
-      known === undefined ? { id, server, acts: [], asked } : { ...known, asked };
-    const leg = { part: managePart(recordClient, 1), command: "manage", pace: ONE_BY_ONE };
-    const { broke } = await windowForward(
-      { ...leg, changes: () => once([change]) },
-      session,
-      ({ position: { is, why } }) => reached.push(is, ...why),
-    );
-    assert.equal(broke, null);
-  };
-  await during(run, act, lines);
+  const part = managePart(recordClient, 1);
+  await during(
+    run,
+    async (session) => {
+      for (const { is, why } of await forwardBy(part, session, server)) reached.push(is, ...why);
+    },
+    lines,
+  );
   return reached;
 }
 
 async function back({ recordClient, run }: Scene, lines?: number): Promise<readonly string[]> {
-  const leg = { part: unmanagePart(recordClient, 1), command: "rollback", pace: ONE_BY_ONE };
-  const reached: string[] = [];
-  const act = async (session: WindowSession): Promise<void> => {
-    const { broke } = await windowBack(
-      { ...leg, changes: (ours) => once([...ours].map(([id, one]) => changeBack(id, one).change)) },
-      session,
-      ({ position: { is, why } }) => reached.push(is, ...why),
-    );
-    assert.equal(broke, null);
-  };
-  await during(run, act, lines);
-  return reached;
+  const ends = await backBy(unmanagePart(recordClient, 1), run, lines);
+  return ends.flatMap(({ is, why }) => [is, ...why]);
 }
+
+const nodeOf = ({ cloud }: Scene) => cloud.nodes.get(ID) ?? assert.fail();
 
 /** Lines of a way there, with a tenant's port and without, and of a way back. */
 const LINES = { port: 5, alone: 4 } as const;
@@ -97,8 +65,8 @@ for (const [what, THERE] of Object.entries(LINES)) {
       await forward(own, lines);
       await back(own);
       assert.equal(dumped(at.cloud), at.before, `died after ${lines} lines`);
+      assert.equal((await machinesOf(own)).size, 0, `died after ${lines} lines`);
       const { entries } = await readJournal(own.run);
-      assert.equal(managedIn(entries).size, 0, `died after ${lines} lines`);
       if (lines === THERE)
         assert.equal(entries.length, 1 + THERE + BACK, "and there are no more lines");
     }
@@ -110,10 +78,9 @@ for (const [what, THERE] of Object.entries(LINES)) {
       const own = await withRun(t, at);
       await forward(own, lines);
       await forward(own);
-      const node = at.cloud.nodes.get(uuidOf(1, 1));
-      assert.equal(node?.instance_uuid, SERVER);
-      assert.deepEqual(node?.extra, {});
-      assert.deepEqual(node?.instance_info, { image_source: "i", traits: ["CUSTOM_OLD"] });
+      const { instance_uuid, extra, instance_info } = nodeOf(at);
+      assert.deepEqual([instance_uuid, extra], [SERVER, {}]);
+      assert.deepEqual(instance_info, { image_source: "i", traits: ["CUSTOM_OLD"] });
       await back(own);
       assert.equal(dumped(at.cloud), at.before, `died after ${lines} lines`);
     }
@@ -128,7 +95,7 @@ test("a rollback that dies is ended by the next", async (t) => {
     await back(own, lines);
     await back(own);
     assert.equal(dumped(at.cloud), at.before, `died after ${lines} lines`);
-    assert.equal(managedIn((await readJournal(own.run)).entries).size, 0);
+    assert.equal((await machinesOf(own)).size, 0);
   }
 });
 
@@ -137,12 +104,9 @@ test("what somebody changed since is left and told, and nobody's port is taken f
   await forward(at);
   const port = at.cloud.network.get(uuidOf(3, 1)) ?? {};
   Object.assign(port, { device_id: "somebody", device_owner: "compute:nova", revision_number: 9 });
-  assert.deepEqual(await back(at), [
-    "other",
-    `port ${uuidOf(3, 1)} belongs to compute:nova somebody now`,
-  ]);
-  assert.equal(port.device_id, "somebody");
-  assert.equal(at.cloud.allocations.size, 0);
+  const why = `port ${uuidOf(3, 1)} belongs to compute:nova somebody now`;
+  assert.deepEqual(await back(at), ["other", why]);
+  assert.deepEqual([port.device_id, at.cloud.allocations.size], ["somebody", 0]);
 });
 
 test("a mark that is somebody else's is taken off neither on the way there nor back", async (t) => {
@@ -152,7 +116,7 @@ test("a mark that is somebody else's is taken off neither on the way there nor b
     [/^PUT/, SERVER],
   ] as const) {
     const at = await scene(t);
-    const node = at.cloud.nodes.get(uuidOf(1, 1)) ?? assert.fail();
+    const node = nodeOf(at);
     const his = { nova2ironic_manage: uuidOf(8, 9) };
     let [heard, open] = [false, true];
     at.cloud.use((call) => {
@@ -166,20 +130,19 @@ test("a mark that is somebody else's is taken off neither on the way there nor b
     assert.deepEqual([node.extra, node.instance_uuid], [his, makes], String(when));
     await back(at);
     assert.deepEqual([node.extra, node.instance_uuid], [his, null], String(when));
-    assert.equal(managedIn((await readJournal(at.run)).entries).size, 0);
+    assert.equal((await machinesOf(at)).size, 0);
   }
 });
 
 test("a machine that is somebody else's by then keeps what he wrote, and its port is given back", async (t) => {
   const at = await scene(t);
   await forward(at);
-  const node = at.cloud.nodes.get(uuidOf(1, 1)) ?? assert.fail();
   at.cloud.allocations.clear();
   // His record has emptied them.
   const his = { instance_uuid: uuidOf(8, 9), instance_info: { image_source: "i", traits: [] } };
-  Object.assign(node, his);
+  Object.assign(nodeOf(at), his);
   await back(at);
-  const { instance_uuid, instance_info } = node;
+  const { instance_uuid, instance_info } = nodeOf(at);
   assert.deepEqual({ instance_uuid, instance_info }, his);
   assert.equal(at.cloud.network.get(uuidOf(3, 1))?.device_id, "");
 });
@@ -199,5 +162,5 @@ for (const alone of [false, true])
     assert.equal(at.cloud.allocations.size, 1);
     const [record] = at.cloud.allocations.keys();
     if (!alone) assert.equal(at.cloud.network.get(uuidOf(3, 1))?.device_id, record);
-    assert.deepEqual(at.cloud.nodes.get(uuidOf(1, 1))?.extra, {});
+    assert.deepEqual(nodeOf(at).extra, {});
   });

@@ -1,25 +1,23 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { managedIn } from "../../src/manage/manage-run.ts";
-import { readJournal } from "../../src/run/files/journal.ts";
-import { type Ran, run, runs } from "../hostile/cli.ts";
-import { type Fault, idle, numberedWrites } from "../support/faulty-service.ts";
-import { dumped, type InMemory, uuidOf } from "./in-memory.ts";
+import { type TestContext, test } from "node:test";
+import { runs } from "../hostile/cli.ts";
+import { idle, instead, numberedWrites } from "../support/faulty-service.ts";
+import { dumped } from "./in-memory.ts";
+import { backEnds, undone } from "./nova-expect.ts";
+import { ID } from "./nova-memory.ts";
 import {
   back,
-  backEnds,
   begun,
   forward,
-  ID,
+  machinesOf,
   scene as novaScene,
   type Scene,
-  undone,
   withRun,
 } from "./nova-ways.ts";
-import { scene, serverOf, writes } from "./scene.ts";
+import { scene, writes } from "./scene.ts";
 
-const UNSEEN: Fault = { done: false, says: { status: 404, text: '{"error_message":"no"}' } };
-const NO_SERVERS: Fault = { done: false, says: { status: 200, text: '{"servers":[]}' } };
+const UNSEEN = instead(404, { error_message: "no" });
+const NO_SERVERS = instead(200, { servers: [] });
 const WHY = /this login cannot see node 1\S+1 in Ironic: use the login/;
 
 /** A login that sees no node, and no server where that is said. */
@@ -44,63 +42,53 @@ for (const [what, lines, servers] of [
     await backEnds(at, WHY);
     assert.equal(at.cloud.dump(), was);
     assert.deepEqual(writes(at.cloud, from), []);
-    assert.equal(managedIn((await readJournal(at.run)).entries).size, 1);
+    assert.equal((await machinesOf(at)).size, 1);
     at.cloud.use(() => null);
     await undone(at);
   });
 
 test("an answer without the node says nothing of it, and one that shows none says so", async (t) => {
   const { cloud, hands } = await novaScene(t);
-  for (const [says, message] of [
-    [UNSEEN.says ?? null, /does not show node 1\S+1 to this login/],
-    [{ status: 200, text: "{}" }, /answered GET \S+ without the node; is a proxy in between\?/],
+  for (const [fault, message] of [
+    [UNSEEN, /does not show node 1\S+1 to this login/],
+    [instead(200), /answered GET \S+ without the node; is a proxy in between\?/],
   ] as const) {
-    cloud.use(() => ({ done: false, says }));
+    cloud.use(() => fault);
     await assert.rejects(hands.hardware.read(ID), { code: "N2I-E212", message });
   }
 });
 
 test("a rollback skips a machine whose node it does not see, lists it, and writes nothing of it", async (t) => {
-  const { cloud, at, before } = await scene(t, 2);
-  const words = [...at, ...cloud.words];
-  for (const one of [1, 2])
-    await runs(0, ["node", "manage", `n-${one}`, `web-${one}`, ...words], cloud.how);
-  const back = ["rollback", ...words, "--all", "--yes"];
+  const { cloud, at, does, manages, undone: isUndone } = await scene(t, 2);
+  for (const nth of [1, 2]) await manages(nth);
+  const back = ["rollback", "--all", "--yes"];
   cloud.fail(/ .v1.nodes.1\S+1(\?|$)/, UNSEEN);
   for (let times = 1; times <= 2; times += 1) {
     cloud.calls.length = 0;
-    const { out, err } = await runs(2, back, cloud.how);
+    const { out, err } = await does(2, ...back);
     assert.match(out + err, WHY);
-    assert.match((await runs(2, ["verify", ...words], cloud.how)).out, WHY);
-    assert.match((await runs(0, [...back, "--plan"], cloud.how)).out, WHY);
+    assert.match((await does(2, "verify")).out, WHY);
+    assert.match((await does(0, ...back, "--plan")).out, WHY);
     assert.match((await runs(0, ["status", ...at])).out, /1 rolled back/);
     assert.equal(writes(cloud).length > 0, times === 1);
   }
   cloud.use(() => null);
-  await runs(0, back, cloud.how);
-  assert.equal(dumped(cloud), before);
+  await isUndone();
 });
 
 /** A machine with a tenant's port, and traits that its record would write over. */
-async function traited(t: Parameters<typeof scene>[0]) {
-  const at = await scene(t);
-  const info = { traits: ["CUSTOM_OLD"], image_source: "i" };
-  Object.assign(at.cloud.nodes.get(uuidOf(1, 1)) ?? {}, { instance_info: info });
-  const own = [...at.at, ...at.cloud.words];
-  const goes = (way: string, ...words: readonly string[]): Promise<Ran> =>
-    run(["node", way, "n-1", ...words, ...own], at.cloud.how);
+async function traited(t: TestContext) {
+  const { cloud, does, tries, ...at } = await scene(t);
+  at.node().instance_info = { traits: ["CUSTOM_OLD"], image_source: "i" };
   return {
-    ...{ cloud: at.cloud, before: dumped(at.cloud), verify: ["verify", ...own] },
-    manage: () => goes("manage", "web-1"),
-    unmanage: () => goes("unmanage", "--yes"),
+    ...{ cloud, does, server: at.server, before: dumped(cloud) },
+    manage: () => tries("node", "manage", "n-1", "web-1"),
+    unmanage: () => tries("node", "unmanage", "n-1", "--yes"),
   };
 }
 
 /** The end of a record is asked for by a uuid that each run makes anew. */
 const RECORD = "DELETE /v1/allocations/";
-const ofRun = (call: string, cloud: InMemory): string =>
-  call.startsWith(RECORD) ? `${RECORD}${serverOf(cloud)}` : call;
-
 test("no write of node manage, nor of node unmanage, that is answered with 200 and not made counts as made", async (t) => {
   const whole = await traited(t);
   await whole.manage();
@@ -114,7 +102,8 @@ test("no write of node manage, nor of node unmanage, that is answered with 200 a
     for (const [call, nth] of calls) {
       const at = await traited(t);
       if (way === "unmanage") await at.manage();
-      const came = idle(at.cloud, ofRun(call, at.cloud), nth);
+      const ofRun = call.startsWith(RECORD) ? RECORD + at.server() : call;
+      const came = idle(at.cloud, ofRun, nth);
       const { status, out, err } = await at[way]();
       const what = `${way}: ${call}, ${nth}: ${out}${err}`;
       assert.ok(came() >= 1 && came() <= 3, what);
@@ -122,7 +111,7 @@ test("no write of node manage, nor of node unmanage, that is answered with 200 a
       assert.match(out + err, /changed nothing|instance_uuid is|refused: 409/, what);
       at.cloud.use(() => null);
       assert.equal((await at[way]()).status, 0, what);
-      if (way === "manage") await runs(0, at.verify, at.cloud.how);
+      if (way === "manage") await at.does(0, "verify");
       if (way === "manage") assert.equal((await at.unmanage()).status, 0, what);
       assert.equal(dumped(at.cloud), at.before, what);
     }
@@ -135,11 +124,11 @@ test("no write of node manage --nova, nor of its rollback, that is answered with
   await back(at);
   const home = numberedWrites(at.cloud.calls.splice(0));
   assert.ok(there.length > 10 && home.length > 10);
-  for (const [writes, isBack] of [
+  for (const [calls, isBack] of [
     [there, false],
     [home, true],
   ] as const)
-    for (const [call, nth] of writes) {
+    for (const [call, nth] of calls) {
       const own = await withRun(t, at);
       if (isBack) await forward(own);
       const came = idle(at.cloud, call, nth);
@@ -147,7 +136,6 @@ test("no write of node manage --nova, nor of its rollback, that is answered with
       const what = `${call}, ${nth}: ${why.join("; ")}`;
       assert.ok(why.length > 0 && came() >= 1 && came() <= 3, what);
       at.cloud.use(() => null);
-      assert.deepEqual(await back(own), [], what);
-      assert.equal(at.cloud.dump(), at.before, what);
+      await undone(own, what);
     }
 });

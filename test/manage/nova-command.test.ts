@@ -7,12 +7,13 @@ import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { type Fault, instead, isWrite } from "../support/faulty-service.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
+import { assertIs } from "./nova-expect.ts";
+import { ID, type NovaInMemory, RIVAL } from "./nova-memory.ts";
 import { loginAt, manage, NOVA, place, tokenFor, writes } from "./nova-place.ts";
-import { ID } from "./nova-ways.ts";
-import { BROKEN, LOST } from "./scene.ts";
+import { BROKEN, eventsIn, LOST } from "./scene.ts";
 
 test("the command makes a server of Nova, tells its two events, compares it and takes it back", async (t) => {
-  const { cloud, at, how, before } = await place(t);
+  const { cloud, at, how, undone } = await place(t);
   const list = ["adoptable", "--ironic-url", cloud.url, "-f", "value", "-c", "Name"];
   const listed = async (): Promise<string> => (await runs(0, list, how)).out;
   assert.equal(await listed(), "n-1\n");
@@ -28,13 +29,8 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   const shown = cloud.calls.filter((call) => call.startsWith(`GET /servers/${row?.Server}`));
   const acts = `GET /servers/${row?.Server}/os-instance-actions`;
   assert.deepEqual(shown.slice(-2), [acts, acts]);
-  const events = err
-    .split("\n")
-    .flatMap((line) => (line.includes('"manage.') ? [JSON.parse(line) as { event: string }] : []));
-  assert.deepEqual(
-    events.map(({ event }) => event),
-    ["manage.start", "manage.end"],
-  );
+  const events = eventsIn(err).map(({ event }) => event);
+  assert.deepEqual(events, ["manage.start", "manage.end"]);
   assert.equal(await listed(), "");
   await runs(0, ["verify", ...at], how);
   const { driver = null } = cloud.node;
@@ -43,12 +39,11 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   assert.match(found.out, /its driver is fake-hardware: nothing reaches the machine/);
   cloud.node.driver = driver;
   const added = { id: uuidOf(3, 2), device_id: String(row?.Server) };
-  cloud.others.set(added.id, added);
+  cloud.network.set(added.id, added);
   const unmanaged = await runs(2, ["node", "unmanage", ID, ...at, "--yes"], how);
   assert.match(unmanaged.out + unmanaged.err, /now has port 3\S+2: detach it first/);
-  cloud.others.clear();
-  await runs(0, ["rollback", ...at, "--all", "--yes"], how);
-  assert.equal(cloud.dump(), before);
+  cloud.network.delete(added.id);
+  await undone();
   assert.equal(await listed(), "n-1\n");
 });
 
@@ -57,7 +52,7 @@ for (const [when, call, reaches] of [
   ["while its hardware is given back", /^PATCH .*nodes/, true],
 ] as const)
   test(`a server that its user stops ${when} is taken back, its machine as it was, and made anew by the same command`, async (t) => {
-    const { cloud, at, how, before } = await place(t);
+    const { cloud, at, how, before, undone } = await place(t);
     const { node, servers } = cloud;
     let open = true;
     // Whether Nova could do it to the machine itself.
@@ -71,14 +66,13 @@ for (const [when, call, reaches] of [
       }
     });
     const words = [...manage, ...NOVA, ...at, "-f", "value", "-c", "Result", "-c", "Why"];
-    const ran = await run(words, how);
-    assert.deepEqual([ran.status, open, reached], [4, false, reaches], ran.err);
+    const ran = await runs(4, words, how);
+    assert.deepEqual([open, reached], [false, reaches], ran.err);
     cloud.use(() => null);
     assert.match(ran.out, /^left server \S+ is ACTIVE, powering-off; .*rolled back$/m);
     assert.equal(cloud.dump(), before);
     await runs(0, words, how);
-    await runs(0, ["rollback", ...at, "--all", "--yes"], how);
-    assert.equal(cloud.dump(), before);
+    await undone();
   });
 
 for (const [when, call, reaches] of [
@@ -86,40 +80,38 @@ for (const [when, call, reaches] of [
   ["while its machine gets its hardware back", /^PATCH .*nodes/, true],
 ] as const)
   test(`a server that Nova deletes ${when}, without its nova-compute, leaves it on fake hardware`, async (t) => {
-    const { cloud, at, how, before } = await place(t);
+    const { cloud, at, how, undone } = await place(t);
     const { node, port, servers } = cloud;
-    let isGone = false;
-    let reached = false;
+    let [isGone, reached] = [false, false];
     cloud.use((heard) => {
-      const [id] = servers.keys();
       reached ||= isGone && node.driver === "ipmi";
-      isGone ||= id !== undefined && call.test(heard);
-      if (id !== undefined && call.test(heard)) {
+      if (servers.size > 0 && call.test(heard)) {
+        isGone = true;
         servers.clear();
         Object.assign(port, { device_id: "", device_owner: "", "binding:host_id": "" });
       }
     });
     const ran = await runs(5, [...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
-    const stands = [node.driver, node.maintenance, servers.size, reached];
-    assert.deepEqual(stands, ["fake-hardware", true, 0, reaches], ran.out);
+    assertIs({ cloud }, "fake-hardware", true, 0);
+    assert.equal(reached, reaches, ran.out);
     cloud.use(() => null);
     // A nova-compute that comes up tears down what it still has.
-    Object.assign(node, { provision_state: "available", instance_info: {}, instance_uuid: null });
-    await runs(0, ["rollback", ...at, "--all", "--yes"], how);
-    assert.equal(cloud.dump(), before);
+    Object.assign(node, FREE);
+    await undone();
   });
+
+const FREE = { provision_state: "available", instance_info: {}, instance_uuid: null };
+
+/** No mark can be taken off a machine that is in service with its server. */
+function keepMark({ node, servers, fail }: NovaInMemory): void {
+  const isOut = () => node.driver === "ipmi" && node.maintenance === false && servers.size > 0;
+  fail((call) => call.startsWith("PATCH") && isOut(), instead(400));
+}
 
 test("a server whose machine keeps its mark is not taken back, and the same command ends it", async (t) => {
   const { cloud, at, how } = await place(t);
   const { node, servers } = cloud;
-  cloud.fail(
-    (call) =>
-      call.startsWith("PATCH") &&
-      node.driver === "ipmi" &&
-      node.maintenance === false &&
-      servers.size > 0,
-    instead(400),
-  );
+  keepMark(cloud);
   const columns = ["-f", "value", "-c", "Result", "-c", "Server", "-c", "Why"];
   const words = [...manage, ...NOVA, ...at, ...columns];
   const ran = await runs(3, words, how);
@@ -156,46 +148,40 @@ test("another flavor after a death is refused by --dry-run too, and what is take
 const TIN = { flavor: { extra_specs: { "resources:CUSTOM_GOLD": "1" } } };
 
 test("a machine that another's server got first stays on fake hardware, and the exit status is 5", async (t) => {
-  const { cloud, at, how, before } = await place(t);
+  const { cloud, at, how, rollback, undone } = await place(t);
   const { node, rules } = cloud;
-  const rival = uuidOf(9, 9);
-  rules.rival = rival;
+  rules.rival = RIVAL;
   const ran = await runs(5, [...manage, ...NOVA, ...at, "-f", "value", "-c", "Why"], how);
-  assert.match(ran.out, new RegExp(`No valid host.*it has instance ${rival}`));
+  assert.match(ran.out, new RegExp(`No valid host.*it has instance ${RIVAL}`));
   assert.match(ran.out, /it stays on fake hardware, in maintenance/);
-  assert.match(
-    ran.err,
-    new RegExp(
-      `Not rolled back[.] Resolve the reason that is given for each, then run: nova2ironic rollback --run .*--node ${ID}`,
-    ),
-  );
+  const resolve = /Not rolled back[.] Resolve the reason that is given for each, then run: nova2ir/;
+  assert.match(ran.err, new RegExp(`${resolve.source}onic rollback --run .*--node ${ID}`));
   const stands = () => [node.driver, node.maintenance, node.instance_uuid];
-  assert.deepEqual(stands(), ["fake-hardware", true, rival]);
-  const back = ["rollback", "--all", "--yes", ...at];
-  await runs(2, back, how);
-  assert.deepEqual(stands(), ["fake-hardware", true, rival]);
+  assert.deepEqual(stands(), ["fake-hardware", true, RIVAL]);
+  await rollback(2);
+  assert.deepEqual(stands(), ["fake-hardware", true, RIVAL]);
   // The other's server is deleted.
-  Object.assign(node, { provision_state: "available", instance_uuid: null, instance_info: {} });
-  await runs(0, back, how);
-  assert.equal(cloud.dump(), before);
+  Object.assign(node, FREE);
+  await undone();
 });
 
 test("a machine whose network_interface is neutron gets its server where the cut is accepted, and its port is bound as before", async (t) => {
-  const { cloud, at, how } = await place(t);
-  const { node, port, cards, calls } = cloud;
+  const { cloud, at, how, rollback } = await place(t);
+  const { node, port, ports, calls } = cloud;
   const wire = { local_link_information: [{ switch_id: macOf(9), port_id: "p1" }] };
   node.network_interface = "neutron";
   port["binding:profile"] = wire;
-  Object.assign(cards[0] ?? {}, { extra: {}, internal_info: { tenant_vif_port_id: port.id } });
+  for (const card of ports.values())
+    Object.assign(card, { extra: {}, internal_info: { tenant_vif_port_id: port.id } });
   const before = cloud.dump();
   const words = [...manage, ...NOVA, ...at];
   assert.match((await runs(4, words, how)).err, /N2I-E370 .*pass --accept-network-cut/);
   assert.deepEqual([writes(cloud), cloud.dump()], [[], before]);
-  const cut: unknown[] = [];
+  const cut: string[] = [];
   cloud.use((call) => {
     // Whoever has it in service has its network too.
     if (call.startsWith("DELETE") && node.driver === "ipmi")
-      cut.push([node.network_interface, port["binding:vif_type"]]);
+      cut.push(`${node.network_interface} ${port["binding:vif_type"]}`);
   });
   await runs(0, [...words, "--accept-network-cut"], how);
   const [server] = cloud.servers.keys();
@@ -204,12 +190,9 @@ test("a machine whose network_interface is neutron gets its server where the cut
   const bound = ["binding:host_id", "binding:vif_type", "binding:profile"].map((of) => port[of]);
   assert.deepEqual(bound, [ID, "other", wire]);
   await runs(0, ["verify", ...at], how);
-  await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+  await rollback();
   assert.equal(cloud.dump(), before);
-  assert.deepEqual(cut, [
-    ["neutron", "other"],
-    ["neutron", "other"],
-  ]);
+  assert.deepEqual(cut, ["neutron other", "neutron other"]);
   assert.ok(calls.some((call) => call.includes("reset_interfaces")));
 });
 
@@ -220,8 +203,7 @@ test("a quota of Nova is a reason of the machine, and what the login may not is 
     ["Policy doesn't allow os_compute_api:servers:create to be performed.", "N2I-E211"],
   ] as const) {
     const { cloud, at, how, before } = await place(t);
-    const text = JSON.stringify({ forbidden: { code: 403, message } });
-    cloud.fail("POST /servers", instead(403, text));
+    cloud.fail("POST /servers", instead(403, { forbidden: { code: 403, message } }));
     const ran = await run([...manage, ...NOVA, ...at], how);
     assert.ok(ran.err.includes(code) && ran.err.includes(message), ran.err);
     assert.doesNotMatch(ran.out, /not reached/);
@@ -231,10 +213,9 @@ test("a quota of Nova is a reason of the machine, and what the login may not is 
 
 test("a server that is in service stays its user's, whatever another machine's login lacks, and nobody is told to take it back", async (t) => {
   const { cloud, at, how } = await place(t);
-  const { node, servers } = cloud;
+  const { node } = cloud;
   const other = { ...node, uuid: uuidOf(1, 2), name: "n-2" };
-  const isOut = () => node.driver === "ipmi" && node.maintenance === false && servers.size > 0;
-  cloud.fail((call) => call.startsWith("PATCH") && isOut(), instead(400));
+  keepMark(cloud);
   const columns = ["-f", "value", "-c", "Result"];
   const words = [...manage, ...NOVA, ...at];
   assert.equal((await run([...words, ...columns], how)).out, "in service\n");
@@ -250,15 +231,12 @@ test("a server that is in service stays its user's, whatever another machine's l
     return isWrite(call) ? null : instead(200, found);
   });
   const file = join(privateFolder(t), "machines.json");
-  const asked = [
-    { node: other.uuid, name: "web-2" },
-    { node: ID, name: "Web server 1" },
-  ];
-  writeFileSync(file, JSON.stringify(asked));
+  const second = { node: other.uuid, name: "web-2" };
+  writeFileSync(file, JSON.stringify([second, { node: ID, name: "Web server 1" }]));
   const many = ["node", "manage", "--from", file, ...NOVA, ...at, "--in-flight", "1"];
   const denied = await run(many, how);
   assert.match(denied.err, /N2I-E211/);
-  assert.deepEqual([servers.size, node.driver, node.maintenance], [1, "ipmi", false], denied.out);
+  assertIs({ cloud }, "ipmi", false, 1);
 });
 
 test("a run that makes servers in one project is none for a login of another, which would miss one", async (t) => {
@@ -287,12 +265,11 @@ test("a run that makes servers in one project is none for a login of another, wh
   project = "q";
   const why = /creates servers in project p, but the login is for project q/;
   const back = ["rollback", "--all", "--yes", ...folder];
-  for (const words of [
-    back,
-    [...back, "--plan"],
+  const others = [
     [...manage, ...NOVA, ...folder],
     ["verify", ...folder],
-  ])
+  ];
+  for (const words of [back, [...back, "--plan"], ...others])
     assertRefusal(await run(words, login), 4, "N2I-E300", why);
   assert.equal(cloud.dump(), was);
   assert.ok(cloud.calls.slice(from).every((call) => /^GET |v3/.test(call)));

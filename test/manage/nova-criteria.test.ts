@@ -29,17 +29,18 @@ function needs(specs: JsonObject, sizes: JsonObject = {}) {
   return resourcesOf({ extra_specs: { "resources:CUSTOM_GOLD": "1", ...specs }, ...sizes });
 }
 
+const CONDUCTOR = { hostname: "c", group: "", alive: true, drivers: [FAKE, "ipmi"] };
 const FIT: Of = {
   ...{ node: NODE, asked: ASKED, hasVolumes: false, image: null, project: "p", unseen: [] },
   children: [],
   ...{ offered: new Map([["CUSTOM_GOLD", 1]]), needs: needs({}), interfaces: null },
-  conductors: [{ hostname: "c", group: "", alive: true, drivers: [FAKE, "ipmi"] }],
+  conductors: [CONDUCTOR],
   ...{ addresses: [macOf(1)], ports: new Map([["v", PORT]]) },
 };
 
 const GIB = 2 ** 30;
 const SIZES = { vcpus: 4, ram: 512, disk: 10, swap: "" };
-const NO_SIZE = { "resources:MEMORY_MB": "0", "resources:DISK_GB": "0" };
+const NO_SIZE = { "resources:MEMORY_MB": "0", "resources:DISK_GB": "0", "resources:VCPU": "0" };
 
 /** Interfaces of fake hardware by their type, as Ironic tells those of all conductors. */
 function enabled(of: Readonly<Record<string, string>>): Of["interfaces"] {
@@ -55,13 +56,20 @@ const capable = (says: JsonObject, more: object): Of => ({
   ),
 });
 const BIOS = "supports_boot_mode:uefi,boot_mode:bios,secure_boot:true";
+const supplied = (has_dedicated_power_supply: unknown) => ({
+  driver_info: { has_dedicated_power_supply },
+});
+/** A flavor that has no size of its own, and these extra specs. */
+const sized = (specs: JsonObject) => needs({ ...NO_SIZE, ...specs }, SIZES);
+/** A node whose instance_info has something more. */
+const informed = (more: object) => node({ instance_info: { ...NODE.instance_info, ...more } });
 /** A node whose instance asks for capabilities. */
 const asking = (capabilities: unknown) => ({
   instance_info: { ...NODE.instance_info, capabilities },
 });
 /** An image that fits, to the byte, but for what is said, and a flavor that has these sizes. */
 const image = (more: object, sizes: JsonObject = SIZES): Of => ({
-  ...{ ...FIT, needs: needs({ ...NO_SIZE, "resources:VCPU": "0" }, sizes) },
+  ...{ ...FIT, needs: needs(NO_SIZE, sizes) },
   image: { ...{ status: "active", size: 10 * GIB, min_ram: 512, min_disk: 10 }, ...more },
 });
 const port = (more: object): Of => ({ ...FIT, ports: new Map([["v", { ...PORT, ...more }]]) });
@@ -74,17 +82,11 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [{ ...FIT, unseen: ["firmware_interface"] }, /cannot be restored: firmware_interface/],
   [node({ fault: "power failure" }), /fault: power failure/],
   [node({ parent_node: "c" }), /parent is node c, which Ironic powers on first/],
-  [
-    node({ parent_node: "c", driver_info: { has_dedicated_power_supply: false } }),
-    /parent is node c/,
-  ],
+  [node({ parent_node: "c", ...supplied(false) }), /parent is node c/],
   [{ ...FIT, children: ["a", "b"] }, /it has child nodes, .* powers off first.*: a, b/],
   [node({ disable_power_off: true, power_state: "power off" }), /disable_power_off prevents Nova/],
   [node({ conductor_group: "west" }), /not enabled on the conductors of its group/],
-  [
-    { ...FIT, conductors: [{ hostname: "c", group: "", alive: true, drivers: ["ipmi"] }] },
-    /not enabled on the conductors/,
-  ],
+  [{ ...FIT, conductors: [{ ...CONDUCTOR, drivers: ["ipmi"] }] }, /not enabled on the conductors/],
   [{ ...FIT, hasVolumes: true }, /it has volumes/],
   [node({ properties: { capabilities: "a:b,boot_option:netboot" } }), /boots from the network/],
   [node({ deploy_interface: "ramdisk" }), /boots from the network/],
@@ -93,28 +95,16 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
     /boots from the network/,
   ],
   [node({ network_interface: "neutron" }), /pass --accept-network-cut/],
-  [
-    node({ instance_info: { ...NODE.instance_info, configdrive: "******" } }),
-    /its instance_info has secrets/,
-  ],
-  [
-    node({ instance_info: { ...NODE.instance_info, root_password: "x" } }),
-    /its instance_info has secrets/,
-  ],
+  [informed({ configdrive: "******" }), /its instance_info has secrets/],
+  [informed({ root_password: "x" }), /its instance_info has secrets/],
   [{ ...FIT, needs: null }, /Nova has no flavor bm/],
-  [
-    { ...FIT, needs: needs({ "resources:CUSTOM_GOLD": "2" }) },
-    /does not request resources:CUSTOM_GOLD=1/,
-  ],
+  [{ ...FIT, needs: needs({ "resources:CUSTOM_GOLD": "2" }) }, /request resources:CUSTOM_GOLD=1/],
   [{ ...FIT, offered: null }, /no nova-compute reports it/],
   [
     { ...FIT, needs: needs({ "resources1:CUSTOM_FPGA": "1" }, { ...SIZES, swap: 1025 }) },
     /also requests resources:CUSTOM_FPGA=1, resources:VCPU=4, resources:MEMORY_MB=512, resources:DISK_GB=12, which .*: set resources:CUSTOM_FPGA=0, resources:VCPU=0/,
   ],
-  [
-    { ...FIT, needs: needs({ "resources:PCPU": "1", ...NO_SIZE, "resources:VCPU": "0" }, SIZES) },
-    /also requests resources:PCPU=1, which/,
-  ],
+  [{ ...FIT, needs: sized({ "resources:PCPU": "1" }) }, /also requests resources:PCPU=1, which/],
   [
     { ...node({ traits: [] }), needs: needs({ "trait:CUSTOM_RAID": "required" }) },
     /has trait:CUSTOM_RAID=required, but the node's traits are none/,
@@ -154,10 +144,7 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
   [image({ status: "queued", size: null, min_ram: 9999 }), /image \S+ is queued in Glance/],
   [image({ min_ram: 513 }), /image \S+ needs min_ram 513, flavor bm has 512$/],
   [image({ min_disk: 11 }), /image \S+ needs min_disk 11, flavor bm has 10$/],
-  [
-    image({ size: 10 * GIB + 1 }),
-    /image \S+ has 10737418241 bytes, flavor bm has a root disk of 10 GiB$/,
-  ],
+  [image({ size: 10 * GIB + 1 }), /has 10737418241 bytes, flavor bm has a root disk of 10 GiB$/],
   [{ ...FIT, ports: new Map([["v", null]]) }, /port v is not in Neutron/],
   [port({ mac_address: macOf(2) }), /port v has MAC/],
   [port({ device_id: "x" }), /port v belongs to device x/],
@@ -171,19 +158,14 @@ const CASES: readonly (readonly [Of, RegExp])[] = [
 test("a machine that no server can be made of without a risk is refused, with why", () => {
   assert.deepEqual(novaRejections(FIT), []);
   assert.deepEqual(novaRejections(port({ device_id: NODE.uuid })), []);
-  const sizes = needs({ ...NO_SIZE, "resources:VCPU": "0", "trait:HW_X": "required" }, SIZES);
-  assert.deepEqual(novaRejections({ ...node({ traits: ["CUSTOM_X"] }), needs: sizes }), []);
+  const trait = { needs: sized({ "trait:HW_X": "required" }) };
+  assert.deepEqual(novaRejections({ ...node({ traits: ["CUSTOM_X"] }), ...trait }), []);
   const old = new Map([...(FIT.offered ?? []), ["VCPU", 4], ["MEMORY_MB", 512], ["DISK_GB", 10]]);
   assert.deepEqual(novaRejections({ ...FIT, needs: needs({}, SIZES), offered: old }), []);
-  assert.deepEqual(
-    novaRejections({ ...FIT, interfaces: enabled({ network: "noop", storage: "noop" }) }),
-    [],
-  );
-  for (const has_dedicated_power_supply of [true, "True"])
-    assert.deepEqual(
-      novaRejections(node({ parent_node: "c", driver_info: { has_dedicated_power_supply } })),
-      [],
-    );
+  const interfaces = enabled({ network: "noop", storage: "noop" });
+  assert.deepEqual(novaRejections({ ...FIT, interfaces }), []);
+  for (const has of [true, "True"])
+    assert.deepEqual(novaRejections(node({ parent_node: "c", ...supplied(has) })), []);
   assert.deepEqual(novaRejections(image({})), []);
   assert.deepEqual(novaRejections(image({ size: null, min_ram: 0, min_disk: 0 })), []);
   // Nova looks at no disk where the flavor says no size of it.
@@ -237,7 +219,7 @@ test("only a driver and interfaces that do nothing are fake hardware", () => {
   assert.deepEqual(notFake({ ...fake, storage_interface: "noop" }), []);
   for (const other of ["flat", "ipxe", "fake2", "agent", null, ""])
     assert.deepEqual(notFake({ ...fake, network_interface: other }), [
-      `network_interface is ${String(other)}`,
+      `network_interface is ${other}`,
     ]);
   assert.deepEqual(notFake({ ...fake, driver: "ipmi" }), ["driver is ipmi"]);
   assert.deepEqual(notFake({ driver: FAKE }), ["it has no interfaces"]);
@@ -261,10 +243,7 @@ test("a zone that is meant by name is looked for among Nova's, whatever machine 
     ["az2", false],
   ]);
   assert.equal(noZone("az1", zones), null);
-  assert.match(
-    noZone("az2", zones) ?? "",
-    /every nova-compute of availability_zone az2 is disabled/,
-  );
+  assert.match(noZone("az2", zones) ?? "", /every nova-compute of .*_zone az2 is disabled/);
   assert.match(noZone("az3", zones) ?? "", /no availability_zone az3; it has az1, az2/);
   assert.match(noZone("az3", new Map()) ?? "", /no availability_zone az3; it has none/);
 });

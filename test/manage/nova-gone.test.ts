@@ -1,13 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../../src/lib/json.ts";
-import { managedIn } from "../../src/manage/manage-run.ts";
-import { readJournal } from "../../src/run/files/journal.ts";
 import { uuidOf } from "./in-memory.ts";
-import { back, forward, forwardEnds, ID, OWN, type Scene, scene, watched } from "./nova-ways.ts";
+import { assertIs, forwardEnds } from "./nova-expect.ts";
+import { ID, OWN, RIVAL } from "./nova-memory.ts";
+import { back, begun, forward, machinesOf, type Scene, scene, watched } from "./nova-ways.ts";
 import { BROKEN, writes } from "./scene.ts";
-
-const RIVAL = uuidOf(9, 9);
 
 type Print = typeof back;
 
@@ -25,18 +23,15 @@ async function diedInService(at: Scene, words: readonly Print[]): Promise<void> 
   let dead = false;
   at.cloud.use((call) => {
     const isLast = words.length === 1 || servers.size === 0;
-    dead ||=
-      isLast &&
-      node.driver === "ipmi" &&
-      Object.keys(node.extra ?? {}).length > 1 &&
-      ENDED.test(call);
+    const isMarked = node.driver === "ipmi" && Object.keys(node.extra ?? {}).length > 1;
+    dead ||= isLast && isMarked && ENDED.test(call);
     return dead && !ENDED.test(call) ? BROKEN : null;
   });
   for (const say of words) await say(at).catch(() => undefined);
   assert.ok(dead);
   at.cloud.use(() => null);
   assert.ok(Object.values(node.extra ?? {}).includes(OWN));
-  assert.deepEqual([node.driver, node.maintenance], ["ipmi", false]);
+  assertIs(at, "ipmi", false);
 }
 
 const ENDED = /^DELETE .*maintenance$/;
@@ -60,22 +55,14 @@ for (const [what, fields] of Object.entries(SINCE))
             const why = (await say(at)).join();
             assert.match(why, say === forward ? /^it no longer has server 8\S+$/ : /^$/);
           }
-          assert.equal(
-            JSON.stringify({
-              ...node,
-              extra: { ...(node.extra as object), nova2ironic_manage: OWN },
-            }),
-            before,
-          );
           assert.deepEqual(node.extra, { rack: 1 });
-          const said = writes(at.cloud, from);
+          const extra = { rack: 1, nova2ironic_manage: OWN };
+          assert.equal(JSON.stringify({ ...node, extra }), before);
           // Whoever else has it would be given the network of a port that was bound to it again.
           const bound = what === "adopted anew" ? "PUT /v2.0/ports" : "none";
-          assert.deepEqual(
-            said.filter((call) => !call.startsWith(bound)),
-            [`PATCH /v1/nodes/${ID}`],
-          );
-          assert.equal(managedIn((await readJournal(at.run)).entries).size, 0);
+          const said = writes(at.cloud, from).filter((call) => !call.startsWith(bound));
+          assert.deepEqual(said, [`PATCH /v1/nodes/${ID}`]);
+          assert.equal((await machinesOf(at)).size, 0);
         }
       });
 
@@ -119,25 +106,21 @@ test("a server that its user deletes while it is held for a change of his leaves
     }
     assert.deepEqual([node.maintenance, node.extra], [false, { rack: 1 }]);
     assert.equal(JSON.stringify(port), was);
-    assert.equal(managedIn((await readJournal(at.run)).entries).size, 0);
+    assert.equal((await machinesOf(at)).size, 0);
     // Nova and a conductor follow what its user did.
     at.cloud.heard.splice(0);
   }
 });
 
 test("a run whose end is recorded makes nothing anew of a machine that lost its server", async (t) => {
-  const at = await scene(t);
+  const at = await begun(t);
   const { node, port, servers } = at.cloud;
-  await forward(at);
   servers.clear();
   Object.assign(node, { instance_uuid: null, instance_info: { image_source: uuidOf(5, 1) } });
   const theirs = { "binding:profile": { mine: 1 }, dns_name: "new" };
   Object.assign(port, { device_id: "", device_owner: "", ...theirs });
   const [before, from] = [at.cloud.dump(), at.cloud.calls.length];
-  await forwardEnds(
-    at,
-    /it no longer has server 8\S+: run node unmanage \S+, then manage it again/,
-  );
+  await forwardEnds(at, /no longer has server 8\S+: run node unmanage \S+, then manage it again/);
   assert.deepEqual(await back(at), []);
   assert.equal(at.cloud.dump(), before);
   assert.deepEqual(writes(at.cloud, from), []);

@@ -1,22 +1,15 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { managedIn } from "../../src/manage/manage-run.ts";
 import { MARK } from "../../src/manage/rules/criteria.ts";
 import { novaPart } from "../../src/manage/steps/manage-nova.ts";
 import { novaBackPart } from "../../src/manage/steps/manage-nova-back.ts";
-import { readJournal } from "../../src/run/files/journal.ts";
 import { instead } from "../support/faulty-service.ts";
 import { uuidOf } from "./in-memory.ts";
-import { back, backEnds, begun, forwardEnds, ID, type Scene, scene } from "./nova-ways.ts";
+import { assertIs, backEnds, forwardEnds, giveHardware } from "./nova-expect.ts";
+import { back, begun, changeIn, REQUEST, type Scene, scene } from "./nova-ways.ts";
 
 const ENDED = /^DELETE .*maintenance/;
 const BUSY = instead(409, { error_message: "locked" });
-
-/** As an operator does by hand, against what he was told. */
-function ownDriver({ cloud: { node } }: Scene, real: object): void {
-  for (const [name, value] of Object.entries(real))
-    if (/^driver$|_interface$/.test(name)) node[name] = value;
-}
 
 /** Torn down on fake hardware: its machine runs on, and its disk is whole. */
 function deletedByUser({ cloud: { node, port, servers } }: Scene): void {
@@ -27,8 +20,14 @@ function deletedByUser({ cloud: { node, port, servers } }: Scene): void {
 
 const DELETING = { provision_state: "deleting", target_provision_state: "available" };
 
-async function changeIn({ run }: Scene) {
-  return managedIn((await readJournal(run)).entries).get(ID)?.change ?? assert.fail();
+const UNHELD = { maintenance: false, maintenance_reason: null };
+
+/** A machine whose server is to be taken away, as it was looked at. */
+async function inspected(at: Scene, unasked = false) {
+  const change = { ...(await changeIn(at)), asked: null };
+  const part = novaBackPart(at.hands, 1, unasked);
+  const [seen = assert.fail()] = await part.inspect([change], false);
+  return { change, part, seen };
 }
 
 test("a machine that was never out of maintenance with its server is not let go without it", async (t) => {
@@ -40,15 +39,16 @@ test("a machine that was never out of maintenance with its server is not let go 
   at.cloud.use(() => null);
   assert.ok((await changeIn(at)).acts.some(({ step }) => step === "handed"));
   deletedByUser(at);
-  ownDriver(at, real);
+  // Against what its operator was told.
+  giveHardware(at, real);
   await backEnds(at, /it is available, but the run left it active: if the machine is free/);
-  assert.deepEqual([node.maintenance, node.driver], [true, "ipmi"]);
+  assertIs(at, "ipmi", true);
   // As it is told to.
   for (const name of Object.keys(node)) if (name.endsWith("_interface")) node[name] = "fake";
   Object.assign(node, { driver: "fake-hardware", network_interface: "flat" });
   assert.deepEqual(await back(at), []);
-  const is = [node.maintenance, node.driver, node.provision_state, node.extra];
-  assert.deepEqual(is, [false, "ipmi", "active", { rack: 1 }]);
+  assertIs(at, "ipmi", false);
+  assert.deepEqual([node.provision_state, node.extra], ["active", { rack: 1 }]);
 });
 
 test("a machine that another run manages anew stays out of the first run's maintenance", async (t) => {
@@ -67,14 +67,9 @@ test("one whose user deletes his server as its way back begins is not held", asy
   const at = await begun(t, 11);
   const { node } = at.cloud;
   // Its end was never seen.
-  Object.assign(node, { maintenance: false, maintenance_reason: null });
-  const change = { ...(await changeIn(at)), asked: null };
-  assert.deepEqual(
-    change.acts.slice(-1).map(({ step }) => step),
-    ["handed"],
-  );
-  const part = novaBackPart(at.hands, 1);
-  const [seen = assert.fail()] = await part.inspect([change], false);
+  Object.assign(node, UNHELD);
+  const { change, part, seen } = await inspected(at);
+  assert.equal(change.acts.at(-1)?.step, "handed");
   at.cloud.once(/os-interface/, () => Object.assign(node, { instance_uuid: null, ...DELETING }));
   const done = await part.perform(change, seen, () => Promise.resolve());
   assert.match(done.why.join(), /it no longer has server/);
@@ -83,34 +78,29 @@ test("one whose user deletes his server as its way back begins is not held", asy
 
 test("one that got its driver and its user after the look stays out of the way back's maintenance", async (t) => {
   const { at, change, seen, part, real } = await held(t, "fake-hardware");
-  const { node } = at.cloud;
-  ownDriver(at, real);
-  Object.assign(node, { maintenance: false, maintenance_reason: null });
+  giveHardware(at, real);
+  Object.assign(at.cloud.node, UNHELD);
   const done = await part.perform({ ...change, back: true }, seen, () => Promise.resolve());
   assert.equal(done.is, "after");
-  assert.equal(node.maintenance, false);
+  assertIs(at, "ipmi", false);
 });
 
 test("a port that its user detaches after the look keeps rollback from its server", async (t) => {
   const at = await begun(t);
-  const { port, servers, node } = at.cloud;
-  const change = { ...(await changeIn(at)), asked: null };
-  const part = novaBackPart(at.hands, 1);
-  const [seen = assert.fail()] = await part.inspect([change], false);
+  const { port } = at.cloud;
+  const { change, part, seen } = await inspected(at);
   Object.assign(port, { device_id: "", device_owner: "" });
   const done = await part.perform(change, seen, () => Promise.resolve());
   assert.match(done.why.join(), /no longer has port .*attach it first/);
-  assert.deepEqual([servers.size, node.driver, port.device_id], [1, "ipmi", ""]);
+  assertIs(at, "ipmi", false, 1);
+  assert.equal(port.device_id, "");
 });
 
 /** A machine of an open run, held on its own hardware with its server, and its position as seen by then. */
 async function held(t: TestContext, driver: string) {
   const at = await begun(t, 9);
   const { node } = at.cloud;
-  const asked = {
-    ...{ node: ID, name: "web-1", description: null, availability_zone: null, metadata: {} },
-  };
-  const change = { ...(await changeIn(at)), asked };
+  const change = { ...(await changeIn(at)), asked: REQUEST };
   const real = { ...node };
   if (driver !== "ipmi") node.driver = driver;
   const part = novaPart(at.hands, 1);
@@ -122,32 +112,29 @@ test("one that got its driver and its user after the look is not held again", as
   const { at, change, seen, part, real } = await held(t, "fake-hardware");
   const { node, calls } = at.cloud;
   assert.equal(seen.onFake, true);
-  ownDriver(at, real);
-  Object.assign(node, { maintenance: false, maintenance_reason: null });
+  giveHardware(at, real);
+  Object.assign(node, UNHELD);
   const from = calls.length;
   const done = await part.perform(change, seen, () => Promise.resolve());
   assert.equal(done.is, "after");
   assert.ok(!calls.slice(from).some((call) => /^PUT .*maintenance/.test(call)));
-  assert.deepEqual([node.driver, node.maintenance], ["ipmi", false]);
+  assertIs(at, "ipmi", false);
 });
 
 test("one whose maintenance ends while its way back begins is its user's", async (t) => {
   for (const unasked of [true, false]) {
-    const { at, change } = await held(t, "ipmi");
-    const { node, servers } = at.cloud;
-    const part = novaBackPart(at.hands, 1, unasked);
-    const way = { ...change, asked: null };
-    const [seen = assert.fail()] = await part.inspect([way], false);
+    const { at } = await held(t, "ipmi");
+    const { change, part, seen } = await inspected(at, unasked);
     assert.equal(seen.is, "before");
     // Its ports are looked at right before the machine is held.
     at.cloud.once(/^GET .*ports\?.*device_id=|os-interface/, () =>
-      Object.assign(node, { maintenance: false, maintenance_reason: null }),
+      Object.assign(at.cloud.node, UNHELD),
     );
     const steps: unknown[] = [];
-    const done = await part.perform(way, seen, async (act) => void steps.push(act?.step));
+    const done = await part.perform(change, seen, async (act) => void steps.push(act?.step));
     assert.equal(done.inService, true);
     assert.match(done.why.join(), /its maintenance was ended during the rollback/);
-    assert.deepEqual([node.driver, node.maintenance, servers.size], ["ipmi", false, 1]);
+    assertIs(at, "ipmi", false, 1);
     assert.ok(steps.includes("out"), String(steps));
   }
 });

@@ -1,10 +1,11 @@
+import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { pauseShorter } from "../../src/systems/openstack/passing.ts";
+import { runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import type { Says } from "../support/faulty-service.ts";
-import { type NovaInMemory, novaInMemory } from "./nova-memory.ts";
-import { ID } from "./nova-ways.ts";
+import { ID, type NovaInMemory, novaInMemory } from "./nova-memory.ts";
 
 export type Place = Awaited<ReturnType<typeof place>>;
 
@@ -17,7 +18,16 @@ export async function place(t: TestContext) {
     names.map((name) => [`OS_${name}_ENDPOINT_OVERRIDE`, cloud.url] as const),
   );
   const at = ["--run", join(privateFolder(t), "run"), "--ironic-url", cloud.url];
-  return { cloud, at, how: { env }, before: cloud.dump() };
+  const [before, how] = [cloud.dump(), { env }];
+  return {
+    ...{ cloud, at, how, before },
+    rollback: (status = 0) => runs(status, ["rollback", ...at, "--all", "--yes"], how),
+    /** Rolls back the run, after which everything is as before. */
+    async undone() {
+      await runs(0, ["rollback", ...at, "--all", "--yes"], how);
+      assert.equal(cloud.dump(), before);
+    },
+  };
 }
 
 export function tokenFor(project: string): Says {

@@ -1,21 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { managedIn } from "../../src/manage/manage-run.ts";
-import { readJournal } from "../../src/run/files/journal.ts";
 import { instead } from "../support/faulty-service.ts";
 import { macOf, uuidOf } from "./in-memory.ts";
-import {
-  back,
-  backEnds,
-  begun,
-  forward,
-  forwardEnds,
-  ID,
-  OWN,
-  type Scene,
-  scene,
-  undone,
-} from "./nova-ways.ts";
+import { assertIs, backEnds, forwardEnds, undone } from "./nova-expect.ts";
+import { ID, OWN } from "./nova-memory.ts";
+import { back, begun, forward, machinesOf, type Scene, scene } from "./nova-ways.ts";
 import { BROKEN, writes } from "./scene.ts";
 
 const NO_PORT = instead(404, { NeutronError: { message: "gone" } });
@@ -83,16 +72,18 @@ for (const lines of [1, 2, 5])
   });
 
 const Q = uuidOf(3, 2);
+/** What its user changes of its port. */
+const SINCE = { dns_name: "new", "binding:profile": { local_link_information: ["rack 2"] } };
 
 /** Its user lets Nova make a port, which Ironic attaches to another card. */
-function addNetwork({ cloud: { servers, cards, others } }: Scene): () => void {
+function addNetwork({ cloud: { servers, ports, network } }: Scene): () => void {
   const [id = ""] = servers.keys();
   const card = { internal_info: { tenant_vif_port_id: Q }, extra: {} };
-  cards.push({ uuid: uuidOf(2, 2), node_uuid: ID, address: macOf(2), ...card });
-  others.set(Q, { id: Q, mac_address: macOf(2), device_id: id, device_owner: "compute:nova" });
+  ports.set("q", { uuid: "q", node_uuid: ID, address: macOf(2), ...card });
+  network.set(Q, { id: Q, mac_address: macOf(2), device_id: id, device_owner: "compute:nova" });
   return () => {
-    others.delete(Q);
-    cards.splice(1);
+    network.delete(Q);
+    ports.delete("q");
   };
 }
 
@@ -104,7 +95,7 @@ test("a port that its server got since is not deleted with it: nothing is writte
   const [was, from] = [at.cloud.dump(), at.cloud.calls.length];
   for (let times = 1; times <= 2; times += 1) await backEnds(at, NOT_Q);
   assert.deepEqual([at.cloud.dump() === was, writes(at.cloud, from)], [true, []]);
-  assert.equal(managedIn((await readJournal(at.run)).entries).size, 1);
+  assert.equal((await machinesOf(at)).size, 1);
   detach();
   await undone(at);
 });
@@ -115,16 +106,16 @@ for (const [what, lines, when] of [
 ] as const)
   test(`a port that its server gets ${what} is not deleted with it`, async (t) => {
     const at = await begun(t, lines);
-    const { others, servers, node } = at.cloud;
+    const { network, servers } = at.cloud;
     const [id = ""] = servers.keys();
-    at.cloud.once(when, () => others.set(Q, { id: Q, device_id: id }));
+    at.cloud.once(when, () => network.set(Q, { id: Q, device_id: id }));
     const why = (await back(at)).join();
     assert.match(why, NOT_Q);
     assert.match(why, /it stays on fake hardware, in maintenance/);
-    const stands = [node.driver, node.maintenance, servers.size, others.size];
-    assert.deepEqual(stands, ["fake-hardware", true, 1, 1]);
+    assertIs(at, "fake-hardware", true, 1);
+    assert.equal(network.size, 2);
     at.cloud.use(() => null);
-    others.clear();
+    network.delete(Q);
     await undone(at);
   });
 
@@ -139,10 +130,7 @@ for (const [what, device, named] of [
     Object.assign(port, { device_id: device, device_owner: "", "binding:host_id": "" });
     const [was, from] = [at.cloud.dump(), calls.length];
     const why = (await back(at)).join();
-    assert.match(
-      why,
-      new RegExp(`server 8\\S+ no longer has port 3\\S+1${named}: attach it first`),
-    );
+    assert.match(why, new RegExp(`8\\S+ no longer has port 3\\S+1${named}: attach it first`));
     assert.deepEqual([at.cloud.dump() === was, writes(at.cloud, from)], [true, []]);
     Object.assign(port, attached);
     await undone(at);
@@ -152,49 +140,46 @@ test("what its user changed of the port of a server in service stays, before and
   for (const lines of [11, undefined]) {
     const at = await scene(t);
     const { port, node } = at.cloud;
-    const was = { ...port };
+    const was = { ...port, ...SINCE, revision_number: 0 };
     // Killed while it was watched, or at its end.
     await forward(at, lines);
     const isMarked = Object.values(node.extra ?? {}).includes(OWN);
     assert.deepEqual([node.maintenance, isMarked], [false, lines !== undefined]);
-    const since = { dns_name: "new", "binding:profile": { local_link_information: ["rack 2"] } };
-    Object.assign(port, since);
+    Object.assign(port, SINCE);
     assert.deepEqual(await forward(at), []);
-    assert.deepEqual({ ...port, ...since }, port);
+    assert.deepEqual({ ...port, ...SINCE }, port);
     assert.deepEqual(await back(at), []);
-    const { revision_number: _now, ...is } = port;
-    const { revision_number: _then, ...then } = was;
-    assert.deepEqual(is, { ...then, ...since });
-    assert.deepEqual(
-      [managedIn((await readJournal(at.run)).entries).size, at.cloud.heard],
-      [0, []],
-    );
+    assert.deepEqual({ ...port, revision_number: 0 }, was);
+    assert.deepEqual([(await machinesOf(at)).size, at.cloud.heard], [0, []]);
   }
 });
 
 test("what its user changed of a port stays, wherever the way back dies", async (t) => {
-  const since = { dns_name: "new", "binding:profile": { local_link_information: ["rack 2"] } };
+  /** A machine with its server, whose port its user changed, and what is to become of the port. */
+  const changed = async () => {
+    const at = await scene(t);
+    const { port } = at.cloud;
+    const was = { ...port, ...SINCE, revision_number: 0 };
+    await forward(at);
+    Object.assign(port, SINCE);
+    const ends = async (what: string): Promise<void> => {
+      assert.deepEqual(await back(at), []);
+      assert.deepEqual({ ...port, revision_number: 0 }, was, what);
+      assert.deepEqual([at.cloud.node.instance_uuid, at.cloud.heard], [null, []]);
+    };
+    return { at, ends };
+  };
   let lines = 0;
   for (let wasWhole = false; !wasWhole; lines += 1) {
-    const at = await scene(t);
-    const { port, node } = at.cloud;
-    const was = { ...port, ...since, revision_number: 0 };
-    await forward(at);
-    Object.assign(port, since);
+    const { at, ends } = await changed();
     assert.deepEqual(await back(at, lines), []);
-    wasWhole = managedIn((await readJournal(at.run)).entries).size === 0;
-    assert.deepEqual(await back(at), []);
-    assert.deepEqual({ ...port, revision_number: 0 }, was, `died after ${lines} lines`);
-    assert.deepEqual([node.instance_uuid, at.cloud.heard], [null, []]);
+    wasWhole = (await machinesOf(at)).size === 0;
+    await ends(`died after ${lines} lines`);
   }
   assert.ok(lines > 3);
   // So it does amid its steps, behind the exchange and behind the end of its server.
   for (const call of [/^PATCH .*reset_interfaces/, /^DELETE \/servers/, /^PUT .*provision/]) {
-    const at = await scene(t);
-    const { port } = at.cloud;
-    const was = { ...port, ...since, revision_number: 0 };
-    await forward(at);
-    Object.assign(port, since);
+    const { at, ends } = await changed();
     let dead = false;
     at.cloud.use((heard) => {
       const says = dead ? BROKEN : null;
@@ -203,8 +188,7 @@ test("what its user changed of a port stays, wherever the way back dies", async 
     });
     await back(at).catch(() => undefined);
     at.cloud.use(() => null);
-    assert.deepEqual(await back(at), []);
-    assert.deepEqual({ ...port, revision_number: 0 }, was, String(call));
+    await ends(String(call));
   }
 });
 

@@ -7,7 +7,7 @@ import type { Stack } from "../../grenade/lib/stack.ts";
 import { until } from "../../grenade/lib/wait.ts";
 import { inFlight } from "../../src/systems/ironic-api/pool.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { NOVA_DATABASES, type NovaClocks } from "../lab/cloud/nova.ts";
+import { NOVA_DATABASES } from "../lab/cloud/nova.ts";
 import { telling } from "../lab/ironic/telling.ts";
 import { computeOf, PASSING, rowsIn } from "../migrate/nova/two-computes.ts";
 import { withStack } from "../migrate/nova/with-stack.ts";
@@ -22,45 +22,19 @@ export interface Running {
   readonly on: () => boolean;
 }
 
-/** A real cloud with one nova-compute, whose machines run since before there was a Nova. */
 export type NovaScene = Awaited<ReturnType<typeof novaScene>>;
 
-/** So often that a test sees what they do. */
+/** Seconds between two looks of Nova, and of Ironic, at power: so often that a test sees what they do. */
 const OFTEN = { nova: 5, ironic: 3 } as const;
 const AT_ONCE = 4;
 
-interface SceneOptions {
-  readonly machines: number;
-  /** How many of them, the last ones, are off. */
-  readonly off?: number;
-  /** Seconds between two looks of Nova's resource tracker. */
-  readonly tracked?: number;
-  /** Seconds between two looks of Nova, and of Ironic, at power. */
-  readonly power?: { readonly nova: number; readonly ironic: number };
-  /** How often Nova's services look at each other. */
-  readonly nova?: NovaClocks;
-  /** Processes of Neutron that answer: one unless given. */
-  readonly workers?: number;
-  /** Whether ports have names, each another than its server's. */
-  readonly dns?: boolean;
-}
-
-export async function novaScene(
-  t: Pick<TestContext, "after" | "diagnostic">,
-  {
-    machines: count,
-    off = 0,
-    tracked,
-    power = OFTEN,
-    nova = {},
-    workers,
-    dns = false,
-  }: SceneOptions,
-) {
-  const { stack, ends } = await withStack(t, {
-    ...{ machines: count, period: power.ironic, dns, nova },
-    ...(workers !== undefined && { workers }),
-  });
+/**
+ * A real cloud with one nova-compute, whose machines run since before there was a Nova. The last one is off, and ports
+ * have names, each another than its server's.
+ */
+export async function novaScene(t: Pick<TestContext, "after" | "diagnostic">, count: number) {
+  const options = { machines: count, period: OFTEN.ironic, dns: true };
+  const { stack, ends } = await withStack(t, options);
   const images = await registerImages(stack);
   const network = await registerNetwork(stack.asks);
   await stack.ironic.wake();
@@ -68,8 +42,8 @@ export async function novaScene(
   const own = { ironic, sim, secrets, resource_class: "bm", images: images.new };
   const order = await enroll(stack, own);
   const machines = await inFlight([...order.entries()], AT_ONCE, async ([at, uuid]) => {
-    const isOn = at < count - off;
-    const port = await adopted(stack, { at, uuid, isOn, image: images.disk, network, dns });
+    const isOn = at < count - 1;
+    const port = await adopted(stack, { at, uuid, isOn, image: images.disk, network });
     return { uuid, port, on: () => sim.power(at) };
   });
   await until("Ironic sees which machines are on", async () => {
@@ -77,12 +51,11 @@ export async function novaScene(
       ...(["ironic", "GET", "/nodes?fields=uuid,power_state,provision_state,last_error"] as const),
     )) ?? { nodes: [] };
     const runs = ({ uuid, power_state, provision_state }: Body): boolean =>
-      power_state === (order.indexOf(String(uuid)) < count - off ? "power on" : "power off") &&
+      power_state === (order.indexOf(String(uuid)) < count - 1 ? "power on" : "power off") &&
       provision_state === "active";
     return nodes.length === count && nodes.every(runs) ? null : JSON.stringify(nodes);
   });
-  const DEFAULT = tracked === undefined ? {} : { update_resources_interval: String(tracked) };
-  const compute = computeOf(stack, "bm-1", { sync: power.nova, conf: { DEFAULT } });
+  const compute = computeOf(stack, "bm-1", { sync: OFTEN.nova });
   ends.push(compute.stop);
   await compute.start();
   await until("Placement has every machine", async () => {
@@ -109,28 +82,15 @@ export async function novaScene(
 /** An adopted machine that runs: its port is bound as Ironic binds one, and its node's by device_id. */
 async function adopted(
   { asks, ironic }: Stack,
-  {
-    at,
-    uuid,
-    isOn,
-    image,
-    network,
-    dns,
-  }: {
-    readonly at: number;
-    readonly uuid: string;
-    readonly isOn: boolean;
-    readonly image: string;
-    readonly network: string;
-    readonly dns: boolean;
-  },
+  own: { at: number; uuid: string; isOn: boolean; image: string; network: string },
 ): Promise<string> {
+  const { at, uuid, isOn, image, network } = own;
   const { tell, goes, power } = telling(ironic);
   const mac_address = `52:54:00:00:01:${at.toString(16).padStart(2, "0")}`;
   const port = {
     ...{ network_id: network, mac_address, device_id: uuid, device_owner: "baremetal:none" },
     ...{ "binding:vnic_type": "baremetal", "binding:host_id": uuid },
-    ...(dns && { dns_name: `db-${at}` }),
+    dns_name: `db-${at}`,
   };
   const made = await asks<{ readonly port: { readonly id: string } }>(
     ...(["neutron", "POST", "/ports", { port }] as const),
@@ -142,15 +102,15 @@ async function adopted(
   const card = nics?.ports[0]?.uuid ?? "";
   const extra = [{ op: "add", path: "/extra/vif_port_id", value: vif }];
   await tell("PATCH", `/v1/ports/${card}`, extra);
-  await tell("PATCH", `/v1/nodes/${uuid}`, [
-    { op: "add", path: "/name", value: `n-${at}` },
-    { op: "add", path: "/extra/rack", value: at },
-    {
-      op: "add",
-      path: "/instance_info",
-      value: { image_source: image, root_gb: 10, capabilities: { boot_option: "local" }, own: "x" },
-    },
-  ]);
+  const info = {
+    image_source: image,
+    root_gb: 10,
+    capabilities: { boot_option: "local" },
+    own: "x",
+  };
+  const fields = { "/name": `n-${at}`, "/extra/rack": at, "/instance_info": info };
+  const patch = Object.entries(fields).map(([path, value]) => ({ op: "add", path, value }));
+  await tell("PATCH", `/v1/nodes/${uuid}`, patch);
   await goes(uuid, "manage", "manageable");
   await goes(uuid, "adopt", "active");
   // Ironic switches off what somebody else switched on.

@@ -1,17 +1,18 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import { type WindowSession, windowBack, windowForward } from "../../src/engine/window.ts";
-import { ONE_BY_ONE } from "../../src/engine/window-part.ts";
+import { ONE_BY_ONE, type WindowLeg } from "../../src/engine/window-part.ts";
 import { MigrationError } from "../../src/lib/error.ts";
-import type { Json } from "../../src/lib/json.ts";
 import { once } from "../../src/lib/streams.ts";
 import { changeBack, managedIn } from "../../src/manage/manage-run.ts";
 import { type NovaClients, openNovaClients } from "../../src/manage/nova-clients.ts";
 import type { ManageChange } from "../../src/manage/steps/manage-acts.ts";
 import { novaPart } from "../../src/manage/steps/manage-nova.ts";
 import { novaBackPart } from "../../src/manage/steps/manage-nova-back.ts";
+import type { ManagePosition } from "../../src/manage/steps/manage-positions.ts";
 import { loadMappings } from "../../src/migrate/open/documents.ts";
 import type { Keep } from "../../src/run/databases.ts";
+import { readJournal } from "../../src/run/files/journal.ts";
 import { openRun, type RunFolder } from "../../src/run/files/run-folder.ts";
 import { openService } from "../../src/systems/ironic-api/service.ts";
 import { openNetwork } from "../../src/systems/openstack/neutron-ports.ts";
@@ -19,13 +20,12 @@ import { pauseShorter } from "../../src/systems/openstack/passing.ts";
 import { cloudOf } from "../../src/systems/openstack/settings.ts";
 import { during } from "../engine/on-journal.ts";
 import { privateFolder } from "../hostile/deployment.ts";
-import { uuidOf } from "./in-memory.ts";
-import { type NovaInMemory, novaInMemory } from "./nova-memory.ts";
+import { ID, type NovaInMemory, novaInMemory, OWN } from "./nova-memory.ts";
 
-/** Its node, and the word by which it gets its server unless a scene has another. */
-export const ID = uuidOf(1, 1);
-export const OWN = uuidOf(7, 1);
 const LIMIT = 5000;
+export const REQUEST = {
+  ...{ node: ID, name: "web-1", description: null, availability_zone: null, metadata: {} },
+};
 
 /** A machine, and what is done with it. */
 export interface Scene {
@@ -44,8 +44,11 @@ export async function scene(t: TestContext, rules: NovaInMemory["rules"] = {}): 
   const cloud = await novaInMemory(t);
   Object.assign(cloud.rules, rules);
   const asked = { flavor: "gold", image: null, ports: null, cut: false, watch: 0 };
-  const services = await servicesAt(t, cloud.url);
-  const hands = await openNovaClients(services, closedAfter(t), asked, []);
+  const keep: Keep = (one) => {
+    t.after(() => one.close());
+    return one;
+  };
+  const hands = await openNovaClients(await servicesAt(t, cloud.url), keep, asked, []);
   return withRun(t, { cloud, hands, mark: OWN, before: cloud.dump() });
 }
 
@@ -67,7 +70,8 @@ export async function servicesAt(t: TestContext, url: string) {
   };
 }
 
-export async function withRun(t: TestContext, at: Omit<Scene, "run">): Promise<Scene> {
+/** The same with another run. */
+export async function withRun<T>(t: TestContext, at: T): Promise<T & { readonly run: RunFolder }> {
   return { ...at, run: await openRun(privateFolder(t), { create: true }) };
 }
 
@@ -78,39 +82,30 @@ export async function begun(t: TestContext, lines?: number): Promise<Scene> {
   return at;
 }
 
-function closedAfter(t: TestContext): Keep {
-  return (one) => {
-    t.after(() => one.close());
-    return one;
-  };
-}
-
 /**
  * Gives it a server.
  *
  * @param lines of the journal until it dies
  * @returns why it does not have its server; nothing of one that died
  */
-export function forward(at: Scene, lines?: number): Promise<readonly string[]> {
-  return acting(at.run, (session) => forwardIn(at, session), lines);
+export async function forward(at: Scene, lines?: number): Promise<readonly string[]> {
+  const why: string[] = [];
+  await during(at.run, async (session) => why.push(...(await forwardIn(at, session))), lines);
+  return why;
 }
 
 /** Takes its server away. @returns why it was not taken away; nothing of one that died */
-export function back(at: Scene, lines?: number): Promise<readonly string[]> {
-  return acting(at.run, (session) => backIn(at, session), lines);
+export async function back({ hands, run }: Scene, lines?: number): Promise<readonly string[]> {
+  return (await backBy(novaBackPart(hands, 1), run, lines)).flatMap(({ why }) => why);
 }
 
-export async function forwardEnds(at: Scene, why: RegExp, what?: string): Promise<void> {
-  assert.match((await forward(at)).join(), why, what);
+/** Machines that the run has, as its journal has them. */
+export async function machinesOf({ run }: Pick<Scene, "run">) {
+  return managedIn((await readJournal(run)).entries);
 }
 
-export async function backEnds(at: Scene, why: RegExp, what?: string): Promise<void> {
-  assert.match((await back(at)).join(), why, what);
-}
-
-/** Expects the only server, as Nova has it. */
-export function serverIn({ servers }: NovaInMemory): Record<string, Json> {
-  return [...servers.values()][0] ?? assert.fail("there is no server");
+export async function changeIn(at: Pick<Scene, "run">): Promise<ManageChange> {
+  return (await machinesOf(at)).get(ID)?.change ?? assert.fail();
 }
 
 /** The same, which is watched for a while by a clock that only looking moves. */
@@ -120,28 +115,7 @@ export function watched(at: Scene): Scene {
   return { ...at, hands: { ...at.hands, watch: 9, clock } };
 }
 
-export async function undone(at: Scene, what?: string): Promise<void> {
-  assert.deepEqual(await back(at), []);
-  assert.equal(at.cloud.dump(), at.before, what);
-}
-
-async function acting(
-  run: RunFolder,
-  act: (session: WindowSession) => Promise<readonly string[]>,
-  lines?: number,
-): Promise<readonly string[]> {
-  let why: readonly string[] = [];
-  await during(
-    run,
-    async (session) => {
-      why = await act(session);
-    },
-    lines,
-  );
-  return why;
-}
-
-/** As the command does: with what the journal says of it, or anew. Who died holds nothing any more. */
+/** As the command does. Who died holds nothing any more. */
 export async function forwardIn(
   { hands: living, mark }: Scene,
   alive: WindowSession,
@@ -163,31 +137,33 @@ export async function forwardIn(
   const hold: NovaClients["hardware"]["hold"] = (...words) =>
     dead ? Promise.reject(new Error("died")) : living.hardware.hold(...words);
   const hands = { ...living, hardware: { ...living.hardware, hold } };
-  const asked = {
-    ...{ node: ID, name: "web-1", description: null, availability_zone: null, metadata: {} },
-  };
-  const known = managedIn(session.journal.entries()).get(ID)?.change;
-  const change: ManageChange =
-    known === undefined ? { id: ID, server: mark, acts: [], asked } : { ...known, asked };
-  const leg = { part: novaPart(hands, 1), command: "manage", pace: ONE_BY_ONE };
-  const why: string[] = [];
-  const { broke } = await windowForward(
-    { ...leg, changes: () => once([change]) },
-    session,
-    ({ position }) => why.push(...position.why),
-  );
-  if (broke !== null) throw broke.cause ?? broke;
-  return why;
+  return (await forwardBy(novaPart(hands, 1), session, mark)).flatMap(({ why }) => why);
 }
 
-async function backIn({ hands }: Scene, session: WindowSession): Promise<readonly string[]> {
-  const leg = { part: novaBackPart(hands, 1), command: "rollback", pace: ONE_BY_ONE };
-  const why: string[] = [];
-  const { broke } = await windowBack(
-    { ...leg, changes: (ours) => once([...ours].map(([id, one]) => changeBack(id, one).change)) },
-    session,
-    ({ position }) => why.push(...position.why),
-  );
+type Leg = WindowLeg<ManageChange, ManagePosition>;
+type Part = Leg["part"];
+
+/** Acts on its machine as a command does: with what the journal says of it, or anew. */
+export async function forwardBy(part: Part, session: WindowSession, server: string) {
+  const known = managedIn(session.journal.entries()).get(ID)?.change;
+  const change = { ...(known ?? { id: ID, server, acts: [] }), asked: REQUEST };
+  const leg = { part, command: "manage", pace: ONE_BY_ONE, changes: () => once([change]) };
+  const ends: ManagePosition[] = [];
+  const { broke } = await windowForward(leg, session, ({ position }) => ends.push(position));
   if (broke !== null) throw broke.cause ?? broke;
-  return why;
+  return ends;
+}
+
+/** Takes back what the run did. @returns nothing of one that died */
+export async function backBy(part: Part, run: RunFolder, lines?: number) {
+  const ends: ManagePosition[] = [];
+  const changes: Leg["changes"] = (ours) =>
+    once([...ours].map(([id, one]) => changeBack(id, one).change));
+  const leg = { part, command: "rollback", pace: ONE_BY_ONE, changes };
+  const act = async (session: WindowSession): Promise<void> => {
+    const { broke } = await windowBack(leg, session, ({ position }) => ends.push(position));
+    if (broke !== null) throw broke.cause ?? broke;
+  };
+  await during(run, act, lines);
+  return ends;
 }

@@ -15,7 +15,7 @@ import type { IronicServer } from "../lab/ironic/start.ts";
 import type { Who } from "../proxy/questions.ts";
 import type { RealUsers } from "../proxy/real-users.ts";
 import { uuidOf } from "./in-memory.ts";
-import { asking, type Place, said, served } from "./served-scene.ts";
+import { type Answer, asking, LIST, type Place, POST, said, served } from "./served-scene.ts";
 
 export interface RealScene {
   readonly cloud: Cloud;
@@ -35,9 +35,8 @@ type Body = { readonly [field: string]: unknown };
 export async function servedForReal(t: TestContext, at: RealScene): Promise<void> {
   const { tokens } = at;
   const runsOf = ["served-a", "served-b"].map((name) => join(at.folder, name));
-  const place = {
-    ...{ keystone: at.cloud.env.OS_AUTH_URL ?? "", ironic: at.ironic.url, env: at.env },
-  };
+  const keystone = at.cloud.env.OS_AUTH_URL ?? "";
+  const place = { keystone, ironic: at.ironic.url, env: at.env };
   const both = [];
   for (const run of runsOf) {
     const one = await served(run, place, []);
@@ -62,13 +61,13 @@ export async function servedForReal(t: TestContext, at: RealScene): Promise<void
     ["revoked", 401],
   ] as const)
     for (const [line, body] of [
-      ["GET /v1/adoptable_nodes", undefined],
-      ["POST /v1/servers/manage", first],
+      [LIST, undefined],
+      [POST, first],
       [`GET /v1/servers/${node_uuid}`, undefined],
     ] as const)
       assert.equal((await ask(who, line, body)).status, status, `${who} ${line}`);
 
-  const { status: found, body: list } = await ask("admin", "GET /v1/adoptable_nodes");
+  const { status: found, body: list } = await ask("admin", LIST);
   assert.equal(found, 200);
   const listed = list.adoptable_nodes as readonly Body[]; // our own form
   assert.deepEqual(
@@ -84,25 +83,19 @@ export async function servedForReal(t: TestContext, at: RealScene): Promise<void
     [{ ...last, node_uuid: uuidOf(1, 99) }, 404, /^Node \S+99 could not/],
     [strange(uuidOf(3, 99)), 404, /^Port \S+99 could not be found/],
     [strange(at.vifs[1] ?? ""), 409, /^Port \S+ has MAC \S+, and node/],
-  ] as const) {
-    const refused = await ask("admin", "POST /v1/servers/manage", body);
-    assert.equal(refused.status, status, said(refused));
-    assert.match(said(refused), why);
-  }
+  ] as const)
+    assertRefused(await ask("admin", POST, body), status, why);
   await behindOthers(t, at, place, last);
-  await withLock(at, async () => {
-    const refused = await ask("admin", "POST /v1/servers/manage", last);
-    assert.equal(refused.status, 409, said(refused));
-    assert.match(said(refused), /is locked by host somewhere-else/);
-  });
+  await withLock(at, async () =>
+    assertRefused(await ask("admin", POST, last), 409, /is locked by host somewhere-else/),
+  );
 
   const api = apiOf(at.ironic);
-  const own = await ask("admin", "POST /v1/servers/manage", last);
+  const own = await ask("admin", POST, last);
   // Ironic's own word, once the second machine was marked and its port bound.
-  const named = await ask("admin", "POST /v1/servers/manage", { ...first, name: last.name });
-  assert.equal(named.status, 409, said(named));
-  assert.match(said(named), /name web-1 already exists/);
-  const made = [own, await ask("admin", "POST /v1/servers/manage", first)];
+  const named = await ask("admin", POST, { ...first, name: last.name });
+  assertRefused(named, 409, /name web-1 already exists/);
+  const made = [own, await ask("admin", POST, first)];
   for (const [index, answer] of made.entries()) {
     assert.equal(answer.status, 201, JSON.stringify(answer.body));
     const { body, fields } = answer;
@@ -115,11 +108,16 @@ export async function servedForReal(t: TestContext, at: RealScene): Promise<void
     assert.deepEqual([shown.status, shown.body], [200, body]);
     assert.equal((await ask("member", `GET ${path}`)).status, 403);
   }
-  const again = await ask("admin", "POST /v1/servers/manage", { ...last, name: "web-2" });
+  const again = await ask("admin", POST, { ...last, name: "web-2" });
   assert.equal(again.status, 403, said(again));
   for (const one of both) await one.end();
   await runs(0, [...back(at), "--run", runsOf[0] ?? ""], { env: at.env });
   await race(at, place, runsOf, last);
+}
+
+function assertRefused(refused: Answer, status: number, why: RegExp): void {
+  assert.equal(refused.status, status, said(refused));
+  assert.match(said(refused), why);
 }
 
 const back = ({ ironic }: RealScene) => ["rollback", "--ironic-url", ironic.url, "--all", "--yes"];
@@ -136,7 +134,7 @@ async function race(
   const answers = await Promise.all(
     both.map(({ url }, index) => {
       const body = { ...asked, name: `race-${index}` };
-      return asking(url, "POST /v1/servers/manage", body, at.tokens.admin);
+      return asking(url, POST, body, at.tokens.admin);
     }),
   );
   await Promise.all(both.map(({ end }) => end()));
@@ -173,24 +171,18 @@ async function withLock({ ironic }: RealScene, during: () => Promise<void>): Pro
 /** The real Ironic as a release of it that has no such allocations, and one that does not answer. */
 async function behindOthers(t: TestContext, at: RealScene, place: Place, last: Body) {
   const proxy = await faultyProxy(at.ironic.url, t);
-  const oldest = { "x-openstack-ironic-api-maximum-version": "1.57" };
+  const fields = { "x-openstack-ironic-api-maximum-version": "1.57" };
+  const old = { do: "says", fields } as const;
   for (const [fault, began, status, why] of [
     [{ do: "refuse" }, null, 503, /^Ironic does not answer/],
-    [
-      { do: "says", fields: oldest },
-      { do: "says", fields: oldest },
-      501,
-      /cannot create an allocation/,
-    ],
+    [old, old, 501, /cannot create an allocation/],
   ] as const) {
     proxy.use(() => began);
     const own = { ...place, ironic: proxy.url };
     const { url, end } = await served(join(at.folder, `served-${status}`), own, []);
     t.after(end);
     proxy.use(() => fault);
-    const refused = await asking(url, "POST /v1/servers/manage", last, at.tokens.admin);
-    assert.equal(refused.status, status, said(refused));
-    assert.match(said(refused), why);
+    assertRefused(await asking(url, POST, last, at.tokens.admin), status, why);
     await end();
   }
 }

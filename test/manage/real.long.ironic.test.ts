@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import type { Knex } from "knex";
 import { until } from "../../grenade/lib/wait.ts";
 import { packageRoot } from "../../src/run/files/package-root.ts";
 import { runs, start } from "../hostile/cli.ts";
@@ -25,17 +26,14 @@ import { type RealScene, servedForReal } from "./real-served.ts";
 /** Its class is changed right before Ironic makes the allocation, which ends in `error` and stays until it is deleted. */
 async function endsInError(t: TestContext, at: RealScene): Promise<void> {
   const db = connect({ ...(await needs("mysql")), database: at.ironic.database });
-  const classed = (resource_class: string) =>
-    db("nodes")
-      .where({ uuid: uuidOf(1, 6) })
-      .update({ resource_class });
-  let states: readonly unknown[] = [];
+  const classed = (resource_class: string) => update(db, 6, { resource_class });
+  const states: unknown[] = [];
   try {
     const { before } = failingProxies(t, async (line) => {
       if (line === "POST /v1/allocations") await classed("silver");
       if (line.startsWith("DELETE /v1/allocations")) {
         const { body } = await apiOf(at.ironic)("GET", `/v1${line.split("/v1")[1]}`);
-        states = [...states, (body as { readonly state: unknown }).state];
+        states.push((body as Body).state);
       }
       return null;
     });
@@ -51,15 +49,19 @@ async function endsInError(t: TestContext, at: RealScene): Promise<void> {
   assert.deepEqual(states, ["error"]);
 }
 
+function update(db: Knex, nth: number, values: object): Promise<unknown> {
+  return db("nodes")
+    .where({ uuid: uuidOf(1, nth) })
+    .update(values);
+}
+
 const PASSWORD = "of-the-lab";
 const MACHINES = 6;
 
 test("C-9: machines of a real Ironic and Neutron are listed, managed and let go, and no BMC hears of it", async (t) => {
   const at = await scene(t);
   const before = await dumps(at);
-  await t.test("the list has those that can be managed, and why not of the others", () =>
-    listed(at),
-  );
+  await t.test("the list has those that can be managed, why not of the others", () => listed(at));
   await t.test("C-1, C-2, C-3, C-5: the service answers each caller as his token may", () =>
     servedForReal(t, at),
   );
@@ -113,21 +115,17 @@ async function scene(t: TestContext): Promise<RealScene> {
   return { ...at, env, vifs, image, tokens };
 }
 
-type Ask = (
-  method: string,
-  path: string,
-  body?: unknown,
-) => Promise<{ readonly [key: string]: unknown }>;
+type Body = { readonly [field: string]: unknown };
 
-function networkApi({ cloud, neutron }: Pick<RealScene, "cloud" | "neutron">): Ask {
-  return async (method, path, body) => {
+function networkApi({ cloud, neutron }: Pick<RealScene, "cloud" | "neutron">) {
+  return async (method: string, path: string, body?: unknown): Promise<Body> => {
     const answer = await fetch(`${neutron.url}/v2.0${path}`, {
       method,
       headers: { "X-Auth-Token": cloud.token, "Content-Type": "application/json" },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     assert.ok(answer.ok, `${method} ${path}: ${answer.status}`);
-    return (await answer.json()) as { readonly [key: string]: unknown };
+    return (await answer.json()) as Body;
   };
 }
 
@@ -164,15 +162,12 @@ async function enrol(
   image: string,
 ): Promise<void> {
   const api = apiOf(ironic);
+  const login = { ipmi_username: "admin", ipmi_password: PASSWORD };
   for (let one = 1; one <= MACHINES; one += 1) {
     const uuid = uuidOf(1, one);
     const made = await api("POST", "/v1/nodes", {
       ...{ uuid, name: `n-${one}`, driver: "ipmi", resource_class: one === 3 ? null : "gold" },
-      driver_info: {
-        ipmi_address: sim.addresses[one - 1],
-        ipmi_username: "admin",
-        ipmi_password: PASSWORD,
-      },
+      driver_info: { ipmi_address: sim.addresses[one - 1], ...login },
       instance_info: { image_source: one === 1 ? image : "debian", traits: ["CUSTOM_A"] },
       extra: { rack: one },
     });
@@ -188,15 +183,9 @@ async function enrol(
   // What adoption ends in; adoption itself is no matter of this test.
   const running = { provision_state: "active", power_state: "power on" };
   await db("nodes").update(running);
-  await db("nodes")
-    .where({ uuid: uuidOf(1, 4) })
-    .update({ provision_state: "available" });
-  await db("nodes")
-    .where({ uuid: uuidOf(1, 2) })
-    .update({ instance_uuid: uuidOf(9, 2) });
-  await db("nodes")
-    .where({ uuid: uuidOf(1, 5) })
-    .update({ maintenance: true, maintenance_reason: "a fan" });
+  await update(db, 2, { instance_uuid: uuidOf(9, 2) });
+  await update(db, 4, { provision_state: "available" });
+  await update(db, 5, { maintenance: true, maintenance_reason: "a fan" });
   await db.destroy();
   // A conductor asks each BMC whose it is, once it looks at its power.
   await until("a conductor looks at each machine", async () => {
@@ -224,8 +213,8 @@ async function dumps(at: RealScene): Promise<string> {
   return JSON.stringify(all, (key, value: unknown) => (seen.has(key) ? 0 : value), 1);
 }
 
-function rows(out: string): readonly { readonly [column: string]: unknown }[] {
-  return JSON.parse(out) as readonly { readonly [column: string]: unknown }[];
+function rows(out: string): readonly Body[] {
+  return JSON.parse(out) as readonly Body[];
 }
 
 const place = ({ ironic }: RealScene): readonly string[] => ["--ironic-url", ironic.url];
@@ -261,21 +250,15 @@ async function listed(at: RealScene): Promise<void> {
 
 async function managed(at: RealScene): Promise<void> {
   const words = ["--run", join(at.folder, "one"), ...place(at)];
-  const made = await runs(0, ["node", "manage", "n-1", "web-1", ...words, "-f", "json"], {
-    env: at.env,
-  });
+  const asked = ["node", "manage", "n-1", "web-1", ...words, "-f", "json"];
+  const made = await runs(0, asked, { env: at.env });
   const server = String(rows(made.out)[0]?.Server);
-  const api = apiOf(at.ironic);
-  const node = (await api("GET", `/v1/nodes/${uuidOf(1, 1)}`)).body as {
-    readonly [field: string]: unknown;
-  };
-  assert.deepEqual(
-    [node.instance_uuid, node.allocation_uuid, node.provision_state, node.maintenance, node.extra],
-    [server, server, "active", false, { rack: 1 }],
-  );
-  assert.deepEqual((node.instance_info as { readonly traits: unknown }).traits, ["CUSTOM_A"]);
+  const node = (await apiOf(at.ironic)("GET", `/v1/nodes/${uuidOf(1, 1)}`)).body as Body;
+  const own = { instance_uuid: server, allocation_uuid: server, provision_state: "active" };
+  assert.deepEqual({ ...node, ...own, maintenance: false, extra: { rack: 1 } }, node);
+  assert.deepEqual((node.instance_info as Body).traits, ["CUSTOM_A"]);
   const { port } = await networkApi(at)("GET", `/ports/${at.vifs[0]}`);
-  assert.equal((port as { readonly device_id: string }).device_id, server);
+  assert.equal((port as Body).device_id, server);
   const verified = await runs(0, ["verify", ...words], { env: at.env });
   assert.match(verified.err, /Verify: 3 rows validated, 0 not as they should be/);
   await runs(0, ["node", "unmanage", "web-1", ...words, "--yes"], { env: at.env });
@@ -298,7 +281,7 @@ async function killed(at: RealScene, before: string): Promise<void> {
         const ran = await start(asked, { env }).ended;
         assert.equal(ran.status, 128, ran.err);
         const node = await apiOf(at.ironic)("GET", `/v1/nodes/${name}`);
-        const { extra, instance_uuid } = node.body as { readonly [field: string]: unknown };
+        const { extra, instance_uuid } = node.body as Body;
         const begun = JSON.stringify([extra, instance_uuid]);
         assert.match(begun, call === 4 ? /,"[0-9a-f-]{36}"\]$/ : /nova2ironic_manage/);
       }),
@@ -320,16 +303,10 @@ async function killed(at: RealScene, before: string): Promise<void> {
 
 async function twoAtOnce(at: RealScene): Promise<void> {
   const words = (who: string) => ["--run", join(at.folder, who), ...place(at)];
-  const both = await Promise.all(
-    ["a", "b"].map(
-      (who) => start(["node", "manage", "n-1", who, ...words(who)], { env: at.env }).ended,
-    ),
-  );
-  assert.deepEqual(
-    both.map(({ status }) => status).toSorted(),
-    [0, 4],
-    both.map(({ err }) => err).join("\n"),
-  );
+  const asked = (who: string) => ["node", "manage", "n-1", who, ...words(who)];
+  const both = await Promise.all(["a", "b"].map((who) => start(asked(who), { env: at.env }).ended));
+  const statuses = both.map(({ status }) => status).toSorted();
+  assert.deepEqual(statuses, [0, 4], both.map(({ err }) => err).join("\n"));
   const { body } = await apiOf(at.ironic)("GET", "/v1/allocations");
   assert.equal((body as { readonly allocations: readonly unknown[] }).allocations.length, 1);
   const winner = both[0]?.status === 0 ? "a" : "b";

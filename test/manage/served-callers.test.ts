@@ -9,7 +9,7 @@ import { SOURCE, switchedDump } from "../switchover/switch-memory.ts";
 import { servedSwitchover } from "../switchover/switch-served.ts";
 import { dumped, type InMemory, uuidOf } from "./in-memory.ts";
 import { writes } from "./scene.ts";
-import { BODY, NODE, said, servedScene } from "./served-scene.ts";
+import { BODY, POST, said, servedScene } from "./served-scene.ts";
 
 /** How a caller leaves: it closes the connection, or its own side of it. */
 const WAYS = ["destroy", "end"] as const;
@@ -78,7 +78,7 @@ for (const way of WAYS)
 for (const way of WAYS)
   test(`a POST whose caller leaves (${way}) before any of its calls changes nothing, or manages the machine whole`, async (t) => {
     const at = await servedScene(t);
-    const { cloud, events, before } = at;
+    const { cloud, events, node, before } = at;
     const sent = request("POST", "/v1/servers/manage", BODY);
     const kinds = (): readonly string[] => events.slice(-2);
     let nth = 1;
@@ -93,7 +93,7 @@ for (const way of WAYS)
     // Six reads, then the check; one more read of the node comes right before the first write.
     assert.equal(nth, 7);
     assert.deepEqual(kinds(), ["manage.start", "manage.end"]);
-    assert.equal(cloud.nodes.get(NODE)?.instance_uuid, [...cloud.allocations.keys()][0]);
+    assert.deepEqual([node().instance_uuid], [...cloud.allocations.keys()]);
   });
 
 test("a body of another Content-Type than JSON's is 415, and begins nothing", async (t) => {
@@ -102,15 +102,14 @@ test("a body of another Content-Type than JSON's is 415, and begins nothing", as
     ...["text/plain", "application/x-www-form-urlencoded", "application/jsonp", "text/json"],
     ...["application/json, text/plain", "multipart/form-data; boundary=x", "json"],
   ]) {
-    const refused = await ask("POST /v1/servers/manage", BODY, "admin", type);
+    const refused = await ask(POST, BODY, "admin", type);
     assert.equal(refused.status, 415, type);
     assert.match(said(refused), /^The body is .* but must be application\/json$/);
   }
   assert.deepEqual([events, dumped(cloud)], [[], before]);
   for (const [at, type] of [null, "Application/JSON ; charset=utf-8"].entries()) {
     const body = { ...BODY, node_uuid: uuidOf(1, 9) };
-    const { status } = await ask("POST /v1/servers/manage", body, "admin", type);
-    assert.equal(status, 404, `${at} ${type}`);
+    assert.equal((await ask(POST, body, "admin", type)).status, 404, `${at} ${type}`);
   }
 });
 

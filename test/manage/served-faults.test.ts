@@ -3,23 +3,19 @@ import { test } from "node:test";
 import { openManaged } from "../../src/manage/manage-run.ts";
 import { runs } from "../hostile/cli.ts";
 import { instead, isWrite } from "../support/faulty-service.ts";
-import { dumped, uuidOf } from "./in-memory.ts";
+import { dumped, refuses as refusal } from "./in-memory.ts";
 import { DENIED, REFUSED } from "./scene.ts";
-import { BODY, bodyOf, NODE, said, servedScene } from "./served-scene.ts";
+import { BODY, bodyOf, LIST, NODE, POST, said, servedScene } from "./served-scene.ts";
 
 const OTHER = bodyOf(2);
 
 test("what somebody else has in between is 409, and Neutron is asked again after it failed", async (t) => {
-  const { ask, cloud, before, manages } = await servedScene(t);
-  const text = JSON.stringify({ NeutronError: { message: "not now" } });
-  cloud.fail(/\/v2\.0\//, instead(404, text));
-  const without = await ask("POST /v1/servers/manage", BODY);
-  assert.notEqual(without.status, 201);
+  const { ask, cloud, before, manages, refuses } = await servedScene(t);
+  cloud.fail(/\/v2\.0\//, instead(404, { NeutronError: { message: "not now" } }));
+  assert.notEqual((await ask(POST, BODY)).status, 201);
   cloud.use(() => null);
   cloud.allocations.set("x", { uuid: "x", name: "web-1", node_uuid: null, state: "active" });
-  const taken = await ask("POST /v1/servers/manage", BODY);
-  assert.equal(taken.status, 409, said(taken));
-  assert.match(said(taken), /name web-1 already exists/);
+  await refuses(BODY, 409, /name web-1 already exists/);
   cloud.allocations.clear();
   assert.equal(dumped(cloud), before);
   await manages(BODY);
@@ -33,32 +29,26 @@ test("where nothing says where Neutron is, no port is said not to be there", asy
 });
 
 test("a port that somebody got in between is 409, is his, and the run has nothing to take back", async (t) => {
-  const { ask, cloud, run } = await servedScene(t);
-  const port = cloud.network.get(uuidOf(3, 1)) ?? {};
+  const { cloud, node, port, run, refuses } = await servedScene(t);
   const his = { device_id: "his", device_owner: "baremetal:none", revision_number: 7 };
   cloud.once(/^PUT .v2.0.ports/, () => Object.assign(port, his));
-  const refused = await ask("POST /v1/servers/manage", BODY);
-  assert.equal(refused.status, 409, said(refused));
-  assert.deepEqual([port.device_id, cloud.nodes.get(NODE)?.extra], ["his", {}]);
+  await refuses(BODY, 409, /./);
+  assert.deepEqual([port.device_id, node().extra], ["his", {}]);
   assert.equal((await openManaged(run)).managed.size, 0);
 });
 
 test("a node that a conductor keeps locked is 409, and stays as it was", async (t) => {
-  const { ask, cloud, before } = await servedScene(t);
-  const faultstring = `Node ${NODE} is locked by host c, please retry after the current operation is completed.`;
-  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring }) });
-  for (const word of ["PATCH", "POST /v1/allocations"]) {
-    cloud.fail((call) => call.startsWith(word), instead(409, text));
-    const refused = await ask("POST /v1/servers/manage", BODY);
-    cloud.use(() => null);
-    assert.equal(refused.status, 409, said(refused));
-    assert.match(said(refused), /is locked by host c/);
-    assert.equal(dumped(cloud), before, word);
+  const { cloud, before, refuses } = await servedScene(t);
+  const locked = `Node ${NODE} is locked by host c, please retry after the current operation is completed.`;
+  for (const word of [/^PATCH/, /^POST .v1.allocations/]) {
+    cloud.fail(word, { done: false, says: refusal(409, locked) });
+    await refuses(BODY, 409, /is locked by host c/);
+    assert.equal(dumped(cloud), before, String(word));
   }
 });
 
 test("secrets of addresses are masked, however deep they stand", async (t) => {
-  const { ask, cloud } = await servedScene(t, 1);
+  const { ask, cloud, node } = await servedScene(t, 1);
   const urls = [
     "https://swift/v1/a?temp_url_sig=abcSECRET&temp_url_expires=7",
     "https://user:pwSECRET@host/image",
@@ -67,14 +57,14 @@ test("secrets of addresses are masked, however deep they stand", async (t) => {
   ];
   for (const image_source of urls) {
     const deep = { ipa: { admin_password: "dSECRET", at: [image_source] } };
-    Object.assign(cloud.nodes.get(NODE) ?? {}, { instance_info: { image_source, deep } });
-    const all = JSON.stringify((await ask("GET /v1/adoptable_nodes")).body);
-    assert.doesNotMatch(all, /SECRET/);
+    node().instance_info = { image_source, deep };
+    const all = JSON.stringify((await ask(LIST)).body);
     assert.match(all, /\*{6}/);
-    assert.match(all, /https:/);
     const { out } = await runs(0, ["node", "list", "--adoptable", ...cloud.words], cloud.how);
-    assert.doesNotMatch(out, /SECRET/);
-    assert.match(out, /https:/);
+    for (const text of [all, out]) {
+      assert.doesNotMatch(text, /SECRET/);
+      assert.match(text, /https:/);
+    }
   }
 });
 
@@ -83,29 +73,24 @@ for (const [what, fault, status] of [
   ["the login of the service may not make", DENIED, 503],
 ] as const)
   test(`C-8: each call of a request that ${what} leaves nothing behind and returns ${status}`, async (t) => {
-    const { ask, cloud, before } = await servedScene(t);
+    const { cloud, before, list, refuses } = await servedScene(t);
     for (let nth = 1; nth <= 4; nth += 1) {
       cloud.fail(isWrite, fault, nth);
-      const refused = await ask("POST /v1/servers/manage", BODY);
+      await refuses(BODY, status, /not today/);
       cloud.use(() => null);
-      assert.equal(refused.status, status, said(refused));
-      assert.match(said(refused), /not today/);
       assert.equal(dumped(cloud), before, `call ${nth}`);
-      const list = await ask("GET /v1/adoptable_nodes");
-      assert.equal((list.body.adoptable_nodes as readonly unknown[]).length, 2);
+      assert.equal((await list()).length, 2);
     }
   });
 
 test("what a request cannot take back is the service's fault, and the next one takes it back first", async (t) => {
-  const { ask, cloud, manages, undone } = await servedScene(t);
+  const { cloud, manages, refuses, undone } = await servedScene(t);
   let passed = 0;
   cloud.use((call) => {
     if (isWrite(call)) passed += 1;
     return isWrite(call) && passed >= 3 ? REFUSED : null;
   });
-  const stays = await ask("POST /v1/servers/manage", BODY);
-  assert.equal(stays.status, 503);
-  assert.match(said(stays), /not rolled back: PUT of port/);
+  await refuses(BODY, 503, /not rolled back: PUT of port/);
   cloud.use(() => null);
   await manages(BODY);
   await undone();
@@ -113,21 +98,18 @@ test("what a request cannot take back is the service's fault, and the next one t
 
 test("a read that is refused is 403 where the caller asks, and 503 where the service does", async (t) => {
   const { ask, cloud, manages, undone } = await servedScene(t, 2, { login: true });
-  const asked: readonly [line: string, body?: object][] = [
-    ["GET /v1/adoptable_nodes"],
-    ["POST /v1/servers/manage", BODY],
-  ];
-  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring: "not today" }) });
+  type By = { readonly [name: string]: unknown };
+  const asked: readonly [line: string, body?: object][] = [[LIST], [POST, BODY]];
   const refusing = async (
-    refuses: (call: string, fields: { readonly [name: string]: unknown }) => boolean,
+    isRefused: (call: string, fields: By) => boolean,
     [line, body]: (typeof asked)[number],
-    [status, refusal]: readonly [number, number],
+    [status, answered]: readonly [number, number],
   ) => {
     let refused = 0;
     cloud.use((call, fields) => {
-      if (!refuses(call, fields)) return null;
+      if (!isRefused(call, fields)) return null;
       refused += 1;
-      return { done: false, says: { status: refusal, text } };
+      return { done: false, says: refusal(answered, "not today") };
     });
     const answer = await ask(line, body);
     cloud.use(() => null);
@@ -155,10 +137,10 @@ test("a read that is refused is 403 where the caller asks, and 503 where the ser
 });
 
 test("a machine whose server somebody deleted gets another, and loses that one too", async (t) => {
-  const { cloud, manages, undone } = await servedScene(t, 1);
+  const { cloud, node, manages, undone } = await servedScene(t, 1);
   const first = await manages(BODY);
   cloud.allocations.clear();
-  Object.assign(cloud.nodes.get(NODE) ?? {}, { instance_uuid: null, allocation_uuid: null });
+  Object.assign(node(), { instance_uuid: null, allocation_uuid: null });
   const second = await manages(BODY);
   assert.notEqual(second.body.uuid, first.body.uuid);
   await undone();

@@ -10,9 +10,17 @@ import { standInKeystone } from "../proxy/stand-ins.ts";
 import { addRunning, dumped, inMemory, uuidOf } from "./in-memory.ts";
 import { type ServingHere, servingHere } from "./serving-here.ts";
 
-const POST = "POST /v1/servers/manage";
+export const POST = "POST /v1/servers/manage";
+export const LIST = "GET /v1/adoptable_nodes";
 
-interface Answer {
+type Token = string | null;
+
+interface ListedNode {
+  readonly uuid: string;
+  readonly ports: readonly { readonly vif_port_id: string | null }[];
+}
+
+export interface Answer {
   readonly status: number;
   readonly fields: Headers;
   readonly body: { readonly [key: string]: unknown };
@@ -34,42 +42,33 @@ export async function servedScene(
   const run = join(privateFolder(t), "run");
   const events: string[] = [];
   const heard: Served[] = [];
-  const { url, end } = await served(
-    run,
-    {
-      ...{ keystone: keystone.url, ironic: cloud.ironic },
-      env: { ...cloud.how.env, ...(login ? cloud.login : {}), ...env },
-    },
-    events,
-    heard,
-  );
+  const all = { ...cloud.how.env, ...(login ? cloud.login : {}), ...env };
+  const place = { keystone: keystone.url, ironic: cloud.ironic, env: all };
+  const { url, end } = await served(run, place, events, heard);
   t.after(end);
-  const ask = (
-    line: string,
-    body?: unknown,
-    token: string | null = "admin",
-    type?: string | null,
-  ) => asking(url, line, body, token, type);
+  const ask = (line: string, body?: unknown, token: Token = "admin", type?: Token) =>
+    asking(url, line, body, token, type);
   const before = dumped(cloud);
   return {
     ...{ cloud, keystone, run, events, end, url, heard, before, ask },
+    node: (at = 1) => cloud.nodes.get(uuidOf(1, at)) ?? assert.fail(),
+    port: cloud.network.get(uuidOf(3, 1)) ?? assert.fail(),
+    list: async () => (await ask(LIST)).body.adoptable_nodes as readonly ListedNode[],
     /** Expects a machine to be managed. */
     async manages(body: unknown) {
       const made = await ask(POST, body);
       assert.equal(made.status, 201, JSON.stringify(made.body));
       return made;
     },
-    /** Expects a request to be refused so. */
     async refuses(body: unknown, status: number, why: RegExp) {
       const refused = await ask(POST, body);
-      assert.equal(refused.status, status, said(refused));
+      assert.equal(refused.status, status, `${JSON.stringify(body)}: ${said(refused)}`);
       assert.match(said(refused), why);
     },
     /** Ends the service and rolls its run back: everything is as before. */
     async undone() {
       await end();
-      const back = ["rollback", "--run", run, ...cloud.words, "--all", "--yes"];
-      await runs(0, back, cloud.how);
+      await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
       assert.equal(dumped(cloud), before);
     },
   };
@@ -87,16 +86,13 @@ export function served(
   events: string[],
   heard: Served[] = [],
 ): Promise<ServingHere> {
-  const common = {
-    fromCatalog: false,
-    interface: "public",
-    tokenCache: 60,
-    apiTimeout: 60,
-  } as const;
-  const asked = { listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", run } as const;
+  const asked = {
+    ...({ fromCatalog: false, interface: "public", tokenCache: 60, apiTimeout: 60 } as const),
+    ...({ listen: "127.0.0.1:0", maxConnections: 64, auth: "keystone", run } as const),
+  };
   return servingHere(env, (until) =>
     serveManageable(
-      { ...common, ...asked, keystoneUrl: keystone, ironicUrl: ironic },
+      { ...asked, keystoneUrl: keystone, ironicUrl: ironic },
       {
         ...{ say: () => undefined, served: (one) => heard.push(one), until },
         notify: ({ event }) => void events.push(event),
@@ -124,11 +120,8 @@ export async function asking(
     ...(body !== undefined && { body: Buffer.from(JSON.stringify(body)) }),
   });
   const text = await answer.text();
-  return {
-    status: answer.status,
-    fields: answer.headers,
-    body: JSON.parse(text) as Answer["body"],
-  };
+  const { status, headers: fields } = answer;
+  return { status, fields, body: JSON.parse(text) as Answer["body"] };
 }
 
 export const said = ({ body }: Answer): string =>

@@ -7,23 +7,20 @@ import { start } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { standInKeystone } from "../proxy/stand-ins.ts";
 import { instead } from "../support/faulty-service.ts";
-import { addRunning, inMemory, macOf, uuidOf } from "./in-memory.ts";
+import { addBond, addRunning, inMemory, macOf, uuidOf } from "./in-memory.ts";
 import { BODY, bodyOf, NODE, said, servedScene } from "./served-scene.ts";
 
 test("a server that was managed is shown where Location says, to administrators alone", async (t) => {
   for (const more of [{ description: "a shop" }, { availability_zone: "az1" }]) {
-    const { ask, cloud, manages } = await servedScene(t);
+    const { ask, cloud, node, manages } = await servedScene(t);
     cloud.images.set("an-image", { id: "an-image", name: "debian", status: "active" });
     const made = await manages({ ...BODY, ...more });
     const at = made.fields.get("location") ?? "";
     const shown = await ask(`GET ${at}`);
-    assert.equal(shown.status, 200);
-    assert.deepEqual(shown.body, made.body);
+    assert.deepEqual([shown.status, shown.body], [200, made.body]);
     assert.equal(shown.body.user_id, "u");
-    assert.equal(
-      (await ask(`GET ${at.toUpperCase().replace("/V1/SERVERS", "/v1/servers")}`)).status,
-      200,
-    );
+    const upper = `GET ${at.toUpperCase().replace("/V1/SERVERS", "/v1/servers")}`;
+    assert.equal((await ask(upper)).status, 200);
     const refused = await ask(`GET ${at}`, undefined, "member");
     assert.equal(refused.status, 403);
     assert.match(said(refused), /mogan:server:get$/);
@@ -33,36 +30,28 @@ test("a server that was managed is shown where Location says, to administrators 
     cloud.allocations.set(uuidOf(8, 1), { uuid: uuidOf(8, 1), node_uuid: NODE, state: "active" });
     for (const other of [uuidOf(8, 1), uuidOf(8, 2), "web-1", "manage"])
       assert.equal((await ask(`GET /v1/servers/${other}`)).status, 404, other);
-    Object.assign(cloud.nodes.get(NODE) ?? {}, { instance_uuid: uuidOf(8, 1) });
+    node().instance_uuid = uuidOf(8, 1);
     assert.equal((await ask(`GET ${at}`)).status, 404);
   }
 });
 
 test("C-1: of six nodes the first and the last are listed, with the port that an attach wrote first", async (t) => {
-  const { ask, cloud, manages } = await servedScene(t, 6);
-  const set = (at: number, more: object) =>
-    Object.assign(cloud.nodes.get(uuidOf(1, at)) ?? {}, more);
-  set(2, { instance_uuid: uuidOf(9, 2) });
-  set(3, { resource_class: null });
-  set(4, { provision_state: "available" });
-  set(5, { maintenance: true });
+  const { cloud, node, list, manages } = await servedScene(t, 6);
+  node(2).instance_uuid = uuidOf(9, 2);
+  node(3).resource_class = null;
+  node(4).provision_state = "available";
+  node(5).maintenance = true;
   // Written by hand once, and by an attach since; one written by hand alone; none.
   Object.assign(cloud.ports.get(uuidOf(2, 1)) ?? {}, { extra: { vif_port_id: uuidOf(3, 9) } });
   Object.assign(cloud.ports.get(uuidOf(2, 6)) ?? {}, { internal_info: {} });
-  cloud.portgroups.set(uuidOf(4, 6), {
-    ...{ uuid: uuidOf(4, 6), node_uuid: uuidOf(1, 6), address: macOf(6), mode: "active-backup" },
-    ...{ internal_info: {}, extra: { vif_port_id: uuidOf(3, 6) } },
-  });
+  addBond(cloud, 6, { address: macOf(6), extra: { vif_port_id: uuidOf(3, 6) } });
   // A card of the bond has no VIF; the bond is what is named.
   const told = (kind: "ports" | "portgroups", uuid: string, vif_port_id: string | null) => ({
     ...{ uuid, vif_port_id, href: `${cloud.ironic}/v1/${kind}/${uuid}`, rel: "self" },
   });
   // One without a VIF: nothing of it is to be named.
-  cloud.portgroups.set(uuidOf(4, 7), {
-    ...{ uuid: uuidOf(4, 7), node_uuid: uuidOf(1, 6), address: null, mode: "802.3ad" },
-    ...{ internal_info: {}, extra: {} },
-  });
-  const first = (await ask("GET /v1/adoptable_nodes")).body.adoptable_nodes as readonly Listed[];
+  addBond(cloud, 6, { uuid: uuidOf(4, 7) });
+  const first = await list();
   assert.deepEqual(
     first.map(({ uuid, ports }) => [uuid, ports]),
     [
@@ -78,18 +67,12 @@ test("C-1: of six nodes the first and the last are listed, with the port that an
     const networks = ports.flatMap(({ vif_port_id }) =>
       vif_port_id === null ? [] : [{ port_id: vif_port_id }],
     );
-    const body = { ...BODY, node_uuid, networks, name: `web-${node_uuid}` };
-    await manages(body);
+    await manages({ ...BODY, node_uuid, networks, name: `web-${node_uuid}` });
   }
 });
 
-interface Listed {
-  readonly uuid: string;
-  readonly ports: readonly { readonly vif_port_id: string | null }[];
-}
-
 test("one login at Glance lasts, and an image is known by its id, or by a name that it alone has", async (t) => {
-  const { ask, cloud, manages } = await servedScene(t, 7, { login: true });
+  const { ask, cloud, node, manages } = await servedScene(t, 7, { login: true });
   const image = (at: number, name: string, status = "active") => {
     cloud.images.set(uuidOf(5, at), { id: uuidOf(5, at), name, status, disk_format: "raw" });
   };
@@ -99,28 +82,21 @@ test("one login at Glance lasts, and an image is known by its id, or by a name t
   image(4, "retired", "deactivated");
   const logins = (): number => cloud.calls.filter((call) => call.includes("/v3/auth")).length;
   let before = 0;
-  for (const [index, [source, id]] of (
-    [
-      [uuidOf(5, 1), uuidOf(5, 1)],
-      ["debian", uuidOf(5, 1)],
-      [`glance://${uuidOf(5, 1)}`, uuidOf(5, 1)],
-      ["alike", null],
-      ["retired", null],
-      ["http://debian", null],
-    ] as const
-  ).entries()) {
-    const node_uuid = uuidOf(1, index + 1);
-    Object.assign(cloud.nodes.get(node_uuid) ?? {}, { instance_info: { image_source: source } });
+  const sources = [uuidOf(5, 1), "debian", `glance://${uuidOf(5, 1)}`];
+  const unknown = ["alike", "retired", "http://debian"];
+  for (const [index, image_source] of [...sources, ...unknown].entries()) {
+    node(index + 1).instance_info = { image_source };
     const made = await manages(bodyOf(index + 1));
-    assert.equal(made.body.image_uuid, id, source);
+    const id = sources.includes(image_source) ? uuidOf(5, 1) : null;
+    assert.equal(made.body.image_uuid, id, image_source);
     if (index === 0) before = logins();
     assert.equal(logins(), before, "logged in once");
   }
   // Its token has ended: it has another, and asks again.
   const asked = cloud.fail(/v2.images/, instead(401, ""), 1);
-  Object.assign(cloud.nodes.get(uuidOf(1, 7)) ?? {}, { instance_info: { image_source: "debian" } });
-  const last = await ask("POST /v1/servers/manage", bodyOf(7));
-  assert.deepEqual([last.status, last.body.image_uuid, asked() > 1], [201, uuidOf(5, 1), true]);
+  node(7).instance_info = { image_source: "debian" };
+  const last = await manages(bodyOf(7));
+  assert.deepEqual([last.body.image_uuid, asked() > 1], [uuidOf(5, 1), true]);
   assert.equal(logins(), before + 1);
   // What Glance does not answer is told as unknown.
   cloud.fail(/\/v2\/images/, instead(403, ""));
@@ -153,25 +129,26 @@ const SERVICES = [
 ] as const;
 for (const { what, rule, path, status, folder: option, more, also, logged } of SERVICES)
   test(`serve ${what}: SIGHUP reads the policy again and ends nothing${also}`, async (t) => {
-    const [cloud, keystone, folder] = [
-      await inMemory(t),
-      await standInKeystone(t),
-      privateFolder(t),
-    ];
+    const [cloud, keystone] = [await inMemory(t), await standInKeystone(t)];
+    const folder = privateFolder(t);
     addRunning(cloud, 1);
     keystone.tokens.set("admin", { roles: ["admin"] });
     const file = join(folder, "policy.yaml");
     writeFileSync(file, "{}\n");
     const where = [
-      ...["--keystone-url", keystone.url, "--policy-file", file],
-      ...[option, join(folder, "own"), ...more],
+      "--keystone-url",
+      keystone.url,
+      "--policy-file",
+      file,
+      option,
+      join(folder, "own"),
     ];
-    const words = ["serve", what, "--listen", "127.0.0.1:0", ...cloud.words, ...where];
+    const words = ["serve", what, "--listen", "127.0.0.1:0", ...cloud.words, ...where, ...more];
     const started = start(words, cloud.how);
     t.after(() => started.signal("SIGKILL"));
     const [, url = ""] = await started.heard(/listening on ([^ ,]+),? /);
     const headers = { "X-Auth-Token": "admin", "X-OpenStack-Ironic-API-Version": "1.82" };
-    const ask = async () => (await fetch(`${url}${path}`, { headers })).status;
+    const ask = async () => (await fetch(url + path, { headers })).status;
     assert.equal(await ask(), status);
     if (what === "manageable") await eventsOfTwo(url, headers, started);
     writeFileSync(file, `"${rule}": "!"\n`);

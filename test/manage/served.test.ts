@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runs } from "../hostile/cli.ts";
 import { PROJECT } from "../proxy/stand-ins.ts";
 import { instead } from "../support/faulty-service.ts";
 import { addCard, dumped, macOf, uuidOf } from "./in-memory.ts";
-import { BODY, bodyOf, NODE, said, servedScene } from "./served-scene.ts";
+import { BODY, bodyOf, LIST, NODE, POST, said, servedScene } from "./served-scene.ts";
 
 test("the list has what can be managed, secrets masked", async (t) => {
-  const { ask, cloud, before } = await servedScene(t);
-  Object.assign(cloud.nodes.get(uuidOf(1, 2)) ?? {}, { maintenance: true });
-  const first = await ask("GET /v1/adoptable_nodes");
+  const { ask, cloud, node, before } = await servedScene(t);
+  node(2).maintenance = true;
+  const first = await ask(LIST);
   assert.equal(first.status, 200);
   const href = `${cloud.ironic}/v1/ports/${uuidOf(2, 1)}`;
   assert.deepEqual(first.body, {
@@ -23,7 +22,7 @@ test("the list has what can be managed, secrets masked", async (t) => {
       },
     ],
   });
-  Object.assign(cloud.nodes.get(uuidOf(1, 2)) ?? {}, { maintenance: false });
+  node(2).maintenance = false;
   assert.equal(dumped(cloud), before);
 });
 
@@ -31,15 +30,13 @@ test("C-2: who is no administrator is refused, and nothing is asked for him", as
   const { ask, cloud } = await servedScene(t);
   cloud.calls.length = 0;
   for (const [line, rule] of [
-    ["GET /v1/adoptable_nodes", "get_all"],
-    ["POST /v1/servers/manage", "create"],
+    [LIST, "get_all"],
+    [POST, "create"],
   ] as const) {
-    const refused = await ask(line, line.startsWith("POST") ? BODY : undefined, "member");
+    const refused = await ask(line, line === POST ? BODY : undefined, "member");
     assert.equal(refused.status, 403);
-    assert.equal(
-      said(refused),
-      `Access was denied to the following resource: mogan:manageable_servers:${rule}`,
-    );
+    const denied = "Access was denied to the following resource: mogan:manageable_servers:";
+    assert.equal(said(refused), denied + rule);
     assert.equal((await ask(line, undefined, null)).status, 401);
     assert.equal((await ask(line, undefined, "forged")).status, 401);
   }
@@ -48,9 +45,9 @@ test("C-2: who is no administrator is refused, and nothing is asked for him", as
 });
 
 test("a token that Ironic knows no more is 401, and Keystone is asked about it anew", async (t) => {
-  for (const line of ["GET /v1/adoptable_nodes", "POST /v1/servers/manage"]) {
+  for (const line of [LIST, POST]) {
     const { ask, cloud, keystone, before } = await servedScene(t);
-    const body = line.startsWith("POST") ? BODY : undefined;
+    const body = line === POST ? BODY : undefined;
     keystone.tokens.set("revoked", { roles: ["admin"] });
     cloud.use((_, fields) => (fields["x-auth-token"] === "revoked" ? instead(401) : null));
     for (let times = 1; times <= 2; times += 1) {
@@ -67,12 +64,11 @@ test("C-3, C-12, C-13: a machine gets its server, with two events, and loses it 
     [{ ...BODY, node_uuid: NODE.toUpperCase() }, "stopped", "power off"],
     [{ ...BODY, description: "a shop", availability_zone: "az1" }, "active", "power on"],
   ] as const) {
-    const { description, availability_zone } = {
-      ...{ description: null, availability_zone: null },
-      ...body,
-    };
-    const { ask, cloud, run, events, end, before, manages } = await servedScene(t);
-    Object.assign(cloud.nodes.get(NODE) ?? {}, { power_state });
+    const none = { description: null, availability_zone: null };
+    const { description, availability_zone } = { ...none, ...body };
+    const { ask, cloud, node, events, manages, undone } = await servedScene(t);
+    const put = (power_state: string) => Object.assign(node(), { power_state });
+    put(power_state);
     const made = await manages(body);
     const { uuid } = made.body;
     const created_at = "2026-01-02T00:00:00+00:00";
@@ -89,15 +85,13 @@ test("C-3, C-12, C-13: a machine gets its server, with two events, and loses it 
       ],
     });
     assert.equal(made.fields.get("location"), `/v1/servers/${String(uuid)}`);
-    assert.equal(cloud.nodes.get(NODE)?.instance_uuid, uuid);
+    assert.equal(node().instance_uuid, uuid);
     assert.deepEqual(events, ["manage.start", "manage.end"]);
-    const again = await ask("POST /v1/servers/manage", { ...body, name: "web-2" });
+    const again = await ask(POST, { ...body, name: "web-2" });
     assert.ok([403, 409].includes(again.status), said(again));
     assert.equal(cloud.allocations.size, 1);
-    await end();
-    await runs(0, ["rollback", "--run", run, ...cloud.words, "--all", "--yes"], cloud.how);
-    Object.assign(cloud.nodes.get(NODE) ?? {}, { power_state: "power on" });
-    assert.equal(dumped(cloud), before);
+    put("power on");
+    await undone();
   }
 });
 
@@ -112,7 +106,7 @@ test("the caller's token reads, and the process's own login does each write, bac
     return instead(400);
   });
   // What is refused amid its steps is taken back, then it is made.
-  const left = await ask("POST /v1/servers/manage", BODY);
+  const left = await ask(POST, BODY);
   assert.equal(left.status, 403, said(left));
   assert.equal(dumped(cloud), before);
   await manages(BODY);
@@ -129,7 +123,7 @@ test("the caller's token reads, and the process's own login does each write, bac
 });
 
 test("C-7: a machine whose image Glance has not, by id or by name, gets its server all the same", async (t) => {
-  const { ask, cloud } = await servedScene(t, 3);
+  const { cloud, node, manages } = await servedScene(t, 3);
   const image = uuidOf(6, 1);
   cloud.images.set(image, { id: image, name: "debian", status: "active" });
   for (const [at, image_source, image_uuid] of [
@@ -137,20 +131,15 @@ test("C-7: a machine whose image Glance has not, by id or by name, gets its serv
     [2, "no-such-image", null],
     [3, image, image],
   ] as const) {
-    const node_uuid = uuidOf(1, at);
-    Object.assign(cloud.nodes.get(node_uuid) ?? {}, { instance_info: { image_source } });
-    const made = await ask("POST /v1/servers/manage", bodyOf(at));
-    assert.deepEqual([made.status, made.body.image_uuid], [201, image_uuid]);
-    const asked = cloud.calls.filter((call) => call.startsWith("GET /v2/images"));
-    assert.ok(
-      asked.some((call) => call.includes(image_source)),
-      asked.join(),
-    );
+    node(at).instance_info = { image_source };
+    assert.equal((await manages(bodyOf(at))).body.image_uuid, image_uuid);
+    const asked = cloud.calls.filter((call) => call.startsWith("GET /v2/images")).join();
+    assert.ok(asked.includes(image_source), asked);
   }
 });
 
 test("C-4: a body that the specification does not allow is refused with each path, and begins nothing", async (t) => {
-  const { ask, cloud, events, before } = await servedScene(t);
+  const { cloud, events, before, refuses } = await servedScene(t);
   const { networks: _networks, ...without } = BODY;
   const { flavor_uuid: _, ...flavorless } = BODY;
   for (const [body, why] of [
@@ -164,10 +153,7 @@ test("C-4: a body that the specification does not allow is refused with each pat
     [{ ...BODY, description: "x".repeat(256) }, /description/],
     [{ ...BODY, name: "a\u0007b" }, /name/],
     [{ ...BODY, metadata: {} }, /metadata/],
-    [
-      { ...BODY, availability_zone: `az1:bm-1:${uuidOf(1, 2)}` },
-      /availability_zone \S+ names another node/,
-    ],
+    [{ ...BODY, availability_zone: `az1:bm-1:${uuidOf(1, 2)}` }, /_zone \S+ names another node/],
     [{ ...BODY, availability_zone: "az1:bm-1" }, /availability_zone az1:bm-1 is/],
     [flavorless, /flavor_uuid/],
     [{ ...BODY, name: "" }, /name/],
@@ -176,27 +162,22 @@ test("C-4: a body that the specification does not allow is refused with each pat
     [{ ...BODY, node_uuid: "n-1" }, /node_uuid/],
     [[], /./],
     [undefined, /./],
-  ] as const) {
-    const refused = await ask("POST /v1/servers/manage", body);
-    assert.equal(refused.status, 400, JSON.stringify(body));
-    assert.match(said(refused), why);
-  }
+  ] as const)
+    await refuses(body, 400, why);
   assert.deepEqual([events, dumped(cloud)], [[], before]);
 });
 
 test("C-5, C-6, C-12: what cannot be managed is refused by its kind, and stays as it was", async (t) => {
-  const { cloud, events, refuses } = await servedScene(t, 3);
+  const { cloud, events, port, refuses, ...at } = await servedScene(t, 3);
+  const node = at.node();
   let told = 0;
   const tried = async (body: object, status: number, why: RegExp) => {
     const before = dumped(cloud);
     await refuses(body, status, why);
     assert.equal(dumped(cloud), before);
-    const own = events.slice(told);
-    assert.deepEqual(own, ["manage.start", "manage.error"]);
+    assert.deepEqual(events.slice(told), ["manage.start", "manage.error"]);
     told = events.length;
   };
-  const node = cloud.nodes.get(NODE) ?? {};
-  const port = cloud.network.get(uuidOf(3, 1)) ?? {};
   await tried({ ...BODY, node_uuid: uuidOf(1, 9) }, 404, /could not be found/);
   for (const [more, why] of [
     [{ provision_state: "available" }, /is available, not active/],
@@ -210,11 +191,8 @@ test("C-5, C-6, C-12: what cannot be managed is refused by its kind, and stays a
     Object.assign(node, kept);
   }
   await tried({ ...BODY, networks: [{ port_id: uuidOf(3, 9) }] }, 404, /Port \S+ could not/);
-  await tried(
-    { ...BODY, networks: [{ port_id: uuidOf(3, 2) }] },
-    409,
-    new RegExp(`${macOf(2)}.*${macOf(1)}`),
-  );
+  const others = { ...BODY, networks: [{ port_id: uuidOf(3, 2) }] };
+  await tried(others, 409, new RegExp(`${macOf(2)}.*${macOf(1)}`));
   Object.assign(port, { mac_address: macOf(77) });
   await tried(BODY, 409, new RegExp(`${macOf(77)}.*${macOf(1)}`));
   Object.assign(port, { mac_address: macOf(1), device_id: "s", device_owner: "compute:az" });
@@ -224,45 +202,33 @@ test("C-5, C-6, C-12: what cannot be managed is refused by its kind, and stays a
   await tried(BODY, 409, /managed: VIF 3\S+1 is attached to more than one port$/);
   cloud.ports.delete(card);
   // Words of an operator decide nothing.
-  Object.assign(node, {
-    maintenance: true,
-    maintenance_reason: "the rack belongs to X, is locked",
-  });
+  const maintenance_reason = "the rack belongs to X, is locked";
+  Object.assign(node, { maintenance: true, maintenance_reason });
   await tried(BODY, 403, /in maintenance: the rack belongs to X/);
   cloud.network.delete(uuidOf(3, 1));
   await tried(BODY, 404, /Port \S+ could not be found/);
 });
 
 test("a port with the MAC of the machine that is not its own is 409, and one without a port is not listed", async (t) => {
-  const { ask, cloud, events, refuses } = await servedScene(t);
-  const own = cloud.network.get(uuidOf(3, 1)) ?? assert.fail();
-  cloud.network.set(uuidOf(3, 9), { ...own, id: uuidOf(3, 9) });
+  const { cloud, events, port, list, refuses } = await servedScene(t);
+  cloud.network.set(uuidOf(3, 9), { ...port, id: uuidOf(3, 9) });
   Object.assign(cloud.ports.get(uuidOf(2, 2)) ?? {}, { internal_info: {} });
   const before = dumped(cloud);
   const networks = [{ port_id: uuidOf(3, 9) }];
   await refuses({ ...BODY, networks }, 409, /Port 3\S+9 is not attached to node 1/);
   assert.deepEqual(events, ["manage.start", "manage.error"]);
-  const { adoptable_nodes: listed } = (await ask("GET /v1/adoptable_nodes")).body;
-  assert.deepEqual(
-    (listed as readonly { readonly uuid: string }[]).map(({ uuid }) => uuid),
-    [NODE],
-  );
+  const listed = (await list()).map(({ uuid }) => uuid);
+  assert.deepEqual(listed, [NODE]);
   assert.equal(dumped(cloud), before);
 });
 
 test("a port of the machine that the request does not name is refused, and named as well it is the server's", async (t) => {
-  const { cloud, events, manages, refuses } = await servedScene(t, 1);
+  const { cloud, events, port, manages, refuses } = await servedScene(t, 1);
   const vif = uuidOf(3, 9);
   addCard(cloud, NODE, 9, { extra: { vif_port_id: vif } });
-  cloud.network.set(vif, {
-    ...{ id: vif, mac_address: macOf(9), device_id: "", device_owner: "", revision_number: 1 },
-  });
+  cloud.network.set(vif, { ...port, id: vif, mac_address: macOf(9) });
   const before = dumped(cloud);
-  await refuses(
-    BODY,
-    403,
-    new RegExp(`managed: VIF ${vif} is attached to it, but not in the request$`),
-  );
+  await refuses(BODY, 403, /managed: VIF 3\S+9 is attached to it, but not in the request$/);
   assert.equal(dumped(cloud), before);
   assert.deepEqual(events, ["manage.start", "manage.error"]);
   const networks = [...BODY.networks, { port_id: vif.toUpperCase() }];
@@ -272,10 +238,9 @@ test("a port of the machine that the request does not name is refused, and named
 });
 
 test("a port that is attached to the machine after its ports were compared is not bound", async (t) => {
-  const { cloud, refuses } = await servedScene(t, 1);
+  const { cloud, port, refuses } = await servedScene(t, 1);
   const vif = uuidOf(3, 9);
-  const port = { id: vif, mac_address: macOf(1), device_id: "", device_owner: "" };
-  cloud.network.set(vif, { ...port, revision_number: 1 });
+  cloud.network.set(vif, { ...port, id: vif });
   let looks = 0;
   cloud.use((call) => {
     looks += call.startsWith("GET /v1/ports") ? 1 : 0;
@@ -288,9 +253,7 @@ test("a port that is attached to the machine after its ports were compared is no
 
 test("C-5: two at once make one server, and a fault after any call leaves nothing", async (t) => {
   const { ask, cloud, events, undone } = await servedScene(t);
-  const both = await Promise.all(
-    ["a", "b"].map((name) => ask("POST /v1/servers/manage", { ...BODY, name })),
-  );
+  const both = await Promise.all(["a", "b"].map((name) => ask(POST, { ...BODY, name })));
   assert.deepEqual(both.map(({ status }) => status === 201).toSorted(), [false, true]);
   assert.ok(both.every(({ status }) => [201, 403, 409].includes(status)));
   assert.equal(cloud.allocations.size, 1);
@@ -299,17 +262,14 @@ test("C-5: two at once make one server, and a fault after any call leaves nothin
 });
 
 test("the oldest Ironic that can be served is listed, an older one is refused at the start", async (t) => {
-  const { ask } = await servedScene(t, 1, { most: 22 });
-  const list = await ask("GET /v1/adoptable_nodes");
-  assert.equal(list.status, 200);
-  assert.equal((list.body.adoptable_nodes as readonly unknown[]).length, 1);
+  const { list } = await servedScene(t, 1, { most: 22 });
+  assert.equal((await list()).length, 1);
   await assert.rejects(servedScene(t, 1, { most: 21 }), { code: "N2I-E209" });
 });
 
 test("C-10: an Ironic without such allocations lists, and answers that the rest is not implemented, which begins nothing", async (t) => {
-  const { ask, cloud, events, before, refuses } = await servedScene(t, 1, { most: 57 });
-  const list = await ask("GET /v1/adoptable_nodes");
-  assert.equal((list.body.adoptable_nodes as readonly unknown[]).length, 1);
+  const { cloud, events, before, list, refuses } = await servedScene(t, 1, { most: 57 });
+  assert.equal((await list()).length, 1);
   await refuses(BODY, 501, /cannot create an allocation/);
   assert.deepEqual([events, dumped(cloud)], [[], before]);
 });

@@ -8,8 +8,8 @@ import { faultyProxy } from "../lab/ironic/faulty.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { macOf, uuidOf } from "../manage/in-memory.ts";
+import { ID } from "../manage/nova-memory.ts";
 import { manage, NOVA, place as novaPlace, writes } from "../manage/nova-place.ts";
-import { ID } from "../manage/nova-ways.ts";
 
 /** As an operator of volumes has it, and one who enables no hardware type that he does not use. */
 const OWN = {

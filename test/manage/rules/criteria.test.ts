@@ -33,11 +33,8 @@ test("each criterion is told by itself, and all that fail together", () => {
   assert.deepEqual(whyNot(NODE, BESIDE), []);
   for (const [more, why] of FAILING) assert.deepEqual(whyNot({ ...NODE, ...more }, BESIDE), [why]);
   const all = { ...NODE, provision_state: "available", retired: true, resource_class: null };
-  assert.deepEqual(whyNot(all, BESIDE), [
-    "it is available, not active",
-    "it has no resource class",
-    "it is retired",
-  ]);
+  const told = "it is available, not active; it has no resource class; it is retired";
+  assert.equal(whyNot(all, BESIDE).join("; "), told);
   const whole = { instance_uuid: "i", allocation_uuid: "i" };
   assert.deepEqual(whyNot({ ...NODE, ...whole }, BESIDE), ["it already has instance i"]);
 });
@@ -84,10 +81,8 @@ test("Nova takes a name that Ironic does not, and neither a control character", 
   const called = (name: string) => ({ ...asked, name });
   assert.deepEqual(requestFaults(called("Web server \u00e9"), "nova"), []);
   assert.equal(requestFaults(called("Web server"), "allocation").length, 1);
-  for (const name of [
-    ...["a\nb", "a\u001b[2Jb", "a\u200bb", "a\u2028b", " web", "web\u00a0"],
-    ...[" ", "", "x".repeat(256)],
-  ])
+  const odd = ["a\nb", "a\u001b[2Jb", "a\u200bb", "a\u2028b", " web", "web\u00a0"];
+  for (const name of [...odd, " ", "", "x".repeat(256)])
     assert.equal(requestFaults(called(name), "nova").length, 1, JSON.stringify(name));
   for (const beyond of [
     called("web \u{1f600}"),
@@ -95,23 +90,16 @@ test("Nova takes a name that Ironic does not, and neither a control character", 
     { ...called("web"), metadata: { rack: "\u{10000}" } },
   ]) {
     const [fault = "", ...more] = requestFaults(beyond, "nova");
-    assert.match(
-      fault,
-      /^(name|description|metadata "rack"): Nova accepts no emoji or other characters beyond/,
-    );
+    const why =
+      /^(name|description|metadata "rack"): Nova accepts no emoji or other characters bey/;
+    assert.match(fault, why);
     assert.deepEqual(more, []);
   }
-  assert.deepEqual(
-    requestFaults({ ...called("web"), metadata: { rack: "\u{1f600}" } }, "allocation"),
-    [],
-  );
+  const emoji = { ...called("web"), metadata: { rack: "\u{1f600}" } };
+  assert.deepEqual(requestFaults(emoji, "allocation"), []);
   assert.deepEqual(requestFaults({ ...called("w\uffe6b"), description: "\uffe6" }, "nova"), []);
   // What Nova would refuse once the machine stands on fake hardware.
   const told = { ...called("web"), description: "two\nlines" };
-  assert.deepEqual(
-    (["nova", "allocation"] as const).map(
-      (recordService) => requestFaults(told, recordService).length,
-    ),
-    [1, 0],
-  );
+  assert.equal(requestFaults(told, "nova").length, 1);
+  assert.deepEqual(requestFaults(told, "allocation"), []);
 });

@@ -10,13 +10,13 @@ import { assertRefusal, refused, run, runs } from "../../hostile/cli.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 import { acceptOf, tenant } from "../../hostile/fleet.ts";
 import { faultyProxy } from "../../lab/ironic/faulty.ts";
+import { refuses } from "../../manage/in-memory.ts";
 import { authority } from "../../support/certificates.ts";
-import type { Fault } from "../../support/faulty-service.ts";
+import { type Fault, instead } from "../../support/faulty-service.ts";
 import { fleetUuid } from "../../support/fleet.ts";
 import { bothWays } from "./both-ways.ts";
 import { freeMachines, planOverRest } from "./free-machines.ts";
-import { refuses } from "./keeps.ts";
-import { type Living, livingIronic, machineOf } from "./living.ts";
+import { type Living, livingIronic, machineOf, NODE, PORT } from "./living.ts";
 import { conductor, standIn } from "./stand-in.ts";
 
 const LOCKED = { done: false, says: refuses(409, "Node a is locked by host lab, please retry") };
@@ -24,23 +24,18 @@ const KINDS: { readonly [what: string]: Fault } = {
   "answers 500": { done: false, says: refuses(500, "Internal error") },
   "does it, and answers 500": { done: true, says: refuses(500, "Internal error") },
   "answers 503": { done: false, says: refuses(503, "No free conductor workers") },
-  "has nobody behind its proxy": {
-    ...{ done: false, between: true },
-    says: { status: 404, text: "default backend - 404" },
-  },
+  "has nobody behind its proxy": { ...instead(404, "default backend - 404"), between: true },
   "is given up by its proxy": {
-    ...{ done: true, between: true },
-    says: { status: 504, text: "<html>Gateway Time-out</html>" },
+    ...{ ...instead(504, "<html>Gateway Time-out</html>"), done: true, between: true },
   },
   "says that the node is locked": LOCKED,
   "does it, and cuts its answer": { done: true, says: null },
   "ends the connection": { done: false, says: null },
 };
+const HELD = { maintenance: true, maintenance_reason: "look", traits: ["CUSTOM_A"] };
 const MACHINES = {
   "in use": {},
-  "in use, held and with traits": {
-    ...{ maintenance: true, maintenance_reason: "look", traits: ["CUSTOM_A"] },
-  },
+  "in use, held and with traits": HELD,
   free: { provision_state: "available", protected: false, protected_reason: null },
 };
 
@@ -148,22 +143,16 @@ test("over REST finish ends the run, and no command after it calls less protecti
   assert.deepEqual(guards(ironic), LOADED);
 });
 
-const NODE = "e0000000-0000-4000-8000-000000000001";
-const PORT = "e0000000-0000-4000-8000-000000000002";
-
 const CLASHES: Case = {
   shows:
-    "a MAC, a name, an instance and a uuid that are taken, and a tenant that boots from the network",
+    "a MAC, a name, an instance and a uuid that are taken, a tenant that boots from the network",
   nova_bm: { nodes: [{ id: 1 }, { id: 2 }, { id: 3 }, tenant(4), tenant(5)] },
   site: {
     format: "nova2ironic/site@1",
     machines: [
-      { match: {}, accept: [{ finding: "N2I-D604", reason: "looked at it" }] },
+      { match: {}, accept: acceptOf("N2I-D604") },
       { match: { uuid: caseUuid("node", 2) }, set: { name: "rack-7" } },
-      {
-        match: { id: "4" },
-        accept: [{ finding: "N2I-D403", reason: "local boot was installed by hand" }],
-      },
+      { match: { id: "4" }, accept: acceptOf("N2I-D403") },
     ],
   },
   allow_pairing: true,
@@ -186,10 +175,10 @@ test("a plan over REST tells what is taken in Ironic and what cannot boot there,
   assert.match(planned.out, /N2I-D422 warning/);
   const { out } = await runs(0, ["show", join(folder, "run", "plan"), "--diff"]);
   for (const words of [
-    /N2I-D501 .* is on port e0000000-0000-4000-8000-000000000002 of node/,
-    /N2I-D503 .*"rack-7" is node e0000000-0000-4000-8000-000000000001/,
+    new RegExp(`N2I-D501 .* is on port ${PORT} of node`),
+    new RegExp(`N2I-D503 .*"rack-7" is node ${NODE}`),
     /N2I-D500 .*a node with this uuid exists, and this tool did not load it/,
-    /N2I-D502 .* is on node e0000000-0000-4000-8000-000000000001/,
+    new RegExp(`N2I-D502 .* is on node ${NODE}`),
     /N2I-D403 blocks .*bm_nodes.id=5/,
   ])
     assert.match(out, words);
@@ -211,12 +200,8 @@ test("a client's certificate adopts, and one of the server's that changes amid t
     writeFileSync(path, text, { mode: 0o600 });
     return path;
   };
-  const env = {
-    OS_CACERT: ca.file,
-    OS_CERT: file("mover.pem", own.cert),
-    OS_KEY: file("mover.key", own.key),
-    OS_ENDPOINT: proxy.url,
-  };
+  const pair = { OS_CERT: file("mover.pem", own.cert), OS_KEY: file("mover.key", own.key) };
+  const env = { OS_CACERT: ca.file, ...pair, OS_ENDPOINT: proxy.url };
   const at = ["--run", join(folder, "run")];
   const does = (status: number, ...words: readonly string[]) =>
     runs(status, [...words, ...at], { env });

@@ -5,9 +5,9 @@ import type { Entry } from "../../../src/model/journal.ts";
 import { createRestGuard } from "../../../src/systems/ironic-api/guard.ts";
 import { type Finishing, finish } from "../../../src/window/finish/finishing.ts";
 import type { GuardedNode } from "../../../src/window/handover/rules/guards.ts";
+import { refuses } from "../../manage/in-memory.ts";
 import { instead } from "../../support/faulty-service.ts";
 import { CLEAR, FREE, finishingIn, PLANNED } from "../../window/handover/guarded.ts";
-import { refuses } from "./keeps.ts";
 import { type Living, livingIronic } from "./living.ts";
 
 const HELD = { maintenance: true, maintenance_reason: "look at its disk" };
@@ -40,17 +40,18 @@ async function world(t: TestContext) {
   async function* plan(): AsyncGenerator<readonly GuardedNode[]> {
     yield nodes;
   }
+  const reset = (): void => {
+    entries.length = 0;
+    ironic.calls.length = 0;
+    for (const [at, { row, ...more }] of MACHINES.entries())
+      ironic.nodes.set(uuidOf(at), {
+        ...{ ...row, uuid: uuidOf(at), reservation: null, driver: "ipmi" },
+        ...("seen" in more && more.seen),
+      });
+  };
+  reset();
   return {
-    ironic,
-    reset: () => {
-      entries.length = 0;
-      ironic.calls.length = 0;
-      for (const [at, { row, ...more }] of MACHINES.entries())
-        ironic.nodes.set(uuidOf(at), {
-          ...{ ...row, uuid: uuidOf(at), reservation: null, driver: "ipmi" },
-          ...("seen" in more && more.seen),
-        });
-    },
+    ...{ ironic, reset },
     finish: (more: Partial<Finishing> = {}) => finish(plan(), { ...finishing, ...more }),
     undo: () => finish(plan(), finishing, true),
   };
@@ -60,7 +61,6 @@ const kept = ({ nodes }: Living) => structuredClone([...nodes.values()]);
 
 test("over REST finish clears what this tool set and nothing else, in a call each, and its undo puts exactly that back", async (t) => {
   const at = await world(t);
-  at.reset();
   const before = kept(at.ironic);
   const { changed, fine, held, left } = await at.finish();
   assert.deepEqual([changed, fine, held, left], [CALLS, MACHINES.length - CALLS, 1, []]);
@@ -86,7 +86,6 @@ const LOST = [
 for (const [what, fault] of LOST)
   test(`a call of finish whose answer was lost and that ${what} is looked into and leaves no machine behind`, async (t) => {
     const at = await world(t);
-    at.reset();
     await at.finish();
     const after = kept(at.ironic);
     at.reset();
@@ -104,7 +103,6 @@ for (const [what, fault] of LOST)
 
 test("what somebody set while an answer of finish was lost stays", async (t) => {
   const at = await world(t);
-  at.reset();
   const first = `PATCH /v1/nodes/${uuidOf(0)}`;
   at.ironic.use((call) => {
     if (call !== first || at.ironic.calls.filter((one) => one === first).length > 1) return null;
@@ -112,17 +110,13 @@ test("what somebody set while an answer of finish was lost stays", async (t) => 
     return { done: false, says: null };
   });
   await at.finish({ lockWait: 2 });
-  const { protected: guarded, protected_reason } = at.ironic.nodes.get(uuidOf(0)) ?? {};
-  assert.deepEqual([guarded, protected_reason], [true, "mine"]);
+  const own = at.ironic.nodes.get(uuidOf(0));
+  assert.deepEqual([own?.protected, own?.protected_reason], [true, "mine"]);
 });
 
 test("a machine whose call is refused is left and named, the others are cleared, and the next finish clears it", async (t) => {
   const at = await world(t);
-  at.reset();
-  const refused = `PATCH /v1/nodes/${uuidOf(1)}`;
-  at.ironic.use((call) =>
-    call === refused ? { done: false, says: refuses(400, "not today") } : null,
-  );
+  at.ironic.fail(`PATCH /v1/nodes/${uuidOf(1)}`, { done: false, says: refuses(400, "not today") });
   const { changed, left } = await at.finish();
   assert.equal(changed, CALLS - 1);
   assert.deepEqual(
@@ -136,17 +130,12 @@ test("a machine whose call is refused is left and named, the others are cleared,
 
 test("a role that may not write ends finish before anything is cleared", async (t) => {
   const at = await world(t);
-  at.reset();
   const before = kept(at.ironic);
-  at.ironic.use((call) =>
-    call.startsWith("PATCH") ? { done: false, says: refuses(403, "Access was denied") } : null,
-  );
+  const denied = { done: false, says: refuses(403, "Access was denied") };
+  at.ironic.fail(/^PATCH/, denied);
   await assert.rejects(at.finish({ inFlight: 8 }), { code: "N2I-E211" });
   assert.deepEqual(kept(at.ironic), before);
-  const second = `PATCH /v1/nodes/${uuidOf(1)}`;
-  at.ironic.use((call) =>
-    call === second ? { done: false, says: refuses(403, "Access was denied") } : null,
-  );
+  at.ironic.fail(`PATCH /v1/nodes/${uuidOf(1)}`, denied);
   const { broke, changed } = await at.finish({ inFlight: 2 });
   // The other call of the two may have made room for the next before the refusal came.
   assert.deepEqual([broke?.code, [1, 2].includes(changed)], ["N2I-E301", true]);
@@ -154,16 +143,15 @@ test("a role that may not write ends finish before anything is cleared", async (
 
 test("a call of finish, or of its undo, that is answered with 200 and not made is told of its machine", async (t) => {
   const at = await world(t);
-  at.reset();
   const before = kept(at.ironic);
-  at.ironic.use((call) => (call.startsWith("PATCH") ? instead(200) : null));
+  at.ironic.fail(/^PATCH/, instead(200));
   const there = await at.finish();
   assert.equal(there.left.length, CALLS);
   for (const { why } of there.left) assert.match(why ?? "", /accepted 3 times and changed nothing/);
   assert.deepEqual(kept(at.ironic), before);
   at.ironic.use(() => null);
   await at.finish();
-  at.ironic.use((call) => (call.startsWith("PATCH") ? instead(200) : null));
+  at.ironic.fail(/^PATCH/, instead(200));
   const back = await at.undo();
   assert.equal(back.left.length, CALLS);
   at.ironic.use(() => null);

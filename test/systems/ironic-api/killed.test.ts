@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
 import { remove, retryPolicyOf } from "../../../src/systems/ironic-api/remove.ts";
 import { pauseShorter } from "../../../src/systems/openstack/passing.ts";
+import { refuses } from "../../manage/in-memory.ts";
+import { type Fault, instead } from "../../support/faulty-service.ts";
 import { bothWays } from "./both-ways.ts";
-import { refuses } from "./keeps.ts";
 import { livingIronic, machineOf, NODE } from "./living.ts";
 
 before(() => pauseShorter(0.01));
@@ -19,6 +20,12 @@ async function adoptOne(t: TestContext) {
   const run = bothWays(ironic, [machineOf()]);
   await run.apply();
   return { ironic, run };
+}
+
+/** Rolls back one machine with its port: nothing of it was gone, and nothing is left. */
+async function takenBack(run: ReturnType<typeof bothWays>): Promise<void> {
+  const { done, found, left } = await run.rollback();
+  assert.deepEqual({ done, found, left }, { done: 2, found: 0, left: [] });
 }
 
 const KINDS = [
@@ -90,8 +97,7 @@ test("an operator who wants a free machine uncleaned is heard once it was loaded
   ironic.use(() => null);
   assert.equal((await run.apply()).left.length, 1);
   assert.equal(ironic.nodes.get(NODE)?.automated_clean, false);
-  const { done: removed, left } = await run.rollback();
-  assert.deepEqual({ removed, left }, { removed: 2, left: [] });
+  await takenBack(run);
 });
 
 test("a machine held for no reason is held once, and a call that does not show ends its way", async (t) => {
@@ -99,26 +105,21 @@ test("a machine held for no reason is held once, and a call that does not show e
   const held = { maintenance: true, maintenance_reason: null };
   const machine = machineOf({ ...held, protected: false, protected_reason: null });
   const isPut = (call: string): boolean => /^PUT .*maintenance$/.test(call);
-  // Somebody ends the maintenance it was made in.
-  const release = (call: string): void => {
-    if (call.endsWith("/ports"))
-      Object.assign(ironic.nodes.get(NODE) ?? {}, { maintenance: false });
+  const applied = async (fault: Fault | null) => {
+    ironic.use((call) => {
+      // Somebody ends the maintenance it was made in.
+      if (call.endsWith("/ports"))
+        Object.assign(ironic.nodes.get(NODE) ?? {}, { maintenance: false });
+      return isPut(call) ? fault : null;
+    });
+    return (await bothWays(ironic, [machine]).apply()).failed;
   };
-  ironic.use((call) => {
-    release(call);
-    return null;
-  });
-  assert.deepEqual((await bothWays(ironic, [machine]).apply()).failed, []);
+  assert.deepEqual(await applied(null), []);
   assert.equal(ironic.calls.filter(isPut).length, 1);
-
   ironic.nodes.clear();
   ironic.ports.clear();
-  ironic.use((call) => {
-    release(call);
-    return isPut(call) ? { done: false, says: { status: 202, text: "{}" } } : null;
-  });
-  const { failed } = await bothWays(ironic, [machine]).apply();
-  assert.match(failed[0]?.why ?? "", /^hold was accepted, but has no effect; its node is/);
+  const [failed] = await applied(instead(202));
+  assert.match(failed?.why ?? "", /^hold was accepted, but has no effect; its node is/);
   assert.equal(ironic.calls.filter(isPut).length, 2);
 });
 
@@ -137,11 +138,7 @@ for (const [whose, removed, gone] of [
 
 test("a 404 of somebody in between, or without a conductor, takes nothing away", async (t) => {
   const { ironic, run } = await adoptOne(t);
-  const absent = {
-    done: false,
-    between: true,
-    says: { status: 404, text: "default backend - 404" },
-  } as const;
+  const absent = { ...instead(404, "default backend - 404"), between: true } as const;
   const alone = { done: false, says: refuses(404, "No valid host was found.") };
   const first = new Set<string>();
   ironic.use((call) => {
@@ -150,8 +147,7 @@ test("a 404 of somebody in between, or without a conductor, takes nothing away",
     first.add(call);
     return method === "DELETE" ? alone : absent;
   });
-  const { done: removed, found: gone, left } = await run.rollback();
-  assert.deepEqual({ removed, gone, left }, { removed: 2, gone: 0, left: [] });
+  await takenBack(run);
   assert.equal(ironic.nodes.size, 0);
 });
 
@@ -162,8 +158,7 @@ test("a machine whose BMC died, so that a conductor gave it up, is still ours to
     ...{ maintenance: true, maintenance_reason: why, fault: "power failure", last_error: why },
   });
   assert.deepEqual((await run.apply()).left.length, 0);
-  const { done: removed, left } = await run.rollback();
-  assert.deepEqual({ removed, left }, { removed: 2, left: [] });
+  await takenBack(run);
 });
 
 test("a rollback waits for a conductor's lock as long as it may, and for those of all machines once", async (t) => {

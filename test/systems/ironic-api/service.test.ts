@@ -10,6 +10,7 @@ import { openService } from "../../../src/systems/ironic-api/service.ts";
 import type { Cloud } from "../../../src/systems/openstack/cloud.ts";
 import { withoutSecrets } from "../../../src/systems/openstack/fault.ts";
 import { cloudOf } from "../../../src/systems/openstack/settings.ts";
+import { refuses, says } from "../../manage/in-memory.ts";
 import { faultyService } from "../../support/faulty-service.ts";
 
 const SPOKEN = "X-OpenStack-Ironic-API-Version";
@@ -22,7 +23,7 @@ interface Specified {
 }
 
 /** A service of 2023.1 that says to a call what the test has for it. */
-async function service(t: TestContext, says: (call: string, nth: number) => Specified | null) {
+async function service(t: TestContext, is: (call: string, nth: number) => Specified | null) {
   const counts = new Map<string, number>();
   const { url, use } = await faultyService(t, {
     most: 82,
@@ -31,7 +32,7 @@ async function service(t: TestContext, says: (call: string, nth: number) => Spec
   use((call) => {
     const nth = (counts.get(call) ?? 0) + 1;
     counts.set(call, nth);
-    const said = says(call, nth);
+    const said = is(call, nth);
     if (said?.version === undefined) return said && { done: false, says: said };
     return { done: false, between: true, says: { ...said, fields: { [SPOKEN]: said.version } } };
   });
@@ -53,20 +54,17 @@ test("the version a service answers in is looked at, though its first answer is 
     if (!call.startsWith("GET /v1/nodes")) return null;
     return nth === 1 ? { status: 503, text: "" } : { status: 200, text: "{}", version: "1.1" };
   });
-  await assert.rejects(
-    opening,
-    refusal("N2I-E209", /microversion 1\.1, but the request had 1\.82/),
-  );
+  const why = /microversion 1\.1, but the request had 1\.82/;
+  await assert.rejects(opening, refusal("N2I-E209", why));
 });
 
 test("a login of another scope than Ironic wants is refused at once, though Ironic calls it an error", async (t) => {
-  const faultstring = `"baremetal:node:list": "role:reader" requires a scope of ['system'], request was made with project scope.`;
-  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring }) });
+  const why = `"baremetal:node:list": "role:reader" requires a scope of ['system'], request was made with project scope.`;
   let asked = 0;
   const opening = service(t, (call) => {
     if (!call.startsWith("GET /v1/nodes")) return null;
     asked += 1;
-    return { status: 500, text };
+    return refuses(500, why);
   });
   await assert.rejects(opening, refusal("N2I-E211", /requires a scope of \['system'\]/));
   assert.equal(asked, 1);
@@ -84,10 +82,8 @@ test("a success in another version is not one, so somebody looks what was done",
     call.startsWith("DELETE") ? { status: 204, text: "", version: "1.1" } : null,
   );
   const { status, fault } = await opened.tell("DELETE", "/v1/nodes/a");
-  assert.deepEqual(
-    { status, fault },
-    { status: 0, fault: "its response has microversion 1.1, but the request had 1.82" },
-  );
+  const why = "its response has microversion 1.1, but the request had 1.82";
+  assert.deepEqual([status, fault], [0, why]);
 });
 
 test("a page that is not JSON does not say that a node is gone", async (t) => {
@@ -102,19 +98,14 @@ test("a page that is not JSON does not say that a node is gone", async (t) => {
 test("a list that ends with 404 is refused, whether its marker, its node or its API is missing", async (t) => {
   const opened = await service(t, (call) => {
     if (/marker|volume/.test(call)) return { status: 404, text: "{}" };
-    return { status: 200, text: '{"nodes": [{"uuid": "a"}], "next": "more"}' };
+    return says(200, { nodes: [{ uuid: "a" }], next: "more" });
   });
   const list = async (collection: string, query = ""): Promise<void> => {
     for await (const page of pages(opened, collection, query)) assert.ok(page);
   };
   await assert.rejects(list("nodes"), refusal("N2I-E212", /nodes: the last object of the prev/));
-  await assert.rejects(
-    list("volume/connectors", "&node=b"),
-    refusal(
-      "N2I-E212",
-      /404 for .*connectors with .* 1\.82: the API does not .*, or the node was d/,
-    ),
-  );
+  const why = /404 for .*connectors with .* 1\.82: the API does not .*, or the node was d/;
+  await assert.rejects(list("volume/connectors", "&node=b"), refusal("N2I-E212", why));
 });
 
 test("an auth_url that is none is refused and not quoted", () => {
@@ -134,10 +125,8 @@ test("certificates go unchecked only where a word says so", () => {
 });
 
 test("a secret is hidden as JSON writes it, too", () => {
-  assert.equal(
-    withoutSecrets('{"ipmi_password": "a\\"b1"}', ['a"b1']),
-    '{"ipmi_password": "****"}',
-  );
+  const hidden = withoutSecrets('{"ipmi_password": "a\\"b1"}', ['a"b1']);
+  assert.equal(hidden, '{"ipmi_password": "****"}');
 });
 
 test("a rollback of ports whose node was there before deletes no other port of it", async (t) => {
@@ -148,17 +137,12 @@ test("a rollback of ports whose node was there before deletes no other port of i
   const opened = await service(t, (call) => {
     if (!call.startsWith("GET")) calls.push(call);
     if (call === "GET /v1/nodes/a") return { status: 200, text: '{"uuid": "a"}' };
-    if (call.startsWith("GET /v1/ports"))
-      return {
-        ...{ status: 200 },
-        text: JSON.stringify({ ports: [port("theirs"), port("ours")].filter(isPresent) }),
-      };
-    return null;
+    const ports = [port("theirs"), port("ours")].filter(isPresent);
+    return call.startsWith("GET /v1/ports") ? says(200, { ports }) : null;
   });
-  const link = {
-    service: opened,
-    rows: rowsOf((await loadMappings()).rest, opened.minor, createSeal(randomBytes(32))),
-  };
+  const { rest } = await loadMappings();
+  const rows = rowsOf(rest, opened.minor, createSeal(randomBytes(32)));
+  const link = { service: opened, rows };
   const machine = { uuid: "a", node: null, ports: [port("ours")] };
   const { done } = await remove(link, machine, new Map());
   assert.deepEqual(done, ["port:ours"]);

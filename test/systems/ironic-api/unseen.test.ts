@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { pauseShorter } from "../../../src/systems/openstack/passing.ts";
-import { idle, numberedWrites } from "../../support/faulty-service.ts";
+import { idle, instead, numberedWrites } from "../../support/faulty-service.ts";
 import { bothWays } from "./both-ways.ts";
 import { livingIronic, machineOf, NODE } from "./living.ts";
 
 before(() => pauseShorter(0));
 after(() => pauseShorter(1));
 
-const ACCEPTED = { done: false, says: { status: 202, text: "{}" } };
+const ACCEPTED = instead(202);
 const STATES = `PUT /v1/nodes/${NODE}/states/provision`;
 
 test("manage that is accepted of a machine whose adoption failed, and does not show, is no second failure", async (t) => {

@@ -5,7 +5,8 @@ import { objectOf } from "../../../src/lib/json.ts";
 import { openServers } from "../../../src/systems/nova-api/servers.ts";
 import { pauseShorter } from "../../../src/systems/openstack/passing.ts";
 import { cloudOf } from "../../../src/systems/openstack/settings.ts";
-import { faultyService } from "../../support/faulty-service.ts";
+import { says } from "../../manage/in-memory.ts";
+import { faultyService, instead } from "../../support/faulty-service.ts";
 
 interface Server {
   readonly id: string;
@@ -39,19 +40,18 @@ async function novaOf(t: TestContext, servers: Server[]) {
       const status = at.searchParams.get("status");
       if (call === "POST /servers") {
         const id = `s-${servers.push(building(`s-${servers.length + 1}`))}`;
-        return says({ server: { id } });
+        return says(200, { server: { id } });
       }
       const one = servers.find(({ id }) => at.pathname.split("/")[2] === id);
       if (one !== undefined && call.startsWith("POST")) {
         one.task = "os-start" in objectOf(sent) ? "powering-on" : "powering-off";
-        return says({});
+        return says(200, {});
       }
-      if (one !== undefined) return says({ server: shown(one) });
+      if (one !== undefined) return says(200, { server: shown(one) });
       if (at.pathname.split("/")[2] !== undefined && !at.pathname.endsWith("/detail"))
         return { status: 404, text: "{}" };
-      return says({
-        servers: servers.filter((one) => status === null || one.status === status).map(shown),
-      });
+      const all = servers.filter((one) => status === null || one.status === status);
+      return says(200, { servers: all.map(shown) });
     },
   });
   const nova = await opened(url);
@@ -67,10 +67,6 @@ async function novaOf(t: TestContext, servers: Server[]) {
 function opened(url: string) {
   const settings = Object.entries({ auth_type: "none", compute_endpoint_override: url });
   return openServers(cloudOf(new Map(settings), "the test"), 5000, () => Promise.resolve());
-}
-
-function says(body: object) {
-  return { status: 200, text: JSON.stringify(body) };
 }
 
 function building(id: string): Server {
@@ -152,9 +148,7 @@ test("a server is stopped without a look before, and what Nova refuses is looked
   become(servers, "SHUTOFF");
   assert.equal(await stopping, null);
   calls.length = 0;
-  use((call) =>
-    call.startsWith("POST") ? { done: false, says: { status: 409, text: "{}" } } : null,
-  );
+  use((call) => (call.startsWith("POST") ? instead(409) : null));
   assert.equal(await nova.turn("s-1", "SHUTOFF", may), null, "somebody stopped it already");
   assert.deepEqual([...new Set(alone(calls))], ["GET /servers/s-1"]);
   const why = "it is not harmless";
@@ -164,7 +158,7 @@ test("a server is stopped without a look before, and what Nova refuses is looked
 test("an answer that says nothing of servers is not taken for there being none", async (t) => {
   const { nova, use } = await novaOf(t, []);
   for (const text of ["{}", '{"servers":[null]}', '{"servers":{}}', '{"server":7}', "[]"]) {
-    use(() => ({ done: false, says: { status: 200, text } }));
+    use(() => instead(200, text));
     await assert.rejects(nova.find("mark", "n-1"), { code: "N2I-E212" }, text);
     const message = /answered GET \/servers\/s-1 without the server; is a proxy in between\?/;
     await assert.rejects(nova.read("s-1"), { code: "N2I-E212", message }, text);
@@ -175,13 +169,9 @@ test("an answer that says nothing of servers is not taken for there being none",
 
 test("a server is found by its mark in the list of all servers", async (t) => {
   const { nova, calls } = await novaOf(t, [building("s-1"), building("s-2")]);
-  const found = await Promise.all(
-    ["mark-s-2", "mark-s-1", "nobody"].map((mark) => nova.find(mark, "n-1")),
-  );
-  assert.deepEqual(
-    found.map((one) => one?.id),
-    ["s-2", "s-1", undefined],
-  );
+  const marks = ["mark-s-2", "mark-s-1", "nobody"];
+  const found = await Promise.all(marks.map(async (mark) => (await nova.find(mark, "n-1"))?.id));
+  assert.deepEqual(found, ["s-2", "s-1", undefined]);
   assert.deepEqual([...new Set(calls)], ["GET /servers/detail"]);
 });
 
@@ -221,11 +211,10 @@ test("a server is untouched where its making is all that Nova has written down o
     [403, [], false],
     [404, [], false],
   ] as const) {
-    const text = JSON.stringify({ instanceActions: said.map((action) => ({ action })) });
-    use(() => ({ done: false, says: { status, text } }));
+    use(() => instead(status, { instanceActions: said.map((action) => ({ action })) }));
     assert.equal(await nova.isUntouched("s-1"), is, `${status} ${said.join()}`);
   }
-  use(() => ({ done: false, says: { status: 200, text: "{}" } }));
+  use(() => instead(200));
   assert.equal(await nova.isUntouched("s-1"), false);
 });
 

@@ -24,13 +24,8 @@ test("clouds.yaml here wins over the user's, and secure.yaml adds what it lacks"
   assert.equal(cloudSettings("a", env, here).settings.get("password"), "p: 1");
   assert.throws(() => cloudSettings("b", env, here), /has no cloud "b"; it has a$/);
   writeFileSync(join(user, "secure.yaml"), "clouds: {a: {auth: {password: [secret-text}}}");
-  assert.throws(
-    () => cloudSettings("a", env, here),
-    (error: Error) => {
-      assert.match(error.message, /secure.yaml is not a YAML mapping/);
-      return !error.message.includes("secret-text");
-    },
-  );
+  const message = /^(?!.*secret-text).*secure.yaml is not a YAML mapping/s;
+  assert.throws(() => cloudSettings("a", env, here), { message });
 });
 
 test("what a login lacks is told by its name", () => {
@@ -41,10 +36,8 @@ test("what a login lacks is told by its name", () => {
   const url = { OS_AUTH_URL: "http://k" };
   assert.throws(() => from(url), /OS_\*: password is missing/);
   assert.throws(() => from({ ...url, OS_PASSWORD: "x" }), /username is missing/);
-  assert.throws(
-    () => from({ OS_AUTH_TYPE: "v2token" }),
-    /auth_type v2token is none of none, http_basic/,
-  );
+  const token = { OS_AUTH_TYPE: "v2token" };
+  assert.throws(() => from(token), /auth_type v2token is none of none, http_basic/);
   assert.throws(() => from({ OS_INTERFACE: "secret" }), /interface secret is none of/);
   assert.equal(from({ OS_INTERFACE: "internalURL" }).catalog.image.interface, "internal");
   assert.equal(from({ OS_INSECURE: "true" }).tls.insecure, true);
@@ -97,10 +90,8 @@ test("certificate files under ~ are in the user's folder, whatever they are for"
 test("a fault is read through JSON in JSON, plain text and HTML, without its secrets", () => {
   const inner = JSON.stringify({ faultcode: "Client", faultstring: "Node a\n is locked" });
   assert.equal(faultOf(JSON.stringify({ error_message: inner })), "Node a is locked");
-  assert.equal(
-    faultOf(JSON.stringify({ errors: [{ title: "Not Acceptable", detail: "1.82" }] })),
-    "1.82",
-  );
+  const errors = [{ title: "Not Acceptable", detail: "1.82" }];
+  assert.equal(faultOf(JSON.stringify({ errors })), "1.82");
   const nova = { badRequest: { message: "Invalid input", code: 400 } };
   assert.equal(faultOf(JSON.stringify(nova)), "Invalid input");
   assert.equal(faultOf("<html><b>502</b> Bad Gateway</html>"), "502 Bad Gateway");

@@ -7,10 +7,8 @@ for (const end of ["done", "failed"] as const)
   test(`all others begin at once when the first is ${end}, and none before`, async () => {
     const alone = firstAlone(60_000);
     const begun: string[] = [];
-    const ends = new Map<
-      string,
-      { resolve: (name: string) => void; reject: (why: Error) => void }
-    >();
+    type End = { readonly resolve: (name: string) => void; readonly reject: (why: Error) => void };
+    const ends = new Map<string, End>();
     const work = (name: string) => () => {
       begun.push(name);
       return new Promise<string>((resolve, reject) => ends.set(name, { resolve, reject }));

@@ -5,6 +5,7 @@ import { openNetwork } from "../../../src/systems/openstack/neutron-ports.ts";
 import { pauseShorter } from "../../../src/systems/openstack/passing.ts";
 import { cloudOf } from "../../../src/systems/openstack/settings.ts";
 import { shown } from "../../../src/systems/openstack/settled.ts";
+import { says } from "../../manage/in-memory.ts";
 import { faultyService, isWrite } from "../../support/faulty-service.ts";
 
 before(() => pauseShorter(0));
@@ -16,56 +17,40 @@ const PORT = {
 };
 const PLACED = { allocations: { from: { resources: { CUSTOM_BM: 1 } } }, consumer_generation: 1 };
 
-/** Writes of systems besides Ironic, none of which is looked at again by whoever makes it. */
-const WRITES = {
-  "a port's device": ({ network }) =>
-    network
-      .bind("p", [{ device_id: "d", device_owner: "" }], { device_id: "e", device_owner: "x" })
-      .then((refused) => refused?.why ?? null),
-  "a port's fields": ({ network }) => network.restore("p", { dns_name: "web" }, ["d"]),
-  "a port's host": ({ network }) => network.place("p", { host: "new", options: {} }, "d"),
-  "a server's allocations": ({ placement }) => placement.move("s", "from", "to"),
-} satisfies {
-  readonly [what: string]: (at: {
-    readonly network: Awaited<ReturnType<typeof openNetwork>>;
-    readonly placement: Awaited<ReturnType<typeof openServerAllocations>>;
-  }) => Promise<string | null>;
+/** Answers to reads, by what their paths have. */
+const READS = {
+  "/ports/": { port: PORT },
+  "/inventories/": { reserved: 0 },
+  "/allocations/": PLACED,
 };
 
 test("a write of Neutron or Placement that is answered with 200 and not made is made once, and refused", async (t) => {
   const { url, calls } = await faultyService(t, {
     ...{ most: 82, here: true },
     answer: (call) => {
-      const body = isWrite(call)
-        ? {}
-        : call.includes("/ports/")
-          ? { port: PORT }
-          : call.includes("/inventories/")
-            ? { reserved: 0 }
-            : call.includes("/allocations/")
-              ? PLACED
-              : {};
-      return { status: 200, text: JSON.stringify(body) };
+      const [, body = {}] = Object.entries(READS).find(([path]) => call.includes(path)) ?? [];
+      return says(200, isWrite(call) ? {} : body);
     },
   });
-  const place = cloudOf(
-    new Map([
-      ["network_endpoint_override", url],
-      ["placement_endpoint_override", url],
-    ]),
-    "OS_*",
-  );
+  const names = ["network_endpoint_override", "placement_endpoint_override"];
+  const place = cloudOf(new Map(names.map((name) => [name, url])), "OS_*");
   const network = await openNetwork(place, 5000);
   const placement = await openServerAllocations(place, 5000);
   t.after(network.close);
   t.after(placement.close);
-  for (const [what, write] of Object.entries(WRITES)) {
+  const [free, taken] = [
+    { device_id: "d", device_owner: "" },
+    { device_id: "e", device_owner: "x" },
+  ];
+  // Writes of systems besides Ironic, none of which is looked at again by whoever makes it.
+  for (const [what, write] of Object.entries({
+    "a port's device": async () => (await network.bind("p", [free], taken))?.why,
+    "a port's fields": () => network.restore("p", { dns_name: "web" }, ["d"]),
+    "a port's host": () => network.place("p", { host: "new", options: {} }, "d"),
+    "a server's allocations": () => placement.move("s", "from", "to"),
+  })) {
     calls.length = 0;
-    assert.match(
-      (await write({ network, placement })) ?? "",
-      /accepted and changed nothing$/,
-      what,
-    );
+    assert.match((await write()) ?? "", /accepted and changed nothing$/, what);
     assert.equal(calls.filter(isWrite).length, 1, what);
   }
 });
@@ -77,11 +62,11 @@ test("an effect that another server of the same service shows a moment later is 
     ...[{ url: "" }, "a change"],
     async () => {
       looks += 1;
-      return Promise.resolve(looks > 3 ? "made" : "open");
+      return looks > 3 ? "made" : "open";
     },
-    () => {
+    async () => {
       calls += 1;
-      return Promise.resolve(answer);
+      return answer;
     },
   );
   assert.deepEqual([why, looks, calls], [null, 4, 1]);

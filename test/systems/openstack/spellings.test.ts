@@ -85,14 +85,13 @@ function fileOf(t: TestContext): (cloud: object, env?: object) => Settings {
 interface Spelled {
   readonly value: string;
   readonly older?: readonly string[];
-  /** It is an option of a login, and may stand in `auth`. */
   readonly auth?: true;
-  /** Settings beside it, which it is one of. */
   readonly base?: object;
 }
 
 /**
- * Settings that are read, by the name openstacksdk gives them.
+ * Settings that are read, by the name openstacksdk gives them. Those of a login may stand in `auth`; with `base` those
+ * beside it, of which it is one.
  *
  * @source keystoneauth 5.0: options of password, v3password, v2password, v3applicationcredential, none, http_basic;
  *   openstacksdk 0.101: config/loader.py, _fix_backwards_*; config/cloud_region.py
@@ -240,18 +239,12 @@ test("two spellings of one setting that differ are refused, and no value is quot
   const file = fileOf(t);
   const asked = keystone(t);
   const both = (cloud: object) => outcome(asked, () => file({ auth: BASE, ...cloud }));
-  assert.equal(
-    await both({ interface: "public", endpoint_type: "internalURL" }),
-    "interface and endpoint_type differ",
-  );
-  assert.equal(
-    await both({ "tenant-name": "a-secret" }),
-    "project_name differs inside and outside of auth",
-  );
-  assert.equal(
-    await both({ auth: { ...BASE, tenant_name: "q" } }),
-    "project_name and tenant_name differ",
-  );
+  for (const [cloud, why] of [
+    [{ interface: "public", endpoint_type: "internalURL" }, "interface and endpoint_type differ"],
+    [{ "tenant-name": "a-secret" }, "project_name differs inside and outside of auth"],
+    [{ auth: { ...BASE, tenant_name: "q" } }, "project_name and tenant_name differ"],
+  ] as const)
+    assert.equal(await both(cloud), why);
   const agreed = { interface: "internal", endpoint_type: "internalURL", tenant_name: "p" };
   assert.deepEqual(await both(agreed), await both({ interface: "internal" }));
   for (const [name, value] of [
@@ -329,8 +322,9 @@ test("a redirection names where to, without what is secret in it", async (t) => 
   const cloud = cloudOf(environmentSettings(variables(BASE)), "the cloud");
   const session = await openSession(cloud, 1000);
   t.after(session.close);
-  answerHere("http://baremetal.public.one", () => Promise.resolve(redirects));
-  t.after(() => answerHere("http://baremetal.public.one", null));
+  const own = "http://baremetal.public.one";
+  answerHere(own, () => Promise.resolve(redirects));
+  t.after(() => answerHere(own, null));
   const { fault } = await session.call({ method: "GET", path: "/v1/nodes" });
   assert.equal(fault, "301 redirects to https://new:5000/v3/auth/tokens");
   answerHere(KEYSTONE, () => Promise.resolve(redirects));

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { isObject, type Json, type JsonObject } from "../../src/lib/json.ts";
+import { type Json, objectOf } from "../../src/lib/json.ts";
 import { compareRow } from "../../src/model/compare.ts";
 import type { Row } from "../../src/model/machine.ts";
 import type { PlannedMachine, Resource } from "../../src/model/plan.ts";
@@ -7,12 +7,7 @@ import type { Scene } from "./scene.ts";
 
 /** What the API calls otherwise, or does not tell. */
 const UNTOLD: ReadonlySet<string> = new Set([
-  "version",
-  "conductor_affinity",
-  "chassis_id",
-  "allocation_id",
-  "node_id",
-  "portgroup_id",
+  ...["version", "conductor_affinity", "chassis_id", "allocation_id", "node_id", "portgroup_id"],
 ]);
 const MASK = "******";
 
@@ -71,16 +66,13 @@ function said(row: Row, other: Row): Row {
 function spelled(column: string, value: Json): Json {
   if (column.endsWith("_at") && typeof value === "string")
     return value.slice(0, 19).replace("T", " ");
-  if (column === "driver_info" && isObject(value)) return masked(value);
+  if (column === "driver_info")
+    return Object.fromEntries(
+      Object.entries(objectOf(value)).map(([key, own]) => [key, /password/.test(key) ? MASK : own]),
+    );
   // The API tells them in no order.
   if (column === "traits" && Array.isArray(value)) return value.map(String).toSorted();
   return value;
-}
-
-function masked(info: JsonObject): Json {
-  return Object.fromEntries(
-    Object.entries(info).map(([key, value]) => [key, key.includes("password") ? MASK : value]),
-  );
 }
 
 function rowsOf(body: unknown, name: string): readonly Row[] {

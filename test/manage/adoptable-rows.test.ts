@@ -17,21 +17,28 @@ async function onFile(file: string, work: (db: Knex) => Promise<unknown>): Promi
 
 const list = ["node", "list", "--adoptable", "-f", "json"] as const;
 
+const NODE_COLUMNS = [
+  ...["name", "power_state", "provision_state", "instance_uuid", "resource_class"],
+  ...["maintenance BOOLEAN", "maintenance_reason", "last_error", "created_at"],
+  ...["properties", "instance_info", "extra"],
+];
+const NEWER = ["allocation_id INTEGER", "retired BOOLEAN"];
+
 /** What an Ironic in memory tells, as rows of its database; a release before Stein has fewer columns. */
 async function rowsOf(t: TestContext, cloud: InMemory, isOld = false): Promise<string> {
   const file = join(privateFolder(t), "ironic.sqlite");
   const text = (value: unknown) => (value === undefined ? null : JSON.stringify(value));
   await onFile(file, async (db) => {
-    const more = isOld ? "" : ", allocation_id INTEGER, retired BOOLEAN";
-    await db.raw(
-      `CREATE TABLE nodes (id INTEGER PRIMARY KEY, uuid TEXT, name TEXT, power_state TEXT, provision_state TEXT, instance_uuid TEXT, resource_class TEXT, maintenance BOOLEAN, maintenance_reason TEXT, last_error TEXT, created_at TEXT, properties TEXT, instance_info TEXT, extra TEXT${more})`,
-    );
-    const card =
-      "id INTEGER PRIMARY KEY, uuid TEXT, address TEXT, node_id INTEGER, internal_info TEXT, extra TEXT";
-    await db.raw(`CREATE TABLE ports (${card})`);
+    const table = (name: string, columns: readonly string[]) => {
+      const typed = columns.map((column) => (/ /.test(column) ? column : `${column} TEXT`));
+      return db.raw(`CREATE TABLE ${name} (id INTEGER PRIMARY KEY, uuid TEXT, ${typed.join()})`);
+    };
+    await table("nodes", isOld ? NODE_COLUMNS : [...NODE_COLUMNS, ...NEWER]);
+    const card = ["address", "node_id INTEGER", "internal_info", "extra"];
+    await table("ports", card);
     if (!isOld) {
-      await db.raw(`CREATE TABLE portgroups (${card}, mode TEXT)`);
-      await db.raw("CREATE TABLE allocations (id INTEGER PRIMARY KEY, uuid TEXT)");
+      await table("portgroups", [...card, "mode"]);
+      await table("allocations", ["name"]);
       await db("allocations").insert({ id: 7, uuid: uuidOf(6, 7) });
     }
     const ids = new Map<unknown, number>();
@@ -57,7 +64,7 @@ async function rowsOf(t: TestContext, cloud: InMemory, isOld = false): Promise<s
   return `sqlite:///${file}`;
 }
 
-async function nodes(t: TestContext): Promise<InMemory> {
+async function nodes(t: TestContext) {
   const cloud = await inMemory(t);
   addRunning(cloud, 1, { instance_info: { image_source: "http://u:s3cret@i/x" } });
   addRunning(cloud, 2, { instance_uuid: uuidOf(9, 2) });

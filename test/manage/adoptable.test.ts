@@ -2,19 +2,11 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { instead } from "../support/faulty-service.ts";
-import {
-  addBond,
-  addCard,
-  addRunning,
-  type InMemory,
-  inMemory,
-  macOf,
-  uuidOf,
-} from "./in-memory.ts";
+import { addBond, addCard, addRunning, inMemory, macOf, uuidOf } from "./in-memory.ts";
 import { writes } from "./scene.ts";
 
 /** Six nodes, of which the first and the last can be managed. @source facts/systems.md C-1 */
-async function six(t: TestContext): Promise<InMemory> {
+async function six(t: TestContext) {
   const cloud = await inMemory(t);
   addRunning(cloud, 1, { instance_info: { image_source: "an-image" } });
   addRunning(cloud, 2, { instance_uuid: uuidOf(9, 2) });
@@ -84,26 +76,23 @@ test("2,500 nodes with cards and bonds are listed by four listings' worth of cal
   const { out } = await runs(0, [...list, ...cloud.words, "-f", "value", "-c", "UUID"], cloud.how);
   assert.equal(new Set(out.trimEnd().split("\n")).size, nodes);
   const asked = cloud.calls.map((call) => new URL(call.split(" ")[1] ?? "", "http://c").pathname);
-  const counted = (path: string): number => asked.filter((one) => one === path).length;
-  const pages = 3;
-  assert.deepEqual(
-    ["/v1/ports", "/v1/portgroups", "/v2.0/ports", "/v1/nodes"].map(counted),
-    // The first of nodes greets; one in every detail takes more room than a card.
-    [pages, pages, pages, Math.ceil(nodes / 400) + 1],
-  );
-  assert.equal(asked.length, 3 * pages + Math.ceil(nodes / 400) + 2, "and one for the versions");
+  const paths = ["/v1/ports", "/v1/portgroups", "/v2.0/ports", "/v1/nodes"];
+  const counts = paths.map((path) => asked.filter((one) => one === path).length);
+  // The first of nodes greets; one in every detail takes more room than a card.
+  const [pages, more] = [3, Math.ceil(nodes / 400)];
+  assert.deepEqual(counts, [pages, pages, pages, more + 1]);
+  assert.equal(asked.length, 3 * pages + more + 2, "and one for the versions");
   assert.deepEqual(writes(cloud), []);
   // Ironic leaves out what it can.
   const pagesOfNodes = cloud.calls.filter((call) => /nodes\?.*limit=400/.test(call));
   const chosen = /&detail=true&provision_state=active&associated=false&maintenance=false/;
-  assert.equal(pagesOfNodes.length, Math.ceil(nodes / 400));
+  assert.equal(pagesOfNodes.length, more);
   assert.ok(pagesOfNodes.every((call) => chosen.test(call)));
 });
 
 test("a list that breaks off is refused", async (t) => {
   const cloud = await six(t);
-  const gone = { error_message: JSON.stringify({ faultstring: "no such marker" }) };
-  cloud.fail(/\/v1\/nodes\?limit=400/, instead(404, gone));
+  cloud.fail(/\/v1\/nodes\?limit=400/, instead(404, { error_message: "no such marker" }));
   const why = /404 for \/v1\/nodes with microversion \S+: the API does not have this resource\.$/m;
   assertRefusal(await run([...list, ...cloud.words], cloud.how), 1, "N2I-E212", why);
 });

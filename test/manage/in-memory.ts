@@ -167,11 +167,9 @@ function listOf(kind: string, all: readonly Body[], url: URL): Says {
   const fits = all.filter((body) =>
     [...query].every(([name, value]) => CHOSEN[name]?.(body, value) ?? true),
   );
-  const marker = query.get("marker");
-  const from = marker === null ? 0 : fits.findIndex(({ uuid }) => uuid === marker) + 1;
   const most = Math.min(PAGE, Number(query.get("limit") ?? PAGE));
-  const page = fits.slice(from, from + most);
-  const more = from + most < fits.length && { next: `${url.origin}/more` };
+  const { page, isLast } = pageOf(fits, "uuid", query.get("marker"), most);
+  const more = !isLast && { next: `${url.origin}/more` };
   const fields = query.get("fields")?.split(",");
   const told = page.map((body) =>
     fields === undefined
@@ -179,6 +177,11 @@ function listOf(kind: string, all: readonly Body[], url: URL): Says {
       : Object.fromEntries(fields.map((field) => [field, body[field] ?? null])),
   );
   return says(200, { [kind]: told, ...more });
+}
+
+function pageOf(all: readonly Body[], key: string, marker: string | null, most: number) {
+  const from = marker === null ? 0 : all.findIndex((one) => one[key] === marker) + 1;
+  return { page: all.slice(from, from + most), isLast: from + most >= all.length };
 }
 
 function patch(node: Body, operations: readonly JsonObject[]): Says {
@@ -257,10 +260,8 @@ function neutron(
     const fits = [...ports.values()].filter(
       (one) => ids[0] === undefined || ids.includes(String(one.id)),
     );
-    const marker = url.searchParams.get("marker");
-    const from = marker === null ? 0 : fits.findIndex((one) => one.id === marker) + 1;
-    const page = fits.slice(from, from + PAGE);
-    const more = from + PAGE < fits.length && { ports_links: [{ rel: "next", href: "" }] };
+    const { page, isLast } = pageOf(fits, "id", url.searchParams.get("marker"), PAGE);
+    const more = !isLast && { ports_links: [{ rel: "next", href: "" }] };
     return says(200, { ports: page, ...more });
   }
   if (port === undefined) return absent(404, `Port ${id} could not be found.`);

@@ -7,26 +7,10 @@ import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { isWrite } from "../support/faulty-service.ts";
 import { dumped, uuidOf } from "./in-memory.ts";
-import {
-  assertSkipped,
-  BROKEN,
-  DENIED,
-  DOWN,
-  eventsIn,
-  LOST,
-  REFUSED,
-  scene,
-  writes,
-} from "./scene.ts";
+import { assertSkipped, BROKEN, eventsIn, FAULTS, LOST, REFUSED, scene, writes } from "./scene.ts";
 
-interface Row {
-  readonly UUID: string;
-  readonly Name: string;
-  readonly Result: string;
-  readonly Why: string;
-}
-
-const rowsIn = (out: string) => JSON.parse(out) as readonly Row[];
+const rowsIn = (out: string) =>
+  JSON.parse(out) as readonly { readonly [column in "UUID" | "Name" | "Result" | "Why"]: string }[];
 
 test("C-9, C-13: a machine is given its record, shown, compared, and loses it without a trace", async (t) => {
   const { cloud, at, node, does, manages, before, ...own } = await scene(t);
@@ -84,7 +68,7 @@ test("a call that is refused leaves nothing behind, and one whose answer is lost
     ["PATCH /v1/nodes/U", "PUT /v2.0/ports/U", "POST /v1/allocations", "PATCH /v1/nodes/U"],
   );
   await undone();
-  for (const [what, fault] of Object.entries({ LOST, BROKEN, REFUSED, DENIED, DOWN }))
+  for (const [what, fault] of Object.entries(FAULTS))
     for (let nth = 1; nth <= made.length; nth += 1) {
       const own = ["--run", `${at[1]}-${what}-${nth}`, ...cloud.words];
       cloud.calls.length = 0;

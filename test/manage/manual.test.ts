@@ -12,11 +12,9 @@ test("the manual's commands of machines that run already do what the page says",
   for (const at of [1, 2]) addRunning(cloud, at);
   const folder = privateFolder(t);
   const clouds = join(folder, "clouds.yaml");
-  const lab = {
-    baremetal_endpoint_override: cloud.ironic,
-    network_endpoint_override: cloud.neutron,
-  };
-  writeFileSync(clouds, JSON.stringify({ clouds: { lab: { auth_type: "none", ...lab } } }));
+  const { ironic: baremetal_endpoint_override, neutron: network_endpoint_override } = cloud;
+  const lab = { auth_type: "none", baremetal_endpoint_override, network_endpoint_override };
+  writeFileSync(clouds, JSON.stringify({ clouds: { lab } }));
   writeFileSync(join(folder, "machines.csv"), "node,name,metadata.rack\nn-2,web-2,7\n");
   const here = (word: string): string =>
     /^(s\d|machines\.csv)$/.test(word) ? join(folder, word) : word;

@@ -4,16 +4,8 @@ import { runs } from "../hostile/cli.ts";
 import { idle, instead, numberedWrites } from "../support/faulty-service.ts";
 import { dumped } from "./in-memory.ts";
 import { backEnds, undone } from "./nova-expect.ts";
-import { ID } from "./nova-memory.ts";
-import {
-  back,
-  begun,
-  forward,
-  machinesOf,
-  scene as novaScene,
-  type Scene,
-  withRun,
-} from "./nova-ways.ts";
+import { ID, type NovaInMemory } from "./nova-memory.ts";
+import { back, begun, forward, machinesOf, scene as novaScene, withRun } from "./nova-ways.ts";
 import { scene, writes } from "./scene.ts";
 
 const UNSEEN = instead(404, { error_message: "no" });
@@ -21,7 +13,7 @@ const NO_SERVERS = instead(200, { servers: [] });
 const WHY = /this login cannot see node 1\S+1 in Ironic: use the login/;
 
 /** A login that sees no node, and no server where that is said. */
-function hide({ cloud }: Scene, servers: boolean): void {
+function hide(cloud: NovaInMemory, servers: boolean): void {
   cloud.use((call) => {
     if (servers && call.startsWith("GET /servers"))
       return call.startsWith("GET /servers/detail") ? NO_SERVERS : UNSEEN;
@@ -38,7 +30,7 @@ for (const [what, lines, servers] of [
   test(`a way back that does not see its node is not at its end: ${what}`, async (t) => {
     const at = await begun(t, lines);
     const [was, from] = [at.cloud.dump(), at.cloud.calls.length];
-    hide(at, servers);
+    hide(at.cloud, servers);
     await backEnds(at, WHY);
     assert.equal(at.cloud.dump(), was);
     assert.deepEqual(writes(at.cloud, from), []);

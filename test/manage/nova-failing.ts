@@ -4,24 +4,17 @@ import type { TestContext } from "node:test";
 import { runs } from "../hostile/cli.ts";
 import { ironicFault } from "../lab/ironic/faulty.ts";
 import { type Chosen, failingProxies } from "./failing-proxies.ts";
-import { hardwareOf, type NovaScene, nodeOf, type Running } from "./nova-scene.ts";
+import { hardwareOf, type NovaScene, nodeOf } from "./nova-scene.ts";
 
-interface Failing {
-  /** Of its run, and of its server. */
-  readonly name: string;
-  readonly what: string;
-  readonly fault: Chosen;
-}
-
-/** A call that is refused is answered by the proxy: nova-copies.test has each of those, and its way back. */
-const FAILS: readonly Failing[] = [
-  { name: "lost", what: "every answer is lost", fault: () => ({ do: "lost" }) },
-  {
-    ...{ name: "failed", what: "every other call is answered with 500" },
-    fault: (line, before) =>
-      before.at(-1) === `failed ${line}` ? null : ironicFault(500, "the database went away"),
-  },
-];
+/**
+ * By the name of its run, and of its server: every answer is lost, or every other call is answered with 500. A call that
+ * is refused is answered by the proxy: nova-copies.test has each of those, and its way back.
+ */
+const FAILS: { readonly [run: string]: Chosen } = {
+  lost: () => ({ do: "lost" }),
+  failed: (line, before) =>
+    before.at(-1) === `failed ${line}` ? null : ironicFault(500, "the database went away"),
+};
 
 /**
  * A machine each, at once, by proxies before the real Ironic, Nova and Neutron: whatever a call comes to, it has its
@@ -29,11 +22,7 @@ const FAILS: readonly Failing[] = [
  */
 export async function failing(t: TestContext, at: NovaScene): Promise<void> {
   // The first machine has other things to do.
-  const all = FAILS.map((one, index) => {
-    const place = index + 1;
-    const machine = at.machines[place] ?? assert.fail();
-    return fails(t, at, one, { name: `n-${place}`, machine });
-  });
+  const all = Object.entries(FAILS).map((one, index) => fails(t, at, one, index + 1));
   // One that is not as it should be is told once nobody works with the proxies any more.
   await Promise.allSettled(all);
   await Promise.all(all);
@@ -42,9 +31,10 @@ export async function failing(t: TestContext, at: NovaScene): Promise<void> {
 async function fails(
   t: TestContext,
   at: NovaScene,
-  { name: run, what, fault }: Failing,
-  { name, machine }: { readonly name: string; readonly machine: Running },
+  [run, fault]: readonly [string, Chosen],
+  nth: number,
 ): Promise<void> {
+  const [name, machine] = [`n-${nth}`, at.machines[nth] ?? assert.fail()];
   const before = await nodeOf(at, machine);
   const { words, env, failed } = await proxied(t, at, fault);
   const place = ["--run", join(at.folder, run), ...words];
@@ -52,14 +42,11 @@ async function fails(
   const ran = await runs(0, asked, { env });
   const node = await nodeOf(at, machine);
   const now = [node.provision_state, node.maintenance, node.power_state, node.protected];
-  assert.deepEqual(now, ["active", false, "power on", before.protected], `${what}: ${ran.err}`);
-  assert.deepEqual(hardwareOf(node), hardwareOf(before), what);
-  assert.notEqual(node.instance_uuid, null, what);
+  assert.deepEqual(now, ["active", false, "power on", before.protected], `${run}: ${ran.err}`);
+  assert.deepEqual(hardwareOf(node), hardwareOf(before), run);
+  assert.notEqual(node.instance_uuid, null, run);
   for (const service of ["v1/nodes", "v2.1/servers", "v2.0/ports"])
-    assert.ok(
-      failed().some((line) => line.includes(service)),
-      `${what}: ${service}`,
-    );
+    assert.ok(failed().join().includes(service), `${run}: ${service}`);
   const back =
     run === "lost" ? ["node", "unmanage", name, ...place] : ["rollback", ...place, "--all"];
   await runs(0, [...back, "--yes"], { env });

@@ -3,16 +3,7 @@ import type { TestContext } from "node:test";
 import { type Json, type JsonObject, objectOf, parsedJson } from "../../src/lib/json.ts";
 import { FAKE } from "../../src/model/ironic/fake-hardware.ts";
 import { faultyService, type Says } from "../support/faulty-service.ts";
-import {
-  answerTo as asUsual,
-  type Kept,
-  listIn,
-  macOf,
-  noRows,
-  refuses,
-  says,
-  uuidOf,
-} from "./in-memory.ts";
+import { answerTo, type Kept, listIn, macOf, noRows, refuses, says, uuidOf } from "./in-memory.ts";
 
 type Body = Record<string, Json>;
 
@@ -45,6 +36,7 @@ export const RIVAL = uuidOf(9, 9);
 const VIF = uuidOf(3, 1);
 const IMAGE = uuidOf(5, 1);
 
+const CONDUCTOR = { hostname: "c", conductor_group: "", alive: true, drivers: [FAKE, "ipmi"] };
 const KINDS = [
   ...["bios", "boot", "console", "deploy", "inspect", "management", "network", "power", "raid"],
   ...["rescue", "storage", "vendor"],
@@ -93,7 +85,7 @@ export async function novaInMemory(t: TestContext) {
   const service = await faultyService(t, {
     ...{ here: true, most: 82 },
     answer: (call, sent, fields) => {
-      const said = byVersion(held, call, fields) ?? answerTo(held, call, sent, fields["if-match"]);
+      const said = byVersion(held, call, fields) ?? ownAnswer(held, call, sent, fields["if-match"]);
       if (node.driver === FAKE) return said;
       // A conductor that looks now: it switches the machine to what its row says.
       if (node.maintenance !== true && node.power_state !== machine.power_state)
@@ -150,7 +142,7 @@ function shown(server: Readonly<Record<string, Json>>): Record<string, Json> {
   return on === HIDDEN ? others : { ...others, [ON_NODE]: on };
 }
 
-function answerTo(held: LoadedRows, call: string, sent: Json, match: string | undefined): Says {
+function ownAnswer(held: LoadedRows, call: string, sent: Json, match: string | undefined): Says {
   const [method = "", path = ""] = call.split(" ");
   const url = new URL(path, "http://cloud");
   const { node, heard } = held;
@@ -163,7 +155,7 @@ function answerTo(held: LoadedRows, call: string, sent: Json, match: string | un
   if (what.includes("/servers")) return nova(held, what, sent);
   if (what.includes("/states/") && node.driver !== FAKE)
     heard.push(`${what} ${String(objectOf(sent).target)}`);
-  const usual = () => asUsual(held, call, sent, match);
+  const usual = () => answerTo(held, call, sent, match);
   switch (what) {
     case "GET /v1/": {
       const { speaks } = held.rules;
@@ -176,16 +168,11 @@ function answerTo(held: LoadedRows, call: string, sent: Json, match: string | un
     case "GET /v1/drivers":
       return says(200, { drivers: [{ name: FAKE, hosts: ["c"] }] });
     case "GET /v1/conductors":
-      return says(200, {
-        conductors: [{ hostname: "c", conductor_group: "", alive: true, drivers: [FAKE, "ipmi"] }],
-      });
+      return says(200, { conductors: [CONDUCTOR] });
     case "GET /os-availability-zone": {
       const zones = Object.entries({ nova: true, ...held.rules.zones });
-      return says(200, {
-        availabilityZoneInfo: zones.map(([zoneName, available]) => ({
-          ...{ zoneName, zoneState: { available }, hosts: null },
-        })),
-      });
+      const told = zones.map(([zoneName, available]) => ({ zoneName, zoneState: { available } }));
+      return says(200, { availabilityZoneInfo: told });
     }
     case "GET /flavors/detail": {
       const all = [{ id: "silver" }, { id: "gold", name: "bm.gold" }, { id: "tin", name: "gold" }];
@@ -305,9 +292,11 @@ function boot({ node, port, servers, rules }: LoadedRows, asked: JsonObject): Sa
   if (rules.forgets === true) node.power_state = "power off";
   node.instance_info = { display_name: asked.name ?? "", image_source: asked.imageRef ?? null };
   if (wantsPort)
-    Object.assign(port, {
-      ...{ device_id: id, device_owner: "compute:nova", dns_name: hostname, ...UNBOUND },
-    });
+    Object.assign(
+      port,
+      { device_id: id, device_owner: "compute:nova", dns_name: hostname },
+      UNBOUND,
+    );
   return says(202, { server: { id } });
 }
 

@@ -12,17 +12,11 @@ import { telling } from "../lab/ironic/telling.ts";
 import { computeOf, PASSING, rowsIn } from "../migrate/nova/two-computes.ts";
 import { withStack } from "../migrate/nova/with-stack.ts";
 
-type Body = { readonly [field: string]: unknown };
-
-/** A machine that runs, active in Ironic, and that no Nova knows a server of. */
-export interface Running {
-  readonly uuid: string;
-  /** Of Neutron, bound to its node. */
-  readonly port: string;
-  readonly on: () => boolean;
-}
+export type Body = { readonly [field: string]: unknown };
 
 export type NovaScene = Awaited<ReturnType<typeof novaScene>>;
+/** A machine that runs, active in Ironic, and that no Nova knows a server of; its port is bound to its node. */
+export type Running = NovaScene["machines"][number];
 
 /** Seconds between two looks of Nova, and of Ironic, at power: so often that a test sees what they do. */
 const OFTEN = { nova: 5, ironic: 3 } as const;
@@ -47,9 +41,8 @@ export async function novaScene(t: Pick<TestContext, "after" | "diagnostic">, co
     return { uuid, port, on: () => sim.power(at) };
   });
   await until("Ironic sees which machines are on", async () => {
-    const { nodes } = (await stack.asks<{ nodes: readonly Body[] }>(
-      ...(["ironic", "GET", "/nodes?fields=uuid,power_state,provision_state,last_error"] as const),
-    )) ?? { nodes: [] };
+    const path = "/nodes?fields=uuid,power_state,provision_state,last_error";
+    const nodes = (await stack.asks<{ nodes: Body[] }>("ironic", "GET", path))?.nodes ?? [];
     const runs = ({ uuid, power_state, provision_state }: Body): boolean =>
       power_state === (order.indexOf(String(uuid)) < count - 1 ? "power on" : "power off") &&
       provision_state === "active";
@@ -92,14 +85,10 @@ async function adopted(
     ...{ "binding:vnic_type": "baremetal", "binding:host_id": uuid },
     dns_name: `db-${at}`,
   };
-  const made = await asks<{ readonly port: { readonly id: string } }>(
-    ...(["neutron", "POST", "/ports", { port }] as const),
-  );
+  const made = await asks<{ port: { id: string } }>("neutron", "POST", "/ports", { port });
   const vif = made?.port.id ?? "";
-  const nics = await asks<{ readonly ports: readonly { readonly uuid: string }[] }>(
-    ...(["ironic", "GET", `/ports?node_uuid=${uuid}`] as const),
-  );
-  const card = nics?.ports[0]?.uuid ?? "";
+  const nics = await asks<{ ports: Body[] }>("ironic", "GET", `/ports?node_uuid=${uuid}`);
+  const card = String(nics?.ports[0]?.uuid);
   const extra = [{ op: "add", path: "/extra/vif_port_id", value: vif }];
   await tell("PATCH", `/v1/ports/${card}`, extra);
   const info = {
@@ -119,24 +108,19 @@ async function adopted(
 }
 
 export function protect({ stack }: NovaScene, { uuid }: Running): Promise<unknown> {
-  const patch = [
-    { op: "add", path: "/protected", value: true },
-    { op: "add", path: "/protected_reason", value: "a shop" },
-  ];
+  const fields = { "/protected": true, "/protected_reason": "a shop" };
+  const patch = Object.entries(fields).map(([path, value]) => ({ op: "add", path, value }));
   return telling(stack.ironic).tell("PATCH", `/v1/nodes/${uuid}`, patch);
 }
 
 export async function inventory({ asks }: Stack, uuid: string): Promise<Body | null> {
-  const found = await asks<{ readonly inventories: { readonly CUSTOM_BM?: Body } }>(
-    ...(["placement", "GET", `/resource_providers/${uuid}/inventories`] as const),
-  );
+  const path = `/resource_providers/${uuid}/inventories`;
+  const found = await asks<{ inventories: { CUSTOM_BM?: Body } }>("placement", "GET", path);
   return found?.inventories.CUSTOM_BM ?? null;
 }
 
 export async function nodeOf({ stack }: NovaScene, { uuid }: Running): Promise<Body> {
-  const found = await stack.asks<Body>("ironic", "GET", `/nodes/${uuid}`);
-  assert.ok(found !== null);
-  return found;
+  return (await stack.asks<Body>("ironic", "GET", `/nodes/${uuid}`)) ?? assert.fail();
 }
 
 export function hardwareOf(node: Body): Body {
@@ -167,23 +151,17 @@ export async function dumps({ stack }: NovaScene): Promise<string> {
 }
 
 /**
- * What stays of a server that is deleted, beside rows that say so in `deleted`, and why.
+ * Tables in which something stays of a server that is deleted, beside rows that say so in `deleted`: what was done to it,
+ * and how often Nova cleaned up after it; until `nova-manage db archive_deleted_rows` its mapping and its request; from
+ * then on the EC2 number of its image, its project's group called default, and whoever had an allocation in Placement.
  *
  * @source nova 26: db/main/api.py, instance_destroy, security_group_ensure_default; objects/ec2.py; cmd/manage.py;
  *   compute/manager.py, _run_pending_deletes
  */
-const OUTLIVES: { readonly [table: string]: string } = {
-  instance_actions: "os-instance-actions tells what was done to a server that is gone",
-  instance_actions_events: "the same",
-  instance_system_metadata:
-    "how often Nova cleaned up after a server that is gone, each five minutes",
-  instance_mappings: "with queued_for_delete, until nova-manage db archive_deleted_rows",
-  request_specs: "until nova-manage db archive_deleted_rows",
-  s3_images: "an image that a server was made of has a number of EC2 from then on",
-  security_groups: "a project that had a server has its group called default from then on",
-  projects: "Placement knows whoever had an allocation once",
-  users: "the same",
-};
+const OUTLIVES: ReadonlySet<string> = new Set([
+  ...["instance_actions", "instance_actions_events", "instance_system_metadata"],
+  ...["instance_mappings", "request_specs", "s3_images", "security_groups", "projects", "users"],
+]);
 
 /** Rows of Nova and Placement by table: all that are not deleted, without what clocks and counters write. */
 async function rows(stack: Stack): ReturnType<typeof rowsIn> {
@@ -196,7 +174,7 @@ async function rows(stack: Stack): ReturnType<typeof rowsIn> {
     /_at$|^generation$/.test(column) || PASSING.includes(column);
   return rowsIn(stack, [...Object.values(NOVA_DATABASES), "placement"], (row, table) => {
     const { deleted: is = 0, instance_uuid: server = null } = row;
-    const stays = table in OUTLIVES && (server === null || gone.has(String(server)));
+    const stays = OUTLIVES.has(table) && (server === null || gone.has(String(server)));
     return stays || is !== 0
       ? null
       : Object.fromEntries(Object.entries(row).filter(([column]) => !passes(column)));

@@ -11,6 +11,7 @@ import { stopAndStart } from "../migrate/nova/switched.ts";
 import { comparesPower } from "../migrate/nova/two-computes.ts";
 import { failing } from "./nova-failing.ts";
 import {
+  type Body,
   dumps,
   hardwareOf,
   inventory,
@@ -89,58 +90,47 @@ async function managed(at: NovaScene, machine: Running, names: readonly string[]
   writeFileSync(file, ["node,name", ...names.map((name) => `${name},web-${name}`)].join("\n"));
   const words = [...asked(at, "one", "--from", file), "-f", "json"];
   const { out } = await runs(0, words, { env: at.env });
-  const [row] = JSON.parse(out) as readonly { readonly [column: string]: unknown }[];
+  const [row] = JSON.parse(out) as readonly Body[];
   const server = String(row?.Server);
   // A sync writes what nova-compute's cache of nodes says, and looks at the node before it stops anything.
   await until("Nova's cache of nodes says that it is on", async () => {
-    const told = await at.stack.asks<{ readonly server: { readonly [field: string]: unknown } }>(
-      ...(["nova", "GET", `/servers/${server}`] as const),
-    );
+    const told = await at.stack.asks<{ server: Body }>("nova", "GET", `/servers/${server}`);
     assert.equal(told?.server.status, "ACTIVE");
     const power = told?.server["OS-EXT-STS:power_state"];
     return power === 1 ? null : `power_state ${String(power)}`;
   });
-  const instance = await at.stack
-    .db(NOVA_DATABASES.cell)("instances")
-    .where({ uuid: server })
-    .first("node", "host", "vm_state");
-  assert.deepEqual(
-    { ...instance },
-    { node: machine.uuid, host: at.compute.host, vm_state: "active" },
-  );
-  const placed = await at.stack.asks<{ readonly allocations: object }>(
-    ...(["placement", "GET", `/allocations/${server}`] as const),
-  );
+  const { node: on, host, vm_state } = await instanceOf(at, server);
+  assert.deepEqual([on, host, vm_state], [machine.uuid, at.compute.host, "active"]);
+  const held = `/allocations/${server}`;
+  const placed = await at.stack.asks<{ allocations: object }>("placement", "GET", held);
   assert.deepEqual(Object.keys(placed?.allocations ?? {}), [machine.uuid]);
   const node = await nodeOf(at, machine);
   assert.deepEqual(hardwareOf(node), hardwareOf(before));
-  assert.deepEqual(
-    [node.provision_state, node.instance_uuid, node.maintenance, node.power_state, node.extra],
-    ["active", server, false, "power on", before.extra],
-  );
-  assert.deepEqual([node.protected, node.protected_reason], [true, "a shop"]);
-  assert.equal(node.automated_clean, before.automated_clean);
-  const info = node.instance_info as { readonly [key: string]: unknown };
+  const expected = {
+    ...{ ...node, provision_state: "active", instance_uuid: server, maintenance: false },
+    ...{ power_state: "power on", extra: before.extra, automated_clean: before.automated_clean },
+    ...{ protected: true, protected_reason: "a shop" },
+  };
+  assert.deepEqual(expected, node);
+  const info = node.instance_info as Body;
   assert.deepEqual({ ...info, ...(before.instance_info as object) }, info);
-  const port = await at.stack.asks<{ readonly port: { readonly [field: string]: unknown } }>(
-    ...(["neutron", "GET", `/ports/${machine.port}`] as const),
-  );
-  assert.deepEqual(
-    [port?.port.device_id, port?.port["binding:host_id"], port?.port.dns_name],
-    [server, machine.uuid, "db-0"],
-  );
+  const bound = await at.stack.asks<{ port: Body }>("neutron", "GET", `/ports/${machine.port}`);
+  const own = { device_id: server, "binding:host_id": machine.uuid, dns_name: "db-0" };
+  assert.deepEqual({ ...bound?.port, ...own }, bound?.port);
   boundOnce(at, machine);
   assert.ok(machine.on());
   assert.deepEqual(at.told(), []);
   await runs(0, ["verify", ...place(at, "one")], { env: at.env });
 }
 
+function instanceOf({ stack }: NovaScene, uuid: unknown): Promise<Body> {
+  const instances = stack.db(NOVA_DATABASES.cell)("instances");
+  return instances.where({ uuid: String(uuid) }).first();
+}
+
 async function isOff(at: NovaScene, machine: Running): Promise<void> {
   const { instance_uuid, power_state, driver, maintenance } = await nodeOf(at, machine);
-  const own = at.stack
-    .db(NOVA_DATABASES.cell)("instances")
-    .where({ uuid: String(instance_uuid) });
-  const { vm_state, task_state } = await own.first("vm_state", "task_state");
+  const { vm_state, task_state } = await instanceOf(at, instance_uuid);
   assert.deepEqual(
     [vm_state, task_state, power_state, driver, maintenance, machine.on()],
     ["stopped", null, "power off", "ipmi", false, false],
@@ -230,7 +220,7 @@ async function leaves(at: NovaScene, machine: Running): Promise<void> {
   const path = `/servers/${String(instance_uuid)}`;
   await at.stack.asks("nova", "DELETE", path);
   await until("Nova has deleted its server", async () => {
-    const found = await at.stack.asks<{ readonly server: object }>("nova", "GET", path);
+    const found = await at.stack.asks<{ server: object }>("nova", "GET", path);
     return found === null ? null : JSON.stringify(found.server);
   });
   assert.ok(machine.on());

@@ -59,3 +59,4 @@ const text = JSON.stringify({ error_message: JSON.stringify({ faultstring: "not 
 export const REFUSED: Fault = { done: false, says: { status: 400, text } };
 export const DOWN: Fault = { done: false, says: { status: 503, text } };
 export const DENIED: Fault = { done: false, says: { status: 403, text } };
+export const FAULTS = { LOST, BROKEN, REFUSED, DOWN, DENIED };

@@ -73,13 +73,10 @@ test("C-1: of six nodes the first and the last are listed, with the port that an
 
 test("one login at Glance lasts, and an image is known by its id, or by a name that it alone has", async (t) => {
   const { ask, cloud, node, manages } = await servedScene(t, 7, { login: true });
-  const image = (at: number, name: string, status = "active") => {
-    cloud.images.set(uuidOf(5, at), { id: uuidOf(5, at), name, status, disk_format: "raw" });
-  };
-  image(1, "debian");
-  image(2, "alike");
-  image(3, "alike");
-  image(4, "retired", "deactivated");
+  for (const [index, name] of ["debian", "alike", "alike", "retired"].entries()) {
+    const [id, status] = [uuidOf(5, index + 1), name === "retired" ? "deactivated" : "active"];
+    cloud.images.set(id, { id, name, status, disk_format: "raw" });
+  }
   const logins = (): number => cloud.calls.filter((call) => call.includes("/v3/auth")).length;
   let before = 0;
   const sources = [uuidOf(5, 1), "debian", `glance://${uuidOf(5, 1)}`];

@@ -30,10 +30,8 @@ test("one that came back to enroll, or failed twice, is stopped with both reason
   note(history, "manage", failed);
   assert.equal(move(failed, ACTIVE, history), "manage", "nothing was tried since");
   note(history, "adopt", { provision_state: "manageable" });
-  assert.match(
-    move({ ...failed, last_error: "no image" }, ACTIVE, history),
-    /first no boot; then no image/,
-  );
+  const again = move({ ...failed, last_error: "no image" }, ACTIVE, history);
+  assert.match(again, /first no boot; then no image/);
 });
 
 test("a free machine is provided only while it refuses cleaning itself", () => {
@@ -115,8 +113,6 @@ test("a node is half-made only with our mark, on the way, and differing in nothi
   assert.equal(is({ provision_state: "deleting" }), "changed");
   assert.equal(is({ provision_state: "manageable", owner: "me" }), "changed");
   assert.equal(is({ extra: {} }), "not ours");
-  assert.equal(
-    is({ maintenance: true, maintenance_reason: UNDOING, protected: false }, true),
-    "half-made",
-  );
+  const undoing = { maintenance: true, maintenance_reason: UNDOING, protected: false };
+  assert.equal(is(undoing, true), "half-made");
 });

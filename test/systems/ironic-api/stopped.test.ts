@@ -9,10 +9,8 @@ const MACHINES = 65;
 
 test("without a living conductor apply refuses to begin; stopped after failures it tells both", async (t) => {
   let alive = false;
-  const url = await standIn(
-    t,
-    conductor("manual-management", () => alive),
-  );
+  const lists = conductor("manual-management", () => alive);
+  const url = await standIn(t, lists);
   const { at, target, planned } = await planOverRest(t, url, freeMachines(MACHINES));
   assert.match(planned.out, /N2I-D756/);
   const dead = await run(["apply", ...at, ...target, "--yes", "-q"]);
@@ -29,10 +27,9 @@ test("without a living conductor apply refuses to begin; stopped after failures 
   assert.equal(status, 130, out + err);
   assert.match(out, /^Failed: 64, by cause/m);
   assert.match(out, /^ +64 {2}POST of the node: 400 not today; nothing of it is in Ironic$/m);
-  assert.match(
-    err,
-    /^Stopped on request, and 64 machines failed before that\.\nNext: nova2ironic apply /m,
-  );
+  const stopped =
+    /^Stopped on request, and 64 machines failed before that\.\nNext: nova2ironic apply /m;
+  assert.match(err, stopped);
 
   const undone = await runs(0, ["rollback", ...at, ...target, "--all", "--yes", "-q"]);
   assert.match(undone.out, /^Rollback: 0 rows removed, 0 already deleted, 0 left\.$/m);

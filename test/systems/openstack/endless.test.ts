@@ -8,6 +8,7 @@ import { openHttp } from "../../../src/systems/openstack/http.ts";
 import { listening, portOf } from "../../support/listening.ts";
 
 const NONE = { cacert: null, cert: null, key: null, insecure: false };
+const asking = (url: string) => ({ method: "GET", url, headers: {} }) as const;
 
 test("an answer that does not end is refused once it is too long, and its connection is closed", async (t) => {
   const block = Buffer.alloc(1024 * 1024, 0x20);
@@ -24,7 +25,7 @@ test("an answer that does not end is refused once it is too long, and its connec
   });
   const url = `${await listening(t, server)}/v1/nodes?x=1`;
   const http = openHttp(NONE, 600_000);
-  await assert.rejects(http.send({ method: "GET", url, headers: {} }), {
+  await assert.rejects(http.send(asking(url)), {
     code: "N2I-E220",
     message: url.replace("?x=1", " answered with more than 64 MiB"),
   });
@@ -45,23 +46,17 @@ test("an answer that trickles ends with the time limit of its call", async (t) =
   });
   const url = await listening(t, server);
   const http = openHttp(NONE, 300);
-  assert.deepEqual(await http.send({ method: "GET", url, headers: {} }), {
-    status: 0,
-    why: "no answer in 0.3 s",
-  });
+  assert.deepEqual(await http.send(asking(url)), { status: 0, why: "no answer in 0.3 s" });
   http.close();
 });
 
 test("a time limit that no timer can keep is a long one, not none", async (t) => {
   const timer = t.mock.method(globalThis, "setTimeout");
-  const url = await listening(
-    t,
-    createServer((_, answer) => void answer.end("late")),
-  );
+  const server = createServer((_, answer) => void answer.end("late"));
+  const url = await listening(t, server);
   const http = openHttp(NONE, 3_000_000_000);
   t.after(http.close);
-  const { status } = await http.send({ method: "GET", url, headers: {} });
-  assert.equal(status, 200);
+  assert.equal((await http.send(asking(url))).status, 200);
   // Node makes a timer of more milliseconds than 31 bits hold one of a single millisecond.
   const longest = Math.max(...timer.mock.calls.map(({ arguments: [, wait = 0] }) => wait));
   assert.equal(longest, 2 ** 31 - 1);
@@ -89,7 +84,7 @@ for (const [what, says, why] of UNFINISHED) {
     const connected = once(server, "connection") as Promise<[Socket]>;
     const http = openHttp(NONE, why.startsWith("no answer") ? 300 : 60_000);
     t.after(http.close);
-    const answer = http.send({ method: "GET", url, headers: {} });
+    const answer = http.send(asking(url));
     const [socket] = await connected;
     // A connection that is closed before all was read is reset, which is closed too.
     const closed = new Promise((resolve) => socket.once("close", resolve));

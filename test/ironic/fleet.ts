@@ -55,10 +55,7 @@ export function fleetOf(bmcs: Bmcs): Case {
         power_state: bmcs.power(Number(id) - 1) ? 1 : 4,
       })),
     },
-    nova_conf: {
-      "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" },
-      [FAKE_HOST]: FAKE_POWER,
-    },
+    nova_conf: { "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" }, [FAKE_HOST]: FAKE_POWER },
     site: {
       ...SITE,
       machines: [

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { createServer } from "node:http";
+import { type TestContext, test } from "node:test";
 import { assertRefusal } from "../hostile/cli.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
 import { withCloud } from "../lab/cloud/with-cloud.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
+import { listening } from "../support/listening.ts";
 import { ADOPTED, adoption, NOTHING, THREE } from "./adoption.ts";
-import { glance } from "./glance.ts";
 
 const FILLED = "filled-in";
 const OWNER = "another-project";
@@ -65,4 +66,29 @@ async function another({ api, env }: Cloud): Promise<{ readonly [name: string]: 
   const granted = `/projects/${project}/users/${user}/roles/${role?.id}`;
   assert.equal((await api("identity", "PUT", granted)).status, 204);
   return { OS_USERNAME: name, OS_PROJECT_NAME: name };
+}
+
+/** What a tenant's image with kernel and ramdisk of its own has. */
+const IMAGE = {
+  ...{ name: "tenant", status: "active", visibility: "public", protected: false, tags: [] },
+  ...{ disk_format: "ami", container_format: "ami", size: 1_048_576, min_disk: 0, min_ram: 0 },
+  ...{ checksum: "d41d8cd98f00b204e9800998ecf8427e", os_hidden: false, owner: null },
+  ...{ created_at: "2026-01-01T00:00:00Z", updated_at: "2026-01-01T00:00:00Z" },
+  kernel_id: "d0000000-0000-4000-8000-00000000000b",
+  ramdisk_id: "d0000000-0000-4000-8000-00000000000c",
+};
+
+/** As much of Glance as Ironic asks: it has every image, each an ami. */
+async function glance(t: TestContext) {
+  let asked = 0;
+  const server = createServer(({ url = "" }, answer) => {
+    const id = /^\/v2\/images\/([^/?]+)$/.exec(url)?.[1];
+    const schema = url === "/v2/schemas/image" ? { name: "image", properties: {} } : null;
+    if (id !== undefined) asked += 1;
+    const body = id === undefined ? schema : { ...IMAGE, id };
+    answer.writeHead(body === null ? 404 : 200, { "Content-Type": "application/json" });
+    answer.end(JSON.stringify(body));
+  });
+  const endpoint_override = await listening(t, server);
+  return { section: { auth_type: "none", endpoint_override }, asked: () => asked };
 }

@@ -10,6 +10,7 @@ import { needsProgram } from "../lab/binaries.ts";
 import { startIpmiSim } from "../lab/bmc/sims.ts";
 import { needsTools } from "../lab/bmc/tools.ts";
 import { apiOf } from "../lab/ironic/api.ts";
+import { telling } from "../lab/ironic/telling.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { blocks, page } from "../support/manual.ts";
 import { uuidOf } from "./in-memory.ts";
@@ -46,10 +47,7 @@ test("a machine that runs goes from one Ironic to another as the page says, is m
   const old = apiOf(here);
   assert.equal((await old("DELETE", "/v1/nodes/n-1")).status, 409, "not without maintenance");
   const patch = [{ op: "replace", path: "/protected", value: true }];
-  await until("it is protected", async () => {
-    const { status } = await old("PATCH", "/v1/nodes/n-1", patch);
-    return status === 200 ? null : `${status}`;
-  });
+  await telling(here).tell("PATCH", "/v1/nodes/n-1", patch);
   const [, unprotect = ""] = /`(openstack baremetal node unset [^`]*)`/.exec(theMove()) ?? [];
   await says(here.url, unprotect);
   await says(here.url, leaves);

@@ -47,15 +47,17 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   assert.equal(await listed(), "n-1\n");
 });
 
-for (const [when, call, reaches] of [
-  ["right after it is built", /^PUT .*maintenance$/, false],
-  ["while its hardware is given back", /^PATCH .*nodes/, true],
-] as const)
+/** Calls before a machine gets its hardware back, and while it does, and whether Nova could reach it then. */
+const MOMENTS = [
+  ["before its machine gets its hardware back", /^PUT .*maintenance$/, false],
+  ["while its machine gets its hardware back", /^PATCH .*nodes/, true],
+] as const;
+
+for (const [when, call, reaches] of MOMENTS)
   test(`a server that its user stops ${when} is taken back, its machine as it was, and made anew by the same command`, async (t) => {
     const { cloud, at, how, before, undone } = await place(t);
     const { node, servers } = cloud;
     let open = true;
-    // Whether Nova could do it to the machine itself.
     let reached = false;
     cloud.use((heard) => {
       const [server] = servers.values();
@@ -75,10 +77,7 @@ for (const [when, call, reaches] of [
     await undone();
   });
 
-for (const [when, call, reaches] of [
-  ["before its machine gets its hardware back", /^PUT .*maintenance$/, false],
-  ["while its machine gets its hardware back", /^PATCH .*nodes/, true],
-] as const)
+for (const [when, call, reaches] of MOMENTS)
   test(`a server that Nova deletes ${when}, without its nova-compute, leaves it on fake hardware`, async (t) => {
     const { cloud, at, how, undone } = await place(t);
     const { node, port, servers } = cloud;

@@ -16,6 +16,7 @@ import { connect } from "../lab/connect.ts";
 import { freePort } from "../lab/daemon.ts";
 import { needs } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
+import { telling } from "../lab/ironic/telling.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { realUsers } from "../proxy/real-users.ts";
 import { switchedForReal } from "../switchover/real-switched.ts";
@@ -161,23 +162,21 @@ async function enrol(
   vifs: readonly string[],
   image: string,
 ): Promise<void> {
-  const api = apiOf(ironic);
+  const { tell } = telling(ironic);
   const login = { ipmi_username: "admin", ipmi_password: PASSWORD };
   for (let one = 1; one <= MACHINES; one += 1) {
     const uuid = uuidOf(1, one);
-    const made = await api("POST", "/v1/nodes", {
+    await tell("POST", "/v1/nodes", {
       ...{ uuid, name: `n-${one}`, driver: "ipmi", resource_class: one === 3 ? null : "gold" },
       driver_info: { ipmi_address: sim.addresses[one - 1], ...login },
       instance_info: { image_source: one === 1 ? image : "debian", traits: ["CUSTOM_A"] },
       extra: { rack: one },
     });
-    assert.equal(made.status, 201, JSON.stringify(made.body));
     const vif = { extra: { vif_port_id: vifs[one - 1] } };
     const bond = { node_uuid: uuid, name: `b-${one}`, address: macOf(one), ...vif };
-    if (one === MACHINES) assert.equal((await api("POST", "/v1/portgroups", bond)).status, 201);
+    if (one === MACHINES) await tell("POST", "/v1/portgroups", bond);
     const card = { node_uuid: uuid, address: macOf(one === MACHINES ? 60 : one) };
-    const port = await api("POST", "/v1/ports", { ...card, ...(one !== MACHINES && vif) });
-    assert.equal(port.status, 201, JSON.stringify(port.body));
+    await tell("POST", "/v1/ports", { ...card, ...(one !== MACHINES && vif) });
   }
   const db = connect({ ...(await needs("mysql")), database: ironic.database });
   // What adoption ends in; adoption itself is no matter of this test.
@@ -189,9 +188,9 @@ async function enrol(
   await db.destroy();
   // A conductor asks each BMC whose it is, once it looks at its power.
   await until("a conductor looks at each machine", async () => {
-    const { body } = await api("GET", "/v1/nodes?fields=properties&maintenance=false");
-    const { nodes } = body as { readonly nodes: readonly { readonly properties: object }[] };
-    const left = nodes.filter(({ properties }) => !("vendor" in properties)).length;
+    const { nodes } = await tell("GET", "/v1/nodes?fields=properties&maintenance=false");
+    const all = nodes as readonly { readonly properties: object }[]; // the API's own form
+    const left = all.filter(({ properties }) => !("vendor" in properties)).length;
     return left === 0 ? null : `${left} are left`;
   });
 }

@@ -2,7 +2,7 @@ import type { TestContext } from "node:test";
 import { faultyService, type Says } from "../../support/faulty-service.ts";
 
 /** What a stand-in says to GET, by path without its query; what is not there is an empty object. */
-export type Lists = { readonly [path: string]: () => object };
+type Lists = { readonly [path: string]: () => object };
 
 /** Drivers and one conductor that has them. */
 export function conductor(driver: string, alive: () => boolean = () => true): Lists {

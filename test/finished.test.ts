@@ -32,10 +32,8 @@ test("finish ends the window: tenants may use their machines as natively, and th
     "BM ID": at,
     Fields: fields,
   });
-  assert.deepEqual(
-    JSON.parse(shown.out),
-    TENANTS.map((uuid, at) => ({ ...row(uuid, 3 * (at + 1)), Why: "" })),
-  );
+  const expected = TENANTS.map((uuid, at) => ({ ...row(uuid, 3 * (at + 1)), Why: "" }));
+  assert.deepEqual(JSON.parse(shown.out), expected);
   assert.equal(await at.digest(), loaded);
   await refused(["finish", ...on, "-q"], 4, "N2I-E303");
   const one = await runs(0, ["finish", ...on, "--yes", "--node", "3"]);
@@ -89,10 +87,8 @@ test("an Ironic that protects nothing has nothing to clear, and the run is done"
   const loaded = await at.digest();
   const { out } = await at.does("finish", ["--yes"]);
   assert.match(out, /^Ironic rocky protects no machine: there is nothing to clear\.$/m);
-  assert.match(
-    out,
-    /^Finish: 0 machines cleared, 2 with nothing to clear, .*0 left\.\nThis run is/m,
-  );
+  const says = /^Finish: 0 machines cleared, 2 with nothing to clear, .*0 left\.\nThis run is/m;
+  assert.match(out, says);
   assert.equal(await at.digest(), loaded);
 });
 

@@ -38,11 +38,8 @@ test("the packed package traces a bug to a file of the program", () => {
   assert.match(stderr, /^ {4}at manualPage \(src\/run\/files\/manual\.js:\d+:\d+\)$/m);
   assert.ok(!stderr.includes(home), stderr);
   const isCached = "enableCompileCache" in nodeModule;
-  assert.equal(
-    existsSync(join(home, "dist", "cache")),
-    isCached,
-    "what V8 compiled, from Node 22 on",
-  );
+  const hasCache = existsSync(join(home, "dist", "cache"));
+  assert.equal(hasCache, isCached, "what V8 compiled, from Node 22 on");
 });
 
 test("a mapping document that was edited is checked when it is read, and told where it is wrong", async () => {
@@ -106,8 +103,6 @@ test("no more of the package can be imported than the library", () => {
     cwd: join(folder, "elsewhere"),
     encoding: "utf8",
   });
-  assert.deepEqual(
-    ran.stdout.trimEnd().split("\n"),
-    Array(3).fill("ERR_PACKAGE_PATH_NOT_EXPORTED"),
-  );
+  const codes = ran.stdout.trimEnd().split("\n");
+  assert.deepEqual(codes, Array(3).fill("ERR_PACKAGE_PATH_NOT_EXPORTED"));
 });

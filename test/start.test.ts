@@ -134,8 +134,6 @@ test("power asks at the pace of our client unless told otherwise", async () => {
   const { default: yargs } = await import("yargs");
   const args = await declare(yargs(["--run", "m1"]), await commandOf("power")).parseAsync();
   const { inFlight, startsPerSecond, deadline } = SCHEDULE;
-  assert.deepEqual(
-    [args.inFlight, args.rate, args.deadline],
-    [inFlight, startsPerSecond, deadline / 1000],
-  );
+  const pace = [args.inFlight, args.rate, args.deadline];
+  assert.deepEqual(pace, [inFlight, startsPerSecond, deadline / 1000]);
 });

@@ -39,16 +39,10 @@ function postgres({ host, port, user, password }: Server, folder: string) {
   const file = join(folder, "peer.pgpass");
   writeFileSync(file, `${host}:${port}:*:${user}:${password}\n`, { mode: 0o600 });
   const login = ["-h", host, "-p", String(port), "-U", user, "-w"];
-  const psql = (database: string, ...words: readonly string[]): OptionValues =>
-    [
-      ...["psql", ...login, "-q", "-v", "ON_ERROR_STOP=1", "-d", database, ...words],
-    ] as unknown as OptionValues;
-  const dump = (database: string, ...words: readonly string[]): OptionValues => [
-    "pg_dump",
-    ...login,
-    ...words,
-    database,
+  const psql = (database: string): OptionValues => [
+    ...(["psql", ...login, "-q", "-v", "ON_ERROR_STOP=1", "-d", database] as const),
   ];
+  const dump = (...words: readonly string[]): OptionValues => ["pg_dump", ...login, ...words];
   return { psql, dump, env: { PGPASSFILE: file } };
 }
 
@@ -86,14 +80,10 @@ async function peerOfMariadb(ground: Ground, server: Server): Promise<Peer> {
 async function peerOfPostgres(ground: Ground, server: Server): Promise<Peer> {
   const { psql, dump, env } = postgres(server, ground.folder);
   const [from, to] = ["bench_ironic", "bench_copy"];
-  const inserts = dump(
-    from,
-    "--data-only",
-    "--rows-per-insert=500",
-    ...TABLES.map((t) => `-t${t}`),
-  );
+  const tables = TABLES.map((name) => `-t${name}`);
+  const inserts = dump("--data-only", "--rows-per-insert=500", ...tables, from);
   return withCopy(server, to, async () => {
-    await pipe([dump(from, "--schema-only"), psql(to)], env);
+    await pipe([dump("--schema-only", from), psql(to)], env);
     return measured("pg_dump, 500 rows an INSERT | psql", server, () =>
       pipe([inserts, psql(to)], env),
     );

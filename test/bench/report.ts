@@ -37,15 +37,13 @@ const FORTH = ["extract", "plan", "load", "verify"];
  */
 export function report({ engine, machines, instances, rows, peer }: Round): string {
   const line = (stage: string, cost: Cost): string => lineOf({ stage, ...cost }, machines, peer);
+  const road = sumOf(rows.filter((row) => FORTH.includes(row.stage)));
   const nova = instances === null ? "without Nova" : `${instances} instances in Nova`;
   return [
     `\n${TITLES[engine]}, ${machines} machines with two interfaces each, ${nova}`,
     HEAD,
     ...rows.map((row) => line(row.stage, row)),
-    line(
-      "road: extract, plan, load, verify",
-      sumOf(rows.filter((row) => FORTH.includes(row.stage))),
-    ),
+    line("road: extract, plan, load, verify", road),
     line(peer.what, peer),
     "",
   ].join("\n");
@@ -70,19 +68,11 @@ export function verdicts(round: Round): string {
   const judge = (what: string, value: number, limit: number, unit = "x"): string =>
     `  ${value <= limit ? "held  " : "MISSED"} ${what} ${value.toFixed(2)}${unit}, limit ${limit}${unit}`;
   const most = LOAD[engine];
+  const load = seconds("load") / peer.seconds;
+  const road = FORTH.reduce((sum, one) => sum + seconds(one), 0) / peer.seconds;
   const ratios = [
-    ...(most === undefined
-      ? []
-      : [judge("load, of its peer:", seconds("load") / peer.seconds, most)]),
-    ...(engine === "mysql"
-      ? [
-          judge(
-            "road, of its peer:",
-            FORTH.reduce((sum, one) => sum + seconds(one), 0) / peer.seconds,
-            ROAD,
-          ),
-        ]
-      : []),
+    ...(most === undefined ? [] : [judge("load, of its peer:", load, most)]),
+    ...(engine === "mysql" ? [judge("road, of its peer:", road, ROAD)] : []),
     judge("rollback, of the load:", seconds("rollback") / seconds("load"), BACK),
   ];
   const cpu = rows.flatMap((row) => {

@@ -38,10 +38,8 @@ test("the plugin's settings register its folder and every database that is read 
     `echo "$UPGRADE_PROJECTS \${PLUGIN_DIR[nova2ironic]}"; echo $DATABASES_TO_SAVE`,
   );
   const folder = join(GRENADE, "devstack", "upgrade");
-  assert.equal(
-    said,
-    ` nova2ironic ${folder}\nnova_bm nova_api nova_cell0 nova_cell1 placement ironic\n`,
-  );
+  const right = ` nova2ironic ${folder}\nnova_bm nova_api nova_cell0 nova_cell1 placement ironic\n`;
+  assert.equal(said, right);
 });
 
 test("of what a script saves one word is kept, the last time it was saved, as Grenade does", (t) => {

@@ -58,13 +58,10 @@ const ANOTHER = `${HEADER}${footerLine({}, createHash("sha256").update(HEADER).d
 
 const empty = (path: string): void => truncateSync(path, 0);
 
+type Damage = readonly [string, keyof typeof READERS, (path: string) => void, code: string];
+
 /** How a file of a run is damaged, and the code with which every command that reads it refuses. */
-const DAMAGES: readonly (readonly [
-  what: string,
-  name: keyof typeof READERS,
-  damage: (path: string) => void,
-  code: string,
-])[] = [
+const DAMAGES: readonly Damage[] = [
   ["a truncated snapshot", "snapshot.jsonl", cut, "N2I-E111"],
   ["an edited snapshot", "snapshot.jsonl", edit("10.0.0.1", "10.0.0.9"), "N2I-E112"],
   ["a truncated plan", "machines.jsonl", cut, "N2I-E111"],

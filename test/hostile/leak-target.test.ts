@@ -15,16 +15,13 @@ async function loaded(made: Secrets): Promise<void> {
 
 async function lookedAt(made: Secrets, formats: readonly string[]): Promise<void> {
   const { at, reader, writer, plan, run } = made;
-  const commands: readonly (readonly [number, readonly string[]])[] = [
-    ...formats.map((format): readonly [number, readonly string[]] => [
-      2,
-      ["verify", ...at, ...reader, "-f", format],
-    ]),
+  for (const format of formats) await made.silently(2, ["verify", ...at, ...reader, "-f", format]);
+  for (const [status, words] of [
     [0, ["plan", ...at, ...reader, ...plan, "--diff", "--all", "--debug"]],
     [0, ["show", `${run}/plan`, "--diff", "1"]],
     [2, ["rollback", ...at, ...writer, "--node", "1", "--yes", "-f", "json"]],
-  ];
-  for (const [status, words] of commands) await made.silently(status, words);
+  ] as const)
+    await made.silently(status, words);
 }
 
 let count = 0;

@@ -102,10 +102,8 @@ const applying = ({ at, writer }: Secrets, ...more: readonly string[]): readonly
 
 /** Nothing of the secrets in what was said and kept, and nothing said in a way of its own. */
 function assertSilent(made: Secrets, ran: Ran, words: readonly string[]): void {
-  assert.deepEqual(
-    search(finder(made.canaries), ran, [`${made.folder}/runs`, made.env.HOME ?? ""]),
-    [],
-  );
+  const leaks = search(finder(made.canaries), ran, [`${made.folder}/runs`, made.env.HOME ?? ""]);
+  assert.deepEqual(leaks, []);
   if (words.includes("--json"))
     for (const line of ran.err.trimEnd().split("\n"))
       assert.doesNotThrow(() => JSON.parse(line), line);

@@ -37,10 +37,8 @@ test("a secret that was moved to another machine's line of a plan is refused, wh
     await assert.rejects(planLines(run, at({ ...secret })), refuses("N2I-E115", TWO));
     await planLines(run, at({ ...seal.seal("calvin", ONE) }));
     await planLines(run, at({ ...seal.seal("calvin", "host:compute-1") }));
-    await assert.rejects(
-      planLines(run, at({ ...seal.seal("x", "host:compute-2") })),
-      refuses("N2I-E115"),
-    );
+    const says = refuses("N2I-E115");
+    await assert.rejects(planLines(run, at({ ...seal.seal("x", "host:compute-2") })), says);
     // Who writes the other machine's name into it gets no further than where it is opened.
     const renamed = at({ ...secret, of: ONE });
     await planLines(run, renamed);
@@ -62,10 +60,10 @@ function opened(value: Json): Json {
 test("a plan with a secret whose place was removed is refused", async (t) => {
   const run = await tempRun(t);
   const unbound = { secret: secret.secret, length: 6 };
-  await assert.rejects(
-    planLines(run, { records: [{ row: { driver_info: { ipmi_password: unbound } } }] }),
-    refuses("N2I-E115", "a secret of no machine"),
-  );
+  const planning = planLines(run, {
+    records: [{ row: { driver_info: { ipmi_password: unbound } } }],
+  });
+  await assert.rejects(planning, refuses("N2I-E115", "a secret of no machine"));
 });
 
 test("a snapshot's password of another machine is refused", async (t) => {

@@ -49,10 +49,8 @@ test("text in Ironic that is not UTF-8 makes its row a changed one, and the row 
   const shown = await runs(0, ["plan", ...at, ...reader, ...plan]);
   assert.match(shown.out, /1 drifted/);
   const undone = await runs(2, ["rollback", ...at, ...writer, "--all", "--yes"]);
-  assert.match(
-    undone.out + undone.err,
-    new RegExp(`node:${uuid} \\| changed since it was loaded: driver`),
-  );
+  const says = new RegExp(`node:${uuid} \\| changed since it was loaded: driver`);
+  assert.match(undone.out + undone.err, says);
   await ironic.db.raw(`UPDATE alembic_version SET version_num = ${BYTES}`);
   await refused(["plan", ...at, ...reader, ...plan], 4, "N2I-E204", [/aÿb/]);
 });

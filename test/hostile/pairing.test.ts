@@ -19,6 +19,13 @@ type Refusal = readonly [code: string, saying: RegExp, at?: "extract"];
 /** Versions of nova (null: it is not read) and nova_bm, Ironic's head. @source facts/systems.md D-2, R3, R4 */
 type Pairing = readonly [nova: number | null, novaBm: number | null, head: string, Refusal | null];
 
+const OF_ICEHOUSE =
+  /3cb628139ea4 \(Icehouse, which has no instance_info.*Upgrade Ironic to juno or later/s;
+const OF_A_STEP =
+  /3bea56f25597 \(a step on the way to juno.*Finish with ironic-dbsync upgrade of juno/s;
+const OF_NEWER = /9fb44677ef15 \(newer than 2026.1\).*Load into an Ironic of 2026.1 or before/s;
+const OF_NOBODY = new RegExp(`${NOBODYS} \\(unknown here\\); supported are .*juno ${JUNO}`);
+
 const MATRIX: readonly Pairing[] = [
   [254, 10, JUNO, null],
   [null, 10, JUNO, null],
@@ -26,30 +33,12 @@ const MATRIX: readonly Pairing[] = [
   [216, 8, JUNO, ["N2I-E205", /Havana baremetal -> Icehouse baremetal -> Juno/]],
   [null, 4, JUNO, ["N2I-E205", /Grizzly baremetal -> Havana/]],
   [254, 8, JUNO, ["N2I-E205", /nova 254, nova_bm 8/]],
-  [
-    ...([254, 10, ICEHOUSE] as const),
-    [
-      "N2I-E204",
-      /3cb628139ea4 \(Icehouse, which has no instance_info.*Upgrade Ironic to juno or later/s,
-    ],
-  ],
+  [254, 10, ICEHOUSE, ["N2I-E204", OF_ICEHOUSE]],
   [234, 10, ICEHOUSE, ["N2I-E204", /Icehouse/]],
   [254, 10, KILO, ["N2I-E205", /ironic kilo.*from Juno nova-baremetal to Juno Ironic/]],
-  [
-    ...([254, 10, UNKNOWN] as const),
-    [
-      "N2I-E204",
-      /3bea56f25597 \(a step on the way to juno.*Finish with ironic-dbsync upgrade of juno/s,
-    ],
-  ],
-  [
-    ...([254, 10, NEWER] as const),
-    ["N2I-E204", /9fb44677ef15 \(newer than 2026.1\).*Load into an Ironic of 2026.1 or before/s],
-  ],
-  [
-    ...([254, 10, NOBODYS] as const),
-    ["N2I-E204", new RegExp(`${NOBODYS} \\(unknown here\\); supported are .*juno ${JUNO}`)],
-  ],
+  [254, 10, UNKNOWN, ["N2I-E204", OF_A_STEP]],
+  [254, 10, NEWER, ["N2I-E204", OF_NEWER]],
+  [254, 10, NOBODYS, ["N2I-E204", OF_NOBODY]],
   [280, 10, JUNO, ["N2I-E205", /source is Kilo \(nova 280.*from Juno, or give/s]],
   [999, 10, JUNO, ["N2I-E203", /nova schema version 999/, "extract"]],
   [254, 11, JUNO, ["N2I-E203", /nova_bm schema version 11/, "extract"]],

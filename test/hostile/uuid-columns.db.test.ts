@@ -22,11 +22,7 @@ test("on postgresql, columns of the type uuid are read as those of text", async 
   await runs(0, words);
   const before = snapshot();
   for (const [table, column] of COLUMNS)
-    await made.bm.db.raw("ALTER TABLE ?? ALTER COLUMN ?? TYPE uuid USING ??::uuid", [
-      table,
-      column,
-      column,
-    ]);
+    await made.bm.db.raw(`ALTER TABLE ${table} ALTER ${column} TYPE uuid USING ${column}::uuid`);
   await runs(0, words);
   assert.deepEqual(snapshot(), before);
   await extractAndPlan(made);

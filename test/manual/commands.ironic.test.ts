@@ -93,10 +93,8 @@ test("the commands for Nova's settings find what an old nova.conf lacks", async 
   const at = await planned(t);
   const [all = [], patch = [], check = []] = commands(page("nova", "nova.conf"));
   await at.runs(all);
-  assert.match(
-    (await at.runs(patch, 2)).text,
-    /^\+compute_driver = nova.virt.ironic.IronicDriver$/m,
-  );
+  const pattern = /^\+compute_driver = nova.virt.ironic.IronicDriver$/m;
+  assert.match((await at.runs(patch, 2)).text, pattern);
   assert.match((await at.runs(check, 2)).text, /compute_driver +\| missing/);
 });
 

@@ -12,12 +12,9 @@ const PAGE = page("runbook");
 test("each step of the runbook says who, what, what to expect, how long, what if not, and the undo", () => {
   for (const [at, { number }] of STEPS.entries()) assert.equal(number, at + 1);
   assert.ok(STEPS.length >= 12);
+  const rows = ["Who", "Command", "Expect", "Minutes", "If not", "Undo"];
   for (const { title, text } of [...STEPS, ...JUNO])
-    assert.deepEqual(
-      Object.keys(box(text)),
-      ["Who", "Command", "Expect", "Minutes", "If not", "Undo"],
-      title,
-    );
+    assert.deepEqual(Object.keys(box(text)), rows, title);
 });
 
 test("the release of the runbook's file can hold a staged load, and Juno's boxes ask for none", async () => {

@@ -45,10 +45,7 @@ test("no room at one suite asks for the other, at both waits five seconds", () =
 
 test("silence is met by another login for as long as there is time, and refuses nothing", () => {
   for (const stage of ["Open Session", "RAKP 4", "session"] as const)
-    assert.deepEqual(
-      story(Array.from({ length: 50 }, () => silent(stage))),
-      Array.from({ length: 50 }, () => "17 A 0"),
-    );
+    assert.deepEqual(story(Array(50).fill(silent(stage))), Array(50).fill("17 A 0"));
   for (const history of [{}, { namesUnanswered: 9, silences: 9 }, { full: true, noRoom: 1 }]) {
     const { verdict } = outOfTime(silent("RAKP 2"), { ...NOTHING_YET, ...history });
     assert.ok(["deadline", "silent", "no-slots"].includes(verdict), verdict);

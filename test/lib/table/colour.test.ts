@@ -44,9 +44,7 @@ test("a terminal has colour unless NO_COLOR says no; what is no terminal has it 
     isColoured({ isTTY, env });
   assert.deepEqual([on(true, {}), on(false, {}), on(true, { TERM: "dumb" })], [true, false, false]);
   assert.deepEqual([on(true, { NO_COLOR: "1" }), on(true, { NO_COLOR: "" })], [false, true]);
-  assert.deepEqual(
-    [on(false, { FORCE_COLOR: "1" }), on(true, { FORCE_COLOR: "0" })],
-    [true, false],
-  );
+  const found = [on(false, { FORCE_COLOR: "1" }), on(true, { FORCE_COLOR: "0" })];
+  assert.deepEqual(found, [true, false]);
   assert.equal(on(true, { FORCE_COLOR: "1", NO_COLOR: "1" }), false);
 });

@@ -24,10 +24,8 @@ test("the largest group comes first, with three examples", () => {
 test("groups fill no more than a page: fewer examples, then a count of what is left", () => {
   for (const causes of [10, 11, 20, 40, 500])
     assert.ok(groupLines(gathered(causes, 5), undefined).length <= 41, String(causes));
-  assert.match(
-    groupLines(gathered(500, 5), undefined).at(-1) ?? "",
-    /^ +\d+ {2}with other causes$/,
-  );
+  const says = /^ +\d+ {2}with other causes$/;
+  assert.match(groupLines(gathered(500, 5), undefined).at(-1) ?? "", says);
 });
 
 test("on a narrow screen an example loses its last columns, and no column is cut", () => {

@@ -36,17 +36,14 @@ test("an unknown host key is never accepted", async (t) => {
   assert.deepEqual(host.lines("known"), []);
 });
 
+const CLOSES = /closes the connection/;
 const SAYS: readonly (readonly [string, PowerVerdict, RegExp])[] = [
   ["ssh: connect to host h port 22: Connection refused", "unreachable", /refuses connections/],
   ["ssh: connect to host h port 22: Connection timed out", "unreachable", /does not answer/],
   ["ssh: connect to host h port 22: No route to host", "unreachable", /no route to/],
   ["ssh: Could not resolve hostname h: Name or service not known", "unreachable", /not known/],
-  ["Connection closed by 10.0.0.9 port 22", "unreachable", /closes the connection/],
-  [
-    "kex_exchange_identification: read: Connection reset by peer",
-    "unreachable",
-    /closes the connection/,
-  ],
+  ["Connection closed by 10.0.0.9 port 22", "unreachable", CLOSES],
+  ["kex_exchange_identification: read: Connection reset by peer", "unreachable", CLOSES],
   [
     "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\nHost key verification failed.",
     "protocol-error",

@@ -128,17 +128,11 @@ const DOMAINS = (["running", "shut off", "paused"] as const).map((state, at) => 
 
 async function ask(host: RealHost, at: readonly number[] = [2], key = host.key) {
   const settings = {
-    ...SETTINGS,
-    virtual_power_ssh_host: "127.0.0.1",
-    virtual_power_ssh_port: host.port,
-    virtual_power_host_user: USER,
-    virtual_power_host_key: key,
+    ...{ ...SETTINGS, virtual_power_ssh_host: "127.0.0.1", virtual_power_ssh_port: host.port },
+    ...{ virtual_power_host_user: USER, virtual_power_host_key: key },
   };
-  return askVirtual(
-    settings,
-    at.map((one) => machine(one)),
-    { ...OPTIONS, deadline: 60_000, ssh: host.ssh },
-  );
+  const machines = at.map((one) => machine(one));
+  return askVirtual(settings, machines, { ...OPTIONS, deadline: 60_000, ssh: host.ssh });
 }
 
 test("the real sshd and virsh tell on, off and paused to one who has the key", async (t) => {
@@ -200,11 +194,8 @@ test("a closed port, and one where a server is silent, are unreachable to the re
   const [silent] = await host.ask([machine(1)], { ...at, virtual_power_ssh_port: address.port });
   assert.equal(silent?.verdict, "unreachable");
   const [closed] = await host.ask([machine(1)], { ...at, virtual_power_ssh_port: 1 });
-  assert.deepEqual(closed && told(closed), [
-    "unreachable",
-    null,
-    "127.0.0.1 port 1 refuses connections",
-  ]);
+  const refuses = ["unreachable", null, "127.0.0.1 port 1 refuses connections"];
+  assert.deepEqual(closed && told(closed), refuses);
 });
 
 async function start(t: TestContext): Promise<RealHost> {

@@ -70,30 +70,23 @@ test("200 domains come over one connection, and virsh only lists", async (t) => 
   const all = Array.from({ length: 200 }, (_, at) => at);
   for (const at of all) addDomain(host, at, { state: at % 3 === 0 ? "shut off" : "running" });
   const readings = await host.ask(all.map((at) => machine(at)));
-  assert.deepEqual(
-    readings.map(({ power }) => power),
-    all.map((at) => (at % 3 === 0 ? "off" : "on")),
-  );
+  for (const [at, { power }] of readings.entries())
+    assert.equal(power, at % 3 === 0 ? "off" : "on");
+  assert.equal(readings.length, all.length);
   assert.equal(host.lines("runs").length, 1);
-  const commands = host
-    .lines("commands")
-    .map((line) => line.replace(/^--quiet --connect \S+ /, ""));
+  const lines = host.lines("commands");
+  const commands = lines.map((line) => line.replace(/^--quiet --connect \S+ /, ""));
   assert.equal(commands.length, 3 + 200 / 50);
-  for (const command of commands)
-    assert.match(
-      command,
-      /^(list --all --uuid|list --uuid( --state-paused)?|( ?dumpxml [\da-f-]{36};)+)$/,
-    );
+  const lists = /^(list --all --uuid|list --uuid( --state-paused)?|( ?dumpxml [\da-f-]{36};)+)$/;
+  for (const command of commands) assert.match(command, lists);
 });
 
 test("what a login shell prints before our line is not looked at", async (t) => {
   const host = otherHost(t);
   addDomain(host, 1);
   const shell = join(host.folder, "login");
-  host.set(
-    "login",
-    '#!/bin/sh\necho "welcome to a host of virtual machines, each a <domain>"\nexec /bin/sh "$@"\n',
-  );
+  const greeting = 'echo "welcome to a host of virtual machines, each a <domain>"';
+  host.set("login", `#!/bin/sh\n${greeting}\nexec /bin/sh "$@"\n`);
   chmodSync(shell, 0o700);
   host.set("shell", shell);
   assert.equal((await host.ask([machine(1)]))[0]?.power, "on");

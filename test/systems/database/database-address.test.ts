@@ -15,16 +15,14 @@ test("an address without a password may stand on the command line", async () => 
 });
 
 test("an address with a password may not, in whatever form", async () => {
+  const refused = refusal("N2I-E101", /^--nova-db: the address holds a password$/);
   for (const spec of [
     SECRET,
     "postgresql://nova@db/nova?password=pa55",
     "mysql://db/nova?passwd=pa55",
     "postgresql://nova@db/nova?sslpassword=pa55",
   ])
-    await assert.rejects(
-      readDatabaseAddress(spec, NOVA, {}),
-      refusal("N2I-E101", /^--nova-db: the address holds a password$/),
-    );
+    await assert.rejects(readDatabaseAddress(spec, NOVA, {}), refused);
 });
 
 test("a file may hold an address with a password, and its last line may end", async (t) => {
@@ -53,20 +51,16 @@ test("[database] connection is found under its older names, the newest first", a
   assert.equal(await host(old), "old");
   assert.equal(await host(sql), "sql");
   assert.equal(await host(`${both},${old}`), "new");
-  await assert.rejects(
-    readDatabaseAddress(`conf:${old}`, NOVA_BM, {}),
-    refusal("N2I-E102", /^--nova-bm-db: .*old does not set \[baremetal\] sql_connection$/),
-  );
+  const unset = /^--nova-bm-db: .*old does not set \[baremetal\] sql_connection$/;
+  const reading = readDatabaseAddress(`conf:${old}`, NOVA_BM, {});
+  await assert.rejects(reading, refusal("N2I-E102", unset));
 });
 
 test("a variable may hold an address with a password, and neither JSON nor a printed object holds the password", async () => {
   const address = await readDatabaseAddress("env:X", NOVA, { X: SECRET });
   assert.equal(address.password(), "pa55");
-  for (const printed of [
-    JSON.stringify({ address }),
-    inspect({ address }, { depth: 9 }),
-    `${address}`,
-  ])
+  const all = inspect({ address }, { depth: 9 });
+  for (const printed of [JSON.stringify({ address }), all, `${address}`])
     assert.ok(!printed.includes("pa55"), printed);
   assert.ok(!/password/.test(inspect(address) + JSON.stringify(address)));
   assert.match(inspect(address), /shown: 'mysql:\/\/nova@db\/nova'/);

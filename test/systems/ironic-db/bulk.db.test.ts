@@ -198,11 +198,8 @@ for (const engine of ENGINES) {
     const [first] = steps();
     assert.ok(first);
     const trx = await openWriting(at.ironic.database);
-    await createRows(
-      { ironic: within(at.ironic, trx), inMaintenance: false, bulk: null },
-      [first],
-      () => false,
-    );
+    const writing = { ironic: within(at.ironic, trx), inMaintenance: false, bulk: null };
+    await createRows(writing, [first], () => false);
     await trx.commit();
     assert.deepEqual(await created(at), { done: 3, found: 1, ports: 2, works: true });
   });
@@ -215,11 +212,10 @@ for (const engine of ENGINES) {
     const writing = { ironic, inMaintenance: false, bulk: bulkOf(at.ironic.database) };
     const [first] = steps();
     assert.ok(first);
-    for (const isOwned of [true, false])
-      await assert.rejects(
-        createRows({ ...writing, making }, steps(), () => isOwned),
-        /not yet/,
-      );
+    for (const isOwned of [true, false]) {
+      const creating = createRows({ ...writing, making }, steps(), () => isOwned);
+      await assert.rejects(creating, /not yet/);
+    }
     assert.equal((await trx("nodes")).length, 0);
     await createRows(writing, [first], () => false);
     const { found } = await createRows({ ...writing, making }, [first], () => true);

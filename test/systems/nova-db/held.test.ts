@@ -107,10 +107,8 @@ test("what stands against keeping a held batch takes it back", async (t) => {
   const { hold } = at.target;
   const held = await hold(STEPS);
   const precondition = () => Promise.reject(new Error("the host reported"));
-  await assert.rejects(
-    held?.keep({ ...HOOKS, precondition }) ?? Promise.resolve(),
-    /host reported/,
-  );
+  const keeping = held?.keep({ ...HOOKS, precondition }) ?? Promise.resolve();
+  await assert.rejects(keeping, /host reported/);
   assert.equal((await db("instances").where({ host: "H1" })).length, 3);
 });
 

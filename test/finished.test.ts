@@ -20,7 +20,7 @@ testOnce(
     assert.match(applied.err, new RegExp(`^Not cleaned .*: ${TENANTS.join(", ")}; finish`, "m"));
     const loaded = await at.digest();
     const early = await at.does("status");
-    assert.match(early.out, /not yet: until then deleting or rebuilding .* ends in ERROR/);
+    assert.match(early.out, /not yet: until then, a tenant's server .* ends in ERROR/);
     assert.match(early.err, /^Next: nova2ironic verify .*# if it finds no difference: .* finish /m);
     assert.deepEqual(await guards(at), [
       ...["false null", "false null", "true false"],
@@ -55,7 +55,7 @@ testOnce(
     assert.doesNotMatch(seen.err, /Not cleaned/);
     const done = await at.does("status");
     assert.match(done.out, /done, ended \d{4}-/);
-    assert.match(done.err, /^Next: nothing; this run is done$/m);
+    assert.match(done.err, /^Next: nothing, this run is done$/m);
 
     for (const command of [["rollback", "--all"], ["apply"], ["handover", "--undo"]])
       await refused([...command, ...on, "--yes", "-q"], 4, "N2I-E321");
@@ -95,7 +95,7 @@ testOnce("an Ironic that protects nothing has nothing to clear, and the run is d
   await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes"]);
   const loaded = await at.digest();
   const { out } = await at.does("finish", ["--yes"]);
-  assert.match(out, /^Ironic rocky protects no machine: there is nothing to clear\.$/m);
+  assert.match(out, /^Ironic rocky does not protect machines, so there is nothing to clear\.$/m);
   assert.match(
     out,
     /^Finish: 0 machines cleared, 2 with nothing to clear, .*0 left\.\nThis run is/m,

@@ -39,12 +39,12 @@ const MATRIX: readonly Pairing[] = [
     ...([254, 10, UNKNOWN] as const),
     [
       "N2I-E204",
-      /3bea56f25597 \(a step on the way to juno.*Finish with ironic-dbsync upgrade of juno/s,
+      /3bea56f25597 \(an intermediate step of the upgrade to juno.*Complete the upgrade with ironic-dbsync upgrade of juno/s,
     ],
   ],
   [
     ...([254, 10, NEWER] as const),
-    ["N2I-E204", /9fb44677ef15 \(newer than 2026.1\).*Load into an Ironic of 2026.1 or before/s],
+    ["N2I-E204", /9fb44677ef15 \(newer than 2026.1\).*Load into Ironic 2026.1 or earlier/s],
   ],
   [
     ...([254, 10, NOBODYS] as const),

@@ -43,7 +43,7 @@ test("a uuid or a name that is taken fails its machine at once, and what another
   assert.match(out, new RegExp(`^Failed: ${FREE} .*that this tool did not create$`, "m"));
   assert.match(
     out,
-    new RegExp(`^Failed: ${NAMED} .*POST of the node: 409 .*; nothing of it is in Ironic$`, "m"),
+    new RegExp(`^Failed: ${NAMED} .*POST of the node: 409 .*; Ironic has no record of it$`, "m"),
   );
   const posts = () =>
     proxy.calls().filter(({ method, path }) => `${method} ${path}` === "POST /v1/nodes").length;

@@ -51,13 +51,13 @@ test("services behind TLS are adopted into with their own authority, and each fa
     assert.doesNotMatch(refused.err + refused.out, new RegExp(SECRET));
   };
   await refuses(
-    /not signed by a trusted authority.*\n(.*\n)*.*Fix: .*OS_CACERT/,
+    /not signed by a trusted CA.*\n(.*\n)*.*Fix: .*OS_CACERT/,
     ["--via", "rest"],
     login,
   );
   const direct = ["--ironic-url", proxy.url];
-  await refuses(/not signed by a trusted authority/, direct, {});
-  await refuses(/is for other names/, [
+  await refuses(/not signed by a trusted CA/, direct, {});
+  await refuses(/is for a different name/, [
     "--ironic-url",
     proxy.url.replace("127.0.0.1", "localhost"),
   ]);

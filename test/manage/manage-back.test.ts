@@ -11,7 +11,7 @@ test("a machine to be taken back is named by its node, else by its record, never
   await runs(0, ["node", "manage", "n-1", "n-2", ...words], cloud.how);
   await runs(0, ["node", "manage", "n-2", "web-2", ...words], cloud.how);
   const both = await run(["node", "unmanage", "n-2", ...words, "--yes"], cloud.how);
-  assertRefusal(both, 64, "N2I-E306", /n-2 means more than one machine/);
+  assertRefusal(both, 64, "N2I-E306", /n-2 matches more than one machine/);
   const other = await run(["node", "unmanage", "n-3", ...words, "--yes"], cloud.how);
   assertRefusal(other, 64, "N2I-E306", /this run did not manage n-3/);
   assert.equal(cloud.allocations.size, 2);
@@ -52,7 +52,7 @@ test("a way back that does not see a port of its journal says so, and stays open
   cloud.network.delete(uuidOf(3, 1));
   const back = ["rollback", ...words, "--all", "--yes"];
   const { out, err } = await runs(2, back, cloud.how);
-  assert.match(out + err, /port 3\S+ was not restored: this login cannot see it in Neutron/);
+  assert.match(out + err, /port 3\S+ was not restored: it is not visible in Neutron/);
   cloud.network.set(uuidOf(3, 1), hidden);
   await runs(0, back, cloud.how);
   assert.equal(dumped(cloud), before);

@@ -62,7 +62,7 @@ test("C-9, C-13: a machine is given its record, shown, compared, and loses it wi
   const journal = await runs(0, ["show", join(at[1] ?? "", "journal.jsonl")]);
   assert.match(journal.out, new RegExp(`manage.*${node}`));
   const verified = await runs(0, ["verify", ...words], cloud.how);
-  assert.match(verified.err, /Verify: 3 rows validated, 0 not as they should be/);
+  assert.match(verified.err, /Verify: 3 rows validated, 0 mismatched/);
   const status = await runs(0, ["status", ...at]);
   assert.match(status.out, /1 machine has a server record of this run/);
   const list = await runs(0, ["node", "list", "--adoptable", ...cloud.words], cloud.how);
@@ -186,7 +186,7 @@ test("a node that is given by its uuid is that one, though another is called so"
   // Ironic would hand out whatever is called so once the node is gone.
   cloud.nodes.delete(uuid);
   const [before, since] = [dumped(cloud), writes(cloud).length];
-  assertRefusal(await run(words, cloud.how), 1, "N2I-E212", /returned something else for GET \S+/);
+  assertRefusal(await run(words, cloud.how), 1, "N2I-E212", /returned unexpected data for GET \S+/);
   assert.equal(dumped(cloud), before);
   assert.equal(writes(cloud).length, since);
 });
@@ -341,7 +341,7 @@ test("a file is read whole before the first call, and every fault in it is told"
       "N2I-E100",
       /is listed more than once/,
     ],
-    ["h.csv", `node,name\nn-1,a\n${id},b\n`, "N2I-E100", /is named more than once/],
+    ["h.csv", `node,name\nn-1,a\n${id},b\n`, "N2I-E100", /is listed more than once/],
     [
       "i.csv",
       "node;name\nn-1;a\n",

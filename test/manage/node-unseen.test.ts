@@ -20,7 +20,7 @@ import { scene, serverOf, writes } from "./scene.ts";
 
 const UNSEEN: Fault = { done: false, says: { status: 404, text: '{"error_message":"no"}' } };
 const NO_SERVERS: Fault = { done: false, says: { status: 200, text: '{"servers":[]}' } };
-const WHY = /this login cannot see node 1\S+1 in Ironic: use the login/;
+const WHY = /node 1\S+1 is not visible in Ironic with these credentials: use the credentials/;
 
 /** A login that sees no node, and no server where that is said. */
 function hide({ cloud }: Scene, servers: boolean): void {

@@ -60,7 +60,7 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
   [
     "it was deployed anew, with another image",
     ({ node }) => Object.assign(node, { instance_info: { image_source: uuidOf(5, 2) } }),
-    /instance_info.image_source is not as it was/,
+    /instance_info.image_source has changed/,
   ],
   [
     "its console is on",
@@ -70,12 +70,12 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
   [
     "somebody has it in maintenance",
     ({ node }) => Object.assign(node, { maintenance: true, maintenance_reason: "new disk" }),
-    /it is in maintenance that this run did not set: new disk; end it first/,
+    /it is in maintenance, which this run did not set: new disk; end it first/,
   ],
   [
     "Ironic has it in maintenance, for no reason that it tells",
     ({ node }) => Object.assign(node, { maintenance: true }),
-    /it is in maintenance that this run did not set: no reason given; end it first/,
+    /it is in maintenance, which this run did not set: no reason given; end it first/,
   ],
   [
     "it has volumes by now",
@@ -85,7 +85,7 @@ const BUSY: readonly (readonly [string, (cloud: NovaInMemory) => void, RegExp])[
   [
     "this login does not see its server",
     ({ servers }) => servers.clear(),
-    /finds no such server in Nova: .* nova-compute undeploys the machine when it starts/,
+    /this server is not visible in Nova .* nova-compute undeploys the machine when it starts/,
   ],
 ];
 
@@ -208,7 +208,7 @@ test("a server that cannot be deleted keeps its machine on fake hardware, and it
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   const refused = { done: false, says: { status: 400, text: '{"e":{"message":"not today"}}' } };
   at.cloud.fail(/^DELETE \/servers/, refused);
-  await backEnds(at, /leave its driver alone until rollback has ended/);
+  await backEnds(at, /do not change its driver until rollback has finished/);
 });
 
 test("a port that Neutron does not bind again is told, on both ways", async (t) => {
@@ -256,7 +256,7 @@ test("a node that Nova still offers gets no real driver back", async (t) => {
   const at = await begun(t, MADE);
   const offered = JSON.stringify({ inventories: { CUSTOM_GOLD: { total: 1, reserved: 0 } } });
   at.cloud.fail(/\/inventories$/, instead(200, offered));
-  await backEnds(at, /Nova still offers it.*leave its driver alone/);
+  await backEnds(at, /Nova still offers it.*do not change its driver/);
   assert.deepEqual([at.cloud.node.driver, at.cloud.node.maintenance], ["fake-hardware", true]);
   at.cloud.use(() => null);
   await undone(at);

@@ -40,7 +40,7 @@ test("the command makes a server of Nova, tells its two events, compares it and 
   const { driver = null } = cloud.node;
   cloud.node.driver = "fake-hardware";
   const found = await runs(2, ["verify", ...at], how);
-  assert.match(found.out, /its driver is fake-hardware: nothing reaches the machine/);
+  assert.match(found.out, /its fake-hardware driver does not control a machine/);
   cloud.node.driver = driver;
   const added = { id: uuidOf(3, 2), device_id: String(row?.Server) };
   cloud.others.set(added.id, added);
@@ -166,7 +166,7 @@ test("a machine that another's server got first stays on fake hardware, and the 
   assert.match(
     ran.err,
     new RegExp(
-      `Not rolled back[.] Resolve the reason that is given for each, then run: nova2ironic rollback --run .*--node ${ID}`,
+      `Not rolled back[.] Resolve the reason listed for each node, then run: nova2ironic rollback --run .*--node ${ID}`,
     ),
   );
   const stands = () => [node.driver, node.maintenance, node.instance_uuid];
@@ -285,7 +285,7 @@ test("a run that makes servers in one project is none for a login of another, wh
   Object.assign(cloud.port, { device_id: "" });
   const [was, from] = [cloud.dump(), cloud.calls.length];
   project = "q";
-  const why = /creates servers in project p, but the login is for project q/;
+  const why = /creates servers in project p, but the credentials are for project q/;
   const back = ["rollback", "--all", "--yes", ...folder];
   for (const words of [
     back,

@@ -65,7 +65,7 @@ for (const status of ["ACTIVE", "SHUTOFF", "SOFT_DELETED", "ERROR", "BUILD"])
     const { at, why } = await besideCopy(t, undefined, { status, [NODE]: HIDDEN });
     assert.match(
       why,
-      new RegExp(`server ${COPY} .*this login does not see its node.*If it is a copy, remove`),
+      new RegExp(`server ${COPY} .*its node is not visible with these credentials.*If the server is a copy, remove`),
     );
     assert.match(why, /it stays on fake hardware, in maintenance/);
     assert.deepEqual([[...at.cloud.servers.keys()], deleted(at.cloud)], [[COPY], []]);
@@ -99,7 +99,7 @@ test("a server of a call that came late is told of, and its rollback ends it", a
     return null;
   });
   assert.deepEqual(await forward(at), [
-    `Nova also made server ${COPY}, in ERROR, on no node: delete it in Nova`,
+    `Nova also created server ${COPY}, in ERROR, without a node: delete it`,
   ]);
   assert.equal(at.cloud.servers.size, 2);
   assert.deepEqual(await back(at), []);
@@ -192,6 +192,6 @@ test("what stood in instance_info and is lost in the exchange keeps its machine 
     if (swaps) at.cloud.node.instance_info = { image_source: uuidOf(5, 1) };
     swaps = call.startsWith("PATCH") && !call.includes("reset") && at.cloud.servers.size > 0;
   });
-  await forwardEnds(at, /instance_info.root_gb is not as it was/);
+  await forwardEnds(at, /instance_info.root_gb has changed/);
   assert.equal(at.cloud.node.maintenance, true);
 });

@@ -117,7 +117,7 @@ const MEANWHILE: readonly Meanwhile[] = [
   ...meanwhile("once it is on fake hardware", [/reset_interfaces/], FREED, {
     "another has it": [
       set({ instance_uuid: RIVAL }),
-      /it has instance .*which this run did not make/,
+      /it has instance .*not created by this run/,
     ],
   }),
   ...meanwhile("right before its driver is back", [ASKED, HOLD, NODE], /^PATCH .*nodes\/[^?]*$/, {

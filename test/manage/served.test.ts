@@ -166,7 +166,7 @@ test("C-4: a body that the specification does not allow is refused with each pat
     [{ ...BODY, metadata: {} }, /metadata/],
     [
       { ...BODY, availability_zone: `az1:bm-1:${uuidOf(1, 2)}` },
-      /availability_zone \S+ names another node/,
+      /availability_zone \S+ has a node other than/,
     ],
     [{ ...BODY, availability_zone: "az1:bm-1" }, /availability_zone az1:bm-1 is/],
     [flavorless, /flavor_uuid/],

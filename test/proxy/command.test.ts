@@ -23,7 +23,7 @@ test("each request is one line without a token or a query, and no password of th
   assert.deepEqual([status, out], [143, ""]);
   assert.match(
     err,
-    /^OS_PASSWORD is ignored: the proxy has no login and sends each caller's token to Ironic/m,
+    /^OS_PASSWORD is ignored: the proxy has no credentials and sends each caller's token to Ironic/m,
   );
   assert.match(err, /^Stopping: no new connections/m);
   assert.doesNotMatch(err, /gAAAA|hidden|of-somebody/);
@@ -113,10 +113,10 @@ test("a command line that cannot be meant is refused before anything is opened",
   const [, keystone = "", , ironic = ""] = WHERE;
   await says(/needs --keystone-url or --auth none/, "--ironic-url", ironic);
   await says(/needs --ironic-url or --from-catalog/, "--keystone-url", keystone);
-  await says(/exclude each other/, ...WHERE, "--from-catalog");
+  await says(/are mutually exclusive/, ...WHERE, "--from-catalog");
   await says(/loopback/, ...WHERE, "--auth", "none", "--listen", "0.0.0.0:0");
   await says(
-    /--from-catalog and --auth none exclude each other/,
+    /--from-catalog and --auth none are mutually exclusive/,
     "--auth",
     "none",
     "--from-catalog",

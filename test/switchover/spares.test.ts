@@ -78,7 +78,7 @@ test("with --need a class that has fewer spares ends it with 2, and is told", as
   const other = await needs("1", 2);
   assert.match(
     other.err,
-    /^n-1 and 1 like it: 0 of 1 spare; the nearest is s-11: driver: "ipmi" != "redfish"$/m,
+    /^n-1 and 1 like it: 0 of 1 spare; the closest is s-11: driver: "ipmi" != "redfish"$/m,
   );
   // A login that sees nothing must not look like a fleet that lacks nothing.
   cloud.targets.clear();
@@ -86,7 +86,7 @@ test("with --need a class that has fewer spares ends it with 2, and is told", as
     await run([...list, "--need", "1", ...cloud.words]),
     4,
     "N2I-E326",
-    /this login can see no active machine that boots from a volume/,
+    /no active machine that boots from a volume is visible with these credentials/,
   );
   await runs(0, [...list, ...cloud.words]);
 });

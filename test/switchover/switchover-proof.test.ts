@@ -55,7 +55,7 @@ async function provided(t: TestContext): Promise<Scene> {
   return at;
 }
 
-test("no spare is made active while the source is not known to be off, or a volume is not the spare's", async (t) => {
+test("no spare is made active while the source is not confirmed to be off, or a volume is not the spare's", async (t) => {
   const at = await provided(t);
   const machine = at.cloud.machines.get(SOURCE);
   Object.assign(machine ?? {}, { on: true, dead: true });
@@ -90,7 +90,7 @@ test("a rollback whose volumes cannot go back gives a fenced source nothing back
   );
   at.cloud.use(() => null);
   assert.deepEqual(await back(at), [
-    `volumes cannot go back while Ironic does not have node ${SOURCE} 'power off': it is power on`,
+    `volumes cannot be moved back until Ironic shows node ${SOURCE} as 'power off': it is power on`,
     `node ${SOURCE} did not get its instance back: not all of its volumes are back`,
     `node ${SOURCE} stays in maintenance: not all of its volumes are back`,
     `node ${SOURCE} is not powered on: not all volumes of the source are back`,
@@ -157,7 +157,7 @@ const SPARES: readonly (readonly [
 
 const FENCED = { proof: "--fence-command", by: "operator" };
 
-test("a rollback takes no volume from a spare that is not known to be off, and leaves the source off", async (t) => {
+test("a rollback takes no volume from a spare that is not confirmed to be off, and leaves the source off", async (t) => {
   for (const [what, machine, node, why] of SPARES) {
     const at = await scene(t);
     const before = switchedDump(at.cloud);
@@ -165,7 +165,11 @@ test("a rollback takes no volume from a spare that is not known to be off, and l
     Object.assign(at.cloud.machines.get(SPARE) ?? {}, machine);
     Object.assign(at.cloud.nodes.get(SPARE) ?? {}, node);
     const [first = "", ...others] = await back(at);
-    assert.match(first, new RegExp(`node ${SPARE} is not known to be off: ${why.source}`), what);
+    assert.match(
+      first,
+      new RegExp(`node ${SPARE} is not confirmed to be off: ${why.source}`),
+      what,
+    );
     assert.match(first, /Power it off, then run rollback again/, what);
     assert.equal(others.at(-1), marksStay(SOURCE, SPARE), what);
     assert.deepEqual([ownerOf(at), at.cloud.told], [SPARE, ["n-1 soft"]], what);
@@ -201,7 +205,7 @@ test("a spare that is on unseen by Ironic is off before a rollback takes its vol
   amid.cloud.once(`PATCH /v1/volume/targets/${uuidOf(5, 1)}`, () =>
     Object.assign(amid.cloud.nodes.get(SPARE) ?? {}, { power_state: "power on" }),
   );
-  assert.match((await back(amid))[0] ?? "", /is not known to be off: power_state is power on/);
+  assert.match((await back(amid))[0] ?? "", /is not confirmed to be off: power_state is power on/);
   assert.equal(amid.cloud.targets.get(uuidOf(5, 2))?.node_uuid, SPARE);
   assert.deepEqual(amid.cloud.told, ["n-1 soft"]);
 });
@@ -216,14 +220,17 @@ test("rollback of a switchover whose spare somebody powered on names the spare a
   const fence = ["--fence-command", "/bin/true"];
   const forth = await run(["node", "switchover", "n-1", "s-1", ...own, ...fence], how);
   // The program of the switchover counts for the source alone.
-  assert.match(forth.err, new RegExp(`N2I-E301 .*node ${SPARE} is not known to be off`));
+  assert.match(forth.err, new RegExp(`N2I-E301 .*node ${SPARE} is not confirmed to be off`));
   assert.equal(cloud.targets.get(uuidOf(5, 1))?.node_uuid, SPARE);
   cloud.use(() => null);
   Object.assign(spare, { dead: false });
   Object.assign(cloud.nodes.get(SPARE) ?? {}, { power_state: "power on" });
   const words = ["rollback", "--run", path, ...cloud.words, "--all", "--yes"];
   const { out } = await runs(2, words, how);
-  assert.match(out, new RegExp(`node ${SPARE} is not known to be off: power_state is power on`));
+  assert.match(
+    out,
+    new RegExp(`node ${SPARE} is not confirmed to be off: power_state is power on`),
+  );
   assert.deepEqual(cloud.told, ["n-1 soft"]);
   Object.assign(spare, { on: false, dead: true });
   Object.assign(cloud.nodes.get(SPARE) ?? {}, { power_state: "power off" });

@@ -37,7 +37,7 @@ test("the manual's commands of a switchover do what they say, and no secret of a
   for (const words of commands(page("switchover"))) told.push(await says(words));
   assert.match(
     told.join(""),
-    /\| +1 \| s-1 +\|[\s\S]*SRC_OFF +\|[\s\S]*Nothing was changed, and there is no run/,
+    /\| +1 \| s-1 +\|[\s\S]*SRC_OFF +\|[\s\S]*Nothing was changed, and no run was created/,
   );
   assert.equal(switchedDump(cloud), before);
   assert.equal(existsSync(path), false);
@@ -142,7 +142,7 @@ test("a spare that another switchover marked last is left to it, and the same co
   });
   const ran = await runs(11, ["node", "switchover", "n-1", ...own], how);
   assert.match(ran.err, /in switchover another's: /);
-  assert.equal(ran.err.includes("to choose another spare"), true);
+  assert.equal(ran.err.includes("to choose a different spare"), true);
   const { out } = await runs(0, ["node", "switchover", "n-1", ...own], how);
   assert.match(out, new RegExp(`runs on ${next} \\(n-1\\)`));
   assert.deepEqual(first.extra, { own: true, nova2ironic_switchover: "another's" });

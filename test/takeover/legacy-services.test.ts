@@ -110,7 +110,7 @@ test("what Neutron refuses keeps no machine: it is said, with the command that d
   await ends(0, host(...here.plan));
   services.use((call) => (call.startsWith("PUT") ? DENIED : null));
   const moved = await ends(0, host(...MOVE));
-  assert.match(moved.err, /Port c0\S+ does not name B yet: .*not today/);
+  assert.match(moved.err, /Port c0\S+ does not have host B yet: .*not today/);
   assert.match(moved.out, /^openstack port set --host B .*value=10\.0\.0\.9 .*c0/m);
   assert.deepEqual(said(here), NAMES_A);
   assert.equal((await here.rows()).machines[0], THERE);
@@ -129,7 +129,7 @@ test("a port that somebody changed since stays, and its machine is listed by the
   const back = await host("rollback", "--all", "--yes");
   assert.match(
     back.out + back.err,
-    /port c0\S+, which named A, was not restored: it has changed since/,
+    /port c0\S+ of A was not restored: it has changed since/,
   );
   assert.equal((await here.rows()).machines[0], "1 A 2 active - | A - 0");
   here.port["binding:host_id"] = "B";
@@ -165,7 +165,7 @@ test("a machine stays whose image is shorter than Glance's, not whole in Glance,
   await stays(/N2I-D287[\s\S]*its status in Glance is queued \(ramdisk\)/);
   services.images.delete("ramdisk");
   await stays(
-    /N2I-D287[\s\S]*ramdisk is not there: no specified tree has it, and Glance has no such image \(ramdisk\)/,
+    /N2I-D287[\s\S]*ramdisk does not exist: no specified tree has it, and Glance has no such image \(ramdisk\)/,
   );
 });
 

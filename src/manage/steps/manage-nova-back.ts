@@ -94,7 +94,7 @@ async function backOf(
 }
 
 const IN_USE =
-  "its user may be using its server: put the machine back as it was and run the same command, or run rollback, which deletes the server";
+  "its user may be using its server: restore its former state and run the same command, or run rollback, which deletes the server";
 
 const MEANWHILE = `its maintenance was ended during the rollback, and ${IN_USE}`;
 
@@ -132,7 +132,7 @@ async function back(
 ): Promise<string | null> {
   const { id, server } = change;
   const before = reservationOf(change)?.node;
-  if (before === undefined) return "the journal has no former state of it";
+  if (before === undefined) return "the journal does not have its former state";
   const { hardware } = hands;
   const reason = maintenanceFor(server);
   const now = await hardware.read(id);

@@ -12,15 +12,15 @@ export const MOVES = {
   ),
   "N2I-D252": blocking(
     "the source has no nova-compute service",
-    "No row shows whether its nova-compute runs, and no row can fence it. Compare the name with nova2ironic host list. If the host is down and its service record was deleted, run host takeover.",
+    "No row shows whether its nova-compute is running, and there is no row to fence it with. Compare the name with nova2ironic host list. If the host is down and its service record was deleted, run host takeover.",
   ),
   "N2I-D253": blocking(
     "the destination has no nova-compute service",
-    "Start its nova-compute, then repeat the plan. Since 29.0.0 (2024.1), a nova-compute without a services row refuses to start after instances name it.",
+    "Start its nova-compute, then repeat the plan. Since 29.0.0 (2024.1), a nova-compute without a services row refuses to start if instances have its host.",
   ),
   "N2I-D254": blocking(
     "the destination is forced down",
-    "Nova does not schedule to it, and its nova-compute may be fenced. When it may serve, run openstack compute service set --up HOST nova-compute.",
+    "Nova does not schedule to it, and its nova-compute may be fenced. When it may serve machines again, run openstack compute service set --up HOST nova-compute.",
   ),
   "N2I-D255": blocking(
     "the destination does not report",
@@ -28,62 +28,62 @@ export const MOVES = {
   ),
   "N2I-D256": blocking(
     "the destination is disabled",
-    "Nova never schedules to an idle machine there. Enable its service, or name another host.",
+    "Nova never schedules to an idle machine there. Enable its service, or choose a different host.",
   ),
   "N2I-D257": blocking(
-    "the destination has another driver",
-    "Its live compute nodes are of another hypervisor. Name a host whose nova-compute has the machine's driver.",
+    "the destination has a different driver",
+    "Its live compute nodes have a different hypervisor. Choose a host whose nova-compute has the machine's driver.",
   ),
   "N2I-D258": blocking(
     "the destination has no host mapping in this cell",
-    "Nova's API finds no instance on a host without a mapping, or in another cell. Run nova-manage cell_v2 discover_hosts, or name a host of this cell.",
+    "Nova's API does not find instances on a host without a mapping or in a different cell. Run nova-manage cell_v2 discover_hosts, or choose a host in this cell.",
   ),
   "N2I-D259": note(
     "nova_api was not read",
-    "It has the host mappings and, since Newton, the aggregates, so those of both hosts are not compared. Give --nova-api-db.",
+    "It has the host mappings and, since Newton, the aggregates, so these are not compared for the two hosts. Specify --nova-api-db.",
   ),
   "N2I-D260": acceptable(
     "Nova is working on the instance",
-    "task_state is set, or vm_state is building: a request is in progress, or in the queue of a down host, which never completes it. Wait until it ends. If the host is down, empty its queue, then accept the finding, and takeover clears task_state. An instance in building stays so: delete it.",
+    "task_state is set, or vm_state is building. A request is in progress, or is in the queue of a down host, which never completes it. Wait until the request ends. If the host is down, empty its queue, then accept the finding, and takeover clears task_state. Delete an instance whose vm_state remains building.",
   ),
   "N2I-D261": blocking(
     "several instances on the machine",
-    "Only one can be its tenant. Delete those that the node's instance_uuid does not name, then repeat the plan.",
+    "Only one of them can be right. Delete those that differ from the node's instance_uuid, then repeat the plan.",
   ),
   "N2I-D262": blocking(
-    "several live compute nodes of the machine",
-    "Two hosts offer it, or a row is stale. Delete the wrong one (openstack hypervisor list), then repeat the plan.",
+    "several live compute nodes for the machine",
+    "Two hosts report it, or a row is stale. Delete the wrong compute node (openstack hypervisor list), then repeat the plan.",
   ),
   "N2I-D263": blocking(
-    "evacuation record of the instance",
-    "The nova-compute that the instance left destroys the tenant at its next start. Keep the row, set its status to completed, then repeat the plan.",
+    "evacuation record for the instance",
+    "The nova-compute that the instance was evacuated from destroys the instance when it next starts. Keep the row, but set its status to completed, then repeat the plan.",
   ),
   "N2I-D264": blocking(
-    "the destination is in other aggregates",
-    "The availability zone and scheduling would change. Make the aggregates equal, or give --force-aggregates.",
+    "the destination is in different aggregates",
+    "The availability zone and scheduling would change. Put both hosts in the same aggregates, or use --force-aggregates.",
   ),
   "N2I-D265": blocking(
-    "Ironic and Nova name different instances",
-    "One of them is wrong, and the tenant of the other would be lost. Compare openstack baremetal node show and openstack server show.",
+    "Ironic and Nova have different instances",
+    "One of them is wrong, and the other instance would be lost. Compare openstack baremetal node show and openstack server show.",
   ),
   "N2I-D266": warning(
     "queued request for the old host",
-    "When that nova-compute starts, it executes the request on a machine that another host serves, and powers off the tenant. Empty the queue before it starts.",
+    "When that nova-compute starts, it executes the request on a machine that another host serves, and powers off the tenant's server. Empty the queue before nova-compute starts.",
   ),
   "N2I-D267": warning(
     "the message queue of the old host must be emptied",
-    "A down host executes its queued requests when it returns. nova-compute does not compare instances.host, and forced_down protects neither its queue nor idle machines. Empty the queue before you start it.",
+    "A down host executes its queued requests when it returns. nova-compute does not compare instances.host, and forced_down protects neither its queue nor idle machines. Empty the queue before you start the host.",
   ),
   "N2I-D268": blocking(
-    "the machine and its instance name different hosts",
-    "The rows do not show which host serves it. Start the nova-compute that the instance names, which takes over the compute node. If that host is down, give the compute node's host with --to. Otherwise correct the wrong row.",
+    "the machine and its instance have different hosts",
+    "The rows do not show which host serves it. Start nova-compute on the instance's host, which then takes over the compute node. If that host is down, specify the compute node's host with --to. Otherwise correct the wrong row.",
   ),
   "N2I-D269": blocking(
-    "machine of another driver",
-    "Its compute node is of another hypervisor, so a change of its row moves nothing.",
+    "machine with a different driver",
+    "Its compute node has a different hypervisor, so changing its row would not move the machine.",
   ),
   "N2I-D270": warning(
     "no source service to fence",
-    "Its service record was deleted, so no row shows whether its nova-compute runs, and none can be forced down. Even a running nova-compute makes no new record until it restarts: make sure that the host is down. If its nova-compute starts, Nova makes a record, and verify exits with 2 until host readmit.",
+    "Its service record was deleted, so no row shows whether its nova-compute is running, and no service can be forced down. Even a running nova-compute does not create a new record until it restarts, so make sure that the host is down. If its nova-compute starts, Nova creates a record, and verify exits with status 2 until host readmit.",
   ),
 };

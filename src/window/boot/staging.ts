@@ -165,7 +165,7 @@ export async function verifyStaged(
   if (rows.length === 0)
     throw new MigrationError(
       "N2I-E326",
-      "no machine of the plan, or of those named, has a tenant that boots from this tree",
+      "no machine in the plan, or among those specified, has an instance that boots from this tree",
     );
   return rows;
 }

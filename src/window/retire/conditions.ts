@@ -4,7 +4,7 @@ import type { PlanCounts } from "../../model/artefact.ts";
 import type { DatabaseAddress } from "../../model/database.ts";
 import { isLeaseTable, LEASE_TABLES } from "../../model/nova/leases.ts";
 
-export const NO_NOVA = "the plan changes Nova, and its location is missing; give --nova-db";
+export const NO_NOVA = "the plan changes Nova, but its location is missing: specify --nova-db";
 
 /** Tables of nova_bm and of leases in drop order. The one that identifies the database is last. */
 const DROPPED: readonly string[] = [
@@ -57,7 +57,7 @@ export function otherServices(tables: readonly string[], repositories: readonly 
     ...(others.length > 0 ? [`tables ${listed(others, NAMED)}`] : []),
     ...(foreign.length > 0 ? [`schema versions of ${listed(foreign, NAMED)}`] : []),
   ];
-  return found.length === 0 ? null : `another service lives there: ${found.join(", ")}`;
+  return found.length === 0 ? null : `it also has tables of another service: ${found.join(", ")}`;
 }
 
 /** The command that dumps a database, with its password in a file for the operator only. */

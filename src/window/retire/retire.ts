@@ -91,7 +91,7 @@ async function failedConditions(
     ["no machine is staged", staged],
     ["verify finds every row", wrong],
     [
-      "nova_bm is as at extract",
+      "nova_bm is unchanged since extract",
       changed.length === 0 ? null : `since extract ${listed(changed, NAMED)}`,
     ],
     ["the database has only the tables of nova_bm", await sharedBy(bm)],
@@ -139,8 +139,8 @@ async function skippedIn(lines: AsyncIterable<readonly PlannedMachine[]>): Promi
 function checkSource(extracted: ServerIdentity, found: ServerIdentity): void {
   const changed = differences(extracted, found, []);
   if (changed.length > 0)
-    throw new MigrationError("N2I-E340", `another nova_bm was extracted: ${changed.join("; ")}`, {
-      fix: "Give the --nova-bm-db that extract was given.",
+    throw new MigrationError("N2I-E340", `a different nova_bm was read: ${changed.join("; ")}`, {
+      fix: "Specify the same --nova-bm-db as for extract.",
     });
 }
 

@@ -97,7 +97,7 @@ test("Nova takes a name that Ironic does not, and neither a control character", 
     const [fault = "", ...more] = requestFaults(beyond, "nova");
     assert.match(
       fault,
-      /^(name|description|metadata "rack"): Nova accepts no emoji or other characters beyond/,
+      /^(name|description|metadata "rack"): Nova does not accept emoji or other characters beyond/,
     );
     assert.deepEqual(more, []);
   }

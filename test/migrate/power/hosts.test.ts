@@ -52,7 +52,7 @@ test("each finding about a virtual machine's host blocks its machine, and is acc
   await runs(0, ["extract", ...at, ...written.extract, "-q"]);
   const asked = await runs(3, ["power", ...at, "--list", "-q"], { env });
   assert.doesNotMatch(asked.out + asked.err, /virt-secret/);
-  assert.match(asked.out, /by password, and power uses ssh with a key only/);
+  assert.match(asked.out, /with a password, but power uses ssh only with a key/);
   const site = written.plan[1] ?? "";
   const plan = ["plan", ...at, ...written.ironic, ...written.plan, "-q"];
   for (const accepted of [null, ...HOSTS.map(([code]) => [code])]) {

@@ -63,7 +63,7 @@ test("a run goes on from a plan of no machine if the readings used other setting
   assert.equal(walked.code, 0, walked.err);
   assert.match(
     walked.err,
-    /power is done again: conductors will use other settings than the last power check/,
+    /power is done again: conductors will use settings other than those of the last power check/,
   );
   assert.match(walked.err, /plan is done again: power was checked again after the plan was made/);
   assert.equal(readings(at.folder)[0]?.address, second);
@@ -125,7 +125,7 @@ test("a new extract keeps the readings of machines whose BMC and password are th
   const plan = ["plan", "--run", "run", ...at.written.ironic, "--site", site, "-q"];
   const first = await run(at.folder, plan);
   assert.match(first.out, /000000000001 +create/);
-  assert.match(first.out, /000000000002 +blocked +N2I-D612 asked with another password/);
+  assert.match(first.out, /000000000002 +blocked +N2I-D612 asked with a password/);
   const logins = (): readonly number[] =>
     at.addresses.map((address) => at.farm.counts(address).logins);
   const [one = 0, two = 0, three = 0] = logins();

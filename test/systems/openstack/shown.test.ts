@@ -63,7 +63,7 @@ test("a write of Neutron or Placement that is answered with 200 and not made is 
     calls.length = 0;
     assert.match(
       (await write({ network, placement })) ?? "",
-      /accepted and changed nothing$/,
+      /accepted without effect$/,
       what,
     );
     assert.equal(calls.filter(isWrite).length, 1, what);

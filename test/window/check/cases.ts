@@ -23,20 +23,20 @@ export const CASES_RIGHTS: CheckCases = {
   "Evacuation records": [
     warns(
       nova({ version: 302, evacuations: null }),
-      /none can be read.*GRANT SELECT on migrations/s,
+      /they cannot be read.*GRANT SELECT on migrations/s,
     ),
   ],
   "Attached volumes": [warns(nova({ volumes: null }), /GRANT SELECT on block_device_mapping/)],
   Aggregates: [
     warns(
       { ...nova({ aggregates: null }), ...plan({ nova: MOVED }) },
-      /aggregate_hosts cannot be read behind --nova-db\./,
+      /aggregate_hosts cannot be read with --nova-db\./,
     ),
   ],
   Flavors: [
     warns(
       { ...nova({ version: 402 }), api: { ...API, flavors: null } },
-      /flavor_extra_specs cannot be read behind --nova-api-db\./,
+      /flavor_extra_specs cannot be read with --nova-api-db\./,
     ),
     warns(nova({ version: 402 }), /in nova_api.*--nova-api-db/s),
     passes(
@@ -61,12 +61,12 @@ export const CASES_RIGHTS: CheckCases = {
     ),
     fails(
       nova({ forbidden: { ...mayNot("UPDATE instances"), missing: ["services"] } }),
-      /UPDATE instances\.\nFix: .*GRANT.*\nTables are missing behind --nova-db.*: services\.\nFix: /,
+      /UPDATE instances\.\nFix: .*GRANT.*\nTables are missing in the database of --nova-db.*: services\.\nFix: /,
     ),
     fails(nova({ forbidden: mayNot("UPDATE instances") }), /UPDATE instances.*GRANT/s),
     warns(
       plan({ nova: { ...MOVED, api: new Map([["flavors", new Set()]]) } }),
-      /Not looked at .*give --nova-api-db$/s,
+      /not checked\..*specify --nova-api-db$/s,
     ),
   ],
 };
@@ -83,19 +83,19 @@ export const CASES_APPLIES: CheckCases = {
     ),
     warns(
       applies({ blocked: ["bm_nodes.id=1 (N2I-D600)"], loads: 1, leaves: true }),
-      /^Machines are blocked, and are left out \(--skip-blocked\) \(1\): bm_nodes\.id=1/,
+      /^Machines are blocked, and are excluded \(--skip-blocked\) \(1\): bm_nodes\.id=1/,
     ),
     fails(applies({ conflicts: ["bm_nodes.id=2 (N2I-D500)"] }), /^.*in conflict.* \(1\): /),
-    fails(applies({ loads: 0 }), /^The plan loads no machine, and apply refuses it/),
-    fails(applies({ fresh: false }), /^The plan was made from another snapshot/),
+    fails(applies({ loads: 0 }), /^The plan does not load any machine, so apply refuses it/),
+    fails(applies({ fresh: false }), /^The plan was made from a different snapshot/),
     warns(
       applies({ readings: { same: true, minutes: 40 } }),
-      /40 min old, and apply takes none older than 15\..*power, then plan/s,
+      /40 min old, and apply does not accept readings older than 15\..*power, then plan/s,
     ),
-    fails(applies({ readings: { same: false, minutes: 1 } }), /not those the plan/),
+    fails(applies({ readings: { same: false, minutes: 1 } }), /has different power readings/),
     fails(applies({ readings: { same: true, minutes: -90 } }), /90 min ahead/),
     passes(applies({ readings: null }), /^2 machines load/),
-    warns({ plan: null }, /Not held against a plan/),
+    warns({ plan: null }, /Not compared with a plan/),
   ],
 };
 
@@ -113,11 +113,11 @@ export const LATER_CASES: CheckCases = {
         nova: { ...NEWTON, ...RACK },
         ...plan({ nova: { ...MOVED, joins: [{ host: "c-9", id: 3 }] } }),
       },
-      /^Aggregates of nova 334 are in nova_api, which was not read\.\nFix: give --nova-api-db$/,
+      /^Aggregates of nova 334 are in nova_api, which was not read\.\nFix: specify --nova-api-db$/,
     ),
     warns(
       { nova: NEWTON, api: { ...API, ...RACK }, ...plan({ nova: MOVED }) },
-      /rack7: c-1 is in it, c-9 will not be\.\nFix: openstack aggregate add host/,
+      /rack7: c-1 is a member, c-9 will not be\.\nFix: openstack aggregate add host/,
     ),
     passes(
       { nova: { ...NEWTON, ...RACK }, api: { ...API, aggregates: [] }, ...plan({ nova: MOVED }) },
@@ -140,7 +140,7 @@ export const LATER_CASES: CheckCases = {
   "Instance mappings": [
     fails(
       { ironic: LATER, api: { ...API, cellless: new Set([INSTANCE]) } },
-      /^Instance mappings name no cell.* \(1\): b-1\.\nFix: UPDATE instance_mappings SET cell_id=/,
+      /^Instance mappings have no cell.* \(1\): b-1\.\nFix: UPDATE instance_mappings SET cell_id=/,
     ),
     warns({ ironic: LATER }, /--nova-api-db/),
     passes({ ironic: LATER, api: { ...API, mapped: new Set([INSTANCE]) } }, /^null$/),
@@ -154,7 +154,7 @@ export const LATER_CASES: CheckCases = {
     passes({ placement: placed({ uuid: "p-1", name: NODE }) }, /^null$/),
     fails(
       { placement: { allocated: new Map(), providers: [] }, classless: new Set([INSTANCE]) },
-      /b-1 \(its embedded flavor has no resources:CUSTOM_\*, its machine no provider\).*db ironic_flavor_migration --resource_class CLASS --all \(Pike 16\.0\.2 to Victoria; .*--host HOST --node NODE in place of --all.*heal_allocations/s,
+      /b-1 \(its embedded flavor has no resources:CUSTOM_\*, its machine has no provider\).*db ironic_flavor_migration --resource_class CLASS --all \(Pike 16\.0\.2 to Victoria\), because heal_allocations .*--host HOST --node NODE instead of --all/s,
     ),
     warns({ ironic: LATER }, /--placement-db/),
     fails({ placement: { allocated: new Map(), providers: [] } }, /b-1.*heal_allocations/s),

@@ -41,7 +41,7 @@ export const CASES_PLACES: CheckCases = {
       /^.* \(1\): .*b-1 under c-9, its nova-compute is c-1\.\nFix: nova2ironic plan .*--compute-host/s,
     ),
     fails(nova({ instances: [{ ...TENANT, node: null }] }), /b-1 on node none, its machine is a-1/),
-    fails(nova({ beats: [] }), /b-1 under c-1, which is no nova-compute/),
+    fails(nova({ beats: [] }), /b-1 under c-1, which is not a nova-compute host/),
     fails({ ...TWO, ...PAIR }, /^.* \(1\): .*b-2 under c-2, others under c-1/),
     passes({ ...TWO, ...PAIR, ironic: LATER }, /^2 instances name/),
     passes(
@@ -66,7 +66,7 @@ export const CASES_PLACES: CheckCases = {
   "Queued requests": [
     fails(
       nova({ queued: [{ instance: "b-1", text: "stop of some time waits" }] }),
-      /^Requests wait in message queues \(1\): instance b-1 stop of some time waits/,
+      /^Requests are waiting in message queues \(1\): instance b-1 stop of some time waits/,
     ),
     fails(
       nova({ instances: [{ ...TENANT, task_state: "powering-off" }] }),
@@ -101,9 +101,9 @@ export const CASES_PLACES: CheckCases = {
   "Evacuation records": [
     fails(
       OLD_NOVA,
-      /every instance on its machines whose host is not its own\. Instances .*b-1 under c-9.*--compute-host/s,
+      /every instance on its machines that has a different host\. Instances .*b-1 under c-9.*--compute-host/s,
     ),
-    passes(nova({ evacuations: null }), /keeps no records .*There will be none/),
+    passes(nova({ evacuations: null }), /does not keep evacuation records.*No instance will have a different host/),
   ],
   "nova-compute stopped": [
     fails(
@@ -121,7 +121,7 @@ export const CASES_PLACES: CheckCases = {
   "Unmatched instances": [
     fails(
       nova({ instances: [TENANT, { ...TENANT, uuid: "b-8", node: null }] }),
-      /b-8 is on host c-1 in nova alone/,
+      /b-8 is on host c-1 only in nova/,
     ),
     passes(
       {

@@ -176,7 +176,7 @@ export const CASES_MORE: CheckCases = {
     passes({ ...nova({ flavors: [SPEC] }), ironic: LATER }, /zed ignores/),
   ],
   Images: [
-    warns(nova({ instances: [{ ...TENANT, image: null }] }), /b-1 names no image/),
+    warns(nova({ instances: [{ ...TENANT, image: null }] }), /b-1 has no image/),
     fails(line({ findings: new Map([["N2I-D402", false]]) }), /a-1 lacks one/),
     passes({ glance: new Map([["new", "active"]]) }, /^1 image is active/),
     fails({ glance: new Map([["new", "queued"]]) }, /new is queued/),

@@ -198,7 +198,7 @@ test("a machine that is staged still is left, and one of another tenant by now i
   const back = await at.undo();
   assert.deepEqual(
     back.left.map(({ why }) => why),
-    ["it has another instance now", "it is available now"],
+    ["it has a different instance now", "it is available now"],
   );
   assert.equal(back.changed, 0);
 });

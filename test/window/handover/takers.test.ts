@@ -25,7 +25,7 @@ test("an interface counts as enabled where a conductor that could take the machi
   const elsewhere = service(deploy("old", "iscsi"), deploy("rack", "direct"));
   assert.match(
     reasonNoConductor(elsewhere, row) ?? "",
-    /group "rack7" that is alive enables deploy_interface/,
+    /live conductor in group "rack7" enables deploy_interface/,
   );
   assert.equal(reasonNoConductor(service(deploy("rack", "iscsi")), row), null);
   assert.equal(reasonNoConductor(service(deploy(null, "iscsi")), row), null);

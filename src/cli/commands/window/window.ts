@@ -16,7 +16,7 @@ export async function windowCommand(
     }
     case "close":
       return print(
-        (await closeWindow(run)) ? "The window is closed." : "No window is open; nothing is done.",
+        (await closeWindow(run)) ? "The window is closed." : "No window is open.",
       );
     case "show":
       return printView(windowView(await readWindow(run)), args);

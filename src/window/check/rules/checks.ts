@@ -60,8 +60,8 @@ export function checkAll(view: CheckView): readonly CheckRow[] {
 }
 
 const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix: string] } = {
-  absent: ["is not there", "nova2ironic extract, then plan. Check --run"],
-  other: ["holds no run", "nova2ironic extract, then plan. Check --run"],
+  absent: ["does not exist", "nova2ironic extract, then plan. Check --run"],
+  other: ["is not a run", "nova2ironic extract, then plan. Check --run"],
   run: ["has no plan", "nova2ironic plan"],
 };
 
@@ -70,7 +70,7 @@ function withPlan({ planned, inspect }: Check, view: CheckView): CheckResult {
   const found = inspect(view);
   if (planned !== true || view.plan !== null || found.result !== "Success") return found;
   const [why, fix] = WHY[view.run.is];
-  return joined([warning(`Not held against a plan: ${view.run.path} ${why}.`, fix), found]);
+  return joined([warning(`Not compared with a plan: ${view.run.path} ${why}.`, fix), found]);
 }
 
 /** The worst row decides. */
@@ -85,11 +85,11 @@ function applies({ plan, run }: CheckView): CheckResult {
   const [left, result] = leaves ? [LEFT_OUT, "Warning" as const] : ["", "Failure" as const];
   const show = `nova2ironic show ${run.path}/plan`;
   return joined([
-    fresh ? FINE : failure("The plan was made from another snapshot.", "nova2ironic plan"),
+    fresh ? FINE : failure("The plan was made from a different snapshot.", "nova2ironic plan"),
     loads > 0
       ? FINE
       : failure(
-          "The plan loads no machine, and apply refuses it.",
+          "The plan does not load any machine, so apply refuses it.",
           `${show} shows the reasons. Resolve them, then plan`,
         ),
     resultOf(
@@ -100,7 +100,7 @@ function applies({ plan, run }: CheckView): CheckResult {
     ),
     resultOf(
       conflicts,
-      `machines are in conflict with rows of Ironic${left}`,
+      `machines conflict with rows in Ironic${left}`,
       `${show}. Remove the conflicting rows, then plan. Or exclude the machines with --skip-blocked`,
       result,
     ),
@@ -117,7 +117,7 @@ function aged({
   minutes,
 }: NonNullable<NonNullable<CheckView["plan"]>["applies"]["readings"]>): CheckResult {
   if (!same)
-    return failure("The plan was made with other power readings.", "run plan after the last power");
+    return failure("The plan has different power readings.", "run plan after the last power");
   if (minutes < -POWER_AHEAD)
     return failure(
       `The oldest power reading is dated ${(-minutes).toFixed(0)} min ahead of this host's clock.`,
@@ -126,7 +126,7 @@ function aged({
   const age = `The oldest power reading is ${minutes.toFixed(0)} min old`;
   if (minutes <= POWER_MAX_AGE) return fine(`${age}.`);
   return warning(
-    `${age}, and apply takes none older than ${POWER_MAX_AGE}.`,
+    `${age}, and apply does not accept readings older than ${POWER_MAX_AGE}.`,
     "run power, then plan, right before apply. Or run apply with --power-max-age MINUTES",
   );
 }

@@ -29,7 +29,7 @@ export function schemas(view: CheckView): CheckResult {
     refusals(sides(view).filter(({ code }) => code !== PRIVILEGE)),
     view.nova !== null
       ? FINE
-      : warning("Nova was not read, so its instances are unknown.", "give --nova-db"),
+      : warning("Nova was not read, so its instances are unknown.", "specify --nova-db"),
     others(view),
     inClear(view),
   ]);
@@ -39,7 +39,7 @@ export function schemas(view: CheckView): CheckResult {
 function inClear({ servers }: CheckView): CheckResult {
   return resultOf(
     servers.filter(({ clear }) => clear).map(({ option, shown }) => `${option} ${shown}`),
-    "connections to databases are not encrypted, and passwords of BMCs use them",
+    "database connections are not encrypted, but they transfer BMC passwords",
     "enable TLS in the server, or run this tool on the database's host",
     "Warning",
   );
@@ -58,7 +58,7 @@ function others({ servers, plan }: CheckView): CheckResult {
   return resultOf(
     found,
     "databases are not those of the plan, so apply would refuse it",
-    "give the databases of the plan, or run extract, then plan. Check --run",
+    "specify the databases of the plan, or run extract, then plan. Also check --run",
     "Warning",
   );
 }
@@ -77,7 +77,7 @@ export function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): C
   return pair.wanted || plan?.paired === true
     ? { result: "Warning", details: `${pair.why}.` }
     : failure(
-        `${pair.why}: not of one release.`,
+        `${pair.why}: the releases differ.`,
         "upgrade the source to Juno first, or run plan and check with --allow-pairing",
       );
 }
@@ -92,21 +92,21 @@ export function privileges(view: CheckView): CheckResult {
           resultOf(
             side.forbidden.statements,
             what,
-            `run check with the user of apply; or ${side.forbidden.grants.join("; ")}`,
+            `run check as the user that apply uses, or run: ${side.forbidden.grants.join("; ")}`,
           ),
           resultOf(
             side.forbidden.missing,
-            `tables are missing behind ${option}, which no grant fixes`,
+            `tables are missing in the database of ${option}, which a grant does not fix`,
             `compare ${option} and its schema (nova-manage or ironic-dbsync names its version)`,
           ),
         ];
-  const planned = "refuses this user, and the plan for Nova or its rollback needs it";
+  const planned = "denies this user, and that the plan for Nova or its rollback requires";
   const all = [
     read,
     isRefused(view.ironic) ? unseen("--ironic-db") : FINE,
-    ...held(view.ironic, "--ironic-db", "statements Ironic's database refuses this user"),
-    ...held(view.nova, "--nova-db", `statements nova's database ${planned}`),
-    ...held(view.api, "--nova-api-db", `statements nova_api's database ${planned}`),
+    ...held(view.ironic, "--ironic-db", "statements that Ironic's database denies this user"),
+    ...held(view.nova, "--nova-db", `statements that nova's database ${planned}`),
+    ...held(view.api, "--nova-api-db", `statements that nova_api's database ${planned}`),
   ];
   const nova = view.plan?.nova ?? null;
   const open = [
@@ -116,7 +116,7 @@ export function privileges(view: CheckView): CheckResult {
   const unasked =
     open.length === 0
       ? FINE
-      : warning("The plan's rows of Nova were not checked.", `give ${open.join(" and ")}`);
+      : warning("The plan's Nova rows were not checked.", `specify ${open.join(" and ")}`);
   return joined([...all, unasked]);
 }
 
@@ -132,7 +132,7 @@ export function clocks({ servers }: CheckView): CheckResult {
   return resultOf(
     off.map(({ option, ahead }) => `${option} by ${((ahead ?? 0) / 1000).toFixed(1)} s`),
     "clocks that differ from this machine's",
-    "chronyc makestep, there or here",
+    "run chronyc makestep on the machine with the wrong clock",
     far ? "Failure" : "Warning",
   );
 }
@@ -162,7 +162,7 @@ export function galera({ servers }: CheckView): CheckResult {
 export function space({ bm, run }: CheckView): CheckResult {
   const machines = isRefused(bm) ? 0 : bm.nodes.length;
   const wanted = ROOM.base + machines * ROOM.machine;
-  const said = `${Math.floor(run.free / MIB)} MiB free in ${run.path}, ${Math.ceil(wanted / MIB)} MiB are wanted`;
+  const said = `${Math.floor(run.free / MIB)} MiB free in ${run.path}, ${Math.ceil(wanted / MIB)} MiB are required`;
   return run.free >= wanted
     ? fine(`${said}.`)
     : failure(

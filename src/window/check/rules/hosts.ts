@@ -35,11 +35,11 @@ export const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
   }
   if (open.length + taken.length === 0)
     return fine(
-      `${counted(count, "instance names", "instances name")} the nova-compute of their machine.`,
+      `${counted(count, "instance has", "instances have")} the nova-compute host of their machine.`,
     );
   const what = "instances whose host is not the nova-compute of their machine";
   return open.length > 0
-    ? resultOf(open, `${what}; through Kilo it destroys them when it starts`, FIX)
+    ? resultOf(open, `${what}. Through Kilo, nova-compute destroys them when it starts`, FIX)
     : resultOf(taken, `${what}, as you accepted`, FIX, "Warning");
 });
 
@@ -72,7 +72,7 @@ function* tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): Gener
       ...(lower(node) === lower(machine)
         ? []
         : [`${uuid} on node ${named(node)}, its machine is ${named(machine)}`]),
-      ...(known ? [] : [`${uuid} under ${named(host)}, which is no nova-compute`]),
+      ...(known ? [] : [`${uuid} under ${named(host)}, which is not a nova-compute host`]),
     ];
     const accepted = held.some((code) => line?.findings.get(code) === true);
     yield { uuid, host, fault, accepted };

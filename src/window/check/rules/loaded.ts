@@ -40,7 +40,7 @@ export const loaded = needing(["bm"], (view) => {
   return joined([
     resultOf(
       apart(view, bm),
-      "machines whose instance is another one elsewhere",
+      "machines whose instance differs in the plan, Ironic or nova",
       "run extract and plan again. Roll back a loaded node first",
     ),
     resultOf(
@@ -49,7 +49,7 @@ export const loaded = needing(["bm"], (view) => {
         return code === null ? null : `bm_nodes.id=${id} ${lower(instance_uuid)} (${code})`;
       }),
       "machines that are loaded without their instance in nova_bm",
-      "run explain for the named finding. The rows Duplicate and Deleted instances have the fix",
+      "run explain for the listed finding. The rows Duplicate and Deleted instances have the fix",
       "Warning",
     ),
     isRefused(ironic) ? unseen("--ironic-db") : counted(view, bm, ironic.nodes),
@@ -65,7 +65,7 @@ function apart(view: CheckView, bm: BmFacts): Several {
     const line = lines({ id, uuid });
     const node = nodes(uuid).at(-1);
     const bare = bareBy(line);
-    const has = bare === null ? `has ${instance_uuid ?? "none"}` : `loads without any (${bare})`;
+    const has = bare === null ? `has ${instance_uuid ?? "none"}` : `loads no instance (${bare})`;
     const hold = (place: string, there: string | null): void => {
       if (lower(there) !== (bare === null ? lower(instance_uuid) : ""))
         found.add(`bm_nodes.id=${id} ${has}, ${there ?? "none"} in ${place}`);

@@ -29,15 +29,15 @@ export const evacuations = needing(["bm", "nova"], (view) => {
   const { evacuations: records } = nova;
   if (records === null && nova.version >= LIBERTY)
     return warning(
-      `Nova ${versionName(nova.version)} keeps records of evacuations, and none can be read: there is no migrations table with a migration_type.`,
+      `Nova ${versionName(nova.version)} keeps evacuation records, but they cannot be read, because there is no migrations table with a migration_type.`,
       "GRANT SELECT on migrations to this user, or compare --nova-db",
     );
   if (records === null) {
     const { result, details } = hosts(view);
     const habit =
-      "This nova keeps no records of evacuations: through Kilo nova-compute destroys, when it starts, every instance on its machines whose host is not its own";
+      "This Nova does not keep evacuation records. Through Kilo, when nova-compute starts, it destroys every instance on its machines that has a different host";
     return result === "Success"
-      ? fine(`${habit}. There will be none.`)
+      ? fine(`${habit}. No instance will have a different host.`)
       : { result, details: `${habit}. ${details}` };
   }
   const claimed = machinesBy(bm, "instance_uuid");
@@ -66,9 +66,9 @@ export const volumes = needing(["bm", "nova"], ({ bm, nova: { volumes: attached 
   );
 });
 
-const WHAT = "requests wait in message queues";
+const WHAT = "requests are waiting in message queues";
 const FIX =
-  "run the commands named on the message broker while nova-compute is stopped, then openstack server set --state active INSTANCE where task_state is set; accept N2I-D243 for what was purged";
+  "run the listed commands on the message broker while nova-compute is stopped, then openstack server set --state active INSTANCE if task_state is set. Accept N2I-D243 for purged requests";
 
 /** Requests that a nova-compute executes when it starts. @source facts/systems-measured.md A1+ */
 export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
@@ -119,7 +119,7 @@ export const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
       plan,
       ["N2I-D202"],
       "machines whose instance is deleted in nova, and which nova-compute would tear down",
-      "nova2ironic explain N2I-D202, and decide on each machine; running_deleted_instance_action=noop in every nova.conf until then",
+      "run nova2ironic explain N2I-D202, and decide on each machine. Until then, set running_deleted_instance_action=noop in every nova.conf",
     ),
     resultOf(
       queued,

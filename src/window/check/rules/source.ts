@@ -47,8 +47,8 @@ export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seco
   return seconds >= STILL
     ? fine(`No heartbeat in ${seconds} s.`)
     : warning(
-        `No heartbeat in ${seconds} s, which is too short for a proof.`,
-        `check with --watch ${STILL}`,
+        `No heartbeat in ${seconds} s, which is too short to confirm that nova-compute is stopped.`,
+        `run check with --watch ${STILL}`,
       );
 });
 
@@ -171,7 +171,7 @@ function* withoutTheirLike(
   for (const row of instances)
     if (!row.deleted && claimed(row.uuid).length === 0 && native(row.uuid).length === 0)
       yield {
-        text: `${row.uuid} is on ${row.node ?? `host ${row.host}`} in nova alone`,
+        text: `${row.uuid} is on ${row.node ?? `host ${row.host}`} only in nova`,
         machines: of(row),
       };
 }

@@ -84,7 +84,7 @@ test("a plan that cannot be applied as it is, is not ready", () => {
   const none = { ...COUNTS.verdicts, blocked: 0 };
   const loads = { ...COUNTS, verdicts: none };
   const stale = judge({ ...judged, counts: loads, fresh: false });
-  assert.match(stale.title, /^Not ready: the plan was made from another snapshot/);
+  assert.match(stale.title, /^Not ready: the plan was made from a snapshot other/);
   const nothing = { ...COUNTS, verdicts: { ...none, create: 0, skipped: 7 } };
   assert.match(
     judge({ ...judged, counts: nothing }).title,
@@ -213,15 +213,15 @@ test("the report says when to turn back at the latest, and when a night does not
   const { ends = 0, back = 0 } = night.at(-1) ?? {};
   const of = (text: string): string => nightText(night, plannedWindow(text));
   const minutes = (ends + back) / 60;
-  assert.match(nightText(night, null), /--window FROM-TO gives the latest times to roll back/);
+  assert.match(nightText(night, null), /--window FROM-TO shows the latest times to roll back/);
   assert.match(
     of("01:00-13:00"),
     new RegExp(`Begin the rollback at ${clock({ from: 0, to: 780 }, -back)} at`),
   );
-  assert.doesNotMatch(of("01:00-13:00"), /no time for a way back/);
+  assert.doesNotMatch(of("01:00-13:00"), /no time to roll them back/);
   const tight = `00:00-${clock({ from: 0, to: 0 }, ends + 60)}`;
   assert.ok(minutes > (ends + 60) / 60);
-  assert.match(of(tight), /no time for a way back/);
-  assert.match(of("00:00-00:10"), /too short for a way back/);
+  assert.match(of(tight), /no time to roll them back/);
+  assert.match(of("00:00-00:10"), /too short for a rollback/);
   assert.match(of("00:00-00:10"), /does not fit into the window 00:00-00:10: it ends at .* late/);
 });
